@@ -12,10 +12,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from gradeval.arrays import Bools
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import LARGEST, ComparedMetric, Comparison, QueryValues
@@ -54,6 +56,22 @@ class ValueTable:
     name: str
     values: dict[str, dict[str, float]] = field(default_factory=dict)
     queries: dict[str, None] = field(default_factory=dict)
+
+    def add(self, query: str, metric: str, text: str) -> str:
+        """Add a value; what is wrong with it, or ''."""
+        self.queries[query] = None
+        of_metric = self.values.setdefault(metric, {})
+        if not query:
+            return "the query id is missing"
+        if query in of_metric:
+            return f"{metric} of query {named(query)} appears twice"
+        of_metric[query] = math.nan
+        try:
+            value = of_metric[query] if text.lower() in _UNDEFINED else parse_number(text)
+        except ValueError:
+            return f"the value {named(text)} of {metric} is not a finite number"
+        of_metric[query] = value
+        return f"the value {named(text)} of {metric} is beyond {LARGEST:g}" if abs(value) > LARGEST else ""
 
 
 def compare_tables(
@@ -99,16 +117,25 @@ def compare_files(
     columns = dict(evaluation.columns)
     if others := [role for role in columns if role != "query"]:
         raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
-    tables = read_tables(files, columns.get("query"))
-    ids = evaluation.query_ids if query_ids is None else query_ids(_all_queries(tables), "the tables")
-    complete = evaluation.queries == "judged"
-    values, notices = from_tables(
-        tables, metrics, complete=complete, lower_is_better=lower_is_better, query_ids=ids
-    )
-    return compare_values(values, options, notices)
+    tables = _read_tables(files, columns.get("query"))
+    _drop_summaries(tables)
+    _name_alike(tables)
+    compared, notices = _columns(tables, metrics, lower_is_better)
+    for table in reversed(tables[1:]):
+        if set(_all_queries(other for other in tables if other is not table)).isdisjoint(table.queries):
+            what = "it has no query in common with the other tables"
+            raise InputError(table.path, what, hint="Check the query ids")
+    queries = _all_queries(tables)
+    ids = evaluation.query_ids if query_ids is None else query_ids(queries, "the tables")
+    if ids is not None:
+        if unknown := [query for query in ids if query not in set(queries)]:
+            raise UnknownQueryError(unknown, "the tables")
+        queries = [query for query in queries if query in set(ids)]
+    values, missing = _values(tables, compared, queries, complete=evaluation.queries == "judged")
+    return compare_values(values, options, [*notices, *missing])
 
 
-def read_tables(files: Sequence[tuple[str | None, str]], column: str | None = None) -> list[ValueTable]:
+def _read_tables(files: Sequence[tuple[str | None, str]], column: str | None) -> list[ValueTable]:
     """The tables of values in files, (label, path) each. column: of query ids. Raises InputError(s).
 
     A label is the name of the run of its file, and the beginning of the names of several.
@@ -126,8 +153,6 @@ def read_tables(files: Sequence[tuple[str | None, str]], column: str | None = No
             else:
                 planned.append(Planned(label and f"{label}:{name}", f"{source.name}:{name}", name))
         tables += of_file
-    _drop_summaries(tables)
-    _name_alike(tables)
     for table, name in zip(tables, names_of(planned), strict=True):
         table.name = name
     return tables
@@ -190,100 +215,83 @@ def _all_queries(tables: Iterable[ValueTable]) -> list[str]:
     return list(dict.fromkeys(query for table in tables for query in table.queries))
 
 
-def from_tables(
-    tables: Sequence[ValueTable],
-    metrics: Sequence[str] = (),
-    *,
-    complete: bool = True,
-    lower_is_better: Sequence[str] = (),
-    query_ids: Sequence[str] | None = None,
+def _values(
+    tables: Sequence[ValueTable], columns: Sequence[ComparedMetric], queries: Sequence[str], *, complete: bool
 ) -> tuple[QueryValues, list[Notice]]:
-    """The values of the tables, and what should be known of them.
+    """The values of the tables for these metrics and queries, and notices of those that are missing.
 
-    metrics: which to take, by name, several separated by spaces or commas; by default all that every table
-    has. complete: a query that a table lacks and another has counts as 0 (if lower values are better, it is
-    excluded); otherwise it is excluded. lower_is_better: metrics with this direction; by default that of
-    gradeval's metric of the name, or higher. query_ids: only these queries. Raises InputError, MetricError,
-    UnknownQueryError.
+    complete: a query that a table lacks counts as 0 (if lower values are better, it is excluded); otherwise it
+    is excluded.
     """
-    columns, notices = _columns(tables, metrics, lower_is_better)
-    for table in reversed(tables[1:]):
-        if set(_all_queries(other for other in tables if other is not table)).isdisjoint(table.queries):
-            what = "it has no query in common with the other tables"
-            raise InputError(table.path, what, hint="Check the query ids")
-    queries = _all_queries(tables)
-    if query_ids is not None:
-        if unknown := [query for query in query_ids if query not in set(queries)]:
-            raise UnknownQueryError(unknown, "the tables")
-        queries = [query for query in queries if query in set(query_ids)]
     lower = [column.name for column in columns if column.sign < 0] if complete else []
     rule = "judged" if complete and len(lower) < len(columns) else "both"
     values = np.full((len(tables), len(columns), len(queries)), np.nan)
-    for r, table in enumerate(tables):
+    notices = []
+
+    def noted(table: ValueTable, kind: Kind, which: Bools, metric: str, rule: str = "") -> None:
+        if which.any():
+            positions = np.flatnonzero(which)[:MAX_QUERIES].tolist()
+            ids = tuple(queries[q] for q in positions)
+            notices.append(Notice(kind, table.name, int(which.sum()), metric, ids, rule))
+
+    for table, of_table in zip(tables, values, strict=True):
         missing = np.array([query not in table.queries for query in queries], np.bool_)
-        if missing.any():
-            ids = tuple(queries[q] for q in np.flatnonzero(missing)[:MAX_QUERIES])
-            excluded_for = ", ".join(lower) if rule == "judged" else ""
-            count = int(missing.sum())
-            notices.append(Notice(Kind.MISSING_VALUES, table.name, count, excluded_for, ids, rule))
-        for m, column in enumerate(columns):
-            of_metric = table.values[column.name]
-            values[r, m] = [of_metric.get(query, math.nan) for query in queries]
+        noted(table, Kind.MISSING_VALUES, missing, ", ".join(lower) if rule == "judged" else "", rule)
+        for row, column in zip(of_table, columns, strict=True):
+            row[:] = [table.values[column.name].get(query, math.nan) for query in queries]
             if complete and column.sign > 0:
-                values[r, m, missing] = 0.0
-            undefined = np.isnan(values[r, m]) & ~missing
-            if undefined.any():
-                ids = tuple(queries[q] for q in np.flatnonzero(undefined)[:MAX_QUERIES])
-                notices.append(Notice(Kind.UNDEFINED, table.name, int(undefined.sum()), column.name, ids))
+                row[missing] = 0.0
+            noted(table, Kind.UNDEFINED, np.isnan(row) & ~missing, column.name)
     names, paths = tuple(table.name for table in tables), tuple(table.path for table in tables)
-    return QueryValues(tuple(queries), names, paths, columns, values), notices
+    return QueryValues(tuple(queries), names, paths, tuple(columns), values), notices
 
 
 def _columns(
     tables: Sequence[ValueTable], metrics: Sequence[str], lower_is_better: Sequence[str]
-) -> tuple[tuple[ComparedMetric, ...], list[Notice]]:
-    """The metrics to compare, and a notice of those that not all tables have; arguments as of from_tables()."""
+) -> tuple[list[ComparedMetric], list[Notice]]:
+    """The metrics to compare, and a notice of those that not all tables have. Raises InputError, MetricError.
+
+    metrics: by name, several separated by spaces or commas; by default all that every table has.
+    """
     present = list(dict.fromkeys(name for table in tables for name in table.values))
+    hint = "there are " + first_names(present)
+    names = [name for name in present if all(name in table.values for table in tables)]
     notices = []
     if metrics:
         texts = [[text] if text in present else split(text) for text in metrics]  # a column may have any name
-        names = [_named(name, present) for several in texts for name in several]
-        for name in names:
-            for table in tables:
-                if name not in table.values:
-                    what = f"it has no values of {name}, only of {first_names(table.values)}"
-                    raise InputError(table.path, what)
-    else:
-        names = [name for name in present if all(name in table.values for table in tables)]
-        if not names:
-            shown = "; ".join(f"{table.path}: {first_names(table.values)}" for table in tables)
-            raise MetricError(f"no metric is in every table ({shown})")
-        if others := [name for name in present if name not in names]:
-            notices.append(Notice(Kind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
-    for name in lower_is_better:
-        if name not in present:
-            raise MetricError(f"{name} is in no table", hint="there are " + first_names(present))
+        names = [_named(name, present, hint) for several in texts for name in several]
+        for name, table in product(names, tables):
+            if name not in table.values:
+                what = f"it has no values of {name}, only of {first_names(table.values)}"
+                raise InputError(table.path, what)
+    elif not names:
+        shown = "; ".join(f"{table.path}: {first_names(table.values)}" for table in tables)
+        raise MetricError(f"no metric is in every table ({shown})")
+    elif others := [name for name in present if name not in names]:
+        notices.append(Notice(Kind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
+    if unknown := [name for name in lower_is_better if name not in present]:
+        raise MetricError(f"{unknown[0]} is in no table", hint=hint)
     columns = []
     for name in dict.fromkeys(names):
         spec = _spec(name)
         higher = True if spec is None else spec.metric.higher_is_better
         columns.append(ComparedMetric(name, name, False if name in lower_is_better else higher))
-    return tuple(columns), notices
+    return columns, notices
 
 
-def _named(metric: str, present: Sequence[str]) -> str:
+def _named(metric: str, present: Sequence[str], hint: str) -> str:
     """The name that the tables have for a metric, which may be spelled as gradeval or trec_eval does."""
-    if metric in present:
-        return metric
-    if (wanted := _spec(metric)) is not None:
-        for name in present:
-            if _spec(name) == wanted:
-                return name
-    raise MetricError(f"{metric} is in no table", hint="there are " + first_names(present))
+    spec = _spec(metric)
+    alike = [name for name in present if name == metric or (spec is not None and _spec(name) == spec)]
+    if not alike:
+        raise MetricError(f"{metric} is in no table", hint=hint)
+    return metric if metric in alike else alike[0]
 
 
 Row = tuple[int, list[str]]
 """The 0-based line at which a row begins, and its fields."""
+Values = Callable[[list[str]], Iterable[tuple[str, str, str, str]]]
+"""(run, query, metric, text) of each value of a row."""
 
 
 def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
@@ -303,32 +311,29 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
         raise InputError(source.name, "this is JSON", hint=hint)
     if _is_trec(first):
         rows: Iterator[Row] = ((n, _trec_fields(line)) for n, line in enumerate(lines) if line.strip())
-        head = ["measure", "query", "value"]
-        tables, problems = _by_rows(source, rows, head, lambda row: [("", row[1], row[0], row[2])])
+        count, values = 3, _without_summaries(lambda row: [("", row[1], row[0], row[2])])
     else:
         rows = _csv_rows(source, lines, first)
         _, head = next(rows)
-        if head[:4] == _OWN:  # --tie-range adds columns
-            tables, problems = _by_rows(source, rows, head, lambda row: [(row[0], row[1], row[2], row[3])])
-        elif head[:2] == _WIDE and head[2:]:
-            runs = head[2:]
-            if twice := next((run for place, run in enumerate(runs) if run in runs[:place]), None):
-                raise InputError(source.name, f"two columns are named {named(twice)}", line=1)
-            tables, problems = _by_rows(
-                source,
-                rows,
-                head,
-                lambda row: [(run, row[0], row[1], text) for run, text in zip(runs, row[2:], strict=True)],
-            )
-        else:
-            tables, problems = _by_columns(source, rows, head, column)
+        count, values = len(head), _values_of(source, head, column)
+    tables: dict[str, ValueTable] = {}
+    problems: list[Problem] = []
+    for number, row in rows:
+        if len(row) != count:
+            what = f"{len(row)} field{'s' * (len(row) != 1)} where a line has {count}"
+            problems.append(Problem(number, what))
+            continue
+        for run, query, metric, value in values(row):
+            if wrong := tables.setdefault(run, ValueTable(source.name, run)).add(query, metric, value):
+                problems.append(Problem(number, wrong))
+                break
     if problems:
         shown = Problems(source.name)
         shown.add(LineProblems(tuple(problems[:SHOWN]), len(problems)))
         raise shown.error()
-    if not any(table.queries for table in tables):
+    if not tables:
         raise InputError(source.name, "there are no values per query", hint="Print them with -q")
-    return tables
+    return list(tables.values())
 
 
 def _is_trec(line: str) -> bool:
@@ -339,6 +344,37 @@ def _is_trec(line: str) -> bool:
 
 def _trec_fields(line: str) -> list[str]:
     return _MARKED.split(line.strip(" \t\r"))
+
+
+def _without_summaries(values: Values) -> Values:
+    """The values of gradeval's or trec_eval's rows that are numbers of a query."""
+    return lambda row: [
+        value for value in values(row) if value[1] != SUMMARY and value[2] not in ("runid", "relstring")
+    ]
+
+
+def _values_of(source: Source, head: list[str], column: str | None) -> Values:
+    """How the rows of a table with this header are read; columns with texts of queries are ignored."""
+    hint = "The first line names the columns: one of query ids, and one for each metric"
+    if head[:4] == _OWN:  # --tie-range adds columns
+        return _without_summaries(lambda row: [(row[0], row[1], row[2], row[3])])
+    if twice := next((name for c, name in enumerate(head) if name and name in head[:c]), None):
+        raise InputError(source.name, f"two columns are named {named(twice)}", line=1)
+    if head[:2] == _WIDE and head[2:]:
+        return _without_summaries(
+            lambda row: [(run, row[0], row[1], text) for run, text in zip(head[2:], row[2:], strict=True)]
+        )
+    if len(head) == 1:
+        raise InputError(source.name, "there is one column only", line=1, hint=hint)
+    for c, name in enumerate(head):
+        if not name or name == "Unnamed: 0" or is_number(name):  # pandas names one so that had no name
+            what = f"column {c + 1} has no name" if not name else f"column {c + 1} is named {named(name)}"
+            raise InputError(source.name, what, line=1, hint=hint)
+    ids = query_column(head, column, source.name)
+    metrics = {c: name for c, name in enumerate(head) if c != ids and not is_query_name(name)}
+    if not metrics:
+        raise InputError(source.name, "there is no column of a metric", line=1, hint=hint)
+    return lambda row: [("", row[ids], name, row[c]) for c, name in metrics.items()]
 
 
 def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]:
@@ -366,79 +402,3 @@ def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]
         if "new-line character" in str(error):  # whose advice is for programs that call csv
             what = "there is a CR within a line. Lines end in LF or CRLF"
         raise InputError(source.name, what, line=before + 1) from None
-
-
-def _by_rows(
-    source: Source,
-    rows: Iterator[Row],
-    head: Sequence[str],
-    values_of: Callable[[list[str]], list[tuple[str, str, str, str]]],
-) -> tuple[list[ValueTable], list[Problem]]:
-    """Tables from rows that name the metric of their values. values_of: (run, query, metric, text) in a row."""
-    tables: dict[str, ValueTable] = {}
-    problems: list[Problem] = []
-    for number, row in rows:
-        if len(row) != len(head):
-            problems.append(_wrong_count(number, len(row), f"{len(head)} ({' '.join(head)})"))
-            continue
-        for run, query, metric, text in values_of(row):
-            if query == SUMMARY or metric in ("runid", "relstring"):
-                continue
-            table = tables.setdefault(run, ValueTable(source.name, run))
-            table.queries[query] = None
-            _add(table, problems, number, metric, query, text)
-    return list(tables.values()), problems
-
-
-def _by_columns(
-    source: Source, rows: Iterator[Row], head: list[str], column: str | None
-) -> tuple[list[ValueTable], list[Problem]]:
-    """The table with a column for each metric, and one of query ids; the texts of queries are ignored."""
-    hint = "The first line names the columns: one of query ids, and one for each metric"
-    if len(head) == 1:
-        raise InputError(source.name, "there is one column only", line=1, hint=hint)
-    for c, name in enumerate(head):
-        if not name or name == "Unnamed: 0" or is_number(name):  # pandas names one so that had no name
-            what = f"column {c + 1} has no name" if not name else f"column {c + 1} is named {named(name)}"
-            raise InputError(source.name, what, line=1, hint=hint)
-        if name in head[:c]:
-            raise InputError(source.name, f"two columns are named {named(name)}", line=1)
-    ids = query_column(head, column, source.name)
-    metrics = {c: name for c, name in enumerate(head) if c != ids and not is_query_name(name)}
-    if not metrics:
-        raise InputError(source.name, "there is no column of a metric", line=1, hint=hint)
-    table = ValueTable(source.name, "", {name: {} for name in metrics.values()})
-    problems: list[Problem] = []
-    for number, row in rows:
-        query = row[ids] if len(row) == len(head) else ""
-        if len(row) != len(head):
-            problems.append(_wrong_count(number, len(row), f"the header has {len(head)}"))
-        elif not query:
-            problems.append(Problem(number, "the query id is missing"))
-        elif query in table.queries:
-            problems.append(Problem(number, f"query {named(query)} appears twice"))
-        else:
-            table.queries[query] = None
-            for c, name in metrics.items():
-                _add(table, problems, number, name, query, row[c])
-    return [table], problems
-
-
-def _wrong_count(number: int, count: int, expected: str) -> Problem:
-    return Problem(number, f"{count} field{'s' * (count != 1)} where {expected}")
-
-
-def _add(table: ValueTable, problems: list[Problem], number: int, metric: str, query: str, text: str) -> None:
-    """Add a value to the table, or what is wrong with it to the problems."""
-    of_metric = table.values.setdefault(metric, {})
-    if query in of_metric:
-        problems.append(Problem(number, f"{metric} of query {named(query)} appears twice"))
-        return
-    try:
-        value = math.nan if text.lower() in _UNDEFINED else parse_number(text)
-    except ValueError:
-        problems.append(Problem(number, f"the value {named(text)} of {metric} is not a finite number"))
-        return
-    if abs(value) > LARGEST:
-        problems.append(Problem(number, f"the value {named(text)} of {metric} is beyond {LARGEST:g}"))
-    of_metric[query] = value
