@@ -12,12 +12,12 @@ from decimal import Decimal, localcontext
 from functools import partial
 from itertools import combinations, permutations
 from math import factorial, sqrt
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.arrays import Floats, Ints, Words
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import OptionError
 
@@ -69,24 +69,10 @@ class Stream:
         key, counter = np.array([seed, purpose], np.uint64), np.array([0, 0, block, 0], np.uint64)
         self._generator = Philox(key=key, counter=counter)
 
-    def words(self, count: int) -> Words:
-        """The next 64-bit words, (count,)."""
-        return self._generator.random_raw(count)
-
-    def bytes(self, count: int) -> NDArray[np.uint8]:
-        """The bytes of the next words, (count,)."""
-        return self._parts(count, 8).view(np.uint8)[:count]
-
-    def quarters(self, count: int) -> NDArray[np.uint16]:
-        """The 16-bit quarters of the next words, (count,)."""
-        return self._parts(count, 4).view("<u2")[:count]
-
-    def halves(self, count: int) -> Halves:
-        """The 32-bit halves of the next words, (count,)."""
-        return self._parts(count, 2).view("<u4")[:count]
-
-    def _parts(self, count: int, each: int) -> Words:
-        return self.words(-(-count // each)).astype("<u8", copy=False)
+    def take(self, count: int, dtype: str = "<u8") -> NDArray[Any]:
+        """The next numbers of 64 bits, or of a smaller little-endian type, (count,)."""
+        words = -(-count * np.dtype(dtype).itemsize // 8)
+        return self._generator.random_raw(words).astype("<u8", copy=False).view(dtype)[:count]
 
 
 def scaled(halves: Halves, size: int) -> Ints:
@@ -183,7 +169,7 @@ def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats],
 
     def one_block(block: int) -> R:
         rows, size = min(_BLOCK, count - block * _BLOCK), 8 * -(-queries // 64)
-        return result(Stream(sampling.seed, SIGNS, block).bytes(rows * size).reshape(rows, size))
+        return result(Stream(sampling.seed, SIGNS, block).take(rows * size, "u1").reshape(rows, size))
 
     yield from ordered_map(one_block, range(-(-count // _BLOCK)), sampling.jobs)
 
@@ -216,16 +202,16 @@ def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
     def one_block(block: int) -> Floats:
         rows = min(block_rows, sampling.samples - block * block_rows)
         stream = Stream(sampling.seed, RESAMPLES, block)
-        quarters = stream.quarters(rows * queries)
+        quarters = stream.take(rows * queries, "<u2")
         counts = table.take(quarters, mode="clip")  # which is fast, since no place is out of bounds
         unknown = np.flatnonzero(counts == _UNKNOWN)
-        fractions = (quarters[unknown].astype(np.int64) << 32) + stream.halves(len(unknown))
+        fractions = (quarters[unknown].astype(np.int64) << 32) + stream.take(len(unknown), "<u4")
         counts[unknown] = np.searchsorted(thresholds, fractions, side="right")
         times = counts.reshape(rows, queries).astype(np.float64)
         missing = queries - counts.reshape(rows, queries).sum(axis=1, dtype=np.int64)
         too_many = missing < 0
         times[too_many], missing[too_many] = 0, queries
-        drawn = scaled(stream.halves(int(missing.sum())), queries)
+        drawn = scaled(stream.take(int(missing.sum()), "<u4"), queries)
         drawn += np.repeat(np.arange(rows) * queries, missing)
         np.add.at(times.reshape(-1), drawn, 1.0)
         return fixed.value(times @ fixed.parts)
@@ -327,16 +313,14 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
         sums = lookup.sums(own)
         rows = len(sums[0])
         stream = Stream(sampling.seed, PERMUTATIONS, block + place * tiles)
-        drawn = stream.halves(len(adders) * lookup.draws * rows)
+        drawn = stream.take(len(adders) * lookup.draws * rows, "<u4")
         cells = np.empty(own.size, np.int64)
         for adder, halves in zip(adders, drawn.reshape(len(adders), lookup.draws, rows), strict=True):
             adder(sums, halves, cells)
 
     for begin in range(0, sampling.samples, _SPAN):
-        ends = [
-            *range(begin, min(begin + _SPAN, sampling.samples), _ROWS),
-            min(begin + _SPAN, sampling.samples),
-        ]
+        end = min(begin + _SPAN, sampling.samples)
+        ends = [*range(begin, end, _ROWS), end]
         parts = [np.zeros(rows * sum(lookup.groups), np.int64) for rows in np.diff(ends).tolist()]
         for tile in range(tiles):
             own = starts[tile * lookup.tile : (tile + 1) * lookup.tile]
@@ -435,7 +419,7 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
     def one_block(block: int) -> Floats:
         rows = min(block_rows, sampling.samples - block * block_rows)
         size = rows * queries
-        drawn = Stream(sampling.seed, PERMUTATIONS, block).halves((systems - 1) * size)
+        drawn = Stream(sampling.seed, PERMUTATIONS, block).take((systems - 1) * size, "<u4")
         left = np.repeat(columns[:, None], rows, axis=1).reshape(-1)
         sums = np.empty((systems, rows), np.int64)
         cells = np.arange(size)

@@ -27,7 +27,7 @@ from gradeval.statistics.sampling import (
 
 
 def test_the_stream_of_a_seed_is_fixed() -> None:
-    words = Stream(seed=1, purpose=1, block=0).words(3)
+    words = Stream(seed=1, purpose=1, block=0).take(3)
     assert words.tolist() == [0x133D1B1836B49E25, 0xFBD9FF744933275E, 0xF289B1B94EF9E741]
 
 
@@ -43,7 +43,7 @@ def test_the_generator_is_the_published_one() -> None:
 
 def test_blocks_seeds_and_purposes_have_streams_of_their_own() -> None:
     streams = {
-        tuple(Stream(seed, purpose, block).words(4).tolist())
+        tuple(Stream(seed, purpose, block).take(4).tolist())
         for seed in (0, 1, 2**64 - 1)
         for purpose in (1, 2)
         for block in (0, 1, 2**32)
@@ -52,26 +52,27 @@ def test_blocks_seeds_and_purposes_have_streams_of_their_own() -> None:
 
 
 def test_a_longer_stream_begins_with_the_shorter() -> None:
-    longer = Stream(5, 2, 7).words(1000)
+    longer = Stream(5, 2, 7).take(1000)
     stream = Stream(5, 2, 7)
-    assert np.array_equal(longer[:37], stream.words(37))
-    assert np.array_equal(longer[37:40], stream.words(3))
+    assert np.array_equal(longer[:37], stream.take(37))
+    assert np.array_equal(longer[37:40], stream.take(3))
 
 
 def test_parts_of_words_come_low_first() -> None:
-    words = Stream(5, 2, 7).words(2).tolist()
+    words = Stream(5, 2, 7).take(2).tolist()
     assert (
-        Stream(5, 2, 7).bytes(9).tolist() == [word >> by & 255 for word in words for by in range(0, 64, 8)][:9]
+        Stream(5, 2, 7).take(9, "u1").tolist()
+        == [word >> by & 255 for word in words for by in range(0, 64, 8)][:9]
     )
     quarters = [word >> by & 0xFFFF for word in words for by in range(0, 64, 16)]
-    assert Stream(5, 2, 7).quarters(5).tolist() == quarters[:5]
+    assert Stream(5, 2, 7).take(5, "<u2").tolist() == quarters[:5]
     assert (
-        Stream(5, 2, 7).halves(3).tolist()
+        Stream(5, 2, 7).take(3, "<u4").tolist()
         == [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)][:3]
     )
     stream = Stream(5, 2, 7)
-    stream.bytes(1)  # what is left of the word is not used
-    assert stream.words(1).tolist() == words[1:]
+    stream.take(1, "u1")  # what is left of the word is not used
+    assert stream.take(1).tolist() == words[1:]
 
 
 def test_integers_from_random_numbers() -> None:

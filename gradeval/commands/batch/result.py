@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from gradeval.arrays import cached_property
 from gradeval.commands.batch.manifest import Collection
 from gradeval.commands.compare.result import Judged, PairComparison, differs_by_depth
 from gradeval.errors import GradevalError, MetricError, first_names
-from gradeval.evaluation.findings import quantiles_of, with_depths
+from gradeval.evaluation.findings import with_depths
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
@@ -86,25 +86,18 @@ class Cell:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Cell:
-        """The cell that to_dict wrote, without its errors. Raises ValueError, TypeError, KeyError,
-        AttributeError.
-        """
-        names = ("status", "sha256", "qrels_sha256", "groups_sha256", "baseline", "baseline_sha256")
-        same: dict[str, Any] = {name: content[name] for name in names}
-        return cls(
-            str(content["collection"]),
-            str(content["system"]),
-            str(content["path"]),
-            **same,
-            options=dict(content["options"]),
-            values={
-                str(name): Value(_number(value["mean"]), int(value["n"]))
-                for name, value in content["values"].items()
-            },
-            judged={str(name): _number(share) for name, share in content["judged"].items()},
-            comparisons={name: PairComparison.from_dict(pair) for name, pair in content["comparisons"].items()},
-            notices=tuple(Notice.from_dict(one, str(one["subject"])) for one in content["notices"]),
-            depths=quantiles_of(content.get("depths")),
+        """The cell that to_dict wrote. Raises KeyError."""
+        same: dict[str, Any] = {part.name: content[part.name] for part in fields(cls)}
+        values = {name: Value(_number(value["mean"]), value["n"]) for name, value in same["values"].items()}
+        comparisons = {name: PairComparison.from_dict(pair) for name, pair in same["comparisons"].items()}
+        return replace(
+            cls(**same),
+            values=values,
+            judged={name: _number(share) for name, share in same["judged"].items()},
+            comparisons=comparisons,
+            notices=tuple(Notice.from_dict(notice, notice["subject"]) for notice in same["notices"]),
+            errors=tuple(same["errors"]),
+            depths=same["depths"] and tuple(same["depths"]),
         )
 
 
@@ -205,11 +198,8 @@ class Batch(Printable):
     def _missing(self) -> Iterator[Notice]:
         missing = [cell for cell in self.cells.values() if cell.status == "missing"]
         if missing:
-            cells = (
-                f"{cell.collection}/{cell.system} "
-                f"({f'{cell.path} does not exist' if cell.path else 'no path given'})"
-                for cell in missing
-            )
+            reasons = (f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing)
+            cells = [f"{'/'.join(cell.key)} ({reason})" for cell, reason in zip(missing, reasons, strict=True)]
             rule = first_names(cells, MAX_SUBJECTS)
             if len(self.collections) > 1:
                 systems = first_names(dict.fromkeys(cell.system for cell in missing), MAX_SUBJECTS)
@@ -219,16 +209,12 @@ class Batch(Printable):
     def _without_baseline(self) -> Iterator[Notice]:
         """Where there is something to compare, and no baseline."""
         done = {key for key, cell in self.cells.items() if cell.status == "done"}
-        lacking = [
-            collection.name
-            for collection in self.collections
-            if (collection.name, self.baseline) not in done
-            and any((collection.name, system) in done for system in self.systems)
-        ]
+        compared = {name for name, system in done if system == self.baseline}
+        names = {name for name, _ in done} - compared
+        lacking = [collection.name for collection in self.collections if collection.name in names]
         if self.baseline is not None and lacking:
-            names = first_names(lacking, MAX_SUBJECTS)
-            total = len(self.collections)
-            yield Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=names, total=total)
+            rule = first_names(lacking, MAX_SUBJECTS)
+            yield Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=rule, total=len(self.collections))
 
     def _judged(self) -> Iterator[Notice]:
         """Where the systems that are compared differ in how much of them was judged, or that is unknown."""

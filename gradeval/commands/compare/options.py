@@ -60,10 +60,6 @@ def _check_baseline(name: str, value: Any) -> None:
         raise OptionError(f"{name} must be the name or position of a run, not {described(value)}")
 
 
-def _check_groups(name: str, value: Any) -> None:
-    """Anything that _groups made."""
-
-
 def _groups(by: Any) -> Groups:
     if by is None or by == ():
         return ()
@@ -75,7 +71,10 @@ def _groups(by: Any) -> Groups:
                 for name in several:
                     groups.setdefault(str(name), []).append(_id(query))
         elif isinstance(by, (str, bytes, os.PathLike)):
-            groups = _read_file(by)
+            from gradeval.formats.lines import read_groups  # only where it is needed: it imports numpy
+            from gradeval.formats.sources import Source
+
+            groups = read_groups(Source(os.fsdecode(by)))
         elif isinstance(by, Iterable):
             groups = {str(name): [_id(query) for query in queries] for name, queries in by}
         else:
@@ -84,13 +83,6 @@ def _groups(by: Any) -> Groups:
         what = f"by must be a path, {{query: group}} or (group, queries) pairs, not {described(by)}"
         raise OptionError(what) from None
     return tuple((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
-
-
-def _read_file(path: str | bytes | os.PathLike[Any]) -> dict[str, list[str]]:
-    from gradeval.formats.lines import read_groups  # only where it is needed: it imports numpy
-    from gradeval.formats.sources import Source
-
-    return read_groups(Source(os.fsdecode(path)))
 
 
 def _id(query: Any) -> str:
@@ -164,7 +156,7 @@ class CompareOptions(OptionTable):
         python="of the random samples",
     )
     by: Groups = option(
-        Kind("path", _check_groups, _groups),
+        Kind("path", lambda name, value: None, _groups),
         (),
         "--by",
         FURTHER,
