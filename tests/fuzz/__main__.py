@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .workers import Found, Tally, attack_of, one, run
+from .attack import Done, Tally, attack_of, cases, run
 
 ATTACKS = {
     "numbers": "text fields against float()",
@@ -39,47 +39,31 @@ SHOWN = 40  # lines of a failure
 EVERY = 150  # seconds between lines of progress
 
 
-def count(number: int, what: str) -> str:
-    return f"{number:,} {what}"
-
-
 def line(name: str, tally: Tally, seconds: float) -> str:
     unit = attack_of(name).UNIT
-    units = "" if unit == "cases" else f", {count(tally.units, unit)}"
-    failed = f"; {count(tally.failed, 'FAILED')}" if tally.failed else ""
-    return f"{name:<10} {count(tally.cases, 'cases')}{units} in {seconds:.0f} s{failed}"
+    units = "" if unit == "cases" else f", {tally.units:,} {unit}"
+    failed = f"; {tally.failed:,} FAILED" if tally.failed else ""
+    return f"{name:<10} {tally.cases:,} cases{units} in {seconds:.0f} s{failed}"
 
 
-def keep(name: str, seed: int, found: Found, kept: Path) -> Path:
-    """Move the files of a failing case where they stay, with what is wrong beside them."""
-    folder = kept / f"{name}-{seed}-{found.number}"
+def show(name: str, seed: int, failure: Done, base: Path) -> None:
+    """Print a failure, and keep the files of its case, with what is wrong beside them."""
+    again = f"python -m tests.fuzz --only {name} --seed {seed} --case {failure.number}"
+    folder = KEPT / f"{name}-{seed}-{failure.number}"
     shutil.rmtree(folder, ignore_errors=True)
-    if found.folder.exists():  # a process may die before its first case
-        shutil.copytree(found.folder, folder)
+    if (base / str(failure.number)).exists():  # a process may die before its first case
+        shutil.copytree(base / str(failure.number), folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "failure.txt").write_text(
-        f"{again(name, seed, found.number)}\n\n{found.failure}\n", errors="replace"
-    )
-    return folder
+    (folder / "failure.txt").write_text(f"{again}\n\n{failure.failure}\n", errors="replace")
+    lines = failure.failure.rstrip().splitlines()
+    lines = lines[:SHOWN] + ["…"] * (len(lines) > SHOWN)
+    print(f"FAILED: {name}, case {failure.number} of seed {seed}")
+    print("\n".join(f"    {line}" for line in lines).encode(errors="backslashreplace").decode())
+    print(f"    again: {again}\n    files: {folder}", flush=True)
 
 
-def again(name: str, seed: int, number: int) -> str:
-    return f"python -m tests.fuzz --only {name} --seed {seed} --case {number}"
-
-
-def show(name: str, seed: int, tally: Tally, kept: Path) -> None:
-    """Print the failures of an attack, one of each kind, and keep their files."""
-    for found in tally.kinds.values():
-        folder = keep(name, seed, found, kept)
-        lines = found.failure.rstrip().splitlines()
-        lines = lines[:SHOWN] + ["…"] * (len(lines) > SHOWN)
-        print(f"FAILED: {name}, case {found.number} of seed {seed}")
-        print("\n".join(f"    {line}" for line in lines).encode(errors="backslashreplace").decode())
-        print(f"    again: {again(name, seed, found.number)}\n    files: {folder}", flush=True)
-
-
-def attack(name: str, seed: int, jobs: int, seconds: float) -> Tally:
-    """Run an attack for so long, with a line of progress now and then."""
+def attack(name: str, seed: int, jobs: int, seconds: float, case: int | None) -> Tally:
+    """Run an attack for so long, with a line of progress now and then. case: the one that is run alone."""
     began = reported = time.monotonic()
 
     def watch(tally: Tally) -> None:
@@ -89,10 +73,16 @@ def attack(name: str, seed: int, jobs: int, seconds: float) -> Tally:
             reported = now
             print(line(name, tally, now - began), file=sys.stderr, flush=True)
 
-    with tempfile.TemporaryDirectory(prefix="gradeval-fuzz-") as base:
-        tally = run(name, seed, jobs, seconds, Path(base), watch)
-        print(line(name, tally, time.monotonic() - began), flush=True)
-        show(name, seed, tally, KEPT)
+    with tempfile.TemporaryDirectory(prefix="gradeval-fuzz-") as folder:
+        base, tally = Path(folder), Tally()
+        if case is None:
+            tally = run(name, seed, jobs, seconds, base, watch)
+            print(line(name, tally, time.monotonic() - began), flush=True)
+        else:
+            [done] = cases(name, seed, [case], 0, base)
+            tally.add(done, base)
+        for failure in tally.kinds.values():
+            show(name, seed, failure, base)
     return tally
 
 
@@ -126,18 +116,12 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 def main(given: Sequence[str] | None = None) -> int:
     options = arguments(given)
     seed = random.SystemRandom().randrange(10**6) if options.seed is None else options.seed
-    tallies = []
-    if options.case is not None:
-        [name] = options.only
-        with tempfile.TemporaryDirectory(prefix="gradeval-fuzz-") as base:
-            tallies.append(one(name, seed, options.case, Path(base)))
-            show(name, seed, tallies[0], KEPT)
-    else:
+    if options.case is None:
         print(f"{options.minutes:g} minutes of seed {seed} in {options.jobs} processes", flush=True)
-        seconds = 60 * options.minutes / len(options.only)
-        tallies = [attack(name, seed, options.jobs, seconds) for name in options.only]
+    seconds = 60 * options.minutes / len(options.only)
+    tallies = [attack(name, seed, options.jobs, seconds, options.case) for name in options.only]
     failed = sum(tally.failed for tally in tallies)
-    print(f"{sum(tally.passed for tally in tallies)} passed, {failed} failed")
+    print(f"{sum(tally.cases for tally in tallies) - failed} passed, {failed} failed")
     return int(failed > 0)
 
 

@@ -68,6 +68,8 @@ DRAWS: dict[str, Draw] = {
     "variant": lambda rng: rng.choice(["paper", "released"]),
     "discount": lambda rng: rng.choice(["log2", "letor", "zipf", "none"]),
     "ideal": lambda rng: rng.choice(["global", "max", "local"]),
+    "need": lambda rng: rng.choice(["one", "all"]),
+    "norm": lambda rng: rng.choice(["relevant", "min"]),
 }
 OWN: dict[tuple[str, str], Draw] = {
     ("nDCGphi", "points"): _points,
@@ -98,7 +100,7 @@ def metric(rng: random.Random, name: str) -> Metric:
         for param in params
         if param.required or rng.random() < 0.4
     }
-    if given.get("ideal") == "max":
+    if given.get("ideal") == "max" or given.get("norm") == "min":
         given.setdefault("cutoff", rng.randint(1, 20))
     if "cutoff" in given and (given.get("ideal") == "max" or "max_rel" in given):
         given["cutoff"] = min(given["cutoff"], 1000)  # the reference writes that many gains down

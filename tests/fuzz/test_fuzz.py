@@ -18,9 +18,8 @@ from gradeval.formats import diagnostics as problems
 from gradeval.tables import judgments
 
 from . import __main__ as command
-from . import keys, processes, resources, workers
-from .attack import attempt, kind_of, rng_of
-from .workers import Done, Tally, attack_of
+from . import attack, keys, processes, resources
+from .attack import Done, Tally, attack_of, attempt, kind_of, rng_of
 
 SEED = 6
 # how many cases take a fraction of a second
@@ -47,7 +46,7 @@ def failures(name: str, folder: Path, count: int) -> list[str]:
     found = []
     for number in range(count):
         (folder / str(number)).mkdir(parents=True)
-        found.append(attempt(attack_of(name), name, SEED, number, folder / str(number)).failure)
+        found.append(attempt(name, SEED, number, folder / str(number)).failure)
     return list(filter(None, found))
 
 
@@ -190,6 +189,6 @@ def test_all_attacks(
 
 @pytest.mark.slow
 def test_processes(tmp_path: Path) -> None:
-    tally = workers.run("arguments", SEED, 1, 0.01, tmp_path)
+    tally = attack.run("arguments", SEED, 1, 0.01, tmp_path)
     assert tally.cases >= 1
     assert (tally.failed, list(tmp_path.iterdir())) == (0, [])
