@@ -138,17 +138,9 @@ def measure_of(name: str) -> Measure | None:
     return _BY_NAME.get(name.lower())
 
 
-@cache
-def _names_by_metric() -> dict[str, list[str]]:
-    names: dict[str, list[str]] = {}
-    for name, measure in MEASURES.items():
-        names.setdefault(measure.metric, []).append(name)
-    return names
-
-
 def names_of(metric: str) -> list[str]:
     """trec_eval's names of a gradeval metric."""
-    return _names_by_metric().get(metric, [])
+    return [name for name, measure in MEASURES.items() if measure.metric == metric]
 
 
 def printed(metric: str, texts: Mapping[str, str]) -> str | None:
@@ -285,8 +277,8 @@ PARAMS = {
 
 def spelling_of(metric: str, name: str) -> Spelling | None:
     """The gradeval parameter that is equivalent to another tool's, None if there is none."""
-    found = (names[name] for names in PARAMS.values() if name in names)
-    return next((one for one in found if one.metric in ("", metric)), None)
+    named_so = (names[name] for names in PARAMS.values() if name in names)
+    return next((spelling for spelling in named_so if spelling.metric in ("", metric)), None)
 
 
 def spellings(metric: str, param: str) -> Iterator[tuple[str, str, Spelling]]:
@@ -310,18 +302,16 @@ class Alias(NamedTuple):
 
 
 @cache
-def aliases() -> tuple[Alias, ...]:
+def aliases() -> list[Alias]:
     """Every line of NAMES."""
-    return tuple(_aliases())
-
-
-def _aliases() -> Iterator[Alias]:
+    lines = []
     for tool, names in NAMES.items():
         for spelled, target in names.items():
             match = re.fullmatch(r"([^(@]+)(?:\((\w+)(?:=(\w+))?\))?(@k)?", spelled)
             assert match is not None, spelled
             name, param, value, cutoff = match.groups(default="")
-            yield Alias(tool, spelled, name, param, value, bool(cutoff), target.removesuffix("@k"))
+            lines.append(Alias(tool, spelled, name, param, value, bool(cutoff), target.removesuffix("@k")))
+    return lines
 
 
 def named(name: str) -> list[Alias]:
@@ -454,42 +444,33 @@ def _value(value: Any) -> str:
     return repr(value)
 
 
-class Provider(NamedTuple):
-    """One of the tools that compute measures for ir_measures.
-
-    ties: its order of documents with equal scores. metrics: those that it computes and ties affect.
-    """
-
-    ties: str
-    metrics: tuple[str, ...]
-
-
 _AS_GRADEVAL = "by document id descending, as in gradeval"
 _AS_RUN = "in the order of the run file"
 _ASCENDING = "by document id ascending"
 _USER_MODELS = ("rbp", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11", "INST", "INSQ")
 _RANKED = ("AP", "P", "RR", "Rprec", "nDCG")
 
-# in the order in which it selects them; the last one only by name
+# the tools that compute measures for ir_measures, in the order in which it selects them (the last one only by
+# name) -> their order of documents with equal scores, and the metrics that they compute and ties affect
 PROVIDERS = {
-    "pytrec_eval": Provider(
+    "pytrec_eval": (
         f"{_AS_GRADEVAL}, but with scores as 32-bit floats",
         (*_RANKED, "R", "Success", "bpref", "infAP", "iprec_at_recall"),
     ),
-    "cwl_eval": Provider(_AS_RUN, ("AP", "P", "RR", *_USER_MODELS)),
-    "compat": Provider(f"{_ASCENDING}, in the ideal ranking in the order of the qrels", ("Compat",)),
-    "judged": Provider(_ASCENDING, ("Judged",)),
-    "msmarco": Provider(_ASCENDING, ("RR",)),
-    "gdeval": Provider(_AS_GRADEVAL, ("nDCG", "ERR")),
-    "accuracy": Provider(_AS_RUN, ("Accuracy",)),
-    "ranx": Provider("undefined", (*_RANKED, "R", "Success")),
-    "trectools": Provider(_AS_RUN, (*_RANKED, "bpref", "rbp")),
+    "cwl_eval": (_AS_RUN, ("AP", "P", "RR", *_USER_MODELS)),
+    "compat": (f"{_ASCENDING}, in the ideal ranking in the order of the qrels", ("Compat",)),
+    "judged": (_ASCENDING, ("Judged",)),
+    "msmarco": (_ASCENDING, ("RR",)),
+    "gdeval": (_AS_GRADEVAL, ("nDCG", "ERR")),
+    "accuracy": (_AS_RUN, ("Accuracy",)),
+    "ranx": ("undefined", (*_RANKED, "R", "Success")),
+    "trectools": (_AS_RUN, (*_RANKED, "bpref", "rbp")),
 }
 
 
 def ties(metric: str) -> list[tuple[str, str]]:
     """(provider, its order of ties) for each that computes the metric."""
-    return [(name, provider.ties) for name, provider in PROVIDERS.items() if metric in provider.metrics]
+    return [(name, order) for name, (order, metrics) in PROVIDERS.items() if metric in metrics]
 
 
 # Groups of metrics under one name: trec_eval's, and what benchmarks report

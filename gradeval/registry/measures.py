@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gradeval.errors import MetricError
 from gradeval.registry.dialects import MEASURES, TREC_EVAL, translated
-from gradeval.registry.spec import Spec, parse, parse_one
+from gradeval.registry.spec import Spec, parse, parse_one, split
 
 _OTHER_INPUT = re.compile(r"(all_)?prefs|prefs_\w+|qrels_jg|\w+_avgjg")
 _DECIMAL = re.compile(r"(\d+)\.\d*")
@@ -89,19 +89,8 @@ def _at_cutoffs(name: str, values: str) -> list[Measure]:
 
 def parse_ir_measures(texts: Iterable[str]) -> list[Measure]:
     """The measures named in ir_measures' notation or ours, without repetition. Raises MetricError."""
-    return list(dict.fromkeys(one for text in texts for name in _names(text) for one in _of_ir_measures(name)))
-
-
-def _names(text: str) -> list[str]:
-    """'AP nDCG(gains={0: 0})@5' -> the single names; unlike theirs, a name may have spaces in parentheses."""
-    names, depth = [""], 0
-    for char in text:
-        depth = max(depth + (char == "(") - (char == ")"), 0)
-        if char.isspace() and not depth:
-            names.append("")
-        else:
-            names[-1] += char
-    return [name for name in names if name]
+    names = (name for text in texts for name in split(text))
+    return list(dict.fromkeys(measure for name in names for measure in _of_ir_measures(name)))
 
 
 def _of_ir_measures(text: str) -> list[Measure]:

@@ -31,45 +31,39 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     only. graded: those only that distinguish grades above the relevance threshold.
     """
     load_plugins()
-    families = sorted({metric.group for metric in REGISTRY.values()}, key=str.lower)
-    if not any(family.lower() in one.lower() for one in families):
-        raise MetricError(f"unknown family {family!r}", hint=f"the families are {', '.join(families)}")
-    metrics = [
-        metric
-        for metric in REGISTRY.values()
-        if family.lower() in metric.group.lower() and _has(metric, word) and (not graded or _is_graded(metric))
-    ]
-    everything = not (family or word or graded)
-    groups = GROUPS if everything else {}
-    if not metrics:
+    families: dict[str, list[Metric]] = {}
+    for metric in REGISTRY.values():
+        families.setdefault(metric.group, []).append(metric)
+    names = sorted((name for name in families if family.lower() in name.lower()), key=str.lower)
+    if not names:
+        raise MetricError(
+            f"unknown family {family!r}", hint=f"the families are {', '.join(sorted(families, key=str.lower))}"
+        )
+    listed = {
+        name: [(metric.name, metric.summary) for metric in families[name] if _fits(metric, word, graded)]
+        for name in names
+    }
+    if not any(listed.values()):
         raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
-    width = max(len(name) for name in (REGISTRY if everything else [metric.name for metric in metrics]))
+    width = max(len(name) for rows in listed.values() for name, _ in rows)
+    if not (family or word or graded):
+        listed["groups"] = [(name, group.about) for name, group in GROUPS.items()]
     lines = []
-    for one in families:
-        members = [metric for metric in metrics if metric.group == one]
-        if members:
-            lines += [one, *(f"  {metric.name:<{width}}  {metric.summary}" for metric in members), ""]
-    if groups:
-        lines += ["groups", *(f"  {name:<{width}}  {group.about}" for name, group in groups.items()), ""]
+    for heading, rows in listed.items():
+        if rows:
+            lines += [heading, *(f"  {name:<{width}}  {about}" for name, about in rows), ""]
     return "\n".join([*lines, "'gradeval metrics NAME' shows the formula, parameters and source of a metric."])
 
 
-def _has(metric: Metric, word: str) -> bool:
-    """Whether a word is in the page of the metric, before the example, which all pages have."""
-    if not word:
-        return True
+def _fits(metric: Metric, word: str, graded: bool) -> bool:
+    """Whether a word is in its page, before the example, which all pages have, and whether it is graded."""
     try:
-        parts = _parts(metric)
+        has_word = (
+            any(word.lower() in " ".join(part.split()).lower() for part in _parts(metric)) if word else True
+        )
+        return has_word and (not graded or is_graded(metric))
     except MetricError:  # of a plugin
-        parts = [metric.name, metric.about]
-    return any(word.lower() in " ".join(part.split()).lower() for part in parts)
-
-
-def _is_graded(metric: Metric) -> bool:
-    try:
-        return is_graded(metric)
-    except MetricError:  # of a plugin
-        return False
+        return not graded and word.lower() in f"{metric.name} {metric.about}".lower()
 
 
 def page(name: str) -> str:
@@ -111,8 +105,7 @@ def _facts(metric: Metric) -> str:
 
 def _example(metric: Metric) -> str:
     """The command of the example, and how its value comes about, or the error of a plugin."""
-    more = "" if metric.has_summary else "-q "
-    command = f"Example: gradeval {more}-m '{metric.usage}' qrels.txt my.run"
+    command = f"Example: gradeval {'' if metric.has_summary else '-q '}-m '{metric.usage}' qrels.txt my.run"
     try:
         [spec] = parse(metric.usage)
         rows = sum_of(spec)
@@ -126,17 +119,14 @@ def _example(metric: Metric) -> str:
 
 def _aligned(rows: list[list[str]]) -> Iterator[str]:
     """The rows of a table: the first column to the left, the others to the right."""
-    columns = len(rows[0])
     # a row that has only its first and its last cell leaves room for its name
-    widths = [max(len(row[i]) for row in rows if i or any(row[1:-1])) for i in range(columns)]
+    widths = [max(len(row[i]) for row in rows if i or any(row[1:-1])) for i in range(len(rows[0]))]
     for row in rows:
-        head = row[0].ljust(widths[0])
-        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        if not any(row[1:-1]):
-            wide = widths[0] + sum(width + 2 for width in widths[1:-1])
-            yield f"  {row[0]:<{wide}}  {cells[-1]}"
+        if any(row[1:-1]):
+            cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+            yield "  " + "  ".join([row[0].ljust(widths[0]), *cells]).rstrip()
         else:
-            yield "  " + "  ".join([head, *cells]).rstrip()
+            yield f"  {row[0]:<{sum(widths[:-1]) + 2 * (len(widths) - 2)}}  {row[-1].rjust(widths[-1])}"
 
 
 def _group_page(name: str, group: Group) -> str:
@@ -319,17 +309,22 @@ def number(value: float) -> str:
 
 def is_graded(metric: Metric) -> bool:
     """Whether it distinguishes grades above 0: their sizes change its value for a ranking."""
-    needed = {param.name: param.parse(param.example) for param in metric.params if param.required}
-    spec = Spec(metric, tuple(needed.items()))
+    spec = _with_required(metric)
     return value_of(spec, ranking([1, None, 3, 0, 2], [5])) != value_of(spec, ranking([1, None, 1, 0, 1], [1]))
+
+
+def _with_required(metric: Metric) -> Spec:
+    """The metric with examples of the parameters it requires."""
+    return Spec(
+        metric, tuple((param.name, param.parse(param.example)) for param in metric.params if param.required)
+    )
 
 
 def without_relevant(metric: Metric) -> str:
     """Its value for a query without a relevant document."""
     if metric.needs_relevant:
         return "counts as 0; --no-relevant 1 or skip changes that"
-    needed = {param.name: param.parse(param.example) for param in metric.params if param.required}
-    spec = Spec(metric, tuple(needed.items()))
+    spec = _with_required(metric)
     same, different = (value_of(spec, ranking([0, None, low], [0])) for low in (0, -1))
     if "nan" in (same, different):
         about = "undefined" if different == "nan" else "undefined if all its judged grades are equal"

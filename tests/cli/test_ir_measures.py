@@ -154,7 +154,7 @@ def test_warnings_and_their_absence(files):
         (["q", "r", "AP", "-n"], "-n requires -q: nothing would be printed"),
         (["q", "r"], "Missing argument 'MEASURES"),
         (["q", "r", "nDGC@5"], "did you mean nDCG@5?"),
-        (["q", "r", "AP("], "'(' is not closed"),
+        (["q", "r", "AP("], "it is not of the form NAME(name=value"),
         (["q", "r", "BPM@5"], "BPM requires max_rel"),
         (["q", "r", "P@0"], "cutoff must be a positive integer"),
         (["q", "r", "P(rel=2)"], "P(rel=2): the cutoff is missing: for example P(rel=2)@10"),

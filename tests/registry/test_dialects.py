@@ -96,7 +96,7 @@ def takes_no_more(name: str) -> bool:
 @each("name", PROVIDERS)
 def test_each_has_these_metrics(name):
     metrics = [metric_of(measure.NAME) for measure in registry[name].SUPPORTED_MEASURES]
-    assert set(PROVIDERS[name].metrics) == {metric.name for metric in metrics if can_change(metric)}
+    assert set(PROVIDERS[name][1]) == {metric.name for metric in metrics if can_change(metric)}
 
 
 def test_pytrec_eval_has_scores_as_32_bit_floats():
