@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays import Floats
 from gradeval.errors import InputError, OptionError, named
 from gradeval.evaluation.results import FailedRun
 from gradeval.formats.memory import are_mappings, is_frame, one_of_each_type, readable, refuse_ranx
+from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.tables.load import (
     Run,
@@ -32,19 +34,16 @@ Runs = Sequence[tuple[str | None, Any]]
 class SavedRun:
     """One run of a saved result. name, path, sha256: of the run when it was evaluated.
 
-    values: query -> metric -> value, NaN where it is undefined; all queries have the same metrics. ties: the
-    order of tied scores, None where it is not said. summary, undefined: of metrics; None where no summary was
-    saved. depths: quantiles of the documents of a query, None where they are not
-    said.
+    values: those of each metric, (n,), for these queries, NaN where it is undefined. ties: the order of tied
+    scores, depths: quantiles of the documents of a query, None where they are unknown.
     """
 
     name: str
     path: str
     sha256: str | None
-    values: Mapping[str, Mapping[str, float]] = field(repr=False)
+    queries: tuple[str, ...] = field(repr=False)
+    values: Mapping[str, Floats] = field(repr=False)
     ties: str | None = None
-    summary: Mapping[str, float] | None = field(default=None, repr=False)
-    undefined: Mapping[str, int] = field(default_factory=dict, repr=False)
     depths: tuple[int, int, int, int, int] | None = None
 
 
@@ -52,8 +51,7 @@ class SavedRun:
 class SavedResult:
     """A saved result as read. path: its own; qrels, qrels_sha256, options: what it was made from.
 
-    groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names. notices:
-    as JSON has them.
+    groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names.
     """
 
     path: str
@@ -63,7 +61,7 @@ class SavedResult:
     options: Mapping[str, Any]
     metrics: tuple[str, ...]
     runs: tuple[SavedRun, ...]
-    notices: tuple[Mapping[str, Any], ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:

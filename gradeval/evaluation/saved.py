@@ -1,4 +1,4 @@
-"""Saved results, what `gradeval -f json -q` printed, in the place of the runs that they were made from.
+"""Saved results, printed by `gradeval -f json -q`, in the place of the runs that they were made from.
 
 look_for_saved       runs -> those that are files of saved results read and checked
 common_metrics       the metrics that all of them have
@@ -9,16 +9,16 @@ outcomes_of_saved    their values
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from types import NoneType
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
-from gradeval.arrays import Bools
+from gradeval.arrays import Bools, Floats
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.findings import judged_notices, left_out_of_groups, quantiles_of, undefined_notices
 from gradeval.evaluation.layout import FORMAT_VERSION
@@ -35,14 +35,10 @@ from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
 from gradeval.tables.qrels import Qrels
 
-# the options that decide the values; the others say how to read files, or what is printed
-_DECIDING = Options.names(within=VALUES)
 _OPTIONS = Options().to_dict().keys()  # of every saved result
 _SHORT_HASH = 12
 _SAME = 1e-9  # of a summary and the mean of its values
 _HINT = "Save results with 'gradeval QRELS RUN -q -f json -o FILE'"
-
-T = TypeVar("T")
 
 
 def look_for_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, Any]]]:
@@ -88,44 +84,69 @@ def read_saved(source: Source) -> SavedResult:
     if version != FORMAT_VERSION:
         raise InputError(source.name, f"its format is {version}; this gradeval reads format {FORMAT_VERSION}")
     qrels = _item(source, content, "qrels", dict)
+    runs = _item(source, content, "runs", list)
     if qrels.get("sha256") is None:
-        raise _invalid(source, _unnamed_qrels(content.get("runs")))
+        if all(isinstance(run, dict) and "per_query" not in run for run in runs):
+            what = "it has neither values per query nor the SHA-256 of its qrels"
+            why = "as all results of 'gradeval spark', which compares runs itself (--baseline)"
+            raise _invalid(source, f"{what}, {why}")
+        raise _invalid(source, "it does not name the qrels file that it was made from")
     metrics = _item(source, content, "metrics", list)
     if not all(isinstance(name, str) for name in metrics) or len(set(metrics)) < len(metrics):
         raise _invalid(source, "'metrics' is not valid")
-    notices = _item(source, content, "notices", list)
-    runs = tuple(_run(source, run, f"runs[{r}]") for r, run in enumerate(_item(source, content, "runs", list)))
-    names = [run.name for run in runs]
-    if len(set(names)) < len(names):
-        raise _invalid(source, f"two runs have the name {named(max(names, key=names.count))}")
-    of_qrels = " of the qrels"
-    saved = SavedResult(
+    names = [run.get("name") for run in runs if isinstance(run, dict)]
+    if len(set(map(str, names))) < len(names):
+        raise _invalid(source, f"two runs have the name {named(str(max(names, key=names.count)))}")
+    return SavedResult(
         source.name,
         str(qrels.get("path")),
-        _item(source, qrels, "sha256", str, of_qrels),
-        None if qrels.get("groups_sha256") is None else _item(source, qrels, "groups_sha256", str, of_qrels),
-        _item(source, content, "options", dict),
+        _item(source, qrels, "sha256", str, " of the qrels"),
+        _item(source, qrels, "groups_sha256", (str, NoneType), " of the qrels"),
+        _options(source, _item(source, content, "options", dict)),
         tuple(metrics),
-        runs,
-        tuple(notices),
+        tuple(_run(source, run, f"runs[{r}]", metrics) for r, run in enumerate(runs)),
+        tuple(_notices(source, _item(source, content, "notices", list))),
     )
-    _check_options(saved)
-    _check_notices(saved)
-    for run in saved.runs:
-        _check_values(saved, run)
-    return saved
 
 
-def _unnamed_qrels(runs: Any) -> str:
-    """The error of a result that does not name its qrels."""
-    has_values = not isinstance(runs, list) or any(isinstance(run, dict) and "per_query" in run for run in runs)
-    if has_values:
-        return "it does not name the qrels file that it was made from"
-    what = "it has neither values per query nor the SHA-256 of its qrels, as all results of 'gradeval spark'"
-    return f"{what}, which compares runs itself (--baseline)"
+def _item(source: Source, content: Mapping[str, Any], key: str, kind: Any, place: str = "") -> Any:
+    """The value of a key, of this type. place: ' of' what has it."""
+    value = content.get(key)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise _invalid(source, f"'{key}'{place} is {'not valid' if key in content else 'missing'}")
+    return value
 
 
-def _run(source: Source, run: Any, place: str) -> SavedRun:
+def _invalid(source: Source, what: str) -> InputError:
+    return InputError(source.name, what, hint=_HINT)
+
+
+def _options(source: Source, options: dict[str, Any]) -> dict[str, Any]:
+    """Raises InputError for options that are missing, unknown or not valid."""
+    for is_wrong, names in (("missing", _OPTIONS - options.keys()), ("unknown", options.keys() - _OPTIONS)):
+        if names:
+            raise _invalid(source, f"option {named(min(names))} is {is_wrong}")
+    try:
+        Options.of(**options)
+    except OptionError as error:
+        raise InputError(source.name, f"an option in it is not valid ({error})") from None
+    return options
+
+
+def _notices(source: Source, notices: list[Any]) -> Iterator[Notice]:
+    """Raises InputError for one that cannot be read, or has no sentence."""
+    for place, content in enumerate(notices):
+        try:
+            notice = Notice.from_dict(content, str(content.get("subject", "")))
+            str(notice)
+            if notice.kind is Kind.JUDGED_SHARE:
+                int(notice.metric.removeprefix("Judged@"))
+        except (TypeError, ValueError, KeyError, AttributeError):
+            raise _invalid(source, f"notices[{place}] is not valid") from None
+        yield notice
+
+
+def _run(source: Source, run: Any, place: str, metrics: Sequence[str]) -> SavedRun:
     if not isinstance(run, dict):
         raise _invalid(source, f"{place} is not an object")
     name = _item(source, run, "name", str, f" of {place}")
@@ -134,120 +155,89 @@ def _run(source: Source, run: Any, place: str) -> SavedRun:
     of_run = f" of run {named(name)}"
     rows = _item(source, run, "per_query", dict, of_run)
     if _item(source, run, "queries", int, of_run) != len(rows):
-        what = f"run {named(name)} has {run['queries']} queries, and values of {len(rows)}"
-        raise _invalid(source, what)
-    values = {}
-    for query, row in rows.items():
-        place = f" of query {named(query)}{of_run}"
-        if not isinstance(row, dict):
-            raise _invalid(source, f"the values{place} are not an object")
-        values[query] = _numbers(source, row, place)
-    columns = dict.fromkeys(chain.from_iterable(rows.values()))
-    numeric = set(chain.from_iterable(values.values()))
-    for query, row in rows.items():
-        for metric in columns if (len(row), len(values[query])) != (len(columns), len(numeric)) else ():
-            if metric not in row or (metric in numeric and metric not in values[query]):
-                what = "is not a finite number" if metric in row else "is missing"
-                raise _invalid(source, f"{metric} of query {named(query)}{of_run} {what}")
-    sha256, ties, path = (run.get(key) for key in ("sha256", "ties", "path"))
-    if not isinstance(sha256, (str, NoneType)) or ties not in (None, *TIES) or not isinstance(path, str):
-        raise _invalid(source, f"'sha256', 'ties' or 'path'{of_run} is not valid")
+        raise _invalid(source, f"run {named(name)} has {run['queries']} queries, and values of {len(rows)}")
+    path = _item(source, run, "path", str, of_run)
+    sha256, ties = (_item(source, run, key, (str, NoneType), of_run) for key in ("sha256", "ties"))
+    if ties not in (None, *TIES):
+        raise _invalid(source, f"'ties'{of_run} is not valid")
+    try:
+        depths = quantiles_of(run.get("depths", ""))
+    except ValueError:
+        raise _invalid(source, f"'depths'{of_run} is {'not valid' if 'depths' in run else 'missing'}") from None
+    values = _values(source, rows, of_run)
     summary, undefined = None, {}
     if "summary" in run or "undefined" in run:
         summary = _numbers(source, _item(source, run, "summary", dict, of_run), f" in the summary{of_run}")
         undefined = _item(source, run, "undefined", dict, of_run)
     if any(type(count) is not int for count in undefined.values()):
         raise _invalid(source, f"'undefined'{of_run} is not valid")
-    try:
-        depths = quantiles_of(run["depths"])
-    except KeyError:
-        raise _invalid(source, f"'depths'{of_run} is missing") from None
-    except ValueError:
-        raise _invalid(source, f"'depths'{of_run} is not valid") from None
-    return SavedRun(name, path, sha256, values, ties, summary, undefined, depths)
+    wrong = _contradiction(values, metrics, summary, undefined)
+    if wrong:
+        raise InputError(source.name, f"run {named(name)}: {wrong}", hint="Evaluate the run again")
+    return SavedRun(name, path, sha256, tuple(rows), values, ties, depths)
+
+
+def _values(source: Source, rows: Mapping[str, Any], of_run: str) -> dict[str, Floats]:
+    """The numbers of each metric, NaN where it is undefined: the same metrics for all queries."""
+    numbers = []
+    for query, row in rows.items():
+        place = f" of query {named(query)}{of_run}"
+        if not isinstance(row, dict):
+            raise _invalid(source, f"the values{place} are not an object")
+        numbers.append(_numbers(source, row, place))
+    metrics = dict.fromkeys(chain.from_iterable(numbers))
+    for (query, row), of_query in zip(rows.items(), numbers, strict=True):
+        if len(of_query) < len(metrics):
+            metric = next(metric for metric in metrics if metric not in of_query)
+            what = "is not a finite number" if metric in row else "is missing"
+            raise _invalid(source, f"{metric} of query {named(query)}{of_run} {what}")
+    return {metric: np.array([of_query[metric] for of_query in numbers]) for metric in metrics}
 
 
 def _numbers(source: Source, row: Mapping[str, Any], place: str) -> dict[str, float]:
     """The numbers of a query or of the summary, NaN for null; the strings of text metrics are ignored."""
-    found = {}
+    numbers = {}
     for metric, value in row.items():
         if isinstance(value, str):
             continue
         try:
-            found[metric] = math.nan if value is None else float(value)
+            numbers[metric] = math.nan if value is None else float(value)
         except (TypeError, OverflowError):
-            found[metric] = math.inf
-        if math.isinf(found[metric]) or isinstance(value, bool):
+            numbers[metric] = math.inf
+        if math.isinf(numbers[metric]) or isinstance(value, bool):
             raise _invalid(source, f"{metric}{place} is not a finite number")
-    return found
+    return numbers
 
 
-def _item(source: Source, content: Mapping[str, Any], key: str, kind: type[T], place: str = "") -> T:
-    """The value of a key. place: ' of' what has it."""
-    value = content.get(key)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _invalid(source, f"'{key}'{place} is {'missing' if key not in content else 'not valid'}")
-    return value
-
-
-def _invalid(source: Source, what: str) -> InputError:
-    return InputError(source.name, what, hint=_HINT)
-
-
-def _check_options(saved: SavedResult) -> None:
-    """Raise InputError for options that it lacks, or that there are not, or values that they cannot have."""
-    given = saved.options.keys()
-    for is_wrong, names in (("missing", _OPTIONS - given), ("unknown", given - _OPTIONS)):
-        if names:
-            raise InputError(saved.path, f"option {named(min(names))} is {is_wrong}", hint=_HINT)
-    try:
-        Options.of(**saved.options)
-    except OptionError as error:
-        raise InputError(saved.path, f"an option in it is not valid ({error})") from None
-
-
-def _check_notices(saved: SavedResult) -> None:
-    """Raise InputError for one that cannot be read, or has no sentence."""
-    for place, one in enumerate(saved.notices):
-        try:
-            notice = Notice.from_dict(one, str(one.get("subject", "")))
-            str(notice)
-            if notice.kind is Kind.JUDGED_SHARE:
-                int(notice.metric.removeprefix("Judged@"))
-        except (TypeError, ValueError, KeyError, AttributeError):
-            raise InputError(saved.path, f"notices[{place}] is not valid", hint=_HINT) from None
-
-
-def _check_values(saved: SavedResult, run: SavedRun) -> None:
-    """Raise InputError where a run has not the values that it says, or their summary is another one."""
-
-    def fail(what: str) -> NoReturn:
-        raise InputError(saved.path, f"run {named(run.name)}: {what}", hint="Evaluate the run again")
-
-    columns = next(iter(run.values.values()), {})
-    for name in columns:
-        if name not in saved.metrics:
-            fail(f"there are values of {named(name)}, which is not among its metrics")
-    for name in saved.metrics:
+def _contradiction(
+    values: Mapping[str, Floats],
+    metrics: Sequence[str],
+    summary: Mapping[str, float] | None,
+    undefined: Mapping[str, int],
+) -> str:
+    """Where the values are not those of the metrics, or have another summary; '' where all is right."""
+    for name in values:
+        if name not in metrics:
+            return f"there are values of {named(name)}, which is not among its metrics"
+    for name in metrics:
         spec = _known(name)
         if spec is None or not spec.metric.per_query or spec.metric.text:
             continue
-        if name not in columns:
-            fail(f"there are no numbers of {name}")
-        if run.summary is None:
+        if name not in values:
+            return f"there are no numbers of {name}"
+        if summary is None:
             continue
-        values = np.array([[row[name] for row in run.values.values()]])
-        undefined, stated = int(np.isnan(values).sum()), run.undefined.get(name, 0)
-        if undefined != stated:
-            fail(f"{name} is undefined for {many(undefined, 'query', 'queries')}, and not for {stated:,}")
-        [mean] = summarize([spec], values, np.ones(values.shape[1], np.bool_)).tolist()
-        if name not in run.summary:
-            fail(f"there is no summary of {name}")
-        summary = run.summary[name]
-        is_same = math.isclose(mean, summary, rel_tol=_SAME, abs_tol=_SAME)
-        if not is_same and not (math.isnan(mean) and math.isnan(summary)):
-            shown, own = ("null" if math.isnan(number) else repr(number) for number in (summary, mean))
-            fail(f"the summary of {name} is {shown}, and that of its values {own}")
+        count, stated = int(np.isnan(values[name]).sum()), undefined.get(name, 0)
+        if count != stated:
+            return f"{name} is undefined for {many(count, 'query', 'queries')}, and not for {stated:,}"
+        if name not in summary:
+            return f"there is no summary of {name}"
+        [mean] = summarize([spec], values[name][None], np.ones(len(values[name]), np.bool_)).tolist()
+        pair = summary[name], mean
+        if not math.isclose(*pair, rel_tol=_SAME, abs_tol=_SAME) and not all(map(math.isnan, pair)):
+            shown, of_values = ("null" if math.isnan(number) else repr(number) for number in pair)
+            return f"the summary of {name} is {shown}, and that of its values {of_values}"
+    return ""
 
 
 def _known(name: str) -> Spec | None:
@@ -326,91 +316,39 @@ def check_made_alike(
     """
     if options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
-    _check_inputs(saved, results, ties)
-    check_metrics(saved, [spec for spec in results.specs if spec not in optional])
-    if not saved.runs:
-        raise InputError(saved.path, "it has no runs")
-
-
-def outcomes_of_saved(
-    saved: SavedResult,
-    names: Sequence[str],
-    results: Results,
-    qrels: Qrels,
-    options: Options,
-    empty: Bools,
-    unlisted: Sequence[Spec] = (),
-) -> list[Outcome]:
-    """The outcome of each of the runs of a saved result, as if they were evaluated: NaN for metrics it lacks.
-
-    names: of the runs. results: those without runs that they are to be part of. qrels: the judgments, with the
-    zero grade subtracted. empty: which queries have nothing relevant to a metric that needs it, (M, Q).
-    unlisted: metrics that the user does not see. Raises InputError where its queries are other ones.
-    """
-    known = [m for m, spec in enumerate(results.specs) if is_num_q(spec) or str(spec) in saved.metrics]
-    specs = [results.specs[m] for m in known]
-    # where not all was relevant, the notice that all is shows that enough was judged; nothing else does
-    share = 1.0 if any(notice["kind"] == Kind.ALL_RELEVANT.value for notice in saved.notices) else 0.0
-    listed = [spec for spec in specs if spec not in unlisted]
-    outcomes = []
-    for name, run in zip(names, saved.runs, strict=True):
-        result = _run_result(name, saved, run, results)
-        of_run = (Notice.from_dict(one, name) for one in saved.notices if one.get("subject") == run.name)
-        scored = Scored(result.values[known], {}, empty[known])
-        notices = _notices_of(of_run, specs, scored, result.counted, listed, qrels, options)
-        noticed = Noticed(tuple(replace(one, subject=name) for one in notices), share, np.zeros(0, np.int64))
-        outcomes.append(Outcome(result, empty, partial(Noticed, *noticed)))
-    return outcomes
-
-
-def _check_inputs(saved: SavedResult, results: Results, ties: Callable[[], set[str]]) -> None:
-    """Raise InputError where the saved result was not made as the results are, with the difference."""
     if saved.qrels_sha256 != results.qrels_sha256:
-        ours = "no file" if results.qrels_sha256 is None else f"SHA-256 {results.qrels_sha256[:_SHORT_HASH]}"
-        what = (
-            f"it was made from other qrels: {saved.qrels} (SHA-256 {saved.qrels_sha256[:_SHORT_HASH]}), "
-            f"not {results.qrels} ({ours})"
-        )
+        theirs, ours = (_hash(sha256, "no file") for sha256 in (saved.qrels_sha256, results.qrels_sha256))
+        what = f"it was made from other qrels: {saved.qrels} ({theirs}), not {results.qrels} ({ours})"
         raise InputError(saved.path, what, hint="Evaluate the run again with these qrels")
     if saved.groups_sha256 != results.groups_sha256:
-        hashes = (saved.groups_sha256, results.groups_sha256)
-        theirs, ours = ("no file of them" if one is None else f"SHA-256 {one[:_SHORT_HASH]}" for one in hashes)
+        theirs, ours = (_hash(of.groups_sha256, "no file of them") for of in (saved, results))
         what = f"it was made with other group sizes ({theirs}), not those of this command ({ours})"
         raise InputError(saved.path, what, hint="Give the same --groups, or evaluate the run again")
-    for name in _DECIDING:
+    for name in Options.names(within=VALUES):
         theirs, ours = (_comparable(name, of[name]) for of in (saved.options, results.options))
         if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours, ties)):
             flag = "--" + name.replace("_", "-")
             made = f"the default {flag}" if theirs is None else f"{flag} {_shown(theirs)}"
             what = f"it was made with {made}, and this command has {_shown(ours)}"
             raise InputError(saved.path, what, hint="Give the same options, or evaluate the run again")
+    check_metrics(saved, [spec for spec in results.specs if spec not in optional])
+    if not saved.runs:
+        raise InputError(saved.path, "it has no runs")
 
 
-def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
-    """Raise InputError where the saved result lacks a metric, or has no numbers per query of it."""
-    for spec in specs:
-        if not _has_numbers(spec):
-            what = f"{spec} cannot be taken from a saved result, which has numbers per query"
-            raise InputError(saved.path, what, hint="Choose other metrics, or give the run itself")
-    specs = [spec for spec in specs if not is_num_q(spec)]
-    lacking = [str(spec) for spec in specs if str(spec) not in saved.metrics]
-    if lacking:
-        what = f"it has no values of {', '.join(lacking)}, only of {', '.join(saved.metrics)}"
-        raise InputError(saved.path, what, hint="Choose other metrics, or evaluate the run again")
+def _hash(sha256: str | None, without: str) -> str:
+    return without if sha256 is None else f"SHA-256 {sha256[:_SHORT_HASH]}"
 
 
 def _same_ties(theirs: Any, saved: SavedResult, ours: Any, ties: Callable[[], set[str]]) -> bool:
-    """Whether the order of ties is the same though only one of the two was asked for by its name."""
-    used = [
-        {run.ties for run in saved.runs} if theirs is None else {theirs},
-        ties() if ours is None else {ours},
-    ]
-    return used[0] == used[1] and len(used[0]) == 1 and None not in used[0]
+    """Whether the order of ties is the same though only one of the two was named."""
+    used = {run.ties for run in saved.runs} if theirs is None else {theirs}
+    return len(used) == 1 and None not in used and used == (ties() if ours is None else {ours})
 
 
 def _comparable(name: str, value: Any) -> Any:
     if name == "columns" and isinstance(value, (list, tuple)):  # that of scores is of the run alone
-        return sorted("=".join(map(str, one)) for one in value if one[0] != "score") or None
+        return sorted("=".join(map(str, pair)) for pair in value if pair[0] != "score") or None
     return sorted(map(str, value)) if isinstance(value, (list, tuple)) else value
 
 
@@ -424,62 +362,83 @@ def _shown(value: Any) -> str:
     return named(",".join(value)) if isinstance(value, list) else str(value)
 
 
+def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
+    """Raise InputError where the saved result lacks a metric, or has no numbers per query of it."""
+    for spec in specs:
+        if not _has_numbers(spec):
+            what = f"{spec} cannot be taken from a saved result, which has numbers per query"
+            raise InputError(saved.path, what, hint="Choose other metrics, or give the run itself")
+    lacking = [str(spec) for spec in specs if not is_num_q(spec) and str(spec) not in saved.metrics]
+    if lacking:
+        what = f"it has no values of {', '.join(lacking)}, only of {', '.join(saved.metrics)}"
+        raise InputError(saved.path, what, hint="Choose other metrics, or evaluate the run again")
+
+
+def outcomes_of_saved(
+    saved: SavedResult,
+    names: Sequence[str],
+    results: Results,
+    qrels: Qrels,
+    options: Options,
+    empty: Bools,
+    unlisted: Sequence[Spec] = (),
+) -> list[Outcome]:
+    """The outcome of each of the runs of a saved result, as if they were evaluated: NaN for metrics it lacks.
+
+    names: of the runs. results: those without runs that they are to be part of. qrels: the judgments. empty:
+    which queries have nothing relevant to a metric that needs it, (M, Q). unlisted: metrics that the user does
+    not see. Raises InputError where its queries are other ones.
+    """
+    known = [m for m, spec in enumerate(results.specs) if is_num_q(spec) or str(spec) in saved.metrics]
+    specs = [results.specs[m] for m in known]
+    listed = [spec for spec in specs if spec not in unlisted]
+    # where not all was relevant, the notice that all is shows that enough was judged; nothing else does
+    share = 1.0 if any(notice.kind is Kind.ALL_RELEVANT for notice in saved.notices) else 0.0
+
+    def noticed(run: SavedRun, result: RunResult) -> Iterator[Notice]:
+        """The notices that were saved about the run and these metrics, and those that the values show."""
+        of_run = [notice for notice in saved.notices if notice.subject == run.name]
+        for notice in of_run:
+            if notice.kind in (Kind.TIES, Kind.FEW_DOCUMENTS):
+                is_wanted = notice.metric in map(str, specs)
+                if is_wanted and not (notice.kind is Kind.TIES and is_accepted(Kind.TIES, options)):
+                    yield notice
+            elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE):
+                yield notice
+        scored = Scored(result.values[known], {}, empty[known])
+        yield from undefined_notices(qrels, specs, scored, result.counted)
+        for notice in of_run:
+            if notice.kind is Kind.JUDGED_SHARE:
+                cutoff = int(notice.metric.partition("@")[2])
+                yield from judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
+
+    outcomes = []
+    for name, run in zip(names, saved.runs, strict=True):
+        result = _run_result(name, saved, run, results)
+        notices = tuple(replace(notice, subject=name) for notice in noticed(run, result))
+        outcomes.append(Outcome(result, empty, partial(Noticed, notices, share, np.zeros(0, np.int64))))
+    return outcomes
+
+
 def _run_result(name: str, saved: SavedResult, run: SavedRun, results: Results) -> RunResult:
     """The values of a saved run, aligned with the queries of the results."""
     position = {query: q for q, query in enumerate(results.queries)}
-    unknown = [query for query in run.values if query not in position]
-    if unknown:
-        raise InputError(saved.path, f"query {named(unknown[0])} is not in {results.qrels}")
-    asked = results.options["query_ids"]
-    wanted = position if asked is None else set(cast("tuple[str, ...]", asked))
-    if other := next((query for query in run.values if query not in wanted), None):
-        raise InputError(saved.path, f"query {named(other)} of run {named(run.name)} was not asked for")
-    if results.options["queries"] == "judged" and len(run.values) < len(wanted):
-        lacking = next(query for query in wanted if query not in run.values)
+    chosen = cast("tuple[str, ...] | None", results.options["query_ids"])
+    wanted = position.keys() if chosen is None else set(chosen)
+    for query in run.queries:
+        if query not in position:
+            raise InputError(saved.path, f"query {named(query)} is not in {results.qrels}")
+        if query not in wanted:
+            raise InputError(saved.path, f"query {named(query)} of run {named(run.name)} was not asked for")
+    if results.options["queries"] == "judged" and len(run.queries) < len(wanted):
+        lacking = next(query for query in wanted if query not in set(run.queries))
         what = f"run {named(run.name)} has no values of query {named(lacking)}"
         raise InputError(saved.path, what, hint="Evaluate the run again")
     values = np.full((len(results.specs), len(position)), np.nan)
     counted = np.zeros(len(position), np.bool_)
-    at = [position[query] for query in run.values]
+    at = [position[query] for query in run.queries]
     counted[at] = True
     for m, spec in enumerate(results.specs):
-        column = str(spec)
-        if is_num_q(spec):
-            values[m, at] = 1.0
-            continue
-        values[m, at] = [row.get(column, np.nan) for row in run.values.values()]
+        values[m, at] = 1.0 if is_num_q(spec) else run.values.get(str(spec), np.nan)
     ties = run.ties or DEFAULT_TIES
     return RunResult(name, saved.path, run.sha256, values, counted, ties=ties, depths=run.depths)
-
-
-def _notices_of(
-    notices: Iterable[Notice],
-    specs: Sequence[Spec],
-    scored: Scored,
-    counted: Bools,
-    listed: Sequence[Spec],
-    qrels: Qrels,
-    options: Options,
-) -> Iterator[Notice]:
-    """The notices of a run whose values were saved: those about the metrics.
-
-    notices: those that were saved with the values, of which only those are taken that the values do not show.
-    scored: the values of the metrics. listed: the metrics that the user sees.
-    """
-    names = {str(spec) for spec in specs}
-    shares = []
-    for notice in notices:
-        if notice.kind is Kind.JUDGED_SHARE:
-            shares.append(notice)
-        elif notice.kind is Kind.TIES:
-            if notice.metric in names and not is_accepted(Kind.TIES, options):
-                yield notice
-        elif notice.kind is Kind.FEW_DOCUMENTS:
-            if notice.metric in names:
-                yield notice
-        elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED):
-            yield notice
-    yield from undefined_notices(qrels, specs, scored, counted)
-    for notice in shares:
-        cutoff = int(notice.metric.partition("@")[2])
-        yield from judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)

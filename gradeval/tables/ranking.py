@@ -146,16 +146,13 @@ class Repeats(NamedTuple):
 class Found(NamedTuple):
     """The judged documents of a run for some queries.
 
-    query, retrieved: the index of each query and the count of its documents, (S,). key: the sum of the keys of
-    its documents, which does not depend on their order, (S,). line: its first line, (S,). row, rank, score: the
+    query, retrieved: the index of each query and the count of its documents, (S,). row, rank, score: the
     judgments (rows of the qrels) that were retrieved, (n,). identical: of the judged queries. more: what a
     subclass of Total adds.
     """
 
     query: Ints
     retrieved: Ints
-    key: Words
-    line: Ints
     row: Ints
     rank: Ints
     score: Floats
@@ -198,17 +195,13 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     counts = qrels.offsets[query + 1] - qrels.offsets[query]
     row = ranges(qrels.offsets[query], counts)
     segment = np.repeat(judged, counts)
-    hit, at, keys, table, repeats = _pair_up(lines, qrels, row, segment)
+    hit, at, table, repeats = _pair_up(lines, qrels, row, segment)
     identical = _identical_ids(lines, qrels, table, query, judged)
     row, segment = row[hit], segment[hit]
     position, hits, top, bottom = _positions(lines, at, qrels.grade[row], ties)
     above = lines.bounds[segment] - 1
     tied = Ties(row[hits], top - above[hits], bottom - above[hits])
-    first = lines.bounds[:-1]
-    key = np.add.reduceat(keys, first) if len(first) else keys
-    line = lines.line[first]
-    rank = position - above
-    return Found(lines.query, lengths, key, line, row, rank, lines.score[at], tied, identical, repeats)
+    return Found(lines.query, lengths, row, position - above, lines.score[at], tied, identical, repeats)
 
 
 def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, segment: Ints) -> IdenticalIds:
@@ -227,11 +220,9 @@ def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, seg
     return IdenticalIds(query[hit], 1 + np.add.reduceat(is_above, starts, dtype=np.int64))
 
 
-def _pair_up(
-    lines: Lines, qrels: Qrels, row: Ints, segment: Ints
-) -> tuple[Ints, Ints, Words, KeyTable, Repeats]:
-    """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; the
-    keys of all documents, and a table of them; and which of them are duplicates.
+def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, KeyTable, Repeats]:
+    """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; a
+    table of the keys of all documents; and which of these are duplicates.
 
     Equal keys are confirmed on the bytes.
     """
@@ -255,7 +246,7 @@ def _pair_up(
         at = np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
         hit = np.flatnonzero(at >= 0)
         at = at[hit]
-    return hit, at, keys, table, Repeats.of(lines, again, first)
+    return hit, at, table, Repeats.of(lines, again, first)
 
 
 def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:

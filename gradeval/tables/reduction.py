@@ -8,15 +8,14 @@ through a temporary file. Memory follows the judgments and the longest query, no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gradeval.arrays import Bytes, Floats, Ints
-from gradeval.arrays.hashing import KeySet, KeyTable, salts
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.hashing import KeySet
 from gradeval.arrays.segments import distinct
-from gradeval.arrays.strings import PAD, Ids, repeats
+from gradeval.arrays.strings import PAD, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import Blocks, Columns, ExtraFields, RankCheck
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data, shown
@@ -35,8 +34,8 @@ from gradeval.tables.ranking import (
 )
 
 _Block = TypeVar("_Block")
-_KEPT = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
-_RANKED = np.dtype([*_KEPT.descr, ("rank", "<f8")])
+_ROW = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
+_RANKED_ROW = np.dtype([*_ROW.descr, ("rank", "<f8")])
 _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
 
@@ -61,23 +60,8 @@ class Reduced(NamedTuple):
     identical: IdenticalIds = NO_IDENTICAL_IDS
 
 
-class Read(Protocol):
-    """The facts about a run that a block's columns hold besides its rows, as in Columns."""
-
-    @property
-    def tag(self) -> bytes | None: ...
-
-    @property
-    def ranks(self) -> RankCheck: ...
-
-    @property
-    def extra(self) -> ExtraFields: ...
-
-
 class Total:
     """Collects what is found, query by query. ties: the order of tied scores, as in ranking.find()."""
-
-    detects_repeated_run = True  # and reports it as one problem, without its lines
 
     def __init__(self, qrels: Qrels, ties: str) -> None:
         self.qrels, self.ties_rule = qrels, ties
@@ -122,7 +106,7 @@ class Total:
             )
             self.repeats = LineProblems.joined([self.repeats, LineProblems(first, total)])
 
-    def note(self, read: Read, first_line: int) -> None:
+    def note(self, read: Columns | _Part, first_line: int) -> None:
         """Keep a block's run tag, its check of the rank column, which the first has, and its extra fields.
 
         first_line: the number of lines before the block.
@@ -132,16 +116,19 @@ class Total:
         self.extra = self.extra.joined(read.extra, first_line)
 
     def report(self, problems: Problems) -> None:
-        """Add the duplicate documents: each is a problem, or all are one problem where nothing else follows."""
+        """Add the duplicate documents: each is a problem, or all are one problem where nothing else follows, as
+        in a file that holds its run twice.
+        """
         again, new = self.repeats.total, self.documents - self.repeats.total
-        if (
-            again
-            and self.last_new < (line := self.repeats.first[0].line or 0)
-            and again >= min(max(new, 2), SHOWN + 1)
-        ):
-            problems.add(repeated_run(line, again, new))
-        else:
+        line = self.repeats.first[0].line or 0 if again else 0
+        if self.last_new >= line or again < min(max(new, 2), SHOWN + 1):
             problems.add(self.repeats)
+            return
+        which, documents = "a part of the run", f"{again:,} documents"
+        if again >= new:
+            which, documents = "the run", f"the {new:,} documents above" if new > 1 else "the document above"
+        what = f"the file seems to hold {which} twice: from here on, {documents} are repeated"
+        problems.add(LineProblems((Problem(line, what, "Keep the lines above this one"),), 1))
 
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
@@ -153,18 +140,6 @@ class Total:
 
 
 AnyTotal = TypeVar("AnyTotal", bound=Total)
-
-
-def repeated_run(line: int, again: int, new: int) -> LineProblems:
-    """The problem of a file that holds its run twice, the second copy from this line on.
-
-    again, new: how many documents are duplicates, and how many precede them.
-    """
-    which, documents = "a part of the run", f"{again:,} documents"
-    if again >= new:
-        which, documents = "the run", f"the {new:,} documents above" if new > 1 else "the document above"
-    what = f"the file seems to hold {which} twice: from here on, {documents} are repeated"
-    return LineProblems((Problem(line, what, "Keep the lines above this one"),), 1)
 
 
 def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Reduced:
@@ -204,72 +179,16 @@ def collect(
     """
     try:
         return _in_one_pass(source, columns, *begin(), jobs)
-    except _QueryNotGrouped as scattered:
-        enough = scattered.enough
+    except _QueryNotGrouped:
+        pass  # its lines are read again outside the handler, which keeps memory alive
     try:
-        return collect_by_sorting(source, columns, *begin(), jobs, enough)
+        return collect_by_sorting(source, columns, *begin(), jobs)
     except OSError as error:
         raise temporary_error(source.name, error) from None
 
 
 class _QueryNotGrouped(Exception):
-    """A query's lines are not together. enough: the number of lines known to hold enough errors, if any."""
-
-    def __init__(self, enough: int | None = None) -> None:
-        self.enough = enough
-
-
-class _Order:
-    """Which queries of a run were seen, to detect one whose lines are not together.
-
-    A file that holds its run twice is not a run with scattered lines. The keys of each query's documents
-    distinguish the two in the first pass.
-    """
-
-    def __init__(self, qrels: Qrels) -> None:
-        self.seen = np.zeros(len(qrels.queries), bool)
-        self.key = np.zeros(len(qrels.queries), np.uint64)
-        self.others = KeySet()
-        self.new = 0  # documents of queries seen for the first time
-        self.again = 0  # documents of queries seen again with the same documents
-        self.line = -1  # the first line of these
-        self.is_sure = False  # whether a duplicate is confirmed, not by its key alone
-
-    def add(self, found: Found, first_line: int, total: Total) -> bool:
-        """Whether no query is seen again, or from one on all are, with the same documents.
-
-        first_line: the number of lines before those of found. total: what was found before.
-        """
-        judged = found.query < len(self.seen)
-        query, key = found.query[judged], found.key[judged]
-        others = np.sort(found.query[~judged].view(np.uint64))
-        count = len(judged)  # of queries seen for the first time
-        if self.again or self.seen[query].any() or self.others.has(others).any():
-            is_again = np.empty(len(judged), bool)
-            is_again[judged] = self.seen[query]
-            is_again[~judged] = self.others.has(found.query[~judged].view(np.uint64))
-            count = int(is_again.argmax())
-            is_same = np.ones(len(judged), bool)
-            is_same[judged] = ~self.seen[query] | (self.key[query] == key)
-            if not (is_again[count:].all() and is_same.all()) or (self.again and count):
-                return False
-            if not self.again:
-                self.line = first_line + int(found.line[count])
-            self.again += int(found.retrieved[count:].sum())
-            self.is_sure |= bool(np.isfinite(total.rank[found.row]).any())
-            judged = judged[:count]
-            query, key = found.query[:count][judged], found.key[:count][judged]
-            others = np.sort(found.query[:count][~judged].view(np.uint64))
-        self.seen[query] = True
-        self.key[query] = key
-        self.others.add(others)
-        self.new += int(found.retrieved[:count].sum())
-        return True
-
-    @property
-    def is_repeated_run(self) -> bool:
-        """Whether all queries were seen twice."""
-        return self.is_sure and self.again >= self.new
+    """A query's lines are not together."""
 
 
 class _Cut(NamedTuple):
@@ -280,31 +199,21 @@ class _Cut(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A thread's result for a block: pieces in order.
+    """A thread's result for a block, and the facts of its Columns besides the rows."""
 
-    lines, last, problems: as in Columns. scattered: a query's lines are not together in the block, so there
-    are no pieces. enough: whether there are enough duplicate documents to stop reading. left_out: as in
-    Columns.
-    """
-
-    pieces: list[Found | _Cut]
+    result: Any
     lines: int
     last: bool
     problems: LineProblems
-    tag: bytes | None = None
-    ranks: RankCheck = RankCheck()
-    extra: ExtraFields = ExtraFields()
-    scattered: bool = False
-    enough: bool = False
-    left_out: bool = False
+    tag: bytes | None
+    ranks: RankCheck
+    extra: ExtraFields
+    left_out: bool
 
-
-def _holds_enough(read: Columns, qrels: Qrels, enough: float) -> bool:
-    """Whether a block has enough duplicate documents to stop reading."""
-    query = np.repeat(query_indices(qrels, read.queries), np.diff(read.bounds))
-    salt = salts(len(qrels.queries) + len(read.queries))  # of any index
-    again, _ = repeats(KeyTable(read.documents.keys() + salt[query]), read.documents, query)
-    return len(again) >= enough
+    @classmethod
+    def of(cls, read: Columns, result: Any) -> _Part:
+        facts = read.lines, read.last, read.problems, read.tag, read.ranks, read.extra, read.left_out
+        return cls(result, *facts)
 
 
 def _in_one_pass(
@@ -315,43 +224,38 @@ def _in_one_pass(
     jobs: int,
 ) -> AnyTotal:
     qrels = total.qrels
-    may_be_endless = not source.stored_size
 
     def part(block: _Block) -> _Part:
+        """The pieces of a block, in order: what is found in its whole queries, and those that it cuts."""
         read = columns(block)
-        noted = read.tag, read.ranks, read.extra
-        whole = _Part([], read.lines, read.last, read.problems, *noted, left_out=read.left_out)
         count = len(read.queries)
         if not count:
-            return whole
+            return _Part.of(read, [])
         query = query_indices(qrels, read.queries, by_key=True)
+        if len(distinct(query)) < count:
+            raise _QueryNotGrouped
         lines = Lines(query, read.bounds, read.documents, read.value, read.line, read.rank)
-        if len(distinct(lines.query)) < count:
-            return whole._replace(
-                scattered=True, enough=may_be_endless and _holds_enough(read, qrels, problems.enough)
-            )
+        pieces: list[Found | _Cut] = []
         first = 0 if read.first else 1
         last = max(first, count if read.last else count - 1)
         if first:
-            whole.pieces.append(_Cut(read.queries[0], lines.part(0, 1).compact()))
+            pieces.append(_Cut(read.queries[0], lines.part(0, 1).compact()))
         if last > first:
-            whole.pieces.append(total.find(lines.part(first, last)))
+            pieces.append(total.find(lines.part(first, last)))
         if last < count:
-            whole.pieces.append(_Cut(read.queries[last], lines.part(last, count).compact()))
-        is_within = (
-            count == 1 and not read.last
-        )  # of one query, whose duplicates are otherwise found at its end
-        return whole._replace(
-            enough=may_be_endless and is_within and _holds_enough(read, qrels, problems.enough)
-        )
+            pieces.append(_Cut(read.queries[last], lines.part(last, count).compact()))
+        return _Part.of(read, pieces)
 
-    order = _Order(qrels)
+    seen, others = np.zeros(len(qrels.queries), bool), KeySet()
     cut: list[_Cut] = []  # parts of a query that may continue in the next block; lines are counted in the file
 
     def add(found: Found, first_line: int) -> None:
-        if not order.add(found, first_line, total) or (order.again and not total.detects_repeated_run):
-            enough = problems.found.total + total.repeats.total >= problems.enough
-            raise _QueryNotGrouped(problems.lines if enough else None)
+        judged = found.query < len(seen)
+        query, keys = found.query[judged], found.query[~judged].view(np.uint64)
+        if seen[query].any() or others.has(keys).any():
+            raise _QueryNotGrouped
+        seen[query] = True
+        others.add(keys)
         total.add(found, first_line)
 
     def close() -> None:
@@ -361,13 +265,11 @@ def _in_one_pass(
             add(total.find(lines), 0)
 
     left_out = False
-    made = ordered_map(part, source.blocks(), jobs)
-    for before, one in problems.until_enough(made, lambda: total.repeats.total):
-        if one.scattered:
-            raise _QueryNotGrouped(problems.lines if one.enough else None)
-        total.note(one, before)
-        left_out |= one.left_out
-        for piece in one.pieces:
+    parts = ordered_map(part, source.blocks(), jobs)
+    for before, block in problems.until_enough(parts, lambda: total.repeats.total):
+        total.note(block, before)
+        left_out |= block.left_out
+        for piece in block.result:
             if isinstance(piece, Found):
                 close()
                 add(piece, before)
@@ -375,18 +277,8 @@ def _in_one_pass(
                 if cut and cut[0].id != piece.id:
                     close()
                 cut.append(piece._replace(lines=piece.lines.later(before)))
-        if one.enough:
-            close()
-        if order.is_repeated_run:
-            break
-    else:
-        close()
-    if order.is_repeated_run:
-        problems.add(repeated_run(order.line, order.again, order.new))
-    elif order.again:
-        raise _QueryNotGrouped(problems.end)
-    else:
-        total.report(problems)
+    close()
+    total.report(problems)
     problems.check()
     if not (total.documents or problems.found.total):
         raise no_data(source.name, problems.lines, left_out)
@@ -396,107 +288,80 @@ def _in_one_pass(
 # --- runs whose lines are not grouped by query: sorted through a temporary file
 
 
-class _Sorted(NamedTuple):
-    """The lines of a block by share: kept, the ids of the documents, and those of queries that are not judged.
-
-    bounds: the offsets in bytes of each share's rows and its two kinds of ids, (3, shares + 1).
-    """
-
-    kept: NDArray[np.void]
-    texts: tuple[Bytes, Bytes]
-    bounds: Ints
-    lines: int
-    last: bool
-    problems: LineProblems
-    tag: bytes | None
-    ranks: RankCheck
-    extra: ExtraFields
-
-
 def collect_by_sorting(
     source: Blocks[_Block],
     columns: Callable[[_Block], Columns],
     total: AnyTotal,
     problems: Problems,
     jobs: int,
-    enough: int | None = None,
 ) -> AnyTotal:
-    """Reduce a run in any order: sort the lines into shares by query, then rank each share.
-
-    enough: the number of lines after which no more need be read, where they are known to hold errors.
-    """
+    """Reduce a run in any order: sort the lines into shares by query, then rank each share."""
     import tempfile
 
     qrels = total.qrels
     shares = min(source.expected_size // _SHARE + 1, 2**15)
 
-    def sort(block: _Block) -> _Sorted:
+    def sort(block: _Block) -> _Part:
+        """The lines of a block by share: the rows, the ids of documents, and those of unjudged queries; and the
+        offsets in bytes of each share in the three, (3, shares + 1).
+        """
         read = columns(block)
         number = query_indices(qrels, read.queries, by_key=True)
-        lengths = np.diff(read.bounds)
-        query = np.repeat(number, lengths)
-        share = (query % shares).astype(np.uint16)
+        group = np.repeat(np.arange(len(number)), np.diff(read.bounds))
+        share = (number[group] % shares).astype(np.uint16)
         order = np.argsort(share, kind="stable")
         documents = read.documents.take(order)
-        kept = np.empty(len(order), _KEPT if read.rank is None else _RANKED)
+        rows = np.empty(len(order), _ROW if read.rank is None else _RANKED_ROW)
         if read.rank is not None:
-            kept["rank"] = read.rank[order]
-        kept["query"], kept["score"], kept["line"] = query[order], read.value[order], read.line[order]
-        kept["length"], kept["id_length"] = documents.length, 0
-        ids = Ids.of([])
-        if (number >= len(qrels.queries)).any():
-            ids = read.queries.take(np.repeat(np.arange(len(number)), lengths)[order])
-            ids = ids.take(kept["query"] >= len(qrels.queries))
-            kept["id_length"][kept["query"] >= len(qrels.queries)] = ids.length
-        rows = np.append(0, np.cumsum(np.bincount(share, minlength=shares)))
-        ends = (np.append(0, np.cumsum(kept[name], dtype=np.int64))[rows] for name in ("length", "id_length"))
-        bounds = np.array([rows * kept.itemsize, *ends])
-        texts = documents.text(), ids.text()
-        noted = read.tag, read.ranks, read.extra
-        return _Sorted(kept, texts, bounds, read.lines, read.last, read.problems, *noted)
+            rows["rank"] = read.rank[order]
+        rows["query"], rows["score"], rows["line"] = number[group[order]], read.value[order], read.line[order]
+        rows["length"], rows["id_length"] = documents.length, 0
+        is_unjudged = rows["query"] >= len(qrels.queries)
+        ids = read.queries.take(group[order][is_unjudged])
+        rows["id_length"][is_unjudged] = ids.length
+        bounds = np.append(0, np.cumsum(np.bincount(share, minlength=shares)))
+        ends = (np.append(0, np.cumsum(rows[name], dtype=np.int64))[bounds] for name in ("length", "id_length"))
+        return _Part.of(read, (rows, documents.text(), ids.text(), np.array([bounds * rows.itemsize, *ends])))
 
     with tempfile.TemporaryFile() as file:
         places = []  # for each block: the offsets of each share's rows and ids, (3, shares + 1)
-        kind = _KEPT
-        for before, one in problems.until_enough(ordered_map(sort, source.blocks(), jobs)):
-            total.note(one, before)
-            one.kept["line"] += before
-            kind = one.kept.dtype
-            at = file.tell()
-            for column in (one.kept, *one.texts):
+        kind = _ROW
+        for before, block in problems.until_enough(ordered_map(sort, source.blocks(), jobs)):
+            total.note(block, before)
+            *written, bounds = block.result
+            written[0]["line"] += before
+            kind = written[0].dtype
+            places.append(file.tell() + bounds + np.append(0, np.cumsum(bounds[:-1, -1]))[:, None])
+            for column in written:
                 file.write(column.tobytes())
-            places.append(at + one.bounds + np.append(0, np.cumsum(one.bounds[:-1, -1]))[:, None])
-            if enough is not None and problems.lines >= enough:
-                problems.end = None if one.last else problems.lines
-                break
 
         def read_shares() -> Iterator[Lines]:
-            def read(kind: int, share: int) -> bytes:
+            def read(column: int, share: int) -> bytes:
                 parts = []
                 for bounds in places:
-                    first, last = bounds[kind, share : share + 2].tolist()
+                    first, last = bounds[column, share : share + 2].tolist()
                     if last > first:
                         file.seek(first)
                         parts.append(file.read(last - first))
                 return b"".join(parts)
 
-            def column(text: bytes, lengths: Ints) -> Ids:
+            def ids_of(text: bytes, lengths: Ints) -> Ids:
                 length = lengths.astype(np.int64)
                 return Ids(np.frombuffer(text + bytes(PAD), np.uint8), np.cumsum(length) - length, length)
 
             for share in range(shares):
-                kept = np.frombuffer(read(0, share), kind)
-                documents = column(read(1, share), kept["length"])
-                query = kept["query"].copy()
-                others = np.flatnonzero(kept["id_length"])
+                rows = np.frombuffer(read(0, share), kind)
+                documents = ids_of(read(1, share), rows["length"])
+                query = rows["query"].copy()
+                others = np.flatnonzero(rows["id_length"])
                 if len(others):  # different queries may have one key
-                    ids = column(read(2, share), kept["id_length"][others])
+                    ids = ids_of(read(2, share), rows["id_length"][others])
                     query[others] = len(qrels.queries) + ids.distinct()[1]
-                rank = None if kind is _KEPT else kept["rank"]
-                yield Lines.grouped(query, documents, kept["score"], kept["line"], rank)
+                rank = rows["rank"] if kind == _RANKED_ROW else None
+                yield Lines.grouped(query, documents, rows["score"], rows["line"], rank)
 
-        for result in ordered_map(total.find, read_shares(), jobs):
-            total.add(result, 0)
+        for found in ordered_map(total.find, read_shares(), jobs):
+            total.add(found, 0)
     total.report(problems)
     problems.check()
     return total

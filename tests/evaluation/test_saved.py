@@ -220,7 +220,7 @@ def test_without_a_metric() -> None:
             "run 'a' has no values of query 'q0'",
         ),
         (lambda c: c["runs"][0].update(queries=True), "'queries' of run 'a' is not valid"),
-        (lambda c: c["runs"][0].update(sha256=1), "'sha256', 'ties' or 'path' of run 'a' is not valid"),
+        (lambda c: c["runs"][0].update(sha256=1), "'sha256' of run 'a' is not valid"),
         (lambda c: c["runs"][0].update(undefined={"AP": "1"}), "'undefined' of run 'a' is not valid"),
         (lambda c: c["runs"].append(c["runs"][0]), "two runs have the name 'a'"),
         (
@@ -326,8 +326,8 @@ def test_what_is_read() -> None:
     assert saved.metrics == ("AP", "nDCG@3", "num_q", "relstring", "rankDCG")
     [run] = saved.runs
     assert (run.name, run.path) == ("a", "a.run")
-    assert set(run.values) == {"q0", "q1", "q2", "q3", "\udcff"}
-    assert set(run.values["q1"]) == {"AP", "nDCG@3", "rankDCG"}
+    assert run.queries == ("q0", "q1", "q2", "q3", "\udcff")
+    assert set(run.values) == {"AP", "nDCG@3", "rankDCG"}
 
 
 @pytest.mark.usefixtures("folder")

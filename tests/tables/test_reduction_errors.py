@@ -14,7 +14,6 @@ from gradeval.formats.diagnostics import SHOWN
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns
 from gradeval.options import TIES
-from gradeval.tables import reduction
 from gradeval.tables.reduction import reduce_blocks
 
 from .runs import JOBS, QRELS, SIZES, as_plain, messages, runs, table_of, texts
@@ -69,10 +68,8 @@ OTHER = [(b"%d" % q, b"d%d" % d, float(d)) for q in (3, 4, 5, 6, 7, 0, 1, 2) for
 @each("size", [1, 150, 400, 1 << 20])
 @each("jobs", [1, 3])
 @each("copies", [[TWICE], [OTHER], [TWICE, OTHER]], ids=["same", "other order", "two"])
-def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies, monkeypatch):
-    """One error, at the line where it begins again; found in one pass where blocks are smaller than the run."""
-    if size < 1 << 20:
-        monkeypatch.setattr(reduction, "collect_by_sorting", None)
+def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
+    """One error, at the line where it begins again."""
     table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
     path = folder / "run"
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for run in [TWICE, *copies] for line in run))
@@ -140,12 +137,8 @@ class Endless(Source):
     [
         ([b"1 Q0 a 0 x\n"], "and so in all [0-9,]+ lines read"),
         ([b"1 Q0 a\n", b"1 Q0 b 0 1\n", b"2 Q0 c 0 1\n"], "reading stopped here"),
-        ([b"1 Q0 a 0 1\n"], "the file seems to hold the run twice"),
-        ([b"1 Q0 %d 0 1\n" % n for n in range(9)], "the file seems to hold the run twice"),
-        ([b"%d Q0 %d 0 1\n" % (n // 2, n) for n in range(100)], "the file seems to hold the run twice"),
-        ([b"%d Q0 %d 0 1\n" % (n % 3, n) for n in range(9)], "the file seems to hold the run twice"),
     ],
-    ids=["score", "fields", "line", "query", "grouped", "scattered"],
+    ids=["score", "fields"],
 )
 def test_errors_end_what_is_endless(folder, lines, what, size, jobs):
     table = table_of(folder, {b"1": {b"a": 1.0, b"3": 1.0}})

@@ -172,8 +172,6 @@ class _Counts(NamedTuple):
 class CountedRun(Total):
     """What evaluations keep of a run, with its facts."""
 
-    detects_repeated_run = False  # each duplicate is reported
-
     def __init__(self, qrels: Qrels, limit: int) -> None:
         super().__init__(qrels, "trec")
         self.counts: list[_Counts] = []
