@@ -141,14 +141,15 @@ class Row(NamedTuple):
 
     text: a template for one run, or for all; several: for several runs. Their fields are those of _fields();
     [-J|judged_only=True] is an option as it is named in a shell and in Python. rules: the words for {by_rule},
-    by Notice.rule, '' for any other. sentence: (notices of the kind, number of runs, option) -> the sentence,
-    where templates are not enough. is_note: whether it is no fault of the files. accepted_by: the option by
-    which a user accepts it.
+    by Notice.rule, '' for any other. each: a template for each notice, and what joins them, for {each}.
+    sentence: (notices of the kind, number of runs, option) -> the sentence, where templates are not enough.
+    is_note: whether it is no fault of the files. accepted_by: the option by which a user accepts it.
     """
 
     text: str = ""
     several: str = ""
     rules: Mapping[str, str] = {}
+    each: tuple[str, str] = ("", "")
     sentence: Callable[[Sequence[Notice], int, Option], str] | None = None
     is_note: bool = False
     accepted_by: str = ""
@@ -160,6 +161,7 @@ _BY_SCORE = (
 )
 _AS_BEIR = "; [--ignore-identical-ids|ignore_identical_ids=True] removes these, as BEIR does by default"
 _NOT_JUDGED = "; the others count as not relevant (see {metric}, [-J|judged_only=True] and bpref)"
+_FROM_MEANS = "{others:, and # for as many or fewer}, excluded from {others:?the means|its mean}"
 
 
 def is_accepted(kind: Kind, options: Any) -> bool:
@@ -205,16 +207,6 @@ def _runs(group: Sequence[Notice], runs: int) -> str:
     return f"{len(_subjects(group)):,} of {runs:,} runs"
 
 
-def _other_qrels(group: Sequence[Notice]) -> str:
-    """That a notice of qrels is about those of further collections too."""
-    count = len(_subjects(group)) - 1
-    return f" (and {count:,} other qrels alike)" if count else ""
-
-
-def _largest(group: Sequence[Notice]) -> Notice:
-    return max(group, key=lambda notice: notice.count)
-
-
 def _others(group: Sequence[Notice]) -> str:
     """'2 other metrics', those that a group is about besides one; '' if there are none."""
     count = len({notice.metric for notice in group}) - 1
@@ -231,51 +223,53 @@ class _Count(int):
         return (one if self == 1 else more) if spec.startswith("?") else many(self, one, more)
 
 
+class _Words(str):
+    """A text in templates: {rule: (#)} is the rule in brackets, or ''; {rule:?a|b} is a with a rule, else b."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        present, _, absent = (spec or "#").removeprefix("?").partition("|")
+        return (present if self else absent).replace("#", self)
+
+
 def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
-    """The values that templates name: of the notice about most queries or with the lowest value, and of all."""
-    notice = _largest(group)
+    """The values that templates name: of the notice about most queries, or of the most extreme, and of all."""
+    notice = max(group, key=lambda notice: notice.count)
     if not notice.count:  # it is about a value
-        notice = min(group, key=lambda notice: notice.value or 0.0)
-    others = _others(group)
+        notice = max(group, key=lambda notice: ((notice.high or 0) - (notice.low or 0), -(notice.value or 0)))
+    alike = [other for other in group if other.subject == notice.subject]
+    subjects = _subjects(group)
+    elsewhere = len(subjects) - 1
+    each, joint = row.each
     return {
-        "subject": notice.subject,
-        "metric": notice.metric,
+        "subject": _Words(notice.subject),
+        "metric": _Words(notice.metric),
+        "metrics": first_names([other.metric for other in alike], MAX_SUBJECTS),
+        "depend": "depends" if len(alike) == 1 else "depend",
         "cutoff": notice.metric.partition("@")[2],
-        "rule": notice.rule,
+        "rule": _Words(notice.rule),
         "by_rule": row.rules.get(notice.rule, row.rules.get("", "")),  # the rule may be of a file of results
         "count": _Count(notice.count),
+        "differing": _Words("" if len({other.count for other in alike}) < 2 else "up to"),
         "total": _Count(notice.total),
         "low": notice.low or 0,
+        "high": _Words("" if notice.high is None else f"{notice.high:g}"),
         "share": f"{100 * (notice.value or 0):.0f} %",
+        "low_share": f"{100 * (notice.low or 0):.1f} %",
+        "high_share": f"{100 * (notice.high or 0):.1f} %",
         "queries": first_names(map(named, notice.queries), MAX_SUBJECTS),
         "runs": _runs(group, runs),
-        "names": first_names(_subjects(group), 3),
-        "subjects": first_names(_subjects(group), MAX_SUBJECTS),
-        "and_others": f" and {others}" if others else "",
-        "alike": _other_qrels(group),
+        "names": first_names(subjects, 3),
+        "subjects": first_names(subjects, MAX_SUBJECTS),
+        "others": _Words(_others(group)),
+        "alike": f" (and {elsewhere:,} other qrels alike)" if elsewhere else "",
+        "collections": _Words(many(elsewhere, "other collection", "other collections") if elsewhere else ""),
+        "asked": _Words("asked" if notice.informational else ""),
+        "each": joint.join(
+            each.format(count=_Count(one.count), subject=one.subject, rule=one.rule) for one in group
+        ),
     }
-
-
-def _none_relevant(group: Sequence[Notice], runs: int, option: Option) -> str:
-    notice, others = group[0], _others(group)
-    reaches = "is relevant"
-    if notice.rule:
-        reaches = f"has grade {notice.rule}, the threshold of {notice.metric}, or a higher one"
-    more = f"; nor is one for {others}" if others else ""
-    high = "" if notice.high is None else f" (the highest grade is {notice.high:g})"
-    return f"{notice.subject}: no judged document {reaches}{high}{more}{_other_qrels(group)}"
-
-
-def _no_relevant(group: Sequence[Notice], runs: int, option: Option) -> str:
-    notice, others = _largest(group), _others(group)
-    count = many(notice.count, "query has", "queries have")
-    more = f" and of {others}" if others else ""
-    fate = "excluded from the mean" if notice.rule == "skip" else f"counted as {notice.rule} in the mean"
-    hint = "" if notice.informational else f" (see {option('--no-relevant', 'no_relevant')})"
-    what, counts = "no relevant document", {one.count for one in group if one.subject == notice.subject}
-    if len(counts) > 1:
-        what, count = f"no document that is relevant to {notice.metric}", f"up to {count}"
-    return f"{notice.subject}: {count} {what}, {fate} of {notice.metric}{more}{_other_qrels(group)}{hint}"
 
 
 def _ties(group: Sequence[Notice], runs: int, option: Option) -> str:
@@ -305,73 +299,6 @@ def _ties(group: Sequence[Notice], runs: int, option: Option) -> str:
     return f"{notice.subject}: {could}{more}"
 
 
-def _depth(group: Sequence[Notice], runs: int, option: Option) -> str:
-    notice = group[0]
-    metrics = [one.metric for one in group if one.subject == notice.subject]
-    depend = f"{first_names(metrics, MAX_SUBJECTS)} depend{'s' * (len(metrics) == 1)} on it"
-    if not notice.subject:
-        return f"runs differ in depth: {notice.rule}; {depend} ({option('-M ', 'depth=')}{notice.low or 0:.0f})"
-    others = len(_subjects(group)) - 1
-    more = f" (and on {many(others, 'other collection', 'other collections')})" if others else ""
-    differ = f"runs differ in depth{more}: {notice.rule}"
-    return f"{notice.subject}: {differ}; {depend} (depth = {notice.low or 0:.0f})"
-
-
-def _undefined(group: Sequence[Notice], runs: int, option: Option) -> str:
-    notice, others = _largest(group), _others(group)
-    queries = many(notice.count, "query", "queries")
-    more = f", and {others} for as many or fewer" if others else ""
-    if len(_subjects(group)) > 1:
-        scope = f"{_runs(group, runs)}: {notice.metric} is undefined for up to {queries} ({notice.subject})"
-    else:
-        scope = f"{notice.subject}: {notice.metric} is undefined for {queries}"
-    return f"{scope}{more}, excluded from {'the means' if others else 'its mean'}"
-
-
-def _missing_values(group: Sequence[Notice], runs: int, option: Option) -> str:
-    notice = _largest(group)
-    fate = "excluded" if notice.rule == "both" else "counted as 0"
-    if notice.metric:
-        fate += f", excluded for {notice.metric} (lower is better)"
-    if len(group) > 1:
-        most = f"up to {notice.count:,} ({notice.subject})"
-        return f"{_runs(group, runs)} lack queries of the other tables, {most}, {fate}"
-    count = many(notice.count, "query", "queries")
-    return f"{notice.subject}: no values for {count} of the other tables, {fate}"
-
-
-def _excluded_metrics(group: Sequence[Notice], runs: int, option: Option) -> str:
-    [notice] = group
-    if notice.informational:
-        have = many(notice.count, "metric of a group has", "metrics of groups have")
-        return f"{have} no number for each query, excluded: {notice.rule}"
-    are = many(notice.count, "metric is", "metrics are")
-    return f"{are} not in every table or saved result, excluded: {notice.rule}"
-
-
-def _no_p(group: Sequence[Notice], runs: int, option: Option) -> str:
-    parts = (f"{many(one.count, 'comparison', 'comparisons')} ({one.rule})" for one in group)
-    return f"no p-value for {', '.join(parts)}"
-
-
-def _judged_differs(group: Sequence[Notice], runs: int, option: Option) -> str:
-    notice = max(group, key=lambda notice: (notice.high or 0) - (notice.low or 0))
-    low, high = 100 * (notice.low or 0), 100 * (notice.high or 0)
-    scope = f"{notice.subject}: " if notice.subject else ""
-    more = (
-        f" (and on {many(len(group) - 1, 'other collection', 'other collections')})" if len(group) > 1 else ""
-    )
-    return (
-        f"{scope}{notice.metric} of the runs differs, from {low:.1f} % to {high:.1f} %{more}: unjudged "
-        "documents count as not relevant, which favors older systems"
-    )
-
-
-def _not_in_both(group: Sequence[Notice], runs: int, option: Option) -> str:
-    sizes = (f"{many(one.count, 'query', 'queries')} of {one.subject}" for one in group)
-    return f"{' and '.join(sizes)} not in the other judgments, excluded"
-
-
 ROWS = {
     Kind.DUPLICATES: Row(
         "{subject}: {count:duplicate judgment|duplicate judgments} with the same grade{alike}"
@@ -382,12 +309,26 @@ ROWS = {
         is_note=True,
     ),
     Kind.ALL_RELEVANT: Row(
-        "{subject}: all {count:,} judged documents are relevant to {metric}{and_others}{alike}: the lowest "
+        "{subject}: all {count:,} judged documents are relevant to {metric}{others: and #}{alike}: the lowest "
         "grade is {low:g}; set the grade of a non-relevant document with [--zero-grade|zero_grade], or the "
         "relevance threshold with [-l|rel]"
     ),
-    Kind.NONE_RELEVANT: Row(sentence=_none_relevant),
-    Kind.NO_RELEVANT: Row(sentence=_no_relevant, accepted_by="no_relevant"),
+    Kind.NONE_RELEVANT: Row(
+        "{subject}: no judged document "
+        "{rule:?has grade #, the threshold of {metric}, or a higher one|is relevant}"
+        "{high: (the highest grade is #)}{others:; nor is one for #}{alike}"
+    ),
+    Kind.NO_RELEVANT: Row(
+        "{subject}: {differing:# }{count:query has|queries have} "
+        "{differing:?no document that is relevant to {metric}|no relevant document}, {by_rule} of "
+        "{metric}{others: and of #}{alike}{asked:?| (see [--no-relevant|no_relevant])}",
+        rules={
+            "skip": "excluded from the mean",
+            "1": "counted as 1 in the mean",
+            "": "counted as 0 in the mean",
+        },
+        accepted_by="no_relevant",
+    ),
     Kind.EXTRA_FIELDS: Row(
         "{subject}: {count:line has|lines have} more than 6 fields, the first is line {rule}; what follows "
         "the tag is ignored",
@@ -431,16 +372,31 @@ ROWS = {
     Kind.TIES: Row(sentence=_ties, accepted_by="ties"),
     Kind.FEW_DOCUMENTS: Row(
         "{subject}: fewer documents than the cutoff in {count:,} of {total:query|queries} "
-        "({metric}{and_others})",
+        "({metric}{others: and #})",
         "{runs} have fewer documents than the cutoff, in up to {count:,} of {total:query|queries} ({metric} of "
         "{subject})",
         is_note=True,
     ),
-    Kind.DEPTH: Row(sentence=_depth),
-    Kind.UNDEFINED: Row(sentence=_undefined),
+    Kind.DEPTH: Row(
+        "{subject:#: }runs differ in depth{collections: (and on #)}: {rule}; {metrics} {depend} on it "
+        "({subject:?depth = |[-M |depth=]}{low:.0f})"
+    ),
+    Kind.UNDEFINED: Row(
+        "{subject}: {metric} is undefined for {count:query|queries}" + _FROM_MEANS,
+        "{runs}: {metric} is undefined for up to {count:query|queries} ({subject})" + _FROM_MEANS,
+    ),
     Kind.QUERY_ALL: Row("a query is named 'all', like the summary; [-n|summary=False] omits the summary"),
-    Kind.MISSING_VALUES: Row(sentence=_missing_values),
-    Kind.EXCLUDED_METRICS: Row(sentence=_excluded_metrics),
+    Kind.MISSING_VALUES: Row(
+        "{subject}: no values for {count:query|queries} of the other tables, "
+        "{by_rule}{metric:, excluded for # (lower is better)}",
+        "{runs} lack queries of the other tables, up to {count:,} ({subject}), "
+        "{by_rule}{metric:, excluded for # (lower is better)}",
+        rules={"both": "excluded", "": "counted as 0"},
+    ),
+    Kind.EXCLUDED_METRICS: Row(
+        "{asked:?{count:metric of a group has|metrics of groups have} no number for each query|"
+        "{count:metric is|metrics are} not in every table or saved result}, excluded: {rule}"
+    ),
     Kind.FEW_QUERIES: Row(
         "only {count:query|queries}; {by_rule}",
         rules={
@@ -453,8 +409,11 @@ ROWS = {
     Kind.UNKNOWN_GROUPED: Row(
         "{count:query of the groups is|queries of the groups are} not among those compared, ignored"
     ),
-    Kind.NO_P: Row(sentence=_no_p),
-    Kind.JUDGED_DIFFERS: Row(sentence=_judged_differs),
+    Kind.NO_P: Row("no p-value for {each}", each=("{count:comparison|comparisons} ({rule})", ", ")),
+    Kind.JUDGED_DIFFERS: Row(
+        "{subject:#: }{metric} of the runs differs, from {low_share} to {high_share}{collections: (and on #)}: "
+        "unjudged documents count as not relevant, which favors older systems"
+    ),
     Kind.JUDGED_UNKNOWN: Row(
         "{metric} of {subjects} is unknown, so whether the runs differ in it was not checked; save results "
         "with {metric} among the metrics",
@@ -465,5 +424,7 @@ ROWS = {
         "nothing is compared on {count:,} of {total:collection|collections} ({rule}): the baseline {subject} "
         "has no value there"
     ),
-    Kind.NOT_IN_BOTH: Row(sentence=_not_in_both),
+    Kind.NOT_IN_BOTH: Row(
+        "{each} not in the other judgments, excluded", each=("{count:query|queries} of {subject}", " and ")
+    ),
 }

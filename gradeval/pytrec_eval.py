@@ -112,19 +112,14 @@ class RelevanceEvaluator:
         values = found[: len(self._measures)]
         if len(found) > len(values):
             values = _of_empty_rankings(self._measures, values, *found[len(values) :])
-        columns = [_printed(measure, row).tolist() for measure, row in zip(self._measures, values, strict=True)]
+        columns = []
+        for measure, row in zip(self._measures, values, strict=True):
+            metric = measure.spec.metric
+            logarithm = natural_log(np.maximum(row, GEOMETRIC_MIN)) if metric.kind is Kind.GEOMETRIC else row
+            columns.append([0.0] * len(queries) if metric.text else logarithm.tolist())  # no words there
         names = [measure.printed for measure in self._measures]
         cells = zip(*columns, strict=True) if columns else [()] * len(queries)
         return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, cells, strict=True)}
-
-
-def _printed(measure: Measure, values: Floats) -> Floats:
-    """The values of a measure as pytrec_eval returns them for each query."""
-    if measure.spec.metric.text:  # no words there
-        return np.zeros(len(values))
-    if measure.spec.metric.kind is Kind.GEOMETRIC:
-        return natural_log(np.maximum(values, GEOMETRIC_MIN))
-    return values
 
 
 def _of_empty_rankings(
@@ -154,37 +149,29 @@ def _check(data: Mapping[str, Mapping[str, Any]], what: str, kinds: tuple[type, 
     """The numbers of {query: {document: number}}. Raises TypeError for what pytrec_eval does not take."""
     if not isinstance(data, Mapping):
         raise TypeError(f"{name} must be a dict, not {described(data)}")
-    if types_of(data) - {str} or not are_mappings(data.values()):
-        _raise_first_query(data, name)
-    if types_of(chain.from_iterable(data.values())) - {str}:
-        _raise_first(data, name, "document id", lambda document, _: isinstance(document, str))
+    is_plain = types_of(data) <= {str} and are_mappings(data.values())
+    if not (is_plain and types_of(chain.from_iterable(data.values())) <= {str}):
+        _check_each(data, what, kinds, name)
     numbers = list(chain.from_iterable(documents.values() for documents in data.values()))
     if not all(issubclass(kind, kinds) for kind in types_of(numbers)):
-        _raise_first(data, name, what, lambda _, number: isinstance(number, kinds))
+        _check_each(data, what, kinds, name)
     return numbers
 
 
-def _raise_first_query(data: Mapping[Any, Any], name: str) -> None:
-    """Raise TypeError for the first query that is not right; there may be none, but of subclasses."""
+def _check_each(data: Mapping[Any, Any], what: str, kinds: tuple[type, ...], name: str) -> None:
+    """Raise TypeError for the first id, dict or number of a wrong type; those of subclasses are right."""
     for query, documents in data.items():
         if not isinstance(query, str):
             raise TypeError(f"{name}: the query id {described(query)} is not a string")
+        scope = f"{name}: query {named(query)}"
         if not isinstance(documents, Mapping):
-            raise TypeError(
-                f"{name}: query {named(query)} needs a dict of documents, not {described(documents)}"
-            )
-
-
-def _raise_first(data: Mapping[str, Mapping[Any, Any]], name: str, what: str, is_right: Any) -> None:
-    """Raise TypeError for the first document that is not right; there may be none, but of subclasses."""
-    for query, documents in data.items():
+            raise TypeError(f"{scope} needs a dict of documents, not {described(documents)}")
         for document, number in documents.items():
-            if not is_right(document, number):
-                wrong = document if what == "document id" else number
-                place = "" if what == "document id" else f" of document {named(str(document))}"
-                raise TypeError(
-                    f"{name}: query {named(query)}: the {what}{place} has the wrong type: {described(wrong)}"
-                )
+            if not isinstance(document, str):
+                raise TypeError(f"{scope}: the document id has the wrong type: {described(document)}")
+            if not isinstance(number, kinds):
+                of = f"the {what} of document {named(document)}"
+                raise TypeError(f"{scope}: {of} has the wrong type: {described(number)}")
 
 
 def _rounded(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> Floats:
@@ -194,12 +181,9 @@ def _rounded(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> F
     except OverflowError:
         raise ValueError("scores: an integer is too large for a floating-point number") from None
     if np.isnan(values).any():
-        for query, documents in data.items():
-            for document, score in documents.items():
-                if score != score:
-                    raise ValueError(
-                        f"scores: query {named(query)}: the score of document {named(document)} is NaN"
-                    )
+        pairs = ((query, document) for query, documents in data.items() for document in documents)
+        query, document = next(pair for pair, value in zip(pairs, values, strict=True) if np.isnan(value))
+        raise ValueError(f"scores: query {named(query)}: the score of document {named(document)} is NaN")
     with np.errstate(over="ignore"):
         values = values.astype(np.float32).astype(np.float64)
     return np.clip(values, -_AT_MOST, _AT_MOST)

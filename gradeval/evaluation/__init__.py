@@ -53,7 +53,9 @@ def evaluate_all(
     """
     if not is_part and not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
         check_columns([qrels, *(run for _, run in runs)], options)
-    return Evaluator.of(qrels, specs, options, runs=runs, **how).evaluate_each(runs, on_run, keep_values)
+    has_saved = any(isinstance(run, SavedResult) for _, run in runs)
+    evaluator = Evaluator.of(qrels, specs, options, **{**how, "hashes": has_saved or how.get("hashes", False)})
+    return evaluator.evaluate_each(runs, on_run, keep_values)
 
 
 def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:

@@ -26,9 +26,8 @@ from gradeval.evaluation.runs import (
     Runs,
     SavedResult,
     check_labels,
-    names_of,
+    names_by_path,
     path_of,
-    plan,
     separate_runs,
 )
 from gradeval.evaluation.ties import check_expected
@@ -63,42 +62,14 @@ class Evaluator:
     judged documents, which the results keep until then.
     """
 
-    _at_once = False  # whether notices are found with the values
-    _unlisted: Sequence[Spec] = ()
-    _as_trec_eval = False
-    _optional: Sequence[Spec] = ()
-
     def __init__(self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> None:
-        self._open(qrels, parse(metrics), Options.of(**options))
+        self._open(qrels, parse(metrics), Options.of(**options), at_once=False)
 
     @classmethod
-    def of(
-        cls,
-        qrels: Any,
-        specs: Sequence[Spec],
-        options: Options,
-        *,
-        runs: Runs,
-        watch: Callable[[Source], None] | None = None,
-        hashes: bool = False,
-        query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
-        unlisted: Sequence[Spec] = (),
-        as_trec_eval: bool = False,
-        optional: Sequence[Spec] = (),
-    ) -> Evaluator:
-        """An evaluator of these (name, run) pairs, which needs no more of the qrels than they do.
-
-        Notices are found with the values, so that nothing else is kept of a run, however many there are.
-        watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
-        query_ids: chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
-        unlisted: those of the metrics that the user does not see. as_trec_eval: whether the lines of runs are
-        read as trec_eval reads them. optional: further metrics, which a saved result may lack.
-        """
+    def of(cls, qrels: Any, specs: Sequence[Spec], options: Options, **how: Any) -> Evaluator:
+        """An evaluator from parsed arguments. how: for _open()."""
         evaluator = cls.__new__(cls)
-        evaluator._optional = [spec for spec in optional if spec not in specs]
-        hashes = hashes or any(isinstance(run, SavedResult) for _, run in runs)
-        evaluator._at_once, evaluator._unlisted, evaluator._as_trec_eval = True, unlisted, as_trec_eval
-        evaluator._open(qrels, [*specs, *evaluator._optional], options, watch, hashes, query_ids)
+        evaluator._open(qrels, specs, options, **how)
         return evaluator
 
     def _open(
@@ -106,21 +77,36 @@ class Evaluator:
         qrels: Any,
         specs: Sequence[Spec],
         options: Options,
+        *,
+        at_once: bool = True,
         watch: Callable[[Source], None] | None = None,
         hashes: bool = False,
         query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+        unlisted: Sequence[Spec] = (),
+        as_trec_eval: bool = False,
+        optional: Sequence[Spec] = (),
     ) -> None:
+        """at_once: whether notices are found with the values, so that nothing else is kept of a run.
+
+        watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
+        query_ids: chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
+        unlisted: those of the metrics that the user does not see. as_trec_eval: whether the lines of runs are
+        read as trec_eval reads them. optional: further metrics, which a saved result may lack.
+        """
+        self._at_once, self._watch, self._hashes = at_once, watch, hashes
+        self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
+        self._optional = [spec for spec in optional if spec not in specs]
+        specs = [*specs, *self._optional]
         if options.ties == EXPECTED:
             check_expected(specs)
-        self._watch, self._hashes = watch, hashes
         self._jobs = options.jobs or default_jobs()
         self._given = open_qrels(qrels, options, self._prepare)
-        self._judged = table = self._given.qrels
-        self._specs = tuple(with_levels(specs, self._judged.scale) if options.by_level else specs)
-        self._queries = Texts(table.queries)
+        self._qrels = self._given.qrels
+        self._specs = tuple(with_levels(specs, self._qrels.scale) if options.by_level else specs)
+        self._queries = Texts(self._qrels.queries)
         if query_ids is not None:
-            options = options.replace(query_ids=query_ids(self._queries, table.path))
-        self._options, self._wanted = options, _wanted(table, options.query_ids)
+            options = options.replace(query_ids=query_ids(self._queries, self._qrels.path))
+        self._options, self._wanted = options, _wanted(self._qrels, options.query_ids)
 
     def _prepare(self, source: Source) -> None:
         """Called with each source before it is read."""
@@ -148,26 +134,25 @@ class Evaluator:
         check_labels(runs)
         at_once = self._at_once or on_run is not None or not keep_values
         nothing = self._results()
-        runs = self._checked(runs, nothing)
-        planned = plan(runs, self._options)
-        names = iter(names_of([one for of_run in planned for one in of_run]))
-        name_of = [{path: next(names) for _, path, _ in of_run} for of_run in planned]
+        runs = [(label, self._checked(run, runs, nothing)) for label, run in runs]
+        names = names_by_path(runs, self._options)
 
         def opened(position: int) -> Sequence[_Opened]:
             label, run = runs[position]
-            of_run = name_of[position]
+            name_of = names[position]
             if isinstance(run, FailedRun):
                 return [run]
-            if isinstance(run, SavedResult):
-                return self._outcomes_of_saved(run, [*of_run.values()], nothing)
+            first = next(iter(name_of))
             try:
+                if isinstance(run, SavedResult):
+                    return self._outcomes_of_saved(run, [*name_of.values()], nothing)
                 found = open_runs(
                     label, run, self._given, self._options, self._prepare, position + 1, self._as_trec_eval
                 )
             except GradevalError as error:
-                return [FailedRun(path_of(run, next(iter(of_run))), error)]
+                return [FailedRun(path_of(run, first), error)]
             return [
-                (of_run.get(one.path) or next(iter(of_run.values())), one)
+                (name_of.get(one.path, name_of[first]), one)
                 if isinstance(one, Run)
                 else FailedRun(path_of(run, one.path), one)
                 for one in found
@@ -178,16 +163,17 @@ class Evaluator:
         depths: list[tuple[str, Quantiles | None]] = []
         empty: Bools | None = None
         counted = np.zeros(len(self._wanted), np.bool_)
-        outcome = partial(self._outcome, at_once)
-        for one in _each(len(runs), opened, outcome, self._jobs, sum(map(len, planned))):
-            if isinstance(one, FailedRun):
-                part = replace(nothing, failed=(one,))
+        evaluate = partial(self._outcome, at_once)
+        for outcome in _each(len(runs), opened, evaluate, self._jobs, sum(map(len, names))):
+            if isinstance(outcome, FailedRun):
+                part = replace(nothing, failed=(outcome,))
             else:
-                part = replace(nothing, runs=(one.result,), notices=one.noticed().notices if at_once else ())
-                noticed.append(one.noticed)
-                depths.append((one.result.name, one.result.depths))
-                empty = one.empty if empty is None else empty
-                counted |= one.result.counted
+                run_notices = outcome.noticed().notices if at_once else ()
+                part = replace(nothing, runs=(outcome.result,), notices=run_notices)
+                noticed.append(outcome.noticed)
+                depths.append((outcome.result.name, outcome.result.depths))
+                empty = outcome.empty if empty is None else empty
+                counted |= outcome.result.counted
             if on_run is not None:
                 on_run(part)
             parts.append(part if keep_values else part.summarized())
@@ -196,19 +182,19 @@ class Evaluator:
 
     def _results(self) -> Results:
         """The results of no runs."""
-        table, source, letor = self._given.qrels, self._given.source, self._given.letor
+        source, letor = self._given.source, self._given.letor
         sha256 = source.sha256() if self._hashes and source else None
         groups = letor.groups.sha256() if self._hashes and letor and letor.groups else None
         options = self._options.to_dict()
-        return Results(table.path, sha256, self._queries, self._specs, (), options, groups_sha256=groups)
+        return Results(self._qrels.path, sha256, self._queries, self._specs, (), options, groups_sha256=groups)
 
-    def _checked(self, runs: Runs, results: Results) -> Runs:
-        """The runs, with a FailedRun for each saved result that was not made as they are to be evaluated.
+    def _checked(self, run: Any, runs: Runs, results: Results) -> Any:
+        """The run, or a FailedRun for a saved result that was not made as the runs are to be evaluated.
 
         results: those without runs.
         """
-        if not any(isinstance(run, SavedResult) for _, run in runs):
-            return runs
+        if not isinstance(run, SavedResult):
+            return run
         from gradeval.evaluation.saved import check_made_alike
 
         def ties() -> set[str]:
@@ -216,32 +202,22 @@ class Evaluator:
             rules = (default_ties(run, self._given, self._options) for run in others)
             return {rule for rule in rules if rule is not None}
 
-        checked: list[tuple[str | None, Any]] = []
-        for label, run in runs:
-            try:
-                if isinstance(run, SavedResult):
-                    check_made_alike(run, results, self._options, self._optional, ties)
-                checked.append((label, run))
-            except GradevalError as error:
-                checked.append((label, FailedRun(run.path, error)))
-        return checked
+        try:
+            check_made_alike(run, results, self._options, self._optional, ties)
+        except GradevalError as error:
+            return FailedRun(run.path, error)
+        return run
 
-    def _outcomes_of_saved(
-        self, saved: SavedResult, names: Sequence[str], results: Results
-    ) -> list[Outcome | FailedRun]:
-        """The outcomes of its runs, or why it cannot be used. results: those without runs."""
+    def _outcomes_of_saved(self, saved: SavedResult, names: Sequence[str], results: Results) -> list[Outcome]:
+        """The outcomes of its runs. results: those without runs. Raises InputError."""
         from gradeval.evaluation.saved import outcomes_of_saved
 
-        try:
-            unlisted, empty = self._unlisted, self._empty
-            return [*outcomes_of_saved(saved, names, results, self._judged, self._options, empty, unlisted)]
-        except GradevalError as error:
-            return [FailedRun(saved.path, error)]
+        return outcomes_of_saved(saved, names, results, self._qrels, self._options, self._empty, self._unlisted)
 
     @cached_property
     def _empty(self) -> Bools:
         """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
-        return without_relevant(self._judged, self._specs, self._options, self._jobs)
+        return without_relevant(self._qrels, self._specs, self._options, self._jobs)
 
     def _outcome(self, at_once: bool, one: _Opened, jobs: int) -> Outcome | FailedRun:
         """at_once: whether the notices are found too, so that nothing else is kept of the run."""
@@ -250,7 +226,7 @@ class Evaluator:
         name, run = one
         try:
             outcome = outcome_of(
-                self._judged, name, run, self._specs, self._options, jobs, self._wanted, self._unlisted
+                self._qrels, name, run, self._specs, self._options, jobs, self._wanted, self._unlisted
             )
             if at_once:
                 noticed = outcome.noticed()
@@ -271,9 +247,9 @@ class Evaluator:
 
         found = with_fewer(find, self._jobs)
         share = max((each.judged_share for each in found), default=0.0)
-        notices = [*self._given.qrels.notices]
+        notices = [*self._qrels.notices]
         if empty is not None:
-            notices += relevance_notices(self._judged, self._specs, empty, counted, self._options, share)
+            notices += relevance_notices(self._qrels, self._specs, empty, counted, self._options, share)
         notices += (notice for each in found for notice in each.notices)
         return with_depths(notices, depths, self._specs, self._options.to_dict())
 

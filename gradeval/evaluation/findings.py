@@ -17,6 +17,7 @@ from gradeval.evaluation.ties import Spread
 from gradeval.notices import MAX_QUERIES, Kind, Notice, is_accepted
 from gradeval.options import Options
 from gradeval.registry.invariants import UNJUDGED_IGNORED
+from gradeval.registry.metric import Metric
 from gradeval.registry.spec import Spec
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.judgments import Judgments
@@ -50,8 +51,7 @@ def judged_notices(
     """Where so little is judged that the metrics, which take the rest as not relevant, can mislead."""
     measure = f"Judged@{cutoff}"
     misled = [
-        spec.metric.higher_is_better is not None
-        and not spec.metric.is_count
+        _is_graded(spec.metric)
         and not spec.metric.holds(UNJUDGED_IGNORED, spec.params, scale)
         and not spec.params.get("judged_only", options.judged_only)
         for spec in specs
@@ -71,30 +71,36 @@ def relevance_notices(
     scale = qrels.scale
     # implicit judgments list relevant documents alone: then nearly all that a run retrieves is unjudged
     is_explicit = share >= ENOUGH_JUDGED and len(scale) > 1
-    for spec, queries in zip(specs, empty, strict=True):
+    for spec, queries in zip(specs, empty & wanted, strict=True):
         is_binary = "rel" in spec.metric.by_name
         level = spec.params.get("rel", options.rel) if is_binary else None
         reached = is_relevant(scale, level)
-        if (is_binary or spec.metric.needs_relevant) and is_explicit and reached.all():
-            lowest, documents = float(scale[0]), len(qrels.grade)
-            yield Notice(Kind.ALL_RELEVANT, qrels.path, documents, str(spec), low=lowest)
-        elif (is_binary or spec.metric.needs_relevant) and not reached.any():
+        needs = is_binary or spec.metric.needs_relevant
+        if needs and is_explicit and reached.all():
+            lowest = float(scale[0])
+            yield Notice(Kind.ALL_RELEVANT, qrels.path, len(qrels.grade), str(spec), low=lowest)
+        elif needs and not reached.any():
             rule, highest = "" if level is None else f"{level:g}", float(scale[-1])
             yield Notice(Kind.NONE_RELEVANT, qrels.path, int(wanted.sum()), str(spec), rule=rule, high=highest)
-        elif (queries & wanted).any():
-            count, ids = int((queries & wanted).sum()), _ids(qrels, queries & wanted)
-            rule = options.no_relevant_rule
-            total = int(wanted.sum())
-            yield Notice(
+        elif queries.any():
+            yield _about(
                 Kind.NO_RELEVANT,
-                qrels.path,
-                count,
+                qrels,
+                queries,
                 str(spec),
-                ids,
-                rule,
-                total=total,
+                subject=qrels.path,
+                rule=options.no_relevant_rule,
+                total=int(wanted.sum()),
                 informational=is_accepted(Kind.NO_RELEVANT, options),
             )
+
+
+def _about(
+    kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", *, subject: str = "", **more: Any
+) -> Notice:
+    """A notice about these queries, (Q,), with the ids of the first."""
+    ids = tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MAX_QUERIES])))
+    return Notice(kind, subject, int(queries.sum()), metric, ids, **more)
 
 
 def deepest(specs: Sequence[Spec], options: Options) -> float:
@@ -127,13 +133,11 @@ def query_notices(
     missing = wanted & (reduced.retrieved == 0)
     if missing.any():
         has_zeros = options.queries == "both" or options.no_relevant_rule == "0"
-        rule = options.queries if has_zeros else "empty"
-        yield Notice(Kind.MISSING, "", int(missing.sum()), queries=_ids(qrels, missing), rule=rule)
+        yield _about(Kind.MISSING, qrels, missing, rule=options.queries if has_zeros else "empty")
     if reduced.unjudged:
         yield Notice(Kind.UNJUDGED, "", reduced.unjudged)
-    extra = reduced.extra
-    if extra.lines:
-        yield Notice(Kind.EXTRA_FIELDS, "", extra.lines, rule=str(extra.first + 1))
+    if reduced.extra.lines:
+        yield Notice(Kind.EXTRA_FIELDS, "", reduced.extra.lines, rule=str(reduced.extra.first + 1))
     ranks = reduced.ranks
     if ranks.contradicting > ranks.compared / 2:
         yield Notice(Kind.RANKS, "", ranks.contradicting, total=ranks.compared)
@@ -141,8 +145,7 @@ def query_notices(
     query, rank = identical_ranks(qrels, reduced, specs, options)
     identical[query[rank <= deepest(specs, options)]] = True
     if (identical & wanted).any():
-        ids = _ids(qrels, identical & wanted)
-        yield Notice(Kind.IDENTICAL_IDS, "", int((identical & wanted).sum()), queries=ids)
+        yield _about(Kind.IDENTICAL_IDS, qrels, identical & wanted)
     if not np.isfinite(reduced.rank).any():
         yield Notice(Kind.NOTHING_JUDGED, "", 0)
     yield from qrels_notices(qrels, reduced, options)
@@ -174,23 +177,22 @@ def tie_notices(
         return
     low, high = ties.ends(found.values)
     ends = [summarize(specs, values, counted).tolist() for values in (found.values, low, high)]
-    for m, (spec, value, low_end, high_end) in enumerate(zip(specs, *ends, strict=True)):
+    for m, (spec, *numbers) in enumerate(zip(specs, *ends, strict=True)):
         changed = np.zeros(len(counted), bool)
         changed[ties.queries[ties.changes[m]]] = True
         if changed.any():
-            ends_of = {"value": value, "low": low_end, "high": high_end}
-            numbers = {name: end for name, end in ends_of.items() if not math.isnan(end)}
-            undefined = 0 if spec.metric.text else int((ties.undefined[m] & counted[ties.queries]).sum())
-            yield Notice(
+            value, low_end, high_end = (None if math.isnan(number) else number for number in numbers)
+            yield _about(
                 Kind.TIES,
-                "",
-                int(changed.sum()),
+                qrels,
+                changed,
                 str(spec),
-                _ids(qrels, changed),
-                rule,
-                **numbers,
+                rule=rule,
+                value=value,
+                low=low_end,
+                high=high_end,
                 at_most=bool(ties.whole[m]),
-                undefined=undefined,
+                undefined=0 if spec.metric.text else int((ties.undefined[m] & counted[ties.queries]).sum()),
             )
 
 
@@ -198,7 +200,7 @@ def undefined_notices(qrels: Qrels, specs: Sequence[Spec], found: Scored, counte
     for spec, row, empty in zip(specs, found.values, found.empty, strict=True):
         undefined = counted & np.isnan(row) & ~empty
         if undefined.any() and not spec.metric.text:
-            yield Notice(Kind.UNDEFINED, "", int(undefined.sum()), str(spec), _ids(qrels, undefined))
+            yield _about(Kind.UNDEFINED, qrels, undefined, str(spec))
 
 
 def left_out_of_groups(names: Sequence[str]) -> tuple[Notice, ...]:
@@ -206,11 +208,6 @@ def left_out_of_groups(names: Sequence[str]) -> tuple[Notice, ...]:
     if not names:
         return ()
     return (Notice(Kind.EXCLUDED_METRICS, "", len(names), rule=", ".join(names), informational=True),)
-
-
-def _ids(qrels: Qrels, queries: Bools) -> tuple[str, ...]:
-    """The ids of the first of these queries."""
-    return tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MAX_QUERIES])))
 
 
 APART = 1.1  # runs differ in depth where one has more than so many times the documents of another
@@ -275,16 +272,12 @@ def short_counts(
     is_complete = np.diff(found[qrels.offsets]) == np.diff(qrels.offsets)
     retrieved = reduced.retrieved[counted & (reduced.retrieved > 0) & ~is_complete]
     limit = math.inf if depth is None else depth
-    return np.array([(retrieved < min(_cutoff(spec) or 0, limit)).sum() for spec in specs], np.int64)
+    cutoffs = [spec.cutoff if _is_graded(spec.metric) else 0 for spec in specs]
+    return np.array([(retrieved < min(cutoff or 0, limit)).sum() for cutoff in cutoffs], np.int64)
 
 
-def _cutoff(spec: Spec) -> int | None:
-    """The cutoff of a metric whose value depends on what was not retrieved."""
-    return spec.cutoff if _can_mislead(spec) else None
-
-
-def _can_mislead(spec: Spec) -> bool:
-    metric = spec.metric
+def _is_graded(metric: Metric) -> bool:
+    """Whether its value says how good a ranking is."""
     return metric.higher_is_better is not None and not (metric.text or metric.is_count)
 
 
@@ -298,32 +291,27 @@ def short_notices(specs: Sequence[Spec], short: Ints, total: int) -> Iterator[No
 def with_depths(
     notices: Iterable[Notice], runs: Depths, specs: Sequence[Spec], options: Mapping[str, Any]
 ) -> tuple[Notice, ...]:
-    """The notices, with those that runs differ in depth in the place of those of each run for the same metric.
-
-    options: as in Results.
+    """The notices, and for each metric that sees what only deeper runs have, that runs differ in depth, in the
+    place of those of each run. options: as in Results.
     """
-    found = tuple(depth_notices(runs, specs, options))
-    metrics = {one.metric for one in found}
-    others = (
-        one
-        for one in notices
-        if one.kind is not Kind.DEPTH and not (one.kind is Kind.FEW_DOCUMENTS and one.metric in metrics)
+    others = [notice for notice in notices if notice.kind is not Kind.DEPTH]
+    ends = apart(runs)
+    if ends is None:
+        return tuple(others)
+    (deepest, most), (shallowest, fewest), which = ends
+    rule = f"{deepest} {most:,} documents per query, {shallowest} {fewest:,}{which}"
+    seeing = [
+        str(spec)
+        for spec in specs
+        if not (spec.metric.text or spec.metric.is_count) and sees_beyond(spec, fewest, options)
+    ]
+    return (
+        *(one for one in others if not (one.kind is Kind.FEW_DOCUMENTS and one.metric in seeing)),
+        *(
+            Notice(Kind.DEPTH, "", len(runs), metric, rule=rule, low=float(fewest), high=float(most))
+            for metric in seeing
+        ),
     )
-    return (*others, *found)
-
-
-def depth_notices(runs: Depths, specs: Sequence[Spec], options: Mapping[str, Any]) -> Iterator[Notice]:
-    """That runs differ in depth, for each metric that sees what only the deeper ones have."""
-    found = apart(runs)
-    if found is None:
-        return
-    deepest, shallowest, which = found
-    rule = f"{deepest[0]} {deepest[1]:,} documents per query, {shallowest[0]} {shallowest[1]:,}{which}"
-    for spec in specs:
-        depends = not (spec.metric.text or spec.metric.is_count)
-        if depends and sees_beyond(spec, shallowest[1], options):
-            low, high = float(shallowest[1]), float(deepest[1])
-            yield Notice(Kind.DEPTH, "", len(runs), str(spec), rule=rule, low=low, high=high)
 
 
 def apart(runs: Depths) -> tuple[tuple[str, int], tuple[str, int], str] | None:
@@ -344,39 +332,27 @@ def apart(runs: Depths) -> tuple[tuple[str, int], tuple[str, int], str] | None:
 
 def sees_beyond(spec: Spec, depth: int, options: Mapping[str, Any]) -> bool:
     """Whether a document behind this rank can change the value: tried, with a document at the next rank."""
-    if spec.cutoff is not None and spec.cutoff <= depth and not _is_condensed(spec, options):
+    is_condensed = bool(spec.params.get("judged_only", options.get("judged_only")))  # later ones move up
+    if spec.cutoff is not None and spec.cutoff <= depth and not is_condensed:
         return False
     level = options.get("rel")
     grades = sorted({*_GRADES, spec.params.get("rel") or level or 1.0})
+    # for each grade, a query with one document of it behind the depth, and one with a first of it too; a
+    # document of grade 0 was not retrieved, and the others are unjudged
+    grade: Floats = np.array([of for each in grades for of in (0.0, each, 0.0, each, each, 0.0)])
+    queries = 2 * len(grades)
+    ids = Ids.of([b"%d" % n for n in range(len(grade))])
+    qrels = Qrels("", ids.take(slice(queries)), 3 * np.arange(queries + 1), ids, grade)
+
+    def values(is_retrieved: bool) -> Floats:
+        rank = np.tile([1.0, depth + 1.0 if is_retrieved else np.inf, np.inf], queries)
+        retrieved = np.full(queries, depth + is_retrieved)
+        judgments = Judgments.of(qrels, slice(0, queries), rank, -rank, retrieved, level)
+        return score(judgments.judged_only() if is_condensed else judgments, [spec])
+
     try:
-        without, with_it = (
-            score(_judgments(grades, depth, is_found, level, _is_condensed(spec, options)), [spec])
-            for is_found in (False, True)
-        )
+        without, with_it = values(False), values(True)
     except GradevalError:  # not for these grades
         return True
     is_same = (np.isnan(without) & np.isnan(with_it)) | (np.abs(without - with_it) < _SEEN)
     return not is_same.all()
-
-
-def _is_condensed(spec: Spec, options: Mapping[str, Any]) -> bool:
-    """Whether unjudged documents are removed first, so that later ones move into the first ranks."""
-    return bool(spec.params.get("judged_only", options.get("judged_only")))
-
-
-def _judgments(
-    grades: Sequence[float], depth: int, is_found: bool, level: float | None, is_condensed: bool
-) -> Judgments:
-    """For each grade, a query with one document of it behind the depth, and one with a first of it too.
-
-    A document of grade 0 was not retrieved, and the others are unjudged. is_found: whether the one behind the
-    depth was retrieved.
-    """
-    grade: Floats = np.array([of for each in grades for of in (0.0, each, 0.0, each, each, 0.0)])
-    queries = 2 * len(grades)
-    rank = np.tile([1.0, depth + 1.0 if is_found else np.inf, np.inf], queries)
-    ids = Ids.of([b"%d" % n for n in range(len(grade))])
-    qrels = Qrels("", ids.take(slice(queries)), 3 * np.arange(queries + 1), ids, grade)
-    retrieved = np.full(queries, depth + is_found)
-    judgments = Judgments.of(qrels, slice(0, queries), rank, -rank, retrieved, level)
-    return judgments.judged_only() if is_condensed else judgments

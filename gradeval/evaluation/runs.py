@@ -126,33 +126,35 @@ class Planned(NamedTuple):
     short_name: str | None = None
 
 
-def plan(runs: Runs, options: Options) -> list[list[Planned]]:
-    """The expected runs of each of the given: names are chosen before anything is read."""
+def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
+    """The names of the expected runs of each of these, by path, chosen before anything is read."""
     count = Counter(run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs)
     planned: list[list[Planned]] = []
     for position, (label, run) in enumerate(runs, 1):
         if isinstance(run, FailedRun):
             planned.append([])
         elif isinstance(run, SavedResult):
+            prefix, is_alone = f"{label}:" if label else None, len(run.runs) < 2
             planned.append(
                 [
                     Planned(
-                        f"{label}:{one.name}" if label and len(run.runs) > 1 else label or None,
-                        f"{run.path}:{one.name}" if count[run.path] > 1 else run.path,
-                        one.name,
+                        (label or None) if is_alone or prefix is None else prefix + saved.name,
+                        f"{run.path}:{saved.name}" if count[run.path] > 1 else run.path,
+                        saved.name,
                     )
-                    for one in run.runs
+                    for saved in run.runs
                 ]
             )
         else:
             path = path_of(run, label or f"run{position}")
-            has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
             if is_path(run) and options.features:
                 names = [feature_names(path, feature, label, options) for feature in options.features]
                 planned.append([Planned(label, path, short) for short, path, label in names])
             else:
+                has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
                 planned.append([Planned(label if has_path else path, path)])
-    return planned
+    chosen = iter(names_of([run for of_run in planned for run in of_run]))
+    return [{run.path: next(chosen) for run in of_run} for of_run in planned]
 
 
 def names_of_runs(runs: Sequence[Run]) -> list[str]:
@@ -180,7 +182,7 @@ def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
 
 def path_of(run: Any, name: str) -> str:
     """The path in Results.failed of a run that cannot be read; the name if it has none."""
-    if isinstance(run, RunTable):
+    if isinstance(run, (RunTable, SavedResult)):
         return run.path or name
     try:
         return source_of(run).name if is_path(run) else name
