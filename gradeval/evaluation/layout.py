@@ -15,10 +15,9 @@ from gradeval.errors import OptionError, visible
 from gradeval.evaluation.results import Column, Results
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
+from gradeval.render.data import Values, not_a_formula
 from gradeval.render.document import Cell, Document, Grid, RenderOptions, Rows, Text
-from gradeval.render.json import Values
 from gradeval.render.numbers import decimals, of_distinct
-from gradeval.render.rows import not_a_formula
 from gradeval.version import __version__
 
 ALL = "all"  # the query id of the summary

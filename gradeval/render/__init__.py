@@ -26,13 +26,13 @@ class Writer(NamedTuple):
 
 WRITERS = {
     "table": Writer("table", "blocks", ".txt"),
-    "tsv": Writer("rows", "rows", ".tsv"),
-    "csv": Writer("rows", "rows", ".csv"),
-    "json": Writer("json", "content", ".json"),
-    "jsonl": Writer("json", "records", ".jsonl"),
-    "md": Writer("md", "blocks", ".md"),
-    "latex": Writer("latex", "blocks", ".tex"),
-    "trec": Writer("rows", "columns"),
+    "tsv": Writer("data", "rows", ".tsv"),
+    "csv": Writer("data", "rows", ".csv"),
+    "json": Writer("data", "content", ".json"),
+    "jsonl": Writer("data", "records", ".jsonl"),
+    "md": Writer("markup", "blocks", ".md"),
+    "latex": Writer("markup", "blocks", ".tex"),
+    "trec": Writer("data", "columns"),
 }
 
 

@@ -204,27 +204,6 @@ class Document:
         return inert(text, r"\u00") if writer.part in ("content", "records") else inert(text)
 
 
-def joined(columns: Sequence[Text], count: int) -> str:
-    """The text of `count` rows from the texts of each column."""
-    pieces: list[str] = [""] * (count * len(columns))
-    for index, column in enumerate(columns):
-        pieces[index :: len(columns)] = [column] * count if isinstance(column, str) else column
-    return "".join(pieces)
-
-
-def interleaved(part: Sequence[Sequence[Text]], starts: Sequence[str], end: str) -> str:
-    """The rows of a part. starts: before each column; end: of a row."""
-    columns: list[Text] = []
-    count = 1
-    for row in part:
-        for start, column in zip(starts, row, strict=False):
-            columns += [start, column]
-            if not isinstance(column, str):
-                count = len(column)
-        columns.append(end)
-    return joined(columns, count)
-
-
 class Printable:
     """A result that can be printed. layout: the module whose document() makes what is printed, found by name,
     so that a result does not import what draws it.

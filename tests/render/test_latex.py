@@ -3,7 +3,7 @@ from __future__ import annotations
 from helpers import each
 
 from gradeval.render.document import Cell, Grid, RenderOptions
-from gradeval.render.latex import write_latex
+from gradeval.render.markup import write_latex
 
 
 def test_summary(make) -> None:

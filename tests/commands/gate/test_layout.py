@@ -21,7 +21,7 @@ from gradeval.commands.gate.layout import margin, verdict_line
 from gradeval.commands.gate.verdicts import CheckOutcome, Coverage, GateReport, WorstQuery
 from gradeval.errors import printable, visible
 from gradeval.notices import Kind, Notice
-from gradeval.render.md import escape
+from gradeval.render.markup import escape_md as escape
 
 GOLDEN = Path(__file__).parent / "golden"
 NAN = math.nan

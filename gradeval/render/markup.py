@@ -1,0 +1,127 @@
+"""Tables for GitHub's Markdown, and tabulars for LaTeX with the booktabs package: the best values are bold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from gradeval.render.document import Block, Cell, Grid, Line, Lines, RenderOptions
+
+# an underscore inside a word is only itself, and reads better bare; a bare address would become a link
+_MD = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
+# behind these GitHub reads @name, :emoji:, #12 and GH-12 where nothing separates them; backslashes do not
+_REFERENCE = re.compile(r"(?<![^\W_])@(?=\w)|:(?=[\w+-]+:)|#(?=\d)|\bGH-(?=\d)", re.IGNORECASE)
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "[": "{[}",  # after the end of a row, LaTeX takes a bare [ or * for an argument
+        "*": "{*}",
+        "µ": r"$\mu$",
+        "φ": r"$\varphi$",
+        "τ": r"$\tau$",
+        "ρ": r"$\rho$",
+        **{char: "\\" + char for char in "{}$&#_%"},
+    }
+)
+_NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|nan|inf)")
+_INTERVAL = re.compile(r"[\[(](\S+), (\S+)[\])]")
+
+
+def write_md(blocks: Iterable[Block], how: RenderOptions) -> str:
+    return "\n".join(map(_md, blocks))
+
+
+def _md(block: Block) -> str:
+    if isinstance(block, Grid):
+        return _md_table(block)
+    if isinstance(block, Lines):
+        return "```\n" + "".join(f"{line}\n" for line in block.lines) + "```\n"
+    if isinstance(block, Line):
+        text = escape_md(block.text)
+        return f"### {text}\n" if block.style == "heading" else f"**{text}**\n"
+    return escape_md(block if isinstance(block, str) else " ".join(block.sentences)) + "\n"
+
+
+def _md_table(grid: Grid) -> str:
+    rows = [list(map(escape_md, grid.head)), *(list(map(_md_cell, row)) for row in grid.cells)]
+    widths = [max(3, *map(len, texts)) for texts in zip(*rows, strict=True)]
+    left = [grid.is_left(c) for c in range(len(widths))]
+    rules = ("-" * (width - 1) for width in widths)
+    rows.insert(1, [f":{rule}" if is_left else f"{rule}:" for rule, is_left in zip(rules, left, strict=True)])
+    title = f"**{escape_md(grid.title)}**\n\n" if grid.title else ""
+    for row in rows:
+        cells = (
+            text.ljust(width) if is_left else text.rjust(width)
+            for text, width, is_left in zip(row, widths, left, strict=True)
+        )
+        title += f"| {' | '.join(cells)} |\n"
+    return title
+
+
+def _md_cell(cell: Cell) -> str:
+    text = f"**{cell.text}**" if cell.bold else escape_md(cell.text)
+    is_letters = cell.mark and cell.mark.replace(",", "").isalpha()
+    return text + (f"<sup>{cell.mark}</sup>" if is_letters else cell.mark)
+
+
+def escape_md(text: str) -> str:
+    """The text as Markdown shows it as it is; GitHub finds no name, emoji or number of an issue in it."""
+    return _REFERENCE.sub(r"\g<0><!-- -->", _MD.sub(r"\\\g<0>", text))
+
+
+def write_latex(blocks: Iterable[Block], how: RenderOptions) -> str:
+    return "\n".join(map(_latex, blocks))
+
+
+def _latex(block: Block) -> str:
+    if isinstance(block, Grid):
+        return _tabular(block)
+    if isinstance(block, Lines):
+        return "\\begin{verbatim}\n" + "".join(f"{line}\n" for line in block.lines) + "\\end{verbatim}\n"
+    if isinstance(block, Line):
+        return rf"\paragraph{{{escape_latex(block.text)}}}" + "\n"
+    text = block if isinstance(block, str) else " ".join(block.sentences)
+    return rf"\par{{\footnotesize {escape_latex(text)}}}" + "\n"
+
+
+def _tabular(grid: Grid) -> str:
+    columns = "".join("l" if grid.is_left(c) else "r" for c in range(len(grid.head)))
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    if grid.title:
+        title = rf"\multicolumn{{{len(grid.head)}}}{{l}}{{{escape_latex(grid.title)}}} \\"
+        lines += [title, r"\midrule"]
+    lines += [" & ".join(map(escape_latex, grid.head)) + r" \\", r"\midrule"]
+    for row in grid.cells:
+        cells = (escape_latex(cell.text) if grid.is_left(c) else _number(cell) for c, cell in enumerate(row))
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def _number(cell: Cell) -> str:
+    ends = _INTERVAL.fullmatch(cell.text)
+    if ends is not None:
+        low, high = map(_plain, ends.groups())
+        return f"{{{cell.text[0]}}}{low}, {high}{{{cell.text[-1]}}}"
+    if cell.text.startswith("<"):
+        return f"$<${cell.text[1:]}"
+    if cell.text.startswith("+"):
+        return "$+$" + cell.text[1:]
+    text = rf"\textbf{{{_plain(cell.text)}}}" if cell.bold else _plain(cell.text)
+    if cell.mark.startswith(" "):  # a range
+        return text + escape_latex(cell.mark).replace("-", "$-$")
+    return text + (f"$^{{{cell.mark}}}$" if cell.mark else "")
+
+
+def _plain(text: str) -> str:
+    if not _NUMBER.fullmatch(text):  # words
+        return escape_latex(text).replace("-", "{-}")
+    return "$-$" + text[1:] if text.startswith("-") else text
+
+
+def escape_latex(text: str) -> str:
+    return text.translate(_LATEX)
