@@ -44,22 +44,20 @@ def _written(block: Block, how: RenderOptions) -> Iterator[str]:
 
 def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
     """The tables that a grid takes: columns that do not fit the width go to a further table."""
-    rows = _with_ranges(grid)
-    columns = list(zip(grid.head, *rows, strict=True))
-    # a mark stands behind its number, and numbers stay below each other
-    marks = [
-        max((text_width(cell.mark) for cell in column if isinstance(cell, Cell)), default=0)
-        for column in columns
-    ]
-    widths = [
-        max(text_width(cell if isinstance(cell, str) else cell.text) for cell in column) for column in columns
-    ]
-    widths = [width + mark for width, mark in zip(widths, marks, strict=True)]
+    # a mark stands behind its number, and numbers stay below each other; a head is above a number, or a range
+    widths, marks, of_head = [], [], []
+    for head, *cells in zip(grid.head, *grid.rows, strict=True):
+        behind = [cell.mark for cell in cells if isinstance(cell, Cell)]
+        marks.append(max(map(text_width, behind), default=0))
+        of_head.append(0 if any(mark.startswith(" ") for mark in behind) else marks[-1])
+        texts = (text_width(cell if isinstance(cell, str) else cell.text) for cell in cells)
+        widths.append(max(text_width(head) + of_head[-1], max(texts, default=0) + marks[-1]))
+    left = [grid.is_left(c) for c in range(len(widths))]
     title = heading(grid.title, colour, width) if grid.title else ""
     for part in parts(widths, width, grid.labels):
         lines = [
-            GAP.join(_cell(row[c], widths[c], marks[c], grid.is_left(c), colour) for c in part).rstrip()
-            for row in (grid.head, *rows)
+            GAP.join(_cell(row[c], widths[c], behind[c], left[c], colour) for c in part).rstrip()
+            for row, behind in ((grid.head, of_head), *((row, marks) for row in grid.rows))
         ]
         rule = "─" * (sum(widths[c] + len(GAP) for c in part) - len(GAP))
         lines.insert(1, styled(rule, DIM, colour))
@@ -67,35 +65,14 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
         title = ""
 
 
-def _with_ranges(grid: Grid) -> Sequence[Sequence[str | Cell]]:
-    """The rows with ranges as part of the texts, padded, so that the values stay below each other."""
-    room: dict[int, int] = {}
-    for row in grid.rows:
-        for c, cell in enumerate(row):
-            if isinstance(cell, Cell) and cell.mark.startswith(" "):
-                room[c] = max(room.get(c, 0), len(cell.mark))
-    if not room:
-        return grid.rows
-    return [
-        [
-            Cell(cell.text + cell.mark.ljust(room[c]), bold=cell.bold) if c in room else cell
-            for c, cell in enumerate(row)
-        ]
-        for row in grid.cells
-    ]
-
-
-def _cell(cell: str | Cell, width: int, marks: int, is_label: bool, colour: bool) -> str:
+def _cell(cell: str | Cell, width: int, marks: int, is_left: bool, colour: bool) -> str:
+    """The cell as wide as its column. marks: the width of the column's marks."""
     if isinstance(cell, str):
-        if not marks:
-            space = " " * (width - text_width(cell))
-            return cell + space if is_label else space + cell
-        cell = Cell(cell)
-    text = styled(cell.text, BOLD, colour and cell.bold)
+        space = " " * (width - marks - text_width(cell))
+        return cell + space if is_left else space + cell + " " * marks
     space = " " * (width - marks - text_width(cell.text))
-    if is_label:
-        return text + space
-    return space + text + cell.mark + " " * (marks - text_width(cell.mark))
+    text = styled(cell.text, BOLD, colour and cell.bold)
+    return text + space if is_left else space + text + cell.mark + " " * (marks - text_width(cell.mark))
 
 
 def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[int]]:
