@@ -3,11 +3,13 @@
 explain        qrels, a run and a metric -> an Explanation for each of the queries
 explain_run    the same with parsed arguments
 explain_runs   several runs and metrics, one query after another
+titles_of      a file of titles -> those of some documents
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -18,12 +20,13 @@ from gradeval.arrays.strings import IdIndex, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.explain.contributions import Ranking, made_of
 from gradeval.commands.explain.result import Explanation, Explanations
-from gradeval.commands.explain.titles import titles_of
-from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, described
+from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, described, named
 from gradeval.evaluation.findings import qrels_notices
 from gradeval.evaluation.outcome import judge_of, judgments_of, score_queries
 from gradeval.evaluation.runs import check_labels, names_of_runs, separate_runs
 from gradeval.evaluation.score import scored
+from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
+from gradeval.formats.lines import read_lines
 from gradeval.formats.sources import Source
 from gradeval.options import EXPECTED, Options
 from gradeval.registry.spec import Spec, parse
@@ -32,6 +35,8 @@ from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
 
 METRIC = "nDCG@10"
+_IDS = ("_id", "id", "doc_id", "docid", "docno", "pid")
+_TEXTS = ("title", "text", "contents", "body", "passage")
 LabelledRun = tuple[str | None, Any]
 """The label of a run, None if it has none, and the run."""
 
@@ -256,3 +261,62 @@ def _explained(
             )
             explanations.append(made_of(basis, spec, judgments, options, ranking))
         yield explanations
+
+
+def titles_of(
+    text: Any, documents: Set[str], watch: Callable[[Source], None] | None = None
+) -> Mapping[str, str]:
+    """Document -> title, from a mapping or a file of them. Raises InputError(s).
+
+    Each line of a file is 'id TAB text', or each is a JSON object, as the first one shows. Blank lines are
+    ignored. The first line of a document counts, and reading stops when all are found.
+    """
+    if isinstance(text, Mapping):
+        return {str(name): str(title) for name, title in text.items() if str(name) in documents}
+    source = source_of(text)
+    if watch is not None:
+        watch(source)
+    titles: dict[str, str] = {}
+    problems = Problems(source.name)
+    ids = {name.encode("utf-8", "surrogateescape") for name in documents}
+    row_of: Callable[[bytes], tuple[str, str] | str] | None = None
+    for number, line in read_lines(source):
+        if len(titles) == len(documents):
+            break
+        if not line.strip():
+            continue
+        row_of = row_of or (_json_row if line.lstrip().startswith(b"{") else _tab_row)
+        if row_of is _tab_row and b"\t" in line and line.partition(b"\t")[0] not in ids:
+            continue
+        row = row_of(line)
+        if isinstance(row, str):
+            problems.add(LineProblems((Problem(number, row),), 1))
+            if problems.found.total >= SHOWN:
+                problems.end = number + 1
+                break
+        elif row[0] in documents:
+            titles.setdefault(row[0], " ".join(row[1].split()))
+    problems.check()
+    return {document: title for document, title in titles.items() if title}
+
+
+def _tab_row(line: bytes) -> tuple[str, str] | str:
+    """The id and the text of a line, or what is wrong with it."""
+    name, tab, text = line.decode("utf-8", "surrogateescape").partition("\t")
+    return (name.strip(), text) if tab else "there is no tab after the document id"
+
+
+def _json_row(line: bytes) -> tuple[str, str] | str:
+    """The id and the text of an object, or what is wrong with it."""
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return "this is not a JSON object, as the first line is"
+    if not isinstance(content, dict):
+        return f"this is JSON, but not an object: {named(line.decode('utf-8', 'backslashreplace'))}"
+    ids = [content[name] for name in _IDS if name in content]
+    texts = [content[name] for name in _TEXTS if isinstance(content.get(name), str)]
+    for values, what, names in ((ids, "id", _IDS), (texts, "text", _TEXTS)):
+        if not values:
+            return f"the object has no {what}; its name is one of {', '.join(names)}"
+    return str(ids[0]), next(filter(None, texts), "")

@@ -51,9 +51,7 @@ class Documents(Sequence[Document]):
         return len(self.rank)
 
     def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return self.take(place)
-        return self.take(np.array([range(len(self))[place]])).all[0]
+        return self.take(place) if isinstance(place, slice) else self.all[place]
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self.all)
@@ -342,11 +340,11 @@ class Explanation(Printable):
         """The contribution of each document to the difference of the runs, the largest first."""
         if self.against is None:
             return ()
-        ours, theirs = self._added(), self.against._added()
+        ours, theirs = ({document.id: document for document in of.documents} for of in (self, self.against))
         differences = []
         for name in dict.fromkeys([*ours, *theirs]):
-            document, adds = ours.get(name, (None, 0.0))
-            other, other_adds = theirs.get(name, (None, 0.0))
+            document, other = ours.get(name), theirs.get(name)
+            adds, other_adds = self._adds(document), self.against._adds(other)
             if adds is not None and other_adds is not None:
                 grade = (document or other).grade  # type: ignore[union-attr]
                 rank, other_rank = document and document.rank, other and other.rank
@@ -354,12 +352,11 @@ class Explanation(Printable):
                 differences.append(Difference(*row))
         return tuple(sorted(differences, key=lambda difference: -abs(difference.difference)))
 
-    def _added(self) -> dict[str, tuple[Document, float | None]]:
-        """id -> the document, and what it adds; None for one that was not tried."""
-        otherwise = None if self.untried else 0.0
-        return {
-            document.id: (document, self.contributions.get(document, otherwise)) for document in self.documents
-        }
+    def _adds(self, document: Document | None) -> float | None:
+        """The contribution of a document; None for one that was not tried."""
+        if document is None:
+            return 0.0
+        return self.contributions.get(document, None if self.untried else 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """The object of json. Numbers are exact, undefined ones None."""

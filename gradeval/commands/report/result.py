@@ -18,9 +18,8 @@ from gradeval.arrays.strings import Texts
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
 from gradeval.commands.compare.result import Comparison, QueryValues
-from gradeval.commands.explain.explain import explain_runs
+from gradeval.commands.explain.explain import explain_runs, titles_of
 from gradeval.commands.explain.result import Document, Documents, Explanation, Selection
-from gradeval.commands.explain.titles import titles_of
 from gradeval.errors import OptionError
 from gradeval.evaluation import with_saved
 from gradeval.evaluation.evaluator import complete

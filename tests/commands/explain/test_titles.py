@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.commands.explain.titles import read_titles
+from gradeval.commands.explain.explain import titles_of
 from gradeval.errors import GradevalError
-from gradeval.formats.sources import Source
 
 WANTED = {"d1", "d2"}
 
@@ -18,7 +17,7 @@ WANTED = {"d1", "d2"}
 def read(tmp_path: Path, text: str) -> dict[str, str]:
     path = tmp_path / "t"
     path.write_text(text)
-    return read_titles(Source(path), WANTED)
+    return dict(titles_of(path, WANTED))
 
 
 def test_tabs(tmp_path):
