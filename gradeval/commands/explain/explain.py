@@ -124,7 +124,7 @@ def explain_run(
         if len(group) > 1:
             raise OptionError(f"features must be one feature, not {len(group)}: one run is explained at a time")
     runs = [opened for [opened] in groups]
-    positions = _worst(judged, runs, spec, options, worst) if worst else _positions(judged, queries)
+    positions = _worst(judged, runs, spec, options, worst) if worst else positions_of(judged, queries)
     of_runs = [
         [explanation for [explanation] in _explained(opened, name, judged, positions, [spec], options)]
         for opened, name in zip(runs, names_of_runs(runs), strict=True)
@@ -156,7 +156,7 @@ def explain_runs(
         options = options.replace(ties=None)
     judged, groups = _opened(qrels, labelled, options)
     runs = [run for group in groups for run in group]
-    positions = _positions(judged, queries)
+    positions = positions_of(judged, queries)
     of_runs = [
         _explained(run, name, judged, positions, specs, options)
         for run, name in zip(runs, names_of_runs(runs), strict=True)
@@ -186,7 +186,7 @@ def _opened(
     return judgments.qrels, groups
 
 
-def _positions(qrels: Qrels, queries: Sequence[str]) -> Ints:
+def positions_of(qrels: Qrels, queries: Sequence[str]) -> Ints:
     """Where in the qrels the queries are. Raises UnknownQueryError."""
     known = {query: position for position, query in enumerate(Texts(qrels.queries))}
     unknown = [query for query in queries if query not in known]
@@ -206,7 +206,7 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     counted = np.ones(len(qrels.queries), bool)
     if options.query_ids is not None:
         counted[:] = False
-        counted[_positions(qrels, options.query_ids)] = True
+        counted[positions_of(qrels, options.query_ids)] = True
     jobs = options.jobs or default_jobs()
     values, is_empty = [], np.zeros(len(qrels.queries), bool)
     for run in runs:

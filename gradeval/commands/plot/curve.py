@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, checked_confidence, interval_of_mean
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, interval_of_mean
 from gradeval.commands.study.tables import Row, Table
 from gradeval.errors import MetricError, OptionError, named
 from gradeval.evaluation import evaluate_all
@@ -29,18 +30,8 @@ _MOST = 1000  # points of a curve
 _RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
-class Curve(NamedTuple):
-    """A metric at several cutoffs.
-
-    specs: ascending by the value after '@', which is `at`. name, display: the metric's without it. param: the
-    name of the parameter that it is.
-    """
-
-    name: str
-    display: str
-    param: str
-    at: tuple[float, ...]
-    specs: tuple[Spec, ...]
+Curves = dict[Spec, dict[float, Spec]]
+"""Metrics without the value after '@' -> the values, ascending -> the metrics with them."""
 
 
 def curve(
@@ -73,7 +64,7 @@ def curve(
 def draw_curve(
     qrels: Any,
     runs: Sequence[tuple[str | None, Any]],
-    curves: Sequence[Curve],
+    curves: Curves,
     options: Options,
     *,
     log: bool = False,
@@ -81,35 +72,39 @@ def draw_curve(
     **how: Any,
 ) -> Picture:
     """The same with parsed arguments. how: watch and query_ids of evaluate_all()."""
-    confidence = checked_confidence(confidence)
-    if log and not any(metric.param == "cutoff" for metric in curves):
+    confidence = CompareOptions.of(confidence=confidence).confidence
+    params = [metric.metric.at.name if metric.metric.at else "" for metric in curves]
+    if log and "cutoff" not in params:
         raise OptionError("--log is for cutoffs in ranks, which no metric here has")
-    specs = [spec for metric in curves for spec in metric.specs]
+    specs = [spec for of_metric in curves.values() for spec in of_metric.values()]
     results = complete(evaluate_all(qrels, runs, specs, options, **how))
     panels: list[Panel] = []
     rows: list[Row] = []
-    for metric in curves:
+    for param, (metric, of_metric) in zip(params, curves.items(), strict=True):
+        x = [_plain(at) for at in of_metric]
         lines = []
         for r, run in enumerate(results.runs):
-            values = [results.values(r, spec) for spec in metric.specs]
-            means = [float(results.mean(r, spec)) for spec in metric.specs]
-            ends = [interval_of_mean(*pair, confidence) for pair in zip(values, means, strict=True)]
+            means, ends = [], []
+            for at, spec in zip(x, of_metric.values(), strict=True):
+                values, mean = results.values(r, spec), float(results.mean(r, spec))
+                interval = interval_of_mean(values, mean, confidence)
+                means.append(mean)
+                ends.append(interval)
+                count = int(np.count_nonzero(~np.isnan(values)))
+                rows.append((run.name, str(metric), at, mean, *interval, count))
             low, high = np.array(ends).T
-            lines.append(Line(run.name, np.array(metric.at), np.array(means), low, high, marked=True))
-            for at, mean, interval, of_queries in zip(metric.at, means, ends, values, strict=True):
-                count = int(np.count_nonzero(~np.isnan(of_queries)))
-                rows.append((run.name, metric.name, _plain(at), mean, *interval, count))
-        label = f"Mean {metric.display}@{_SYMBOLS.get(metric.param, metric.param)}"
-        if metric.specs[0].metric.name == "iprec_at_recall":
+            lines.append(Line(run.name, np.array(x, np.float64), np.array(means), low, high, marked=True))
+        label = f"Mean {metric.display}@{_SYMBOLS.get(param, param)}"
+        if metric.metric.name == "iprec_at_recall":
             label = "Mean interpolated precision"
-        whole = all(isinstance(_plain(at), int) for at in metric.at)
-        x = Axis(_LABELS.get(metric.param, metric.param), log=log and metric.at[0] > 0, whole=whole)
+        is_whole = all(isinstance(at, int) for at in x)
+        axis = Axis(_LABELS.get(param, param), log=log and x[0] > 0, whole=is_whole)
         title = results.runs[0].name if len(results.runs) == 1 else ""
-        panels.append(Panel(title, x, Axis(label, *metric.specs[0].metric.range), tuple(lines)))
+        panels.append(Panel(title, axis, Axis(label, *metric.metric.range), tuple(lines)))
     return Picture(
         name="curve",
         options={
-            "metrics": [metric.name for metric in curves],
+            "metrics": list(map(str, curves)),
             "runs": [run.name for run in results.runs],
             "confidence": confidence,
             "evaluation": dict(results.options),
@@ -135,7 +130,7 @@ def _plain(at: float) -> float:
     return int(at) if float(at).is_integer() else at
 
 
-def curves_of(metrics: str | Iterable[str], at: str | None = None) -> list[Curve]:
+def curves_of(metrics: str | Iterable[str], at: str | None = None) -> Curves:
     """The curves that metrics stand for. Raises MetricError, OptionError."""
     texts = [metrics] if isinstance(metrics, str) else list(metrics)
     specs: dict[Spec, None] = {}
@@ -143,7 +138,7 @@ def curves_of(metrics: str | Iterable[str], at: str | None = None) -> list[Curve
         specs.update(dict.fromkeys(_specs(name, at)))
     if not specs:
         raise MetricError("no metrics given", hint="for example nDCG")
-    grouped: dict[Spec, dict[float, Spec]] = {}
+    curves: Curves = {}
     for spec in specs:
         param = spec.metric.at
         value = None if param is None else spec.params.get(param.name)
@@ -152,16 +147,13 @@ def curves_of(metrics: str | Iterable[str], at: str | None = None) -> list[Curve
         if value is None:
             raise MetricError(f"{spec}: it has no cutoff, so it is a point, and no curve")
         without = Spec(spec.metric, tuple(pair for pair in spec.given if pair[0] != param.name))
-        grouped.setdefault(without, {})[value] = spec
-    curves = []
-    for without, by_value in grouped.items():
-        values = tuple(sorted(by_value))
-        at_values = tuple(by_value[value] for value in values)
-        if len(values) < 2:
+        curves.setdefault(without, {})[value] = spec
+    for without, by_value in curves.items():
+        if len(by_value) < 2:
+            [spec] = by_value.values()
             hint = f"for example {without}@5,10,20"
-            raise MetricError(f"{at_values[0]}: a curve needs two cutoffs or more", hint=hint)
-        param_name = without.metric.at.name if without.metric.at else ""
-        curves.append(Curve(str(without), without.display, param_name, values, at_values))
+            raise MetricError(f"{spec}: a curve needs two cutoffs or more", hint=hint)
+        curves[without] = dict(sorted(by_value.items()))
     return curves
 
 

@@ -10,19 +10,18 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
-from gradeval.arrays.strings import Texts
 from gradeval.commands.explain.contributions import phi_of
+from gradeval.commands.explain.explain import positions_of
 from gradeval.commands.explain.result import Phi
 from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, Point
 from gradeval.commands.study.tables import Row, Table, spaced
-from gradeval.errors import MetricError, UnknownQueryError
+from gradeval.errors import MetricError
 from gradeval.formats.sources import Source
 from gradeval.metrics.ndcg_phi import fitted_phi
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import open_qrels
-from gradeval.tables.qrels import Qrels
 
 METRIC = "nDCGphi"
 POOLED = "all judgments as one query"
@@ -66,10 +65,10 @@ def draw_phi(
     params = {name: value for name, value in spec.given if name in ("variant", "points")}
     quartiles = None
     if queries:
-        curves = {
-            f"query {name}": phi_of(_table(judged.grade[rows]), params, _SAMPLES)
-            for name, rows in _rows(judged, queries).items()
-        }
+        curves = {}
+        for query, q in zip(dict.fromkeys(queries), positions_of(judged, queries).tolist(), strict=True):
+            grades = judged.grade[judged.offsets[q] : judged.offsets[q + 1]]
+            curves[f"query {query}"] = phi_of(_table(grades), params, _SAMPLES)
     else:
         all_judgments = phi_of(_table(judged.grade), params, _SAMPLES)
         curves = {"all queries" if "points" in params else POOLED: all_judgments}
@@ -129,15 +128,6 @@ def _tables(curves: Mapping[str, Phi]) -> list[Table]:
         ),
         Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
     ]
-
-
-def _rows(qrels: Qrels, queries: Sequence[str]) -> dict[str, slice]:
-    """The rows of each query. Raises UnknownQueryError."""
-    known = {query: position for position, query in enumerate(Texts(qrels.queries))}
-    unknown = [query for query in queries if query not in known]
-    if unknown:
-        raise UnknownQueryError(unknown, qrels.path)
-    return {q: slice(qrels.offsets[known[q]], qrels.offsets[known[q] + 1]) for q in dict.fromkeys(queries)}
 
 
 def _table(grade: Floats, offsets: Ints | None = None) -> Judgments:

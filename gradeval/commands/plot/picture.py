@@ -14,8 +14,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.study.tables import Study
-from gradeval.errors import GradevalError, OptionError, described
-from gradeval.options import CONFIDENCE
+from gradeval.errors import GradevalError, OptionError
 from gradeval.statistics.intervals import Interval, t_interval
 from gradeval.statistics.tests import mean_and_sd
 
@@ -147,18 +146,6 @@ def without_glyphs(missing: str) -> str:
     """The warning about characters that the font lacks."""
     shown = missing if len(missing) <= 10 else missing[:10] + "…"
     return f"the font of saved pictures lacks {shown}, shown as boxes; label the runs with NAME=RUN"
-
-
-def checked_confidence(percent: Any) -> float:
-    """The percentage. Raises OptionError."""
-    low, high = CONFIDENCE
-    try:
-        number = float(percent)
-    except (TypeError, ValueError):
-        number = math.nan
-    if isinstance(percent, bool) or not low <= number <= high:
-        raise OptionError(f"confidence must be a percentage from {low:g} to {high:g}, not {described(percent)}")
-    return number
 
 
 def interval_of_mean(values: Floats, mean: float, confidence: float) -> Interval:

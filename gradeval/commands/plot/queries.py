@@ -11,7 +11,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import PairComparison, QueryValues
-from gradeval.commands.plot.picture import Axis, Bars, Panel, Picture, checked_confidence, interval_of_mean
+from gradeval.commands.plot.picture import Axis, Bars, Panel, Picture, interval_of_mean
 from gradeval.commands.study.tables import Row, Table
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
@@ -57,7 +57,7 @@ def draw_queries(
     **how: Any,
 ) -> Picture:
     """The same with parsed arguments. how: watch and query_ids of evaluate_to_compare()."""
-    confidence = checked_confidence(confidence)
+    confidence = CompareOptions.of(confidence=confidence).confidence
     results, compared = evaluate_to_compare(qrels, runs, metrics, options, **how)
     complete(results)
     of_results = QueryValues.of(results, compared)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, checked_confidence
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.plot.picture import Axis, Line, Panel, Picture
 from gradeval.commands.study.swaps import METRICS, USES
 from gradeval.commands.study.swaps import swaps as study_swaps
 from gradeval.statistics.intervals import t_intervals
@@ -20,7 +21,7 @@ def swaps(metrics: str | Iterable[str] = METRICS, *, confidence: float = 95.0, *
     options: its options. confidence: of the intervals of the means over the repeats, in percent.
     Raises GradevalError.
     """
-    confidence = checked_confidence(confidence)
+    confidence = CompareOptions.of(confidence=confidence).confidence
     study = study_swaps(metrics, **options)
     repeats = study.options["repeats"]
     low, high = t_intervals(study.mean, study.sd, study.count, 1 - confidence / 100)

@@ -129,10 +129,10 @@ def test_curves_of_one_query_have_no_interval():
     ],
 )
 def test_metrics_of_curves(metrics, at, names):
-    found = curves_of(metrics, at)
-    assert [(curve.name, len(curve.specs)) for curve in found] == names
-    for curve in found:
-        assert list(curve.at) == sorted(curve.at)
+    curves = curves_of(metrics, at)
+    assert [(str(metric), len(by_value)) for metric, by_value in curves.items()] == names
+    for by_value in curves.values():
+        assert list(by_value) == sorted(by_value)
 
 
 @each(
