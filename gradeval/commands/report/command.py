@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,8 +22,11 @@ from gradeval.cli.options import (
 )
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
-from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
-from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.commands.compare.options import EXPLAINED
+from gradeval.options import DEFAULT_METRICS
+
+if TYPE_CHECKING:
+    from gradeval.evaluation.results import Results
 
 EPILOG = f"""\b
 Examples:
@@ -99,31 +102,29 @@ def report_command(
     if job.on_terminal:
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
-    from gradeval.commands.report.result import evaluate_to_report, report_of
+    from gradeval.commands.report.result import report_of
 
-    arguments = click.get_current_context().find_root().meta["gradeval.args"]
+    context = click.get_current_context()
+
+    def check(results: Results) -> None:
+        job.report_failed(results.failed)
+        if results.failed:
+            context.exit(2)
+
     with job.running() as progress:
-        own, others = split_options(options)
-        how, evaluation = CompareOptions.of(**own), Options.of(**others)
-        evaluated = evaluate_to_report(
+        report = report_of(
             qrels,
             labelled or [(None, qrels)],
             metrics or None,
-            evaluation,
-            watch=progress.watch,
-            query_ids=job.chosen,
-        )
-        job.report_failed(evaluated.results.failed)
-        if evaluated.results.failed:
-            return 2
-        report = report_of(
-            evaluated,
-            how,
+            options,
             text=text,
             title=title,
-            command=shlex.join(["gradeval", *arguments]),
+            command=shlex.join(["gradeval", *context.find_root().meta["gradeval.args"]]),
             explain=explain,
+            check=check,
+            watch=progress.watch,
             steps=progress.steps,
+            query_ids=job.chosen,
         )
     warnings = []
     if text is not None and report.explained and not report.titles:

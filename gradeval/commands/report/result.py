@@ -1,8 +1,7 @@
 """The contents of a report about runs: values, comparisons, coverage, and how each value comes about.
 
-report              qrels, runs and metrics -> Report
-evaluate_to_report  the same with parsed arguments, in two steps: first the values,
-report_of           then the comparisons and explanations
+report      qrels, runs and metrics -> Report
+report_of   the same with parsed arguments
 """
 
 from __future__ import annotations
@@ -116,72 +115,49 @@ def report(
         raise OptionError("title must be a string")
     if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:
         raise OptionError("explain must be a number of queries")
-    own, others = split_options(options)
-    compared_as, evaluation = CompareOptions.of(**own), Options.of(**others)
-    evaluated = evaluate_to_report(qrels, separate_runs(runs), metrics, evaluation)
-    complete(evaluated.results)
-    return report_of(evaluated, compared_as, text=text, title=title, explain=explain)
-
-
-class Evaluated(NamedTuple):
-    """The values of runs, with what was evaluated. specs: the metrics to compare; results has further ones."""
-
-    qrels: Any
-    runs: Runs
-    results: Results
-    specs: Sequence[Spec]
-    options: Options
-
-
-def evaluate_to_report(
-    qrels: Any,
-    runs: Runs,
-    metrics: str | Iterable[str] | None,
-    options: Options,
-    *,
-    watch: Callable[[Source], None] | None = None,
-    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
-) -> Evaluated:
-    """The values of these (name, run) pairs, and their coverage; runs that cannot be read are in
-    Results.failed.
-
-    watch: is shown each source before it is read. query_ids: that of Evaluator.of(). Raises GradevalError.
-    """
-    # a pipe is read twice, from the copy that its Source has; other data are read once
-    qrels, opened = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
-    more = parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}")
-    results, compared = evaluate_to_compare(
-        qrels,
-        opened,
-        metrics,
-        options,
-        why="and a report shows these",
-        more=more,
-        watch=watch,
-        hashes=True,
-        query_ids=query_ids,
-    )
-    for source in (qrels, *(run for _, run in opened)):
-        if isinstance(source, Source):
-            source.progress = None  # it has been read; explanations have steps
-    return Evaluated(qrels, opened, results, compared, options)
+    return report_of(qrels, separate_runs(runs), metrics, options, text=text, title=title, explain=explain)
 
 
 def report_of(
-    evaluated: Evaluated,
-    compared_as: CompareOptions,
+    qrels: Any,
+    runs: Runs,
+    metrics: str | Iterable[str] | None,
+    given: Mapping[str, Any],
     *,
     text: Any = None,
     title: str = "",
     command: str = "",
     explain: int = EXPLAINED,
+    check: Callable[[Results], object] = complete,
+    watch: Callable[[Source], None] | None = None,
     steps: Callable[[int, int], None] | None = None,
+    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
 ) -> Report:
-    """The comparisons and explanations of these values.
+    """The same with (name, run) pairs. given: the options.
 
-    steps: is told how many queries are explained, of how many. Raises GradevalError.
+    check: is called with the values, and raises if runs that cannot be read are in Results.failed. watch: is
+    shown each source before it is read. steps: is told how many queries are explained, of how many. query_ids:
+    that of Evaluator.of(). Raises GradevalError.
     """
-    results, specs = evaluated.results, evaluated.specs
+    own, others = split_options(given)
+    compared_as, options = CompareOptions.of(**own), Options.of(**others)
+    # a pipe is read twice, from the copy that its Source has; other data are read once
+    qrels, runs = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
+    results, specs = evaluate_to_compare(
+        qrels,
+        runs,
+        metrics,
+        options,
+        why="and a report shows these",
+        more=parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}"),
+        watch=watch,
+        hashes=True,
+        query_ids=query_ids,
+    )
+    check(results)
+    for source in (qrels, *(run for _, run in runs)):
+        if isinstance(source, Source):
+            source.progress = None  # it has been read; explanations have steps
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
     counted = np.logical_or.reduce([run.counted for run in results.runs])
@@ -189,7 +165,7 @@ def report_of(
     comparison = compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
     queries = _queries(values, explain)
     explained: dict[str, ExplainedQuery] = {}
-    for query, explanations in _explanations(evaluated, queries):
+    for query, explanations in _explanations(qrels, runs, specs, options, queries):
         if steps is not None:
             steps(len(explained), len(queries))
         explained[query] = _explained(explanations)
@@ -204,7 +180,7 @@ def report_of(
         title,
         command,
         tuple(notices_of(results, values)) if comparison is None else comparison.notices,
-        all(isinstance(run, SavedResult) for _, run in evaluated.runs),
+        all(isinstance(run, SavedResult) for _, run in runs),
     )
 
 
@@ -221,11 +197,10 @@ def _queries(values: QueryValues, most: int) -> list[str]:
 
 
 def _explanations(
-    evaluated: Evaluated, queries: Sequence[str]
+    qrels: Any, runs: Runs, specs: Sequence[Spec], options: Options, queries: Sequence[str]
 ) -> Iterator[tuple[str, list[list[Explanation]]]]:
     """Each of the queries, and its explanations by run and by metric; none of a run of which only values are
     known."""
-    qrels, runs, _, specs, options = evaluated
     with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
     if not queries or not with_documents:
         return
