@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, cached_property
+from gradeval.arrays import Floats
 from gradeval.arrays.numbers import ratio
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import IdIndex, Ids
@@ -33,6 +33,7 @@ from gradeval.metrics.ndcg_phi import control_points, fitted_phi, named_points, 
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.load import Run
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_columns
 from gradeval.tables.terms import DiscountedTerms, Terms
@@ -42,63 +43,46 @@ _AT_ONCE = 1 << 20  # judgments of the tables that are scored together, each wit
 _AT_MOST = 10**8  # judgments of all these tables: about 5 seconds
 
 
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """All documents of a query.
+class Ranking(NamedTuple):
+    """All documents of a query, as Explanation.documents. judged: by row of the qrels from the first."""
 
-    first: the row of the qrels of the first. documents: the judged ones, by row, then those retrieved only, by
-    rank. others: how many these are.
-    """
-
-    first: int
     documents: Documents
-    others: int
+    judged: list[Document]
+    first: int
 
     @classmethod
-    def of(cls, qrels: Qrels, q: int, reduced: Reduced, columns: Columns, ties: str, path: str) -> Ranking:
-        """The documents of query q. columns: the rows of the run."""
+    def of(
+        cls, run: Run, qrels: Qrels, q: int, judgments: Judgments, reduced: Reduced, columns: Columns
+    ) -> Ranking:
+        """The documents of query q. judgments: of the query. reduced, columns: the run."""
         first, last = int(qrels.offsets[q]), int(qrels.offsets[q + 1])
-        own = slice(first, last)
-        ids = qrels.documents.take(own).compact()
-        documents = Documents(ids, reduced.rank[own], reduced.score[own], qrels.grade[own])
+        of_query = slice(first, last)
+        ids, grade = qrels.documents.take(of_query).compact(), qrels.grade[of_query]
+        rank, score = reduced.rank[of_query], reduced.score[of_query]
         query = qrels.queries.take(np.array([q]))
         rows = columns.of_queries(IdIndex(query))
         unjudged = np.flatnonzero(IdIndex(ids).find(rows.documents) < 0)
-        if not len(unjudged):
-            return cls(first, documents, 0)
-        # ranked as the judged ones are: a table of judgments in which these are judged too, with grade 0
-        more = rows.documents.take(unjudged).compact()
-        offsets = np.array([0, len(ids) + len(more)])
-        grades = np.concatenate([documents.grade, np.zeros(len(more))])
-        everything = Qrels(qrels.path, query, offsets, Ids.joined([ids, more]), grades)
-        ranked = reduce_columns(rows, everything, ties, path)
-        order = np.append(np.arange(len(ids)), len(ids) + np.argsort(ranked.rank[len(ids) :]))
-        grade = np.append(documents.grade, np.full(len(more), np.nan))
-        # the ranks of the judged ones are the same
-        every = Documents(everything.documents.take(order), ranked.rank[order], ranked.score[order], grade)
-        return cls(first, every, len(more))
-
-    @cached_property
-    def judged(self) -> list[Document]:
-        """The judged ones, by row of the qrels from the first."""
-        return self.documents.take(slice(len(self.documents) - self.others)).all
-
-    @cached_property
-    def unjudged(self) -> Documents:
-        """Those retrieved only, by rank."""
-        return self.documents.take(slice(len(self.documents) - self.others, None))
-
-    def in_order(self, judgments: Judgments) -> Documents:
-        """All documents: by rank, then those not retrieved by descending grade, as in the table."""
-        rank, grade = self.documents.rank, self.documents.grade
-        retrieved = np.argsort(rank, kind="stable")[: self.documents.retrieved]
-        rows = judgments.document - self.first
-        missed = rows[np.isinf(rank[rows])]
-        return self.documents.take(np.append(retrieved, missed[np.argsort(-grade[missed], kind="stable")]))
+        if len(unjudged):
+            # ranked as the judged ones are: a table of judgments in which these are judged too, with grade 0
+            ids = Ids.joined([ids, rows.documents.take(unjudged).compact()])
+            grades = np.append(grade, np.zeros(len(unjudged)))
+            everything = Qrels(qrels.path, query, np.array([0, len(ids)]), ids, grades)
+            ranked = reduce_columns(rows, everything, run.ties, run.path)
+            rank, score = ranked.rank, ranked.score
+            grade = np.append(grade, np.full(len(unjudged), np.nan))
+        missed = judgments.document[np.isinf(judgments.rank)] - first
+        retrieved = np.argsort(rank, kind="stable")[: np.count_nonzero(np.isfinite(rank))]
+        order = np.append(retrieved, missed[np.argsort(-grade[missed], kind="stable")])
+        documents = Documents(ids, rank, score, grade)
+        return cls(documents.take(order), documents.take(slice(last - first)).all, first)
 
     def of_rows(self, judgments: Judgments) -> list[Document]:
         """The document of each row of a table."""
         return [self.judged[row] for row in (judgments.document - self.first).tolist()]
+
+    def unjudged(self) -> Documents:
+        """Those retrieved only, by rank."""
+        return self.documents.take(np.flatnonzero(np.isnan(self.documents.grade)))
 
 
 def made_of(
@@ -129,7 +113,7 @@ def made_of(
     if (each := terms.unjudged) and basis.positions is None:
         # documents that are not judged have no rows, but names here
         lowest = options.depth or math.inf
-        others = [document for document in ranking.unjudged if (document.rank or 0) <= lowest]
+        others = [document for document in ranking.unjudged() if (document.rank or 0) <= lowest]
         adds = terms.scale * each / normalizer
         numbered = enumerate(others, 1)
         added += tuple(Term(other, each, total + n * each, adds, other.rank) for n, other in numbered)
@@ -280,10 +264,10 @@ def leave_one_out(
     than _AT_MOST judgments, only documents of the first ranks and the highest grades that were not retrieved
     are removed.
     """
-    unjudged = ranking.unjudged.rank
+    unjudged = ranking.unjudged()
     ranks = judgments.rank[judgments.is_retrieved]
     # between two judged documents it does not matter which one is removed
-    gap = np.searchsorted(ranks, unjudged)
+    gap = np.searchsorted(ranks, unjudged.rank)
     gaps, first, which = np.unique(gap, return_index=True, return_inverse=True)
     # judged documents from here on move up
     above = np.append(ranks, np.inf)[gaps] - 0.5
@@ -294,7 +278,7 @@ def leave_one_out(
     tried = np.arange(len(removed))
     most = max(2, _AT_MOST // max(1, count))
     if len(tried) > most:
-        at = np.concatenate([judgments.rank, unjudged[first]])
+        at = np.concatenate([judgments.rank, unjudged.rank[first]])
         missed = np.flatnonzero(~judgments.is_retrieved)
         missed = missed[np.argsort(-judgments.grade[missed], kind="stable")][: most // 2]
         tried = np.unique(np.append(np.argsort(at, kind="stable")[: most - len(missed)], missed))
@@ -304,7 +288,7 @@ def leave_one_out(
         table = prepared(_without(judgments, removed[some], rank[some], is_retrieved[some]), options)
         values.update(zip(some.tolist(), score(table, [spec])[0].tolist(), strict=True))
     case = [*range(count), *(count + which).tolist()]
-    documents = [*ranking.of_rows(judgments), *ranking.unjudged.all]
+    documents = [*ranking.of_rows(judgments), *unjudged.all]
     return {document: values[c] for document, c in zip(documents, case, strict=True) if c in values}
 
 

@@ -240,9 +240,8 @@ def _explained(
     whole_run, options_used = options.replace(depth=None, judged_only=False), options.to_dict()
     rows = zip(positions.tolist(), Texts(ids), scores.values.T.tolist(), scores.empty.T.tolist(), strict=True)
     for q, query, values, empty in rows:
-        ranking = Ranking.of(qrels, q, reduced, columns, run.ties, run.path)
         judgments = judgments_of(qrels, reduced, np.array([q]), whole_run, "")
-        documents = ranking.in_order(judgments)
+        ranking = Ranking.of(run, qrels, q, judgments, reduced, columns)
         explanations = []
         for spec, value, is_empty in zip(specs, values, empty, strict=True):
             basis = Explanation(
@@ -252,7 +251,7 @@ def _explained(
                 name,
                 query,
                 value,
-                documents,
+                ranking.documents,
                 is_empty=is_empty,
                 cutoff=spec.params.get("cutoff"),
                 ties=run.ties,

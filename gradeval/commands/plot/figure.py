@@ -59,12 +59,8 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 _MOST_INCHES = 100.0
 _POINTS = 72  # in an inch
-_ALONE, _WIDE, _SMALL, _SMALLER = (
-    (5.0, 3.2),
-    (6.5, 3.2),
-    (3.2, 2.3),
-    (2.4, 1.9),
-)  # inches, of one panel and of each of several
+_ALONE, _WIDE = (5.0, 3.2), (6.5, 3.2)  # inches of one chart: of lines, and of bars
+_SMALL, _SMALLER = (3.2, 2.3), (2.4, 1.9)  # of each of several
 _LEAST_WIDTH, _LEAST_HEIGHT, _LEGEND = 1.5, 1.2, 0.6  # inches of a chart, and of what is around several
 _NARROW = 2.2  # inches of a chart whose logarithmic axis has few numbers
 _MOST_BANDS = 4  # lines with shaded intervals; those of more are drawn as error bars
@@ -108,21 +104,24 @@ def _plain_settings() -> Iterator[None]:
 
 def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     panels = picture.panels
-    many = len(panels) > _MANY
-    across = picture.across if picture.across > 1 else min(len(panels), 3 if many else 2)
+    of_bars = panels[0].bars is not None
+    across = picture.across if picture.across > 1 else min(len(panels), 3 if len(panels) > _MANY else 2)
     down = -(-len(panels) // across)
-    if size is None:
-        alone = _WIDE if panels[0].bars is not None else _ALONE
+    wide, high = (
+        round(_LEAST_WIDTH * across, 2),
+        round(_LEAST_HEIGHT * down + (_LEGEND if down > 1 else 0.0), 2),
+    )
+    if size is None and len(panels) == 1:
+        size = _WIDE if of_bars else _ALONE
+    elif size is None:
         each = _SMALLER if across > 2 else _SMALL
-        size = alone if len(panels) == 1 else (across * each[0], down * each[1])
-    elif any(inches < least for inches, least in zip(size, _least(across, down), strict=True)):
-        wide, high = _least(across, down)
+        size = across * each[0], down * each[1]
+    elif size[0] < wide or size[1] < high:
         raise OptionError(
             f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts: give {wide:g}x{high:g} "
             "inches or more"
         )
     figure = Figure(figsize=size, layout="constrained")
-    of_bars = panels[0].bars is not None
     rows = [panels[first : first + across] for first in range(0, len(panels), across)]
     is_same = all(len({panel.y for panel in row}) == 1 for row in rows)  # one axis serves a row
     is_one = picture.same_y or (of_bars and is_same)
@@ -145,21 +144,9 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     if len(lines) > 1:
         _legend(figure, handles, lines, size[0])
     if picture.note:
-        figure.supxlabel(_note(picture), fontsize=6.5, color="0.35")
+        what = "Error bars" if of_bars or len(lines) > _MOST_BANDS else "Shaded"
+        figure.supxlabel(f"{what}: {picture.note}", fontsize=6.5, color="0.35")
     return figure
-
-
-def _least(across: int, down: int) -> tuple[float, float]:
-    """The smallest width and height in which this many charts can be read, in inches."""
-    return round(_LEAST_WIDTH * across, 2), round(
-        _LEAST_HEIGHT * down + _LEGEND if down > 1 else _LEAST_HEIGHT, 2
-    )
-
-
-def _note(picture: Picture) -> str:
-    lines = picture.panels[0].lines
-    is_shaded = picture.panels[0].bars is None and len(lines) <= _MOST_BANDS
-    return f"{'Shaded' if is_shaded else 'Error bars'}: {picture.note}"
 
 
 def _shown(text: str) -> str:

@@ -19,6 +19,7 @@ from gradeval.notices import Notice
 from gradeval.options import Options
 
 METRIC = "nDCG@10"
+_PAIR = ("baseline_mean", "mean", "difference", "low", "high", "p", "p_corrected", "won", "tied", "lost")
 
 
 def queries(
@@ -109,8 +110,8 @@ def _of_one(
         x = Axis(f"Queries by value ({len(order)})")
         bars = Bars(ids, y[order], mean, low, high)
         panels.append(Panel(run, x, Axis(metric.display, 0.0, 1.0), bars=bars))
-        pairs = zip(ids, y[order].tolist(), strict=True)
-        rows += [(run, metric.name, place, *pair) for place, pair in enumerate(pairs, 1)]
+        places = range(1, len(ids) + 1)
+        rows += [(run, metric.name, *row) for row in zip(places, ids, y[order].tolist(), strict=True)]
         summary.append((run, metric.name, len(order), mean, low, high))
     return tuple(panels), (
         Table("queries", "Value of each query", ("run", "metric", "position", "query", "value"), rows),
@@ -138,15 +139,8 @@ def of_pairs(
         panels.append(Panel(title, x, Axis(f"Difference in {name}"), bars=bars))
         columns = (column.tolist() for column in (*(values.values[run, m, order] for run in runs), y[order]))
         label = (pair.run, pair.baseline, pair.metric)
-        by_query = enumerate(zip(ids, *columns, strict=True), 1)
-        rows += [(*label, place, *row) for place, row in by_query]
-        summary.append(
-            (
-                *(*label, pair.n, pair.baseline_mean, pair.mean),
-                *(pair.difference, pair.low, pair.high, pair.p, pair.p_corrected),
-                *(pair.won, pair.tied, pair.lost),
-            )
-        )
+        rows += [(*label, *row) for row in zip(range(1, len(ids) + 1), ids, *columns, strict=True)]
+        summary.append((*label, pair.n, *(getattr(pair, name) for name in _PAIR)))
     labels = ("run", "baseline", "metric")
     return tuple(panels), (
         Table(
@@ -155,15 +149,7 @@ def of_pairs(
             (*labels, "position", "query", "baseline_value", "value", "difference"),
             rows,
         ),
-        Table(
-            "summary",
-            "Mean difference, paired t-test",
-            (
-                *(*labels, "queries", "baseline_mean", "mean", "difference", "low", "high"),
-                *("p", "p_corrected", "won", "tied", "lost"),
-            ),
-            summary,
-        ),
+        Table("summary", "Mean difference, paired t-test", (*labels, "queries", *_PAIR), summary),
     )
 
 
