@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-import statistics_reference as reference
 from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statistics_examples import SAKAI, TEN_QUERIES
+from statistics_examples import SAKAI
 
 from gradeval.commands.compare.options import CORRECTIONS, TESTS
-from gradeval.commands.compare.result import POWER, ComparedMetric, QueryValues
+from gradeval.commands.compare.result import ComparedMetric, QueryValues
 from gradeval.errors import GradevalError, InputError, MetricError
 from gradeval.notices import Kind
 from gradeval.statistics import corrections, tests
+from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
+from gradeval.statistics.power import queries_needed, smallest_effect_size
+from gradeval.statistics.sampling import Sampling
 
 from .comparisons import EXACT, NAN, QUERIES, compared, pairs_of, random_runs, table
 
@@ -65,84 +66,34 @@ def test_t_with_holm_is_scipys(seed: int) -> None:
         assert one.verdict == ("" if so_far >= 0.05 else "better" if one.difference > 0 else "worse")
 
 
-@pytest.mark.parametrize("correction", CORRECTIONS)
-def test_corrections(correction: str) -> None:
-    values = random_runs(3)
-    found = compared(values, correction=correction)
-    p = [one.p for one in found.comparisons]
-    if correction == "maxt":
-        columns = [
-            {row: Fraction(value).limit_denominator(10**4) for row, value in enumerate(column)}
-            for pair in found.pairs
-            for column in (values.values[pair[1]] - values.values[pair[0]]).tolist()
-        ]
-        expected = reference.maxt(columns, reference.all_signs(QUERIES), observed_too=True)
-    else:
-        expected = {
-            "holm": [min(1.0, max((4 - r) * q for r, q in enumerate(sorted(p)) if q <= own)) for own in p],
-            "bonferroni": [min(1.0, 4 * own) for own in p],
-            "bh": stats.false_discovery_control(p).tolist(),
-            "none": p,
-        }[correction]
-    assert [one.p_corrected for one in found.comparisons] == pytest.approx(expected, **EXACT)
-
-
-def test_randomization_is_the_enumeration_of_all_flips() -> None:
-    values = random_runs(4)
-    for one in compared(values, test="randomization", correction="none").comparisons:
-        old, new = pairs_of(values, one.baseline, one.run, one.metric)
-        fractions = [Fraction(str(b)) - Fraction(str(a)) for a, b in zip(old, new, strict=True)]
-        flips = reference.all_signs(QUERIES)
-        assert one.p == one.p_corrected == reference.sign_flip_p(fractions, flips, observed_too=True)
-        assert (one.low <= 0 <= one.high) == (one.p >= 0.05)
-        assert one.method == "all 512 sign flips"
-
-
-def test_random_flips_belong_to_the_queries_in_order_of_their_ids() -> None:
-    values = random_runs(5, runs=2, queries=20)
+def test_each_test_and_correction_is_that_of_the_statistics() -> None:
+    """Of the values in order of the query ids, for all runs and metrics together."""
+    values = random_runs(5, queries=20)
     again = values.select(np.random.default_rng(5).permutation(20))
-    first, second = (compared(one, test="randomization", samples=300) for one in (values, again))
-    assert first.comparisons == second.comparisons
-    old, new = pairs_of(values, "A", "B", "m0")
-    fractions = [Fraction(str(b)) - Fraction(str(a)) for a, b in zip(old, new, strict=True)]
-    expected = reference.sign_flip_p(fractions, reference.random_signs(20, 300, 1), observed_too=False)
-    assert first.find("B", "m0").p == expected
-    other = compared(values, test="randomization", samples=300, seed=2)
-    assert other.comparisons != first.comparisons
-    assert compared(values, test="randomization", samples=300, jobs=3).comparisons == first.comparisons
+    differences = np.concatenate([values.differences(0, run) for run in (1, 2)]).T
+    sampling = Sampling(300, 2)
+    for test in tests.TESTS:
+        expected = tests.paired_tests(test, differences, 0.1, sampling)
+        options = {"test": test, "confidence": 90, "samples": 300, "seed": 2}
+        found = compared(values, **options)
+        for one, by in zip(found.comparisons, expected, strict=True):
+            assert repr({name: getattr(one, name) for name in vars(by)}) == repr(vars(by))
+        for values_of, jobs in ((again, 1), (values, 3)):
+            assert repr(compared(values_of, jobs=jobs, **options).comparisons) == repr(found.comparisons)
+        assert found.settings()["estimand"] == tests.TESTS[test].estimand
+    p = np.array([one.p for one in compared(values).comparisons])
+    for correction in CORRECTIONS:
+        found = compared(values, correction=correction, samples=300, seed=2)
+        maxt = correction == "maxt"
+        expected = corrections.maxt(differences, sampling) if maxt else corrections.CORRECTIONS[correction](p)
+        assert [one.p_corrected for one in found.comparisons] == pytest.approx(expected.tolist(), **EXACT)
 
 
-def test_wilcoxon_and_sign_are_scipys() -> None:
-    values = random_runs(6)
-    wilcoxon, sign = (compared(values, test=test).comparisons for test in ("wilcoxon", "sign"))
-    for one, other in zip(wilcoxon, sign, strict=True):
-        old, new = pairs_of(values, one.baseline, one.run, one.metric)
-        differences = np.subtract(new, old)
-        assert one.p == pytest.approx(stats.wilcoxon(differences, method="exact").pvalue, **EXACT)
-        walsh = [(a + b) / 2 for i, a in enumerate(differences) for b in differences[i:]]
-        assert one.estimate == pytest.approx(np.median(walsh), **EXACT)
-        won = int((differences > 0).sum())
-        assert other.p == pytest.approx(stats.binomtest(won, int((differences != 0).sum())).pvalue, **EXACT)
-        assert other.estimate == pytest.approx(np.median(differences[differences != 0]), **EXACT)
-        assert other.difference == one.difference == pytest.approx(differences.mean(), **EXACT)
-    assert "Hodges-Lehmann" in compared(values, test="wilcoxon").settings()["estimand"]
-    assert "median" in compared(values, test="sign").settings()["estimand"]
-
-
-def test_bootstrap_has_intervals_and_no_p() -> None:
-    values = random_runs(7, runs=2)
-    found = compared(values, test="bootstrap", samples=9999, confidence=90)
+def test_the_bootstrap_has_intervals_and_no_p() -> None:
+    found = compared(random_runs(7, runs=2), test="bootstrap", samples=999, confidence=90)
     for one in found.comparisons:
-        old, new = pairs_of(values, "A", "B", one.metric)
         assert math.isnan(one.p) and math.isnan(one.p_corrected)
-        differences = (np.subtract(new, old),)
-        # the same interval from other resamples
-        scipys = stats.bootstrap(
-            differences, np.mean, confidence_level=0.9, n_resamples=9999, method="BCa", random_state=1
-        ).confidence_interval
-        assert (one.low, one.high) == pytest.approx((scipys.low, scipys.high), abs=0.1 * (one.high - one.low))
-        expected = "better" if one.low > 0 else "worse" if one.high < 0 else ""
-        assert one.verdict == expected
+        assert one.verdict == ("better" if one.low > 0 else "worse" if one.high < 0 else "")
     assert found.settings()["correction"] == "none"
     assert not [notice for notice in found.notices if notice.kind is Kind.NO_P]  # that is how it is meant
     clear = table({"A": {"m": [0.1] * 10 + [0.2] * 10}, "B": {"m": [0.3] * 10 + [0.5] * 10}})
@@ -152,17 +103,14 @@ def test_bootstrap_has_intervals_and_no_p() -> None:
 def test_tukeys_test_of_all_pairs() -> None:
     values = table({name: {"m": SAKAI[:, r].tolist()} for r, name in enumerate("ABC")})
     found = compared(values, test="tukey", all_pairs=True, samples=200, power=True)
-    exact = [[Fraction(round(10 * value), 10) for value in row] for row in SAKAI.tolist()]
-    ranges = reference.random_ranges(exact, 200, 1)
-    sums = [sum(column) for column in zip(*exact, strict=True)]
+    hsd = randomized_tukey_hsd(SAKAI, 0.05, Sampling(200))
     for one, (i, j) in zip(found.comparisons, ((0, 1), (0, 2), (1, 2)), strict=True):
         assert (one.baseline, one.run) == ("ABC"[i], "ABC"[j])
-        b = sum(spread >= abs(sums[j] - sums[i]) for spread in ranges)
-        assert math.isnan(one.p)
-        assert one.p_corrected == (b + 1) / 201
-        assert one.difference == pytest.approx(float(sums[j] - sums[i]) / 20, **EXACT)
-        assert (one.low <= 0 <= one.high) == (one.p_corrected >= 0.05)
-        assert one.high - one.difference == pytest.approx(one.difference - one.low, rel=1e-9)
+        assert math.isnan(one.p) and one.p_corrected == hsd.p[j, i]
+        assert one.difference == pytest.approx(hsd.differences[j, i], **EXACT)
+        assert (one.low, one.high) == pytest.approx(
+            (one.difference - hsd.margin, one.difference + hsd.margin), **EXACT
+        )
 
 
 def test_tukeys_test_of_constant_differences_has_no_p() -> None:
@@ -240,44 +188,16 @@ def test_lower_is_better_mirrors_what_won_means() -> None:
     assert compared(shifted).comparisons[0].verdict == "worse"
 
 
-def test_croft_metzler_and_strohmans_ten_queries() -> None:
-    """B better than A with t = 2.33, one-sided p = 0.02; B wins 7 of 10 queries (one tie)."""
-    run = (50 + TEN_QUERIES).tolist()
-    [one] = compared(table({"A": {"m": [50.0] * 10}, "B": {"m": run}})).comparisons
-    assert round(one.p / 2, 2) == 0.02
-    assert (one.difference, one.won, one.tied, one.lost) == (21.4, 7, 1, 2)
-    assert one.verdict == "better"
-    assert round(one.effect_size * math.sqrt(10), 2) == 2.33
-
-
-def test_sakais_examples() -> None:
-    """Paired t: p = 0.048, margin of error 0.0742. ANOVA: F 2.475, p 0.098, residual mean square 0.0219."""
-    values = table({name: {"m": SAKAI[:, r].tolist()} for r, name in enumerate("ABC")})
-    found = compared(values, anova=True)
-    one = found.find("B", "m")
-    assert (round(one.p, 3), round(one.difference, 4), round(one.high - one.difference, 4)) == (
-        0.048, -0.075, 0.0742
-    )  # fmt: skip
-    [anova] = found.sections[0].anova
-    assert (round(anova.system.f, 3), round(anova.system.p, 3)) == (2.475, 0.098)
-    assert round(anova.residual.mean_square, 4) == 0.0219
-    d = (SAKAI[:, 0].mean() - SAKAI[:, 1].mean()) / math.sqrt(anova.residual.mean_square)
-    assert anova.effect_sizes[0, 1] == pytest.approx(d)
-
-
-def power_of(effect: float, n: int) -> float:
-    t = stats.t.ppf(0.975, n - 1)
-    shift = abs(effect) * math.sqrt(n)
-    return stats.nct.sf(t, n - 1, shift) + stats.nct.cdf(-t, n - 1, shift)
-
-
-def test_power_by_the_noncentral_t() -> None:
-    for one in compared(random_runs(12), power=True).comparisons:
+def test_analysis_of_variance_and_power_are_those_of_the_statistics() -> None:
+    values = random_runs(12)
+    found = compared(values, anova=True, power=True)
+    for anova, of_metric in zip(found.sections[0].anova, values.values.transpose(1, 2, 0), strict=True):
+        assert repr(anova) == repr(two_way_anova(of_metric))
+    for one in found.comparisons:
         assert one.power is not None
-        assert power_of(one.power.smallest / one.sd, one.n) == pytest.approx(POWER, abs=1e-8)
-        needed = int(one.power.needed)
-        assert power_of(one.effect_size, needed) >= POWER > power_of(one.effect_size, needed - 1)
-    assert compared(random_runs(12)).comparisons[0].power is None
+        assert one.power.smallest == smallest_effect_size(one.n, 0.05) * one.sd
+        assert one.power.needed == queries_needed(one.effect_size, 0.05)
+    assert compared(values).comparisons[0].power is None and compared(values).sections[0].anova == ()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(0, 5), st.booleans())

@@ -35,10 +35,8 @@ def test_compare_and_results_compare_are_the_same() -> None:
     assert isinstance(found, gradeval.Comparison)
     results = gradeval.evaluate(qrels, runs, "nDCG@5", rel=2)
     np.testing.assert_array_equal(found.sections[0].means[:, 0], results.means[:, 0])
-    one = found.find("B", "ndcg_cut_5")
     expected = stats.ttest_rel(results.values("B", 0), results.values("A", 0)).pvalue
-    assert one.p == pytest.approx(expected)
-    assert results.compare().find("B", "nDCG@5").p == pytest.approx(expected)
+    assert found.find("B", "ndcg_cut_5").p == pytest.approx(expected)
     assert gradeval.evaluate(qrels, runs, "nDCG@5 AP").compare("AP").values.metrics[0].name == "AP"
 
 

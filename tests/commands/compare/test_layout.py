@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from helpers import each
 
 import gradeval
@@ -17,7 +16,6 @@ from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.layout import interval, letters
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import ComparedMetric, Comparison, Judged, QueryValues
-from gradeval.errors import OptionError
 from gradeval.notices import Kind, Notice
 from gradeval.render.numbers import probability, signed
 
@@ -86,12 +84,10 @@ def test_groups_and_analysis_of_variance() -> None:
 @each("format", FORMATS)
 def test_parts_are_left_out(format: str) -> None:
     comparison = compared()
-    assert comparison.render(format) == comparison.render(format)
     assert "q2" not in comparison.render(format)
     if format != "json":
         queries = comparison.render(format, per_query=True, summary=False)
         assert "q2" in queries and "Holm" not in queries and "verdict" not in queries
-    assert str(comparison) == comparison.render("table")
 
 
 def test_exact_digits() -> None:
@@ -175,14 +171,6 @@ def test_the_legend_says_how(options: dict[str, Any], parts: list[str]) -> None:
         assert part in text
 
 
-def test_columns_that_do_not_fit_go_to_a_further_table() -> None:
-    wide = compared().render("table")
-    narrow = compared().render("table", width=60)
-    assert max(map(len, narrow.splitlines())) <= 60 < max(map(len, wide.splitlines()))
-    labels = [line for line in narrow.splitlines() if line.startswith("run ") and "metric" in line]
-    assert len(labels) > 1  # each table has them
-
-
 def test_colour_marks_the_best() -> None:
     text = compared().render("table", colour=True)
     assert "\x1b[1m0.6000\x1b[0m▲" in text
@@ -205,13 +193,10 @@ def test_letters() -> None:
 
 
 def test_numbers_that_round_to_nothing() -> None:
-    assert probability(0.00004, 4) == "<0.0001"
-    assert probability(0.00005, 4) == "0.0001"
-    assert probability(1e-20, "full") == "1e-20"
-    assert probability(NAN, 4) == "-"
-    assert [signed(x, 2) for x in (0.126, -0.126, 0.001, -0.001, NAN, 0.0)] == [
-        "+0.13", "-0.13", "0.00", "0.00", "-", "0.00"
-    ]  # fmt: skip
+    for p, digits, text in ((4e-5, 4, "<0.0001"), (5e-5, 4, "0.0001"), (1e-20, "full", "1e-20"), (NAN, 4, "-")):
+        assert probability(p, digits) == text
+    texts = {0.126: "+0.13", -0.126: "-0.13", 0.001: "0.00", -0.001: "0.00", NAN: "-", 0.0: "0.00"}
+    assert [signed(x, 2) for x in texts] == list(texts.values())
 
 
 @each(
@@ -235,14 +220,6 @@ def test_latex_has_signs_and_infinities() -> None:
     text = compare_values(few, CompareOptions.of(test="randomization")).render("latex")
     assert r"{(}$-$inf, inf{)}" in text
     assert "$+$0." in text
-
-
-def test_wrong_arguments() -> None:
-    with pytest.raises(OptionError, match=r"unknown format 'trec': choose from table, tsv"):
-        compared().render("trec")
-    for digits in (-1, 101, True, 1.5, "4"):
-        with pytest.raises(OptionError, match="digits must be an integer from 0 to 100"):
-            compared().render(digits=digits)  # type: ignore[arg-type]
 
 
 def test_repr_is_short() -> None:
