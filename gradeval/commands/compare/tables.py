@@ -3,6 +3,7 @@
 Four layouts are detected from the first line: gradeval's own rows (a header 'run query metric value'), and its
 wide ones (a header 'query metric RUN…'); those of `trec_eval -q` (measure, query and value, without a header);
 and a table with a header, in which one column has the query ids and each other one the values of a metric.
+Rows of the query 'all' hold means, and are ignored.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from gradeval.registry.spec import Spec, parse, split
 from gradeval.tables.load import is_path, source_of
 from gradeval.tables.run_names import run_names
 
-SUMMARY = "all"
-"""The query of rows that hold a mean, in gradeval's and trec_eval's output."""
+SUMMARY = "all"  # the query of rows that hold means, as in gradeval's and trec_eval's output
 
 _OWN = ["run", "query", "metric", "value"]
 _WIDE = ["query", "metric"]
+_TEXTS = ("runid", "relstring")  # metrics of trec_eval and gradeval
 _UNDEFINED = frozenset(("", "nan", "na", "n/a", "null", "none"))
 _MARKED = re.compile(r"[ \t]+")
 _SUFFIX = re.compile(r"(?<=.)\.(?:csv|tsv)$")
@@ -46,7 +47,7 @@ _SUFFIX = re.compile(r"(?<=.)\.(?:csv|tsv)$")
 @dataclass
 class ValueTable:
     """The values of one run. path: of the file. name: of the run; '' where the file names none, until
-    read_tables() does.
+    all are read.
 
     values: metric -> query -> value, NaN where it is undefined; metrics and queries in order of the file.
     queries: all queries that the file has for this run.
@@ -87,7 +88,8 @@ def compare_tables(
     """Compare tables of values per query, which any tool may have computed.
 
     tables: files, or a dict of them by name: CSV or TSV with a column of query ids and one for each metric,
-    gradeval's own rows (-q), or the output of trec_eval -q. metrics: their names; by default all that every
+    gradeval's own rows (-q), or the output of trec_eval -q; rows of the query 'all', which hold means, are
+    ignored. metrics: their names; by default all that every
     table has. lower_is_better: metrics where lower values are better; by default as gradeval's metric of the
     name, or higher. queries: 'judged' counts a query that a table lacks as 0, or excludes it where lower values
     are better; 'both' excludes it. query_ids: these queries only. columns: {'query': NAME}, the column of
@@ -118,7 +120,6 @@ def compare_files(
     if others := [role for role in columns if role != "query"]:
         raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
     tables = _read_tables(files, columns.get("query"))
-    _drop_summaries(tables)
     _name_alike(tables)
     compared, notices = _columns(tables, metrics, lower_is_better)
     for table in reversed(tables[1:]):
@@ -156,35 +157,6 @@ def _read_tables(files: Sequence[tuple[str | None, str]], column: str | None) ->
     for table, name in zip(tables, names_of(planned), strict=True):
         table.name = name
     return tables
-
-
-def _drop_summaries(tables: Sequence[ValueTable]) -> None:
-    """Drop rows 'all', in any case, that have the means of a table, or are all that the other tables lack."""
-
-    def is_lone(table: ValueTable, query: str) -> bool:
-        others = set().union(*(other.queries for other in tables if other is not table))
-        return table.queries.keys() - others == {query}
-
-    for is_summary in (_has_means, is_lone):
-        rows = [(table, query) for table in tables for query in table.queries if query.casefold() == SUMMARY]
-        for table, query in [row for row in rows if is_summary(*row)]:
-            del table.queries[query]
-            for of_metric in table.values.values():
-                of_metric.pop(query, None)
-
-
-def _has_means(table: ValueTable, query: str) -> bool:
-    """Whether the values of the row are the means of the others, or their sums, but for rounding."""
-    is_mean = []
-    for of_metric in table.values.values():
-        value = of_metric.get(query, math.nan)
-        others = [other for name, other in of_metric.items() if name != query and not math.isnan(other)]
-        if others and not math.isnan(value):
-            total = math.fsum(others)
-            is_mean.append(
-                any(math.isclose(value, summary, abs_tol=1e-3) for summary in (total / len(others), total))
-            )
-    return bool(is_mean) and all(is_mean)
 
 
 def _name_alike(tables: Sequence[ValueTable]) -> None:
@@ -309,9 +281,10 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
             "Compare saved results with the qrels and without --values: gradeval compare QRELS RESULT.json ..."
         )
         raise InputError(source.name, "this is JSON", hint=hint)
+    values: Values = _trec_values
     if _is_trec(first):
         rows: Iterator[Row] = ((n, _trec_fields(line)) for n, line in enumerate(lines) if line.strip())
-        count, values = 3, _without_summaries(lambda row: [("", row[1], row[0], row[2])])
+        count = 3
     else:
         rows = _csv_rows(source, lines, first)
         _, head = next(rows)
@@ -324,6 +297,8 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
             problems.append(Problem(number, what))
             continue
         for run, query, metric, value in values(row):
+            if query.casefold() == SUMMARY or metric in _TEXTS:
+                continue
             if wrong := tables.setdefault(run, ValueTable(source.name, run)).add(query, metric, value):
                 problems.append(Problem(number, wrong))
                 break
@@ -346,24 +321,19 @@ def _trec_fields(line: str) -> list[str]:
     return _MARKED.split(line.strip(" \t\r"))
 
 
-def _without_summaries(values: Values) -> Values:
-    """The values of gradeval's or trec_eval's rows that are numbers of a query."""
-    return lambda row: [
-        value for value in values(row) if value[1] != SUMMARY and value[2] not in ("runid", "relstring")
-    ]
+def _trec_values(row: list[str]) -> list[tuple[str, str, str, str]]:
+    return [("", row[1], row[0], row[2])]
 
 
 def _values_of(source: Source, head: list[str], column: str | None) -> Values:
     """How the rows of a table with this header are read; columns with texts of queries are ignored."""
     hint = "The first line names the columns: one of query ids, and one for each metric"
     if head[:4] == _OWN:  # --tie-range adds columns
-        return _without_summaries(lambda row: [(row[0], row[1], row[2], row[3])])
+        return lambda row: [(row[0], row[1], row[2], row[3])]
     if twice := next((name for c, name in enumerate(head) if name and name in head[:c]), None):
         raise InputError(source.name, f"two columns are named {named(twice)}", line=1)
     if head[:2] == _WIDE and head[2:]:
-        return _without_summaries(
-            lambda row: [(run, row[0], row[1], text) for run, text in zip(head[2:], row[2:], strict=True)]
-        )
+        return lambda row: [(run, row[0], row[1], text) for run, text in zip(head[2:], row[2:], strict=True)]
     if len(head) == 1:
         raise InputError(source.name, "there is one column only", line=1, hint=hint)
     for c, name in enumerate(head):
