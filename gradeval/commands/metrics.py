@@ -14,7 +14,12 @@ from gradeval.cli.types import complete_family, complete_metric
     "--family", default="", metavar="NAME", shell_complete=complete_family, help="List the metrics of a family."
 )
 @click.option("--graded", is_flag=True, help="List metrics that distinguish degrees of relevance.")
-@click.option("--search", default="", metavar="WORD", help="List metrics whose name or page contains WORD.")
+@click.option(
+    "--search",
+    default="",
+    metavar="WORD",
+    help="List metrics whose name or page contains WORD, the best matches first.",
+)
 def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:
     """List the metrics, or show the formula, parameters, range and source of NAME."""
     from gradeval.cli import output as out

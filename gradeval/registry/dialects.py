@@ -225,7 +225,12 @@ NAMES: dict[str, dict[str, str]] = {
         "precision@k": "P@k",
         "r-precision": "Rprec",
         "rbp.95": "rbp(p=0.95)",
+        "recall": "set_recall",
         "recall@k": "R@k",
+    },
+    "BEIR": {
+        "R_cap@k": "relative_P@k",
+        "recall_cap@k": "relative_P@k",
     },
     "scikit-learn": {
         "average_precision_score": "AP",
@@ -240,13 +245,35 @@ NAMES: dict[str, dict[str, str]] = {
 }
 
 
-# metric -> its names in tools, for the pages only: in gradeval these names mean another metric
+# metric -> its names in tools, for the pages only: they are parsed elsewhere, or mean another metric here
 SAME_NAMES: dict[str, dict[str, str]] = {
+    "AP": {
+        "MTEB": "map_at_k",
+        "LightGBM": "map@k (norm=min, with --ties input --no-relevant 1)",
+    },
+    "P": {"MTEB": "precision_at_k"},
+    "R": {"MTEB": "recall_at_k"},
+    "RR": {"MTEB": "mrr_at_k"},
+    "unj": {"BEIR": "none: Hole@k is the share of the first k that is judged for no query"},
     "nDCG": {
+        "MTEB": "ndcg_at_k",
         "LightGBM": "ndcg@k (gain=exp, with --ties input --no-relevant 1)",
         "XGBoost": "ndcg@k (gain=exp, with --ties input --no-relevant 1; ndcg_exp_gain=false: gain=linear)",
     },
-    "Success": {"sentence-transformers": "accuracy@k"},
+    "Success": {
+        "MTEB": "hit_rate_at_k",
+        "sentence-transformers": "accuracy@k",
+        "recommender systems": "Hit@k, HR@k",
+    },
+}
+_DIVERSITY = "it measures diversity, which requires judgments of subtopics; gradeval has no such metric"
+# names of metrics that gradeval does not have, in lower case, without hyphens and underscores -> what there is
+ABSENT = {
+    **dict.fromkeys(
+        ("alphandcg", "αndcg", "alphadcg", "αdcg", "erria", "mapia", "nrbp", "strecall"), _DIVERSITY
+    ),
+    "hole": "in BEIR it is the share of the first k that is judged for no query; unj@k is the share that is not "
+    "judged for the query itself",
 }
 # a name in lower case -> the tool in which, with a cutoff, it is another metric than ours, and that metric
 AMBIGUOUS = {"accuracy": ("sentence-transformers", "Success")}

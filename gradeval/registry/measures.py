@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gradeval.errors import MetricError
 from gradeval.registry.dialects import MEASURES, TREC_EVAL, translated
-from gradeval.registry.spec import Spec, parse, parse_one, split
+from gradeval.registry.spec import Spec, parse, parse_measure, parse_one, split
 
 _OTHER_INPUT = re.compile(r"(all_)?prefs|prefs_\w+|qrels_jg|\w+_avgjg")
 _DECIMAL = re.compile(r"(\d+)\.\d*")
@@ -56,7 +56,10 @@ def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[Measure]:
 def _of_trec_eval(name: str, values: str, size: float) -> list[Measure]:
     takes = MEASURES[name]
     if not takes.param or not values:
-        found = [Measure(spec, spec.trec) for spec in parse_one(f"{name}.{values}" if values else name)]
+        found = [
+            Measure(spec, spec.trec)
+            for spec in (parse_one(f"{name}.{values}") if values else parse_measure(name))
+        ]
     elif takes.values:
         found = _at_cutoffs(name, values)
     else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby
 from textwrap import fill
 
 import numpy as np
@@ -15,7 +15,7 @@ from gradeval.errors import MetricError
 from gradeval.registry.dialects import GROUPS, MEASURES, SAME_NAMES, Group, aliases, names_of, spellings, ties
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.params import Param
-from gradeval.registry.spec import Spec, fold, load_plugins, metric_of, parse
+from gradeval.registry.spec import Spec, absent, fold, load_plugins, metric_meant, metric_of, parse
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
@@ -28,7 +28,7 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     """The metrics with their summaries, by family; then the groups. Raises MetricError if there are none.
 
     family: part of the name of a family. word: part of a name or of the text of the page, for those metrics
-    only. graded: those only that distinguish grades above the relevance threshold.
+    only, the best matches first. graded: those only that distinguish grades above the relevance threshold.
     """
     load_plugins()
     families: dict[str, list[Metric]] = {}
@@ -39,31 +39,48 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
         raise MetricError(
             f"unknown family {family!r}", hint=f"the families are {', '.join(sorted(families, key=str.lower))}"
         )
-    listed = {
-        name: [(metric.name, metric.summary) for metric in families[name] if _fits(metric, word, graded)]
-        for name in names
-    }
+    listed = {name: [metric for metric in families[name] if not graded or _is_graded(metric)] for name in names}
+    if word:
+        listed = {f"best matches of '{word}' first": _best(word, chain(*listed.values()))}
     if not any(listed.values()):
-        raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
-    width = max(len(name) for rows in listed.values() for name, _ in rows)
+        raise MetricError(
+            "no metric fits all of these", hint=absent(word) or "'gradeval metrics' lists the metrics"
+        )
+    rows = {name: [(metric.name, metric.summary) for metric in metrics] for name, metrics in listed.items()}
+    width = max(len(name) for part in rows.values() for name, _ in part)
     if not (family or word or graded):
-        listed["groups"] = [(name, group.about) for name, group in GROUPS.items()]
+        rows["groups"] = [(name, group.about) for name, group in GROUPS.items()]
     lines = []
-    for heading, rows in listed.items():
-        if rows:
-            lines += [heading, *(f"  {name:<{width}}  {about}" for name, about in rows), ""]
+    for heading, part in rows.items():
+        if part:
+            lines += [heading, *(f"  {name:<{width}}  {about}" for name, about in part), ""]
     return "\n".join([*lines, "'gradeval metrics NAME' shows the formula, parameters and source of a metric."])
 
 
-def _fits(metric: Metric, word: str, graded: bool) -> bool:
-    """Whether a word is in its page, before the example, which all pages have, and whether it is graded."""
+def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
+    """The metrics that have the word: the one that it names; names and summaries before other parts of the
+    page (without the example, which all pages have); whole words before parts.
+    """
+    named, part, ranks = metric_meant(word), re.escape(word.lower()), {}
+    for metric in metrics:
+        try:
+            parts, others = _parts(metric), [name for _, name in _elsewhere(metric)]
+        except MetricError:  # of a plugin
+            parts, others = [metric.about], []
+        head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *others]).lower()
+        body = " ".join(" ".join(parts).lower().split())
+        searches = [(text, pattern) for text in (head, body) for pattern in (rf"(?<!\w){part}(?!\w)", part)]
+        hits = [rank for rank, (text, pattern) in enumerate(searches, 1) if re.search(pattern, text)]
+        if hits or metric is named:
+            ranks[metric] = 0 if metric is named else hits[0]
+    return sorted(ranks, key=ranks.__getitem__)
+
+
+def _is_graded(metric: Metric) -> bool:
     try:
-        has_word = (
-            any(word.lower() in " ".join(part.split()).lower() for part in _parts(metric)) if word else True
-        )
-        return has_word and (not graded or is_graded(metric))
+        return is_graded(metric)
     except MetricError:  # of a plugin
-        return not graded and word.lower() in f"{metric.name} {metric.about}".lower()
+        return False
 
 
 def page(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from gradeval.errors import MetricError, described
 from gradeval.registry.dialects import (
+    ABSENT,
     AMBIGUOUS,
     GROUPS,
     MEASURES,
@@ -85,6 +86,7 @@ def _unpickled(name: str) -> Spec:
 
 _LONGEST = 200  # of what is wrong with a plugin, where it is only a guess that the metric is there
 _TAIL = r"[._][\d.,]+$"
+_AT_IN_WORDS = re.compile(r"(.+)_at_(\d[\d,]*)")  # ndcg_at_10, as in MTEB
 
 
 def parse(text: str | Iterable[str]) -> list[Spec]:
@@ -135,14 +137,17 @@ def parse_one(text: str) -> list[Spec]:
     """The Specs of one name; several if it lists cutoffs, or names a group."""
     group = group_of(text)
     if group is not None:
-        return [spec for name in group.measures for spec in parse_one(name)]
+        return [spec for name in group.measures for spec in parse_measure(name)]
     found = _dotted_or_plugin(text)
     if found is not None:
         return found
     name, items, cutoffs = _in_our_spelling(text)
+    if fold(name) == "recall" and cutoffs is None and not {"k", "cutoff"} & {key for key, _ in items}:
+        name = "set_recall"  # of the whole run, as in ranx; trec_eval's nine cutoffs are recall.5,10,…
     if cutoffs is not None and name in AMBIGUOUS:  # as other tools write it; our names begin with a capital
         tool, other = AMBIGUOUS[name]
-        hint = f"did you mean {other}{text[len(name) :]} or {_NAMES[name].name}{text[len(name) :]}?"
+        rest = text[len(name) :].replace("_at_", "@")
+        hint = f"did you mean {other}{rest} or {_NAMES[name].name}{rest}?"
         raise MetricError(f"{text}: in {tool} this name means {other}", hint=hint)
     metric, takes = _named(name, text), measure_of(name)
     params: dict[str, Any] = {}
@@ -168,6 +173,12 @@ def parse_one(text: str) -> list[Spec]:
     return [_spec(metric, params, text)]
 
 
+def parse_measure(name: str) -> list[Spec]:
+    """The Specs of one of trec_eval's measures with all its default cutoffs, or of another name."""
+    measure = measure_of(name)
+    return parse_one(f"{name}.{measure.values}" if measure and measure.values else name)
+
+
 def group_of(text: str) -> Group | None:
     """The group of this name, None for other texts."""
     if "(" in text or "@" in text or fold(text) in _names():
@@ -183,9 +194,25 @@ def metric_of(text: str) -> Metric:
     return _named(_in_our_spelling(text)[0], text)
 
 
+def metric_meant(text: str) -> Metric | None:
+    """The metric that a text names, also in a notation that only gets a suggestion; None for other texts."""
+    for name in (text, *_meant(text)):
+        with suppress(MetricError):
+            return metric_of(name)
+    return None
+
+
+def absent(name: str) -> str:
+    """What there is in place of a metric that gradeval does not have, '' for other names."""
+    return ABSENT.get(_plain(name.partition("@")[0]), "")
+
+
 def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
     """Name, parameters and cutoffs of a text; None if there is no '@'."""
     name, inside, cutoffs = parts_of(text)
+    in_words = _AT_IN_WORDS.fullmatch(name)
+    if in_words and cutoffs is None and fold(name) not in _NAMES:
+        name, cutoffs = in_words.groups()
     items = items_of(inside)
     if fold(name) not in _NAMES:
         name, items = resolve(name, items, cutoffs is not None)
@@ -430,6 +457,8 @@ def _named(name: str, text: str) -> Metric:
     broken = load_plugins()  # one of them may be the metric's home
     if fold(name) in _NAMES:
         return _NAMES[fold(name)]
+    if absent(name):
+        raise MetricError(f"{text}: unknown metric", hint=absent(name))
     _suggest(text)
     stem = re.sub(_TAIL, "", name)
     near = nearest(fold(stem), [*_NAMES, *GROUPS, *(alias.name.lower() for alias in aliases())])
@@ -515,6 +544,7 @@ def example(text: str) -> str:
 # names in papers and libraries -> ours, where no tool's notation has them (those are in dialects/)
 _WORDS = {
     "hit": "Success",
+    "topkaccuracy": "Success",
     "hitrate": "Success",
     "hitratio": "Success",
     "hr": "Success",

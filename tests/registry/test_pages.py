@@ -221,9 +221,30 @@ def test_the_list_of_a_search():
     assert listed(word="stops", graded=True) < set(GRADED.split())
 
 
+@each(
+    "word, first",
+    [
+        ("recall", ["R", "F", "set_recall"]),
+        ("ndcg_at_10", ["nDCG"]),
+        ("hit@10", ["Success"]),
+        ("hit_rate", ["Success"]),
+        ("mrr", ["RR"]),
+        ("map", ["AP"]),
+        ("r_cap", ["relative_P"]),
+        ("reciprocal rank", ["RR"]),
+        ("expected", ["ERR"]),
+    ],
+)
+def test_the_best_matches_come_first(word, first):
+    """Names, then summaries, then the rest of the pages; whole words before parts."""
+    names = [line.split()[0] for line in table(word=word).splitlines() if line.startswith("  ")]
+    assert names[: len(first)] == first
+
+
 @pytest.mark.parametrize(
     ("which", "what"),
     [
+        ({"word": "α-nDCG"}, "no metric fits all of these: it measures diversity"),
         ({"family": "zz"}, r"unknown family 'zz': the families are average precision, .*, nDCG, .*"),
         ({"word": "zzz"}, "no metric fits all of these: 'gradeval metrics' lists the metrics"),
     ],

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from metrics import strategies
 
 from gradeval.errors import MetricError
+from gradeval.registry.dialects import ABSENT
 from gradeval.registry.metric import REGISTRY
 from gradeval.registry.spec import Spec, nearest, parse, parse_one, slips, split
 
@@ -58,6 +59,11 @@ def test_what_is_written_is_read_back(parameters):
         ("AP,nDCG@5,10,P@5,  RR", ["AP", "nDCG@5", "nDCG@10", "P@5", "RR"]),
         (["AP", "RR AP"], ["AP", "RR"]),
         ("nDCG@010", ["nDCG@10"]),
+        # as MTEB and BEIR write it
+        ("ndcg_at_10 map_at_5,10", ["nDCG@10", "AP@5", "AP@10"]),
+        ("recall_at_5 precision_at_5 mrr_at_5 hit_rate_at_5", ["R@5", "P@5", "RR@5", "Success@5"]),
+        ("ndcg_at_10(gain=exp)", ["nDCG(gain=exp)@10"]),
+        ("R_cap@5 recall_cap@5", ["relative_P@5"]),
     ],
 )
 def test_ways_to_write_it(text, expected):
@@ -82,7 +88,9 @@ CUTS = [5, 10, 15, 20, 30, 100, 200, 500, 1000]
         ("P", [f"P@{k}" for k in CUTS]),
         ("P(rel=2)", [f"P(rel=2)@{k}" for k in CUTS]),
         ("P.5 P_5 P@5", ["P@5"]),
-        ("recall", [f"R@{k}" for k in CUTS]),
+        ("recall", ["set_recall"]),  # as in ranx
+        ("recall." + ",".join(map(str, CUTS)), [f"R@{k}" for k in CUTS]),
+        ("recall(k=5)", ["R@5"]),
         ("recall_100", ["R@100"]),
         ("success", ["Success@1", "Success@5", "Success@10"]),
         ("success.3", ["Success@3"]),
@@ -145,16 +153,18 @@ def test_display(text, display):
         ("AP.10", "did you mean AP@10?"),
         ("xyzzy", "'gradeval metrics' lists the metrics"),
         (
-            "alpha_nDCG@10",
+            "alphadccg@10",
             "'gradeval metrics' lists the metrics",
         ),  # what is not here at all is no typo of ideal_dcg
-        ("ERR_IA@20", "'gradeval metrics' lists the metrics"),
+        *((name, ABSENT["erria"]) for name in ("alpha_nDCG@10", "α-nDCG", "ERR_IA@20")),
+        ("hole@10", ABSENT["hole"]),
         ("preccision@5", "did you mean precision@5?"),
         ("nDCH@10", "did you mean nDCG@10?"),
         ("al_trec", "did you mean all_trec?"),
         ("official@10", "did you mean official?"),
         (".5x", "'gradeval metrics' lists the metrics"),
         ("accuracy@10", "did you mean Success@10 or Accuracy@10?"),  # the hit rate of sentence-transformers
+        ("accuracy_at_10", "did you mean Success@10 or Accuracy@10?"),
         ("accuracy(rel=2)@1,5", "did you mean Success(rel=2)@1,5 or Accuracy(rel=2)@1,5?"),
     ],
 )
@@ -317,6 +327,7 @@ def test_a_group_takes_no_cutoff() -> None:
         ("hit@10", "Success@10"),
         ("HR@5,10", "Success@5,10"),
         ("hit(rel=2)@5", "Success(rel=2)@5"),
+        ("top_k_accuracy@5", "Success@5"),
         ("nDCG_exp(judged_only=true)@5", "nDCG(gain=exp,judged_only=true)@5"),
         ("mean_average_precision", "AP"),
         ("f-measure@5", "F@5"),
