@@ -41,7 +41,7 @@ RESCALE = (0.5, 2.0)
 _TOGETHER = 256  # pairs of systems that are tested at a time
 _SHOWN = 12  # grades of a confusion matrix that is shown
 _TAUS = ("tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second")
-_COLUMNS = {
+_TABLES = {
     "correlations": ("Agreement of the orders of systems by two metrics", ("metric", "other", *_TAUS)),
     "power": ("Pairs of systems that the metric separates", ("metric", "pairs", "separated", "share")),
     "halves": (
@@ -177,21 +177,8 @@ def agreement(
     paths = [collection.qrels.path for collection in collections]
     if len(set(paths)) < len(paths):
         paths[1] += "#2"
-    noticed: list[list[Notice]] = []
-    orders: list[list[Ints]] = []  # of the systems, by each set of judgments and metric
-    rows: dict[str, list[Row]] = {name: [] for name in _COLUMNS}
-    signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
-    for path, collection in zip(paths, collections, strict=True):
-        outcomes = collection.outcomes(specs)
-        noticed.append(list(collection.notices(specs, outcomes)))
-        means = _means(specs, outcomes)
-        orders.append([levels_of(better) for better in means * signs])
-        label = () if qrels2 is None else (path,)
-        for name, row in (
-            *_order_rows(specs, orders[-1]),
-            *_rows(collection, specs, outcomes, means, power, splits, sampling.seed, factors),
-        ):
-            rows[name].append((*label, *row))
+    findings = [_findings(each, specs, power, splits, sampling.seed, factors) for each in collections]
+    noticed = [notices for notices, _, _ in findings]
     groups = [tuple(left_out)]
     for notices, others, path in zip(noticed, reversed(noticed), paths, strict=True):
         groups.append(  # a notice of a run by one of two sets of judgments names it
@@ -200,14 +187,6 @@ def agreement(
                 for notice in notices
             )
         )
-    if qrels2 is not None:
-        between = [(str(spec), *correlations(*of)) for spec, *of in zip(specs, *orders, strict=True)]
-        what = "Agreement of the orders of systems by the two sets of judgments"
-        tables.insert(0, Table("judgments", what, ("metric", *_TAUS), between))
-    for name, (title, of_rows) in _COLUMNS.items():
-        columns = of_rows if qrels2 is None else ("judgments", *of_rows)
-        is_shown = bool(rows[name]) and name != "systems"
-        tables.append(Table(name, title, columns, rows[name], shown=is_shown))
     return Study(
         name="agreement",
         options={
@@ -222,8 +201,65 @@ def agreement(
         },
         noticed=tuple(groups),
         runs_read=len(union.names),
-        tables=tuple(tables),
+        tables=_tables([str(spec) for spec in specs], paths, findings, tables),
     )
+
+
+_Findings = tuple[list[Notice], list[Ints], dict[str, list[Row]]]
+"""By one set of judgments: the notices, the orders of the systems by each metric, and the rows of tables."""
+
+
+def _tables(
+    metrics: Sequence[str], paths: Sequence[str], findings: Sequence[_Findings], of_grades: Sequence[Table]
+) -> tuple[Table, ...]:
+    """findings: by each set of judgments. of_grades: tables that only two sets have."""
+    tables = list(of_grades)
+    if len(findings) == 2:
+        (_, first, _), (_, second, _) = findings
+        rows: list[Row] = [
+            (name, *correlations(*orders)) for name, *orders in zip(metrics, first, second, strict=True)
+        ]
+        what = "Agreement of the orders of systems by the two sets of judgments"
+        tables.insert(0, Table("judgments", what, ("metric", *_TAUS), rows))
+    for name, (title, columns) in _TABLES.items():
+        label = ("judgments",) if len(findings) == 2 else ()
+        rows = []
+        for path, (_, _, by_table) in zip(paths, findings, strict=True):
+            rows += [(*([path] if label else []), *row) for row in by_table[name]]
+        tables.append(Table(name, title, (*label, *columns), rows, shown=bool(rows) and name != "systems"))
+    return tuple(tables)
+
+
+def _findings(
+    collection: Collection,
+    specs: Sequence[Spec],
+    power: Callable[[Floats], int],
+    splits: int,
+    seed: int,
+    factors: Sequence[float],
+) -> _Findings:
+    outcomes = collection.outcomes(specs)
+    results, means = [outcome.result for outcome in outcomes], _means(specs, outcomes)
+    signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
+    orders = [levels_of(better) for better in means * signs]
+    ids = collection.qrels.queries.tolist()
+    by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
+    values = np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
+    rescaled = [_rescaled_means(collection, specs, factor) for factor in factors]
+    names, pairs = [*map(str, specs)], math.comb(len(results), 2)
+    rows: dict[str, list[Row]] = {name: [] for name in _TABLES}
+    for a, b in combinations(range(len(names)), 2):
+        rows["correlations"].append((names[a], names[b], *correlations(orders[a], orders[b])))
+    for m, name in enumerate(names):
+        separated = power(values[m])
+        rows["power"].append((name, pairs, separated, separated / pairs))
+        rows["halves"].append((name, *halves(values[m], splits, seed), seed))
+        for factor, other in zip(factors, rescaled, strict=True):
+            tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
+            rows["rescaled"].append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
+        of_systems = zip(collection.names, means[m].tolist(), strict=True)
+        rows["systems"] += [(name, system, mean) for system, mean in of_systems]
+    return list(collection.notices(specs, outcomes)), orders, rows
 
 
 def _means(specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Floats:
@@ -232,36 +268,15 @@ def _means(specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Floats:
     return np.stack(list(runs), axis=1)
 
 
-def _order_rows(specs: Sequence[Spec], orders: Sequence[Ints]) -> Iterator[tuple[str, Row]]:
-    for a, b in combinations(range(len(specs)), 2):
-        yield "correlations", (str(specs[a]), str(specs[b]), *correlations(orders[a], orders[b]))
-
-
-def _rows(
-    collection: Collection,
-    specs: Sequence[Spec],
-    outcomes: Sequence[Outcome],
-    means: Floats,
-    power: Callable[[Floats], int],
-    splits: int,
-    seed: int,
-    factors: Sequence[float],
-) -> Iterator[tuple[str, Row]]:
-    """The rows of each metric, each with the name of its table, by one set of judgments."""
-    ids = collection.qrels.queries.tolist()
-    by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
-    results = [outcome.result for outcome in outcomes]
-    values = np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
-    changes = _rescaled(collection, specs, means, factors)
-    pairs = math.comb(len(results), 2)
-    for m, spec in enumerate(map(str, specs)):
-        separated = power(values[m])
-        yield "power", (spec, pairs, separated, separated / pairs)
-        yield "halves", (spec, *halves(values[m], splits, seed), seed)
-        for change in changes[m]:
-            yield "rescaled", (spec, *change)
-        for system, mean in zip(collection.names, means[m].tolist(), strict=True):
-            yield "systems", (spec, system, mean)
+def _rescaled_means(collection: Collection, specs: Sequence[Spec], factor: float) -> Floats:
+    grade = collection.qrels.grade * factor
+    if len(out_of_range(grade)):
+        raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
+    rescaled = replace(collection, qrels=replace(collection.qrels, grade=grade))
+    try:
+        return _means(specs, rescaled.outcomes(specs))
+    except MetricError as error:
+        raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
 
 
 def _factors(rescale: Any) -> tuple[float, ...]:
@@ -355,28 +370,6 @@ def _agreement_of_grades(paths: Sequence[str], first: Floats, second: Floats) ->
         data=False,
         shown=len(cells) <= _SHOWN,
     )
-
-
-def _rescaled(
-    collection: Collection, specs: Sequence[Spec], means: Floats, factors: Sequence[float]
-) -> list[list[Row]]:
-    """For each metric and factor: the factor, the largest change of a system's mean where all grades are
-    multiplied by it, and Kendall's τ-b of the orders before and after.
-    """
-    changes: list[list[Row]] = [[] for _ in specs]
-    for factor in factors:
-        grade = collection.qrels.grade * factor
-        if len(out_of_range(grade)):
-            raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
-        other = replace(collection, qrels=replace(collection.qrels, grade=grade))
-        try:
-            rescaled = _means(specs, other.outcomes(specs))
-        except MetricError as error:
-            raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
-        for m, (before, after) in enumerate(zip(means, rescaled, strict=True)):
-            tau = kendall_tau(levels_of(before), levels_of(after))
-            changes[m].append((factor, float(np.abs(after - before).max()), tau))
-    return changes
 
 
 def halves(values: Floats, splits: int, seed: int) -> tuple[float, float, float, float]:
