@@ -272,8 +272,8 @@ ABSENT = {
     **dict.fromkeys(
         ("alphandcg", "αndcg", "alphadcg", "αdcg", "erria", "mapia", "nrbp", "strecall"), _DIVERSITY
     ),
-    "hole": "in BEIR it is the share of the first k that is judged for no query; unj@k is the share that is not "
-    "judged for the query itself",
+    "hole": "in BEIR it is the share of the first k that is judged for no query; unj@k is the share that is "
+    "not judged for the query itself",
 }
 # a name in lower case -> the tool in which, with a cutoff, it is another metric than ours, and that metric
 AMBIGUOUS = {"accuracy": ("sentence-transformers", "Success")}
