@@ -627,8 +627,7 @@ def _columns(batch: _Batch, chosen: Chosen, number: str) -> Columns:
     values = [Arrow([by_name[name]]) for name in chosen[:3]]
     labels = column_labels(chosen, number)
     columns = read_values(values, labels, slice(0, batch.rows.num_rows), batch.is_first, batch.is_last)
-    columns = columns._replace(value=-columns.value) if chosen.by_rank else columns
-    return columns.light() if number == "grade" else columns
+    return chosen.finished(columns, number)
 
 
 def _open_arrow(arrow: Any, stream: Any) -> _Opened:

@@ -123,11 +123,12 @@ class Columns(NamedTuple):
         return cls(*grouped(queries), documents, value, line, lines)
 
     @classmethod
-    def failed(cls, lines: int, first: bool, last: bool, problem: Problem) -> Columns:
-        """No rows: the problem is why the rest of the file is not read."""
+    def failed(cls, lines: int, block: Any, problem: Problem) -> Columns:
+        """No rows of a block: the problem is why the rest of the file is not read."""
         none = Ids.of([])
-        columns = cls(none, np.zeros(1, np.int64), none, np.empty(0), np.empty(0, np.int64), lines, first, last)
-        return columns._replace(problems=LineProblems((problem,), 1, final=True))
+        columns = cls(none, np.zeros(1, np.int64), none, np.empty(0), np.empty(0, np.int64), lines)
+        problems = LineProblems((problem,), 1, final=True)
+        return columns._replace(first=block.first, last=block.last, problems=problems)
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:

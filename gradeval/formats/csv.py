@@ -14,10 +14,10 @@ from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, first_names, named
 from gradeval.formats.columns import Columns, FileBlocks, Table
-from gradeval.formats.diagnostics import LineProblems, Problem
+from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
 from gradeval.formats.memory import object_ids
-from gradeval.formats.scan import CR, LF, Rows, binary_data
-from gradeval.formats.sources import TOO_LONG, Block, Source
+from gradeval.formats.scan import CR, LF, Rows, not_text
+from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import columns_of
 from gradeval.notices import many
 from gradeval.options import ROLES, Options
@@ -61,6 +61,11 @@ class Chosen(NamedTuple):
     number: str
     by_rank: bool = False
     empty_is_unjudged: bool = False
+
+    def finished(self, columns: Columns, number: str) -> Columns:
+        """Columns of these names, with the score in place of the rank. Qrels hold on to no block."""
+        columns = columns._replace(value=-columns.value) if self.by_rank else columns
+        return columns.light() if number == "grade" else columns
 
 
 def choose(
@@ -245,10 +250,10 @@ class _Part(NamedTuple):
     """
 
     block: Block
+    skipped: int
     fields: list[Ids] | None = None
     records: list[tuple[int, list[str]]] | None = None
     lines: int = 0
-    skipped: int = 0
     error: Problem | None = None
 
 
@@ -266,49 +271,42 @@ class _File(FileBlocks):
         size = 0
         for whole in blocks:
             size += whole.size
-            block, skipped = whole, 0
-            if block.first and block.size:
-                head = self.header.size
-                block = block._replace(bytes=block.bytes[head:], size=block.size - head)
-                skipped = 1
-            text = block.bytes[: block.size]
-            if not self.header.dialect.has_quotes or not (text == _QUOTE).any():
-                yield _Part(block, skipped=skipped)
+            head = self.header.size if whole.first else 0
+            block = whole._replace(bytes=whole.bytes[head:], size=whole.size - head)
+            skipped = int(block.first)
+            if not self.header.dialect.has_quotes or not (block.bytes[: block.size] == _QUOTE).any():
+                yield _Part(block, skipped)
             elif (fields := self._fields(block, quotes=True)) is not None:
-                yield _Part(block, fields, skipped=skipped)
+                yield _Part(block, skipped, fields)
             else:
                 yield self._records(block, blocks, skipped)
         if size <= self.header.size:
             raise InputError(self.name, "no data: there is no row below the header")
 
     def columns(self, part: _Part) -> Columns:
-        block = part.block
-        fields = part.fields
-        if part.records is None:
-            problem = _unreadable(block, part.skipped)
-            if problem is not None:
-                return Columns.failed(0, block.first, block.last, problem)
-            if fields is None and not self.header.dialect.skips_spaces:
-                fields = self._fields(block)
-        if fields is not None:
-            count = len(fields[0])
-            rows = Rows(tuple(fields), np.arange(count) + part.skipped, count + part.skipped, _NONE, _NONE)
-            return self._columns(block, rows, LineProblems())
-        if part.records is None:
-            part = self._records(block, iter(()), part.skipped)
-        return self._of_records(part)
+        block, skipped = part.block, part.skipped
+        if part.records is not None:
+            return self._of_records(part)
+        problem = not_text(block, skipped)
+        if problem is not None:
+            return Columns.failed(0, block, problem)
+        fields = part.fields or self._fields(block)
+        if fields is None:
+            return self._of_records(self._records(block, iter(()), skipped))
+        count = len(fields[0])
+        return self._columns(block, Rows(tuple(fields), np.arange(count) + skipped, count + skipped), NOTHING)
 
     def _fields(self, block: Block, quotes: bool = False) -> list[Ids] | None:
         """The wanted fields of a block of plain lines, None for another."""
+        if self.header.dialect.skips_spaces:
+            return None
         text = block.bytes[: block.size]
         n = len(self.header.names)
         ends = np.flatnonzero((text == ord(self.header.dialect.delimiter)) | (text == LF))
         lines, rest = divmod(len(ends), n)
         if rest or not (text[ends[n - 1 :: n]] == LF).all() or np.count_nonzero(text == LF) != lines:
             return None
-        starts = np.empty_like(ends)
-        starts[:1] = 0
-        np.add(ends[:-1], 1, out=starts[1:])
+        starts = np.append(0, ends[:-1] + 1)[: len(ends)]
         returns = np.count_nonzero(text == CR)
         if returns:
             last = ends[n - 1 :: n]
@@ -330,44 +328,41 @@ class _File(FileBlocks):
         """The records that begin in a block; the last may end in one of the next blocks."""
         pending: list[str] = []  # the lines of a block that are left, from the last on
         last, read = block.last, 0
+        error: Problem | None = None
 
         def lines() -> Iterator[str]:
-            nonlocal pending, last, read
-            for one in chain([block], blocks):
-                problem = _unreadable(one, read)
-                if problem is not None:
-                    raise _Unreadable(problem)
-                text = one.bytes[: one.size].tobytes().decode("utf-8", "surrogateescape")
-                last, pending = one.last, text.split("\n")[-2::-1]
+            nonlocal pending, last, read, error
+            for part in chain([block], blocks):
+                error = not_text(part, skipped + read)
+                if error is not None:
+                    return
+                text = part.bytes[: part.size].tobytes().decode("utf-8", "surrogateescape")
+                last, pending = part.last, text.split("\n")[-2::-1]
                 read += len(pending)
                 while pending:
                     yield pending.pop() + "\n"
 
         records: list[tuple[int, list[str]]] = []
-        error = None
         reader = self.header.dialect.rows(lines())
-        begin = 0
+        begin = skipped
         try:
             for record in reader:
                 if record:
                     records.append((begin, record))
-                begin = reader.line_num
+                begin = skipped + reader.line_num
                 if not pending:
                     break
-        except _Unreadable as found:
-            error = found.problem
         except csv.Error as wrong:
             is_open = "end of data" in str(wrong) or "field limit" in str(wrong)
-            error = Problem(begin, "the quoted field that begins here is not closed" if is_open else str(wrong))
-        if error is not None:
-            error = error._replace(line=(error.line or 0) + skipped)
-        return _Part(block._replace(last=last), None, records, read, skipped, error)
+            what = "the quoted field that begins here is not closed" if is_open else str(wrong)
+            error = error or Problem(begin, what)
+        return _Part(block._replace(last=last), skipped, None, records, skipped + read, error)
 
     def _of_records(self, part: _Part) -> Columns:
         """The columns of records of the csv module."""
         assert part.records is not None
         n = len(self.header.names)
-        line = np.array([at for at, _ in part.records], np.int64) + part.skipped
+        line = np.array([at for at, _ in part.records], np.int64)
         counts = np.array([len(record) for _, record in part.records], np.int64)
         odd = np.flatnonzero(counts != n)
         dialect = self.header.dialect
@@ -381,8 +376,7 @@ class _File(FileBlocks):
         )
         records = [record for _, record in part.records if len(record) == n]
         fields = tuple(object_ids([record[k] for record in records], "id")[0] for k in self.wanted)
-        lines = part.lines + part.skipped
-        rows = Rows(fields, line[counts == n], lines, _NONE, _NONE)
+        rows = Rows(fields, line[counts == n], part.lines)
         if part.error is not None:
             problems = LineProblems.joined([problems, LineProblems((part.error,), 1, final=True)])
         return self._columns(part.block, rows, problems)
@@ -406,27 +400,7 @@ class _File(FileBlocks):
             rows = rows._replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
         what = "rank" if self.chosen.by_rank else self.number
         columns = columns_of(block, rows, what, None, problems)._replace(unrated=unrated)
-        if self.chosen.by_rank:
-            columns = columns._replace(value=-columns.value)
-        return columns.light() if self.number == "grade" else columns
-
-
-class _Unreadable(Exception):
-    """Why the rest of a file cannot be read."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-
-
-def _unreadable(block: Block, before: int) -> Problem | None:
-    """Why a block cannot be read, if so. before: the number of lines before it."""
-    if block.too_long:
-        return Problem(before, TOO_LONG, "Is this the right file?")
-    text = block.bytes[: block.size]
-    if not text.all():
-        line = int(np.count_nonzero(text[: int(text.argmin())] == LF))
-        return binary_data(b"", before + line)
-    return None
+        return self.chosen.finished(columns, self.number)
 
 
 def tsv_table(source: Source, number: str, options: Options) -> Table:

@@ -214,15 +214,15 @@ class _File(FileBlocks):
         raw = text.tobytes()
         if (nul := raw.find(b"\0")) >= 0:
             problem = binary_data(b"", raw.count(b"\n", 0, nul) + part.skipped)
-            return Columns.failed(lines, part.first, part.last, problem)
+            return Columns.failed(lines, part, problem)
         if (wrong := not_utf8(raw)) is not None:
             problem = Problem(raw.count(b"\n", 0, wrong[0]) + part.skipped, wrong[1])
-            return Columns.failed(lines, part.first, part.last, problem)
+            return Columns.failed(lines, part, problem)
         columns = plain_columns(part, lines) or exact_columns(part, lines, self.number)
         if part.again.total and not columns.problems.total:
             columns = columns.without_rows(part.again)
         if part.error is not None and not columns.problems.total:
-            return Columns.failed(lines, part.first, part.last, Problem(lines, *part.error))
+            return Columns.failed(lines, part, Problem(lines, *part.error))
         return columns.light() if self.number == "grade" else columns
 
 
@@ -347,10 +347,10 @@ def exact_columns(part: Part, lines: int, number: str) -> Columns:
         where = f"{error.msg.removesuffix(' at')} at {named(text[place : place + 20])}"
         what = NOT_CLOSED if place >= len(text) else f"not valid JSON ({where})"
         problem = Problem(text.count("\n", 0, max(place, 0)) + part.skipped, what)
-        return Columns.failed(lines, part.first, part.last, problem)
+        return Columns.failed(lines, part, problem)
     except RecursionError:
         problem = Problem(part.skipped, "the JSON is nested too deeply")
-        return Columns.failed(lines, part.first, part.last, problem)
+        return Columns.failed(lines, part, problem)
     line_of_query, line = _lines_of_keys(part)
     sizes = [len(documents) if isinstance(documents, _Object) else 0 for _, documents in members]
     starts: Ints = np.cumsum([0, *sizes])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,12 @@ from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import are_numbers, has_control_character, not_utf8, reason, reject_saved
 from gradeval.formats.lines import RepeatedKey, unique_keys
 from gradeval.formats.memory import object_ids, object_numbers
-from gradeval.formats.scan import LF, binary_data, floats
-from gradeval.formats.sources import TOO_LONG, Block, Source
+from gradeval.formats.scan import LF, floats, not_text
+from gradeval.formats.sources import Block, Source
 from gradeval.options import Options
 
 _BLANK = b" \t\r\n"
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys)
 _QUOTE, _BACKSLASH = b'"\\'
 _BARE = re.compile(rb'("[ \t]*:[ \t]*)([^ \t",{}[\]][^",{}[\]]*?)([ \t]*(?:,[ \t]*"|\}[ \t\r]*))')
 
@@ -52,7 +52,7 @@ def _object(line: bytes) -> dict[str, Any] | str:
     if wrong is not None:
         return wrong[1]
     try:
-        value = json.loads(line.decode(), object_pairs_hook=unique_keys)
+        value = _DECODER.decode(line.decode())
     except json.JSONDecodeError as error:
         return f"not valid JSON ({reason(error)} in column {error.colno})"
     except RepeatedKey as error:
@@ -63,40 +63,29 @@ def _object(line: bytes) -> dict[str, Any] | str:
 
 
 def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
-    raw = block.bytes[: block.size]
-    text = raw.tobytes()
+    text = block.bytes[: block.size].tobytes()
     lines = text.count(b"\n")
-    if block.too_long:
-        return Columns.failed(lines, block.first, block.last, Problem(0, TOO_LONG, "Is this the right file?"))
-    if b"\0" in text:
-        return Columns.failed(
-            lines, block.first, block.last, binary_data(text[:4], text.count(b"\n", 0, text.index(b"\0")))
-        )
-    plain = _plain(block) if not_utf8(text) is None else None
-    if plain is not None and set(chosen[:3]) <= plain.keys():
-        queries, documents, numbers = (plain[name] for name in chosen[:3])
-        values, bad = floats(numbers)
-        is_number = not _is_bare(numbers) or are_numbers(numbers.block, numbers.start, numbers.length)
-        if is_number and not len(bad) and not (_is_bare(queries) or _is_bare(documents)):
-            values = -values if chosen.by_rank else values
-            columns = Columns(
-                *grouped(queries), documents, values, np.arange(lines), lines, block.first, block.last
-            )
-            return columns.light() if number == "grade" else columns
-    rows = text.split(b"\n")[:-1]
-    line = np.arange(lines)
-    if b"\n\n" in text or text[:1] in _BLANK or b"\n\r" in text or b"\n " in text:
-        kept = [at for at, row in enumerate(rows) if row.strip(_BLANK)]
-        rows, line = [rows[at] for at in kept], np.array(kept, np.int64)
-    try:
-        joined = b",".join(rows).decode()
-        objects = json.loads(f"[{joined}]", object_pairs_hook=unique_keys)
-        fields = [[one[name] for one in objects] for name in chosen[:3]]
-        if len(objects) != len(rows) or not set(map(type, objects)) <= {dict}:
-            raise ValueError  # a line with two, or none
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return _one_by_one(block, rows, line, chosen, number, lines)
-    return _of_fields(block, fields, line, chosen, number, lines, LineProblems())
+    if (problem := not_text(block)) is not None:
+        return Columns.failed(lines, block, problem)
+    columns = _plain_columns(block, lines, chosen) if not_utf8(text) is None else None
+    if columns is None:
+        columns = _exact_columns(block, text, lines, chosen, "rank" if chosen.by_rank else number)
+    return chosen.finished(columns, number)
+
+
+def _plain_columns(block: Block, lines: int, chosen: Chosen) -> Columns | None:
+    """The columns of a block whose lines are alike, with strings for ids and a number; None for any other."""
+    fields = _plain(block)
+    if fields is None or not set(chosen[:3]) <= fields.keys():
+        return None
+    queries, documents, numbers = (fields[name] for name in chosen[:3])
+    are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in (queries, documents, numbers)]
+    values, bad = floats(numbers)
+    if not all(are_strings[:2]) or len(bad):
+        return None
+    if not are_strings[2] and not are_numbers(numbers.block, numbers.start, numbers.length):
+        return None
+    return Columns(*grouped(queries), documents, values, np.arange(lines), lines, block.first, block.last)
 
 
 def _is_bare(ids: Ids) -> bool:
@@ -162,47 +151,34 @@ def _all_are(text: Bytes, start: Ints, end: Ints, part: bytes) -> bool:
     return all(bool((text[start + at] == byte).all()) for at, byte in enumerate(part))
 
 
-def _one_by_one(
-    block: Block, rows: Sequence[bytes], line: Ints, chosen: Chosen, number: str, lines: int
-) -> Columns:
-    """The columns of a block in which a line is wrong."""
-    fields: list[list[Any]] = [[], [], []]
-    good: list[int] = []
-    wrong: dict[int, str] = {}
-    for at, row in enumerate(rows):
-        value = _object(row)
-        if isinstance(value, str):
-            wrong[at] = value
-            continue
-        missing = [name for name in chosen[:3] if name not in value]
-        if missing:
-            wrong[at] = f"the object has no {named(missing[0])}"
-            continue
-        good.append(at)
-        for field, name in zip(fields, chosen[:3], strict=True):
-            field.append(value[name])
-    texts = [*wrong.values()]
-    problems = LineProblems.of(line[np.array([*wrong], np.int64)], texts.__getitem__)
-    return _of_fields(block, fields, line[np.array(good, np.int64)], chosen, number, lines, problems)
-
-
-def _of_fields(
-    block: Block,
-    fields: Sequence[Sequence[Any]],
-    line: Ints,
-    chosen: Chosen,
-    number: str,
-    lines: int,
-    problems: LineProblems,
-) -> Columns:
+def _exact_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number: str) -> Columns:
+    """The columns of any block, read line by line."""
+    names = chosen[:3]
+    written = text.split(b"\n")
+    line = [place for place, row in enumerate(written) if row and row.strip(_BLANK)]
+    wrong: list[Problem] = []
+    try:
+        objects = _DECODER.decode(f"[{b','.join(written[place] for place in line).decode()}]")
+        fields = [[members[name] for members in objects] for name in names]
+        if len(objects) != len(line):
+            raise ValueError  # a line with two, or none
+    except (ValueError, KeyError, TypeError, RecursionError):
+        fields, rows, line = [[], [], []], line, []
+        for place in rows:
+            members = _object(written[place])
+            missing = [name for name in names if name not in members]
+            if isinstance(members, str) or missing:
+                what = members if isinstance(members, str) else f"the object has no {named(missing[0])}"
+                wrong.append(Problem(place, what))
+                continue
+            line.append(place)
+            for field, name in zip(fields, names, strict=True):
+                field.append(members[name])
     queries, wrong_query = object_ids(fields[0], "query id")
     documents, wrong_document = object_ids(fields[1], "document id")
-    values, wrong_number = object_numbers(fields[2], "rank" if chosen.by_rank else number)
-    values = -values if chosen.by_rank else values
-    columns = Columns(*grouped(queries), documents, values, line, lines, block.first, block.last)
-    found = LineProblems.joined([wrong_query, wrong_document, wrong_number])
-    found = found.changed(lambda one: one._replace(line=int(line[one.line or 0])))
-    problems = LineProblems.joined([problems, found])
-    if problems.total:
-        return columns.take(np.zeros(len(values), bool))._replace(problems=problems)
-    return columns.light() if number == "grade" else columns
+    values, wrong_number = object_numbers(fields[2], number)
+    for problem in chain(wrong_query.all(), wrong_document.all(), wrong_number.all()):
+        wrong.append(problem._replace(line=line[problem.line or 0]))
+    line_of_row = np.array(line, np.int64)
+    columns = Columns(*grouped(queries), documents, values, line_of_row, lines, block.first, block.last)
+    return columns.without_rows(LineProblems.listed(wrong)) if wrong else columns

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from gradeval.errors import InputError, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
-from gradeval.formats.scan import binary_data
-from gradeval.formats.sources import TOO_LONG, Source
+from gradeval.formats.scan import not_text
+from gradeval.formats.sources import Source
 from gradeval.options import parse_number
 
 _SEPARATORS = re.compile(b"[ \t\r]+")
@@ -45,11 +45,9 @@ def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
     before = 0
     for block in source.blocks():
         text = block.bytes[: block.size].tobytes()
-        if block.too_long:
-            raise InputError(source.name, TOO_LONG, line=before + 1, hint="Is this the right file?")
-        if b"\0" in text:
-            _, what, hint = binary_data(b"" if before else text, before)
-            raise InputError(source.name, what, hint=hint)
+        if (problem := not_text(block, before)) is not None:
+            line = None if problem.line is None else problem.line + 1
+            raise InputError(source.name, problem.what, line=line, hint=problem.hint)
         yield before, text
         before += text.count(b"\n")
 

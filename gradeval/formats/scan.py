@@ -56,16 +56,14 @@ class Rows(NamedTuple):
 
     fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
     lines the block has. odd, odd_counts: the lines with too few or too many fields, and how many each has.
-    binary: the first line with a NUL byte, None without one. returns: whether a CR is followed by more of its
-    line. counts: how many fields each row has, or all rows.
+    returns: whether a CR is followed by more of its line. counts: how many fields each row has, or all rows.
     """
 
     fields: tuple[Ids, ...]
     line: Ints
     lines: int
-    odd: Ints
-    odd_counts: Ints
-    binary: int | None = None
+    odd: Ints = _NONE
+    odd_counts: Ints = _NONE
     returns: bool = False
     counts: Ints | int = 0
 
@@ -111,7 +109,7 @@ def _regular(
     for k in wanted:
         start = ends[k - 1 :: n] + 1 if k else starts
         fields.append(Ids(block, start, ends[k::n] - start))
-    return Rows(tuple(fields), np.arange(lines), lines, _NONE, _NONE, counts=n)
+    return Rows(tuple(fields), np.arange(lines), lines, counts=n)
 
 
 def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], min_fields: int, max_fields: int | None) -> Rows:
@@ -124,7 +122,7 @@ def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], min_fields: int, ma
     odd, odd_counts = data[is_odd], counts[is_odd]
     data, counts = data[~is_odd], counts[~is_odd]
     fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
-    return Rows(fields, data, tokens.lines, odd, odd_counts, tokens.binary, tokens.returns, counts)
+    return Rows(fields, data, tokens.lines, odd, odd_counts, tokens.returns, counts)
 
 
 def split_at_tabs(block: Bytes, size: int, count: int) -> Rows:
@@ -149,16 +147,14 @@ def split_at_tabs(block: Bytes, size: int, count: int) -> Rows:
     odd_counts = counts[odd] - np.add.reduceat(length == 0, bounds[:-1])[odd] if len(odd) else counts[odd]
     first = bounds[data]
     fields = tuple(Ids(block, start[first + k], length[first + k]) for k in range(count))
-    nul = np.flatnonzero(text == 0)[:1]
-    binary = int(np.searchsorted(line_end, nul[0])) if len(nul) else None
-    return Rows(fields, data, len(line_end), odd, odd_counts, binary, _returns(text, line_end))
+    return Rows(fields, data, len(line_end), odd, odd_counts, _returns(text, line_end))
 
 
 class Tokens(NamedTuple):
     """The fields of a block, between spaces.
 
     start, end: of each token. first, counts: of each line, its first token and how many it has; lines: how many
-    lines there are. line_end: where each line ends. binary, returns: as in Rows.
+    lines there are. line_end: where each line ends. returns: as in Rows.
     """
 
     start: Ints
@@ -166,7 +162,6 @@ class Tokens(NamedTuple):
     first: Ints
     counts: Ints
     line_end: Ints
-    binary: int | None
     returns: bool
 
     @property
@@ -192,9 +187,7 @@ def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
     line_end = np.flatnonzero(is_end)
     bounds = np.searchsorted(start, line_end)  # tokens up to the end of each line
     first = np.append(0, bounds)[:-1]
-    nul = np.flatnonzero(text == 0)[:1]
-    binary = int(np.searchsorted(line_end, nul[0])) if len(nul) else None
-    return Tokens(start, end, first, bounds - first, line_end, binary, _returns(text, line_end))
+    return Tokens(start, end, first, bounds - first, line_end, _returns(text, line_end))
 
 
 def _returns(text: Bytes, line_end: Ints) -> bool:
@@ -211,20 +204,27 @@ def bare_cr_pattern(a_line: bytes) -> bytes:
     return rb"(?m)(?:^|\r)%b[^\n]*\r%b" % (a_line, a_line)
 
 
-def unreadable(block: Block, found: Rows | Tokens, bare_cr: bytes) -> LineProblems | None:
+def unreadable(block: Block, lines: Rows | Tokens, bare_cr: bytes) -> LineProblems | None:
     """Why the lines of a block cannot be read, None where they can.
 
     bare_cr: from bare_cr_pattern(); a match means that lines end in a bare CR.
     """
+    problem = not_text(block)
+    if problem is None and lines.returns:
+        text = block.bytes[: block.size].tobytes()
+        if match := re.search(bare_cr, text):
+            line = text.count(b"\n", 0, match.start())
+            problem = Problem(line, "lines end in a bare CR", r"Convert them with tr '\r' '\n'")
+    return None if problem is None else LineProblems((problem,), 1, final=True)
+
+
+def not_text(block: Block, before: int = 0) -> Problem | None:
+    """Why a block cannot be read as lines of text, if so. before: the number of lines before it."""
     text = block.bytes[: block.size]
-    if found.binary is not None:
-        return _final(*binary_data(text[:MAGIC_END].tobytes() if block.first else b"", found.binary))
-    if block.too_long:
-        return _final(0, TOO_LONG, "Is this the right file?")
-    if found.returns and (match := re.search(bare_cr, text.tobytes())):
-        line = int(np.count_nonzero(text[: match.start()] == LF))
-        return _final(line, "lines end in a bare CR", r"Convert them with tr '\r' '\n'")
-    return None
+    if not text.all():
+        line = int(np.count_nonzero(text[: int(text.argmin())] == LF))
+        return binary_data(text[:MAGIC_END].tobytes() if block.first and not before else b"", before + line)
+    return Problem(before, TOO_LONG, "Is this the right file?") if block.too_long else None
 
 
 def binary_data(text: bytes, line: int) -> Problem:
@@ -236,10 +236,6 @@ def binary_data(text: bytes, line: int) -> Problem:
         if text[offset : offset + len(magic)] == magic:
             return Problem(None, f"this is {kind}", hint)
     return Problem(line, "binary data (a NUL byte)", "Is this the right file?")
-
-
-def _final(line: int | None, what: str, hint: str) -> LineProblems:
-    return LineProblems((Problem(line, what, hint),), 1, final=True)
 
 
 def floats(text: Ids) -> tuple[Floats, Ints]:

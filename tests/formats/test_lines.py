@@ -118,7 +118,7 @@ def test_lines(tmp_path: Path) -> None:
         (b"a = 1\nb = \n", ":2: this is not TOML (Invalid value)"),
         (b"a = 1\na = 2\n", ":2: this is not TOML (Cannot overwrite a value)"),
         (b"a = '\xff'\n", ": this is not TOML, which is UTF-8"),
-        (b"a = \0\n", ": "),
+        (b"a = \0\n", ":1: binary data"),
         (b"a = " + b"[" * 100_000, ": this TOML cannot be read (RecursionError)"),
         (b"a = " + b"9" * 9999, ": this TOML cannot be read (ValueError)"),
         (b"q1 0 d1 1\n", ":1: this is not TOML (Expected '='"),
