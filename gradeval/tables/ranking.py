@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, Words
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids, repeats
