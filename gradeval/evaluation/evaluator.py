@@ -37,7 +37,6 @@ from gradeval.options import DEFAULT_METRICS, EXPECTED, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import (
     Run,
-    default_ties,
     open_qrels,
     open_runs,
 )
@@ -134,7 +133,7 @@ class Evaluator:
         check_labels(runs)
         at_once = self._at_once or on_run is not None or not keep_values
         nothing = self._results()
-        runs = [(label, self._checked(run, runs, nothing)) for label, run in runs]
+        runs = [(label, self._checked(run, nothing)) for label, run in runs]
         names = names_by_path(runs, self._options)
 
         def opened(position: int) -> Sequence[_Opened]:
@@ -188,7 +187,7 @@ class Evaluator:
         options = self._options.to_dict()
         return Results(self._qrels.path, sha256, self._queries, self._specs, (), options, groups_sha256=groups)
 
-    def _checked(self, run: Any, runs: Runs, results: Results) -> Any:
+    def _checked(self, run: Any, results: Results) -> Any:
         """The run, or a FailedRun for a saved result that was not made as the runs are to be evaluated.
 
         results: those without runs.
@@ -197,13 +196,8 @@ class Evaluator:
             return run
         from gradeval.evaluation.saved import check_made_alike
 
-        def ties() -> set[str]:
-            others = (run for _, run in runs if not isinstance(run, (SavedResult, FailedRun)))
-            rules = (default_ties(run, self._given, self._options) for run in others)
-            return {rule for rule in rules if rule is not None}
-
         try:
-            check_made_alike(run, results, self._options, self._optional, ties)
+            check_made_alike(run, results, self._options, self._optional)
         except GradevalError as error:
             return FailedRun(run.path, error)
         return run

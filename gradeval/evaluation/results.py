@@ -47,7 +47,7 @@ class Column(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """The summary of a run whose values by query are not kept.
+    """The summary of a run.
 
     queries: how many are counted. means: (M,). undefined: how many values of each metric, (M,). ends: the
     lowest and the highest means over the orders of ties, (2, M), empty without Options.tie_range. texts:
@@ -89,6 +89,16 @@ class RunResult:
     def queries(self) -> int:
         """How many queries are counted."""
         return int(self.counted.sum()) if self.summary is None else self.summary.queries
+
+    def summarized(self, specs: Sequence[Spec]) -> Summary:
+        """The summary of its values, or the one that is kept without them."""
+        if self.summary is not None:
+            return self.summary
+        values = [self.values, *(() if self.tie_range is None else self.tie_range)]
+        means, *ends = (summarize(specs, of, self.counted) for of in values)
+        undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
+        texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
+        return Summary(self.queries, means, undefined, tuple(ends), texts)
 
     def counted_texts(self, m: int) -> list[str]:
         """The texts of one metric for the counted queries."""
@@ -163,13 +173,18 @@ class Results(Printable):
         return tuple(lines(self.notices, len(self.runs), in_python=True))
 
     @cached_property
+    def _summaries(self) -> tuple[Summary, ...]:
+        return tuple(run.summarized(self.specs) for run in self.runs)
+
+    @cached_property
     def means(self) -> Floats:
         """The summary value of each run and metric, (R, M): the mean over the counted queries, or the sum.
 
         Undefined values are excluded; the mean of no values is NaN, and so is that of texts.
         """
-        given = [run.values if run.summary is None else run.summary.means for run in self.runs]
-        return self._summaries(given)
+        means = np.array([run.means for run in self._summaries]).reshape(len(self.runs), len(self.specs))
+        means.flags.writeable = False  # it is cached
+        return means
 
     @cached_property
     def tie_ranges(self) -> Floats:
@@ -177,23 +192,12 @@ class Results(Printable):
 
         Raises OptionError for results that were evaluated without tie_range.
         """
-        ranges = [run.tie_range for run in self.runs if run.tie_range is not None]
-        if len(ranges) < len(self.runs):
+        if not all(run.ends for run in self._summaries):
             raise OptionError("the ranges over ties were not computed: evaluate with tie_range=True")
-        ends = [
-            of if run.summary is None else run.summary.ends for of, run in zip(ranges, self.runs, strict=True)
-        ]
-        return np.array([self._summaries([of[k] for of in ends]) for k in (0, 1)])
-
-    def _summaries(self, values: Sequence[Floats]) -> Floats:
-        """The summary of each metric, (R, M), from the values of each run, (M, Q), or its summaries, (M,)."""
-        rows = [
-            of if of.ndim == 1 else summarize(self.specs, of, run.counted)
-            for of, run in zip(values, self.runs, strict=True)
-        ]
-        summaries = np.array(rows).reshape(len(self.runs), len(self.specs))
-        summaries.flags.writeable = False  # it is cached
-        return summaries
+        of_runs = np.array([run.ends for run in self._summaries])
+        ends: Floats = of_runs.reshape(len(self.runs), 2, len(self.specs)).swapaxes(0, 1)
+        ends.flags.writeable = False
+        return ends
 
     @property
     def has_tie_range(self) -> bool:
@@ -233,16 +237,17 @@ class Results(Printable):
     def summarized(self) -> Results:
         """The same results without the values of the queries."""
         nothing = np.empty((len(self.specs), 0))
-        runs = []
-        for r, run in enumerate(self.runs):
-            has_range = run.tie_range is not None
-            undefined = (run.counted & np.isnan(run.values)).sum(axis=1)
-            ends = (*self.tie_ranges[:, r],) if has_range else ()
-            texts = {m: (run.counted_texts(m) or [""])[0] for m in run.texts}
-            summary = run.summary or Summary(run.queries, self.means[r], undefined, ends, texts)
-            of_ties = np.array([nothing, nothing]) if has_range else None
-            left = replace(run, values=nothing, counted=np.empty(0, np.bool_), texts=dict.fromkeys(texts, ()))
-            runs.append(replace(left, tie_range=of_ties, summary=summary))
+        runs = (
+            replace(
+                run,
+                values=nothing,
+                counted=np.empty(0, np.bool_),
+                texts=dict.fromkeys(run.texts, ()),
+                tie_range=None if run.tie_range is None else np.array([nothing, nothing]),
+                summary=summary,
+            )
+            for run, summary in zip(self.runs, self._summaries, strict=True)
+        )
         return replace(self, runs=tuple(runs))
 
     def joined(self, parts: Iterable[Results], notices: Notices | Callable[[], Notices]) -> Results:
@@ -267,10 +272,7 @@ class Results(Printable):
 
     def undefined(self, run: str | int, metric: str | Spec | int) -> int:
         """The number of counted queries whose value is undefined, and excluded from the mean."""
-        result, m = self.runs[self._run(run)], self._numeric(metric)
-        if result.summary is not None:
-            return int(result.summary.undefined[m])
-        return int((result.counted & np.isnan(result.values[m])).sum())
+        return int(self._summaries[self._run(run)].undefined[self._numeric(metric)])
 
     def values(self, run: str | int, metric: str | Spec | int) -> Floats:
         """The value of each query in qrels order, (Q,): NaN where undefined or not counted."""
@@ -303,22 +305,19 @@ class Results(Printable):
         num_q and gm_map have a summary only, relstring has values per query only.
         """
         r = self._run(run)
-        result = self.runs[r]
-        ends: Sequence[Floats] = ()
+        result, has_range = self.runs[r], self.runs[r].tie_range is not None
         if per_query:
             values = result.values[:, result.counted]
-            if result.tie_range is not None:
-                ends = list(result.tie_range[:, :, result.counted])
+            ends = [] if result.tie_range is None else list(result.tie_range[:, :, result.counted])
         else:
             values = self.means[r, :, None]
-            if result.tie_range is not None:
-                ends = list(self.tie_ranges[:, r, :, None])
+            ends = list(self.tie_ranges[:, r, :, None]) if has_range else []
         columns = []
         for m, spec in enumerate(self.specs):
             if spec.metric.per_query if per_query else spec.metric.has_summary:
-                texts = result.counted_texts(m) if m in result.texts else None
-                if texts is not None and not per_query:
-                    texts = [*texts, ""][:1] if result.summary is None else [result.summary.texts[m]]
+                texts: Sequence[str] | None = None
+                if m in result.texts:
+                    texts = result.counted_texts(m) if per_query else [self._summaries[r].texts[m]]
                 of_ends = () if spec.metric.text else tuple(Column(spec, end[m]) for end in ends)
                 columns.append(Column(spec, values[m], texts, of_ends))
         return columns

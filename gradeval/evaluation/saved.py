@@ -302,17 +302,10 @@ def _has_numbers(spec: Spec) -> bool:
     return not spec.metric.text and (spec.metric.per_query or is_num_q(spec))
 
 
-def check_made_alike(
-    saved: SavedResult,
-    results: Results,
-    options: Options,
-    optional: Sequence[Spec],
-    ties: Callable[[], set[str]],
-) -> None:
+def check_made_alike(saved: SavedResult, results: Results, options: Options, optional: Sequence[Spec]) -> None:
     """Raise InputError where a saved result was made from other qrels, with other options or without a metric.
 
-    results: those that it is to be part of, without runs. optional: metrics that it may lack. ties: finds the
-    orders of tied scores of the other runs.
+    results: those that it is to be part of, without runs. optional: metrics that it may lack.
     """
     if options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
@@ -326,7 +319,7 @@ def check_made_alike(
         raise InputError(saved.path, what, hint="Give the same --groups, or evaluate the run again")
     for name in Options.names(within=VALUES):
         theirs, ours = (_comparable(name, of[name]) for of in (saved.options, results.options))
-        if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours, ties)):
+        if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours)):
             flag = "--" + name.replace("_", "-")
             made = f"the default {flag}" if theirs is None else f"{flag} {_shown(theirs)}"
             what = f"it was made with {made}, and this command has {_shown(ours)}"
@@ -340,10 +333,10 @@ def _hash(sha256: str | None, without: str) -> str:
     return without if sha256 is None else f"SHA-256 {sha256[:_SHORT_HASH]}"
 
 
-def _same_ties(theirs: Any, saved: SavedResult, ours: Any, ties: Callable[[], set[str]]) -> bool:
+def _same_ties(theirs: Any, saved: SavedResult, ours: Any) -> bool:
     """Whether the order of ties is the same though only one of the two was named."""
     used = {run.ties for run in saved.runs} if theirs is None else {theirs}
-    return len(used) == 1 and None not in used and used == (ties() if ours is None else {ours})
+    return used == {ours or DEFAULT_TIES}
 
 
 def _comparable(name: str, value: Any) -> Any:

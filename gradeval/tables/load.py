@@ -359,21 +359,6 @@ def open_runs(
     return [Run(source.name, opened, options.ties or format_of(kind).ties, source, name)]
 
 
-def default_ties(run: Any, given: Given, options: Options) -> str | None:
-    """The default order of a run's tied scores, None where it cannot be read."""
-    if isinstance(run, RunTable):
-        return run.ties
-    if not is_path(run):
-        return DEFAULT_TIES
-    try:
-        source = source_of(run)
-        is_qrels = given.source is not None and source.name == given.source.name
-        kind = options.run_format or (given.kind if is_qrels else kind_of(source, "score", options))
-        return format_of(kind).ties
-    except InputError:
-        return None
-
-
 def is_path(value: Any) -> bool:
     """Whether it names a file, or is the Source of one that was opened already."""
     return isinstance(value, (str, bytes, os.PathLike, Source))

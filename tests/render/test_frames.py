@@ -103,6 +103,6 @@ def test_names_that_are_not_utf8(library):
 
 def test_names_of_any_script():
     names, _ = long_form(evaluate({"é": {"a": 1}}, {"ü": {"é": {"a": 1.0}}}, "AP"))
-    assert (names["run"].distinct, *names["query"].distinct) == (["ü"], "é")
+    assert (names["run"][0], *names["query"][0]) == (["ü"], "é")
     with pytest.raises(GradevalError, match="need names in UTF-8"):
         long_form(evaluate({"\udcff": {"a": 1}}, {"\udcff": {"a": 1.0}}, "AP"))
