@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.errors import InputError, MetricError, OptionError, described
+from gradeval.evaluation.outcome import prepared
 from gradeval.evaluation.score import score as score_judgments
 from gradeval.evaluation.score import summarize
 from gradeval.formats.diagnostics import LineProblems, Problems
@@ -115,9 +116,7 @@ def score_arrays(
         chosen.rel,
         no_relevant=NO_RELEVANT[chosen.no_relevant_rule],
     )
-    if depth is not None:
-        judgments = judgments.cut(depth)
-    return Scores(specs, score_judgments(judgments, specs), queries)
+    return Scores(specs, score_judgments(prepared(judgments, chosen), specs), queries)
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
