@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.evaluation.outcome import prepared
 from gradeval.evaluation.score import score as score_judgments
 from gradeval.evaluation.score import summarize
+from gradeval.evaluation.ties import check_expected
 from gradeval.formats.diagnostics import LineProblems, Problems
 from gradeval.formats.memory import A_TIME, is_missing, is_time
-from gradeval.options import NO_RELEVANT, Options
+from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.registry.spec import Spec, parse, parse_one
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import check_range
@@ -80,8 +82,8 @@ def score_arrays(
     query id of each document, (N,), in any order and of any type; or group: the number of documents of each
     query, whose documents are neighbours, as LightGBM and XGBoost have them. Without either all documents are
     of one query. rel, depth, no_relevant: as in options.Options. ties: the order of documents with equal
-    scores: 'input' as they stand, 'best' or 'worst' by grade. With 'worst' a model that gives all documents one
-    score gains nothing by it.
+    scores: 'input' as they stand, 'best' or 'worst' by grade, or 'expected', the mean of the values over all
+    orders. With 'worst' a model that gives all documents one score gains nothing by it.
 
     Returns the means, a mapping from names to floats; its per_query() has the values of each query. Nothing is
     warned of: a query without relevant documents has the value of no_relevant, 0 by default.
@@ -93,7 +95,9 @@ def score_arrays(
             raise MetricError(f"{spec} has no numbers")
     chosen = Options.of(rel=rel, depth=depth, ties=ties, no_relevant=no_relevant)
     if ties == "trec":
-        raise OptionError("ties must be input or best or worst: arrays have no document ids")
+        raise OptionError("ties must be input, best, worst or expected: arrays have no document ids")
+    if ties == EXPECTED:
+        check_expected(specs)
     grades, scores = _numbers("grade", grade), _numbers("score", score)
     if len(grades) != len(scores):
         raise InputError("score", f"{len(scores):,} scores for {len(grades):,} grades")
@@ -101,8 +105,8 @@ def score_arrays(
         raise InputError("grade", "no documents given")
     check_range("grade", grades, lambda: np.arange(len(grades)))
     number, queries = _queries(len(grades), query, group)
-    keys = [-scores, number] if ties == "input" else [grades if ties == "worst" else -grades, -scores, number]
-    order = np.lexsort(keys)  # which keeps the order of equal ones
+    by_grade = {"best": [-grades], "worst": [grades]}.get(ties, [])
+    order = np.lexsort([*by_grade, -scores, number])  # which keeps the order of equal ones
     counts = np.bincount(number, minlength=len(queries))
     segments = Segments(np.append(0, np.cumsum(counts)))
     rank = (segments.place + 1).astype(np.float64)
@@ -116,6 +120,10 @@ def score_arrays(
         chosen.rel,
         no_relevant=NO_RELEVANT[chosen.no_relevant_rule],
     )
+    if ties == EXPECTED:
+        groups = segments.ties(judgments.score)
+        first = rank[groups.offsets[:-1]][groups.query]
+        judgments = replace(judgments, first=first, last=first + groups.lengths[groups.query] - 1)
     return Scores(specs, score_judgments(prepared(judgments, chosen), specs), queries)
 
 

@@ -40,7 +40,7 @@ def test_values_are_those_of_evaluate():
     assert by_size.queries.tolist() == [0, 1, 3, 4, 5]
 
 
-@each("ties", ["input", "best", "worst"])
+@each("ties", ["input", "best", "worst", "expected"])
 @each("ids", [QUERY, QUERY.astype(str), QUERY.astype(object), QUERY / 2])
 def test_queries_in_any_order(ties, ids):
     order = np.lexsort((np.arange(len(QUERY)), RNG.permutation(len(QUERY)) % 7))  # of a query too
@@ -110,7 +110,7 @@ def test_arrays_of_other_libraries():
         ({"group": [1]}, InputError, "group: the sizes add up to 1, but there are 2 documents"),
         ({"group": [3, -1]}, InputError, "group: the sizes are integers from 0"),
         ({"group": [2], "query": [1, 1]}, OptionError, "query and group are mutually exclusive"),
-        ({"ties": "trec"}, OptionError, "ties must be input or best or worst"),
+        ({"ties": "trec"}, OptionError, "ties must be input, best, worst or expected"),
         ({"depth": 0}, OptionError, "depth must be"),
         ({"metrics": "runid"}, MetricError, "runid has no numbers"),
         ({"metrics": "nDGC"}, MetricError, "did you mean"),
