@@ -21,7 +21,6 @@ from gradeval.statistics.corrections import (
     maxt,
 )
 from gradeval.statistics.sampling import Sampling
-from gradeval.statistics.tests import paired_tests
 
 NAN = math.nan
 family = st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.5, 1.0]), st.just(NAN)), max_size=12)
@@ -99,30 +98,6 @@ def test_maxt_of_random_flips_against_a_slow_one() -> None:
     flips = reference.random_signs(19, 150, seed=5)
     expected = reference.maxt(columns_of(eighths, 8), flips, observed_too=False)
     assert maxt(eighths, Sampling(150, seed=5)).tolist() == expected
-
-
-@pytest.mark.parametrize("n", [9, 40])
-def test_maxt_of_one_comparison_is_its_randomization_test(n: int) -> None:
-    d = np.random.default_rng(n).normal(0.3, 1, (n, 1))
-    d[3] = NAN
-    [found] = paired_tests("randomization", d, 0.05, Sampling(999))
-    assert maxt(d, Sampling(999)).tolist() == [found.p]
-
-
-def test_maxt_lies_between_the_uncorrected_p_and_bonferronis() -> None:
-    rng = np.random.default_rng(3)
-    d = rng.normal(0.3, 1, (40, 1)) + rng.normal(0, 0.3, (40, 6)) + np.linspace(0, 0.3, 6)
-    own = np.array([found.p for found in paired_tests("randomization", d, 0.05, Sampling(9999))])
-    corrected = maxt(d, Sampling(9999))
-    assert (corrected >= own).all()
-    assert (corrected < holm(own) + 0.005).all()  # the comparisons are alike, which Holm cannot use
-    assert corrected.min() < 0.5 * holm(own).min()
-
-
-def test_maxt_of_equal_comparisons_is_no_larger() -> None:
-    d = np.random.default_rng(4).normal(0.3, 1, (30, 1))
-    one = maxt(d, Sampling(999))[0]
-    assert maxt(np.tile(d, 5), Sampling(999)).tolist() == [one] * 5
 
 
 def test_maxt_leaves_out_what_has_no_p() -> None:

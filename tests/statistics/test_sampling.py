@@ -41,16 +41,6 @@ def test_the_generator_is_the_published_one() -> None:
     assert words.tolist() == [0x87B092C3013FE90B, 0x438C3C67BE8D0224, 0x9CC7D7C69CD777B6, 0xA09CAEBF594F0BA0]
 
 
-def test_blocks_seeds_and_purposes_have_streams_of_their_own() -> None:
-    streams = {
-        tuple(Stream(seed, purpose, block).take(4).tolist())
-        for seed in (0, 1, 2**64 - 1)
-        for purpose in (1, 2)
-        for block in (0, 1, 2**32)
-    }
-    assert len(streams) == 18
-
-
 def test_a_longer_stream_begins_with_the_shorter() -> None:
     longer = Stream(5, 2, 7).take(1000)
     stream = Stream(5, 2, 7)
@@ -182,17 +172,6 @@ def test_threads_and_the_number_of_samples_change_nothing() -> None:
         assert np.array_equal(sums(columns, samples=5000, jobs=jobs), one)
     assert np.array_equal(sums(columns, samples=1500), one[:1500])
     assert not np.array_equal(sums(columns, samples=1500, seed=2), one[:1500])
-
-
-def test_random_signs_are_fair_and_independent() -> None:
-    n, samples = 100, 10_000
-    flipped = sums(np.eye(n), samples=samples)
-    deviation = np.sqrt(samples) / 2
-    assert np.abs(flipped.sum(axis=0) - samples / 2).max() < 5 * deviation
-    signs = 1 - 2 * flipped
-    together = signs.T @ signs - samples * np.eye(n)
-    assert np.abs(together).max() < 6 * np.sqrt(samples)
-    assert abs((signs[1:] * signs[:-1]).sum()) < 5 * np.sqrt(samples * n)
 
 
 # resamples

@@ -50,11 +50,8 @@ def symmetric(kind: str, n: int, repetitions: int, rng: np.random.Generator) -> 
     ("test", "kind", "n", "attained"),
     [
         ("t", "normal", 10, ALPHA),
-        ("t", "normal", 50, ALPHA),
         ("randomization", "normal", 10, 50 / 1024),  # p is a multiple of 2 / 1024
-        ("randomization", "heavy", 10, 50 / 1024),
-        ("randomization", "normal", 30, 25 / 500),  # p is a multiple of 1 / 500
-        ("randomization", "heavy", 30, 25 / 500),
+        ("randomization", "heavy", 30, 25 / 500),  # p is a multiple of 1 / 500
         ("wilcoxon", "normal", 10, 50 / 1024),  # 25 sets of ranks have a sum of at most 8
         ("wilcoxon", "heavy", 60, ALPHA),
         ("sign", "normal", 10, 22 / 1024),  # 1 + 10 sets of at most one sign
@@ -73,8 +70,7 @@ def test_level_and_coverage(test: str, kind: str, n: int, attained: float) -> No
     assert covered == pytest.approx(1 - attained, abs=error(attained, repetitions))
 
 
-@pytest.mark.parametrize("test", ["t", "randomization", "wilcoxon", "sign"])
-@pytest.mark.parametrize("n", [12, 50])
+@pytest.mark.parametrize(("test", "n"), [("t", 12), ("randomization", 12), ("wilcoxon", 50), ("sign", 12)])
 def test_level_with_ties(test: str, n: int) -> None:
     """Discrete differences: never above the level, but for t and the normal approximation within 1 %."""
     repetitions = 3000
@@ -83,12 +79,10 @@ def test_level_with_ties(test: str, n: int) -> None:
     assert rejected <= ALPHA + error(ALPHA, repetitions) + (0.01 if test in ("t", "wilcoxon") else 0)
 
 
-@pytest.mark.parametrize("skewed", [False, True])
-def test_coverage_of_the_bootstrap(skewed: bool) -> None:
-    """BCa is approximate: at 100 queries within 1 % of its confidence, skewed or not."""
+def test_coverage_of_the_bootstrap() -> None:
+    """BCa is approximate: at 100 queries within 1 % of its confidence, also of skewed differences."""
     repetitions, n = 2000, 100
-    rng = np.random.default_rng(1)
-    d = rng.exponential(1, (n, repetitions)) - 1 if skewed else rng.normal(0, 1, (n, repetitions))
+    d = np.random.default_rng(1).exponential(1, (n, repetitions)) - 1
     covered = np.mean([one.low <= 0 <= one.high for one in outcomes("bootstrap", d, 0.1)])
     assert covered == pytest.approx(0.9, abs=error(0.9, repetitions) + 0.01)
 
@@ -102,7 +96,7 @@ def family(repetitions: int, comparisons: int, n: int, rng: np.random.Generator,
 @pytest.mark.parametrize("effects", [np.zeros(6), np.array([0, 0, 0, 0, 0.8, 0.8])])
 def test_any_false_rejection(effects: np.ndarray) -> None:
     """Holm, Bonferroni and maxT bound its chance, also where some differences are real; maxT uses it up."""
-    repetitions, null = 1000, effects == 0
+    repetitions, null = 600, effects == 0
     false = {"holm": 0, "bonferroni": 0, "maxt": 0, "none": 0}
     for seed, d in enumerate(family(repetitions, 6, 24, np.random.default_rng(2), effects)):
         p = np.array([one.p for one in paired_tests("t", d, ALPHA, Sampling())])
@@ -122,7 +116,7 @@ def test_share_of_false_rejections() -> None:
     """Benjamini and Hochberg: at most alpha times the share of true null hypotheses."""
     effects = np.array([0, 0, 0, 0, 0.9, 0.9, 0.9, 0.9])
     shares = []
-    for d in family(2000, 8, 20, np.random.default_rng(3), effects):
+    for d in family(1000, 8, 20, np.random.default_rng(3), effects):
         p = np.array([one.p for one in paired_tests("t", d, ALPHA, Sampling())])
         rejected = CORRECTIONS["bh"](p) <= ALPHA
         shares.append(rejected[effects == 0].sum() / max(rejected.sum(), 1))
@@ -130,7 +124,7 @@ def test_share_of_false_rejections() -> None:
 
 
 def test_any_false_rejection_of_tukeys_hsd() -> None:
-    repetitions = 2000
+    repetitions = 1000
     rng = np.random.default_rng(4)
     false = covered = 0
     for seed in range(repetitions):

@@ -15,7 +15,7 @@ from helpers import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statistics_examples import DEPRESSION, MAIZE, SAKAI, SLEEP, TEN_QUERIES
+from statistics_examples import DEPRESSION, MAIZE, SLEEP, TEN_QUERIES
 
 from gradeval import statistics
 from gradeval.errors import OptionError
@@ -80,13 +80,6 @@ def test_ten_queries_of_croft_metzler_and_strohman() -> None:
     assert outcome("sign", TEN_QUERIES).p == pytest.approx(2 * (36 + 9 + 1) / 512)
 
 
-def test_sakais_paired_t_test() -> None:
-    """p = 0.048 (t = 2.116), margin of error 0.0742."""
-    found = outcome("t", SAKAI[:, 0] - SAKAI[:, 1])
-    assert round(found.p, 3) == 0.048
-    assert (round(found.estimate, 4), round(found.high - found.estimate, 4)) == (0.0750, 0.0742)
-
-
 # scipy
 
 
@@ -129,14 +122,6 @@ def wilcoxon_of_scipy(d: np.ndarray) -> float:
     return stats.wilcoxon(d, method=method, correction=False).pvalue
 
 
-@pytest.mark.parametrize("kind", ["plain", "tied", "zeros", "both"])
-def test_exact_wilcoxon_against_all_signs(kind: str) -> None:
-    d = signed_ranks(13, kind)
-    ranks = stats.rankdata(np.abs(d[d != 0]))
-    sums = np.array(reference.all_signs(len(ranks))) @ ranks
-    assert outcome("wilcoxon", d).p == (np.abs(sums) >= abs(np.sign(d[d != 0]) @ ranks)).mean()
-
-
 def test_ranks_tie_but_for_rounding() -> None:
     exact = np.array([3, -1, 1, 2, -2, 2, 5, 1])
     assert outcome("wilcoxon", (7 + exact) / 10 - 0.7).p == outcome("wilcoxon", exact).p
@@ -159,15 +144,6 @@ def test_a_median_of_0_that_is_rejected_has_the_direction_of_the_test() -> None:
 def test_sign_is_scipys_binomial_test(wins: int, losses: int, ties: int) -> None:
     d = np.concatenate([np.arange(1, wins + 1), -np.arange(1, losses + 1), np.zeros(ties)])
     assert outcome("sign", d).p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-12)
-
-
-@pytest.mark.parametrize("n", [2, 5, 11])
-def test_all_flips_are_scipys_permutation_test(n: int) -> None:
-    d = np.random.default_rng(n).normal(0.5, 1, n)
-    exact = stats.permutation_test(
-        (d,), np.mean, permutation_type="samples", n_resamples=2**12, vectorized=True
-    )
-    assert outcome("randomization", d).p == pytest.approx(exact.pvalue, rel=1e-12)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.05, 0.002])
@@ -212,29 +188,14 @@ def test_random_flips_against_slow_ones(seed: int) -> None:
     assert outcome("randomization", d, sampling=Sampling(300, seed)).p == expected
 
 
-@pytest.mark.parametrize(("n", "alpha"), [(7, 0.1), (12, 0.05), (30, 0.05), (30, 0.3)])
-def test_the_flips_interval_is_what_the_same_flips_do_not_reject(n: int, alpha: float) -> None:
+@each("test", WITH_P)
+@each("n", [6, 13, 30, 60])
+def test_the_interval_is_what_the_test_does_not_reject(test: str, n: int) -> None:
     """Shifted by values on both sides of each end, and in between: p >= alpha exactly inside."""
     d = np.random.default_rng(n).normal(0.3, 1, n)
-    if n == 30:  # random flips, which queries without a difference take part in
+    if n == 30:  # random flips belong to the queries, also to those without a difference
         d[::4] = NAN
-    found = outcome("randomization", d, alpha)
-    width = found.high - found.low
-    inside = np.linspace(found.low + 1e-6 * width, found.high - 1e-6 * width, 15)
-    outside = [
-        end + sign * step * width for end, sign in ((found.low, -1), (found.high, 1)) for step in (1e-6, 0.1, 1)
-    ]
-    assert all(outcome("randomization", d - shift, alpha).p >= alpha for shift in inside)
-    assert all(outcome("randomization", d - shift, alpha).p < alpha for shift in outside)
-    assert outcome("randomization", d - found.low, alpha).p >= alpha
-    assert outcome("randomization", d - found.high, alpha).p >= alpha
-
-
-@each("test", ["t", "wilcoxon", "sign"])
-@each("n", [6, 13, 40, 60])
-def test_the_interval_is_what_the_test_does_not_reject(test: str, n: int) -> None:
-    d = np.random.default_rng(n).normal(0.3, 1, n)
-    for alpha in (0.05, 0.1, 0.15, 0.2):
+    for alpha in (0.05, 0.1, 0.2):
         found = outcome(test, d, alpha)
         width = found.high - found.low
         for shift in np.linspace(found.low + 1e-6 * width, found.high - 1e-6 * width, 9):
@@ -283,14 +244,6 @@ def test_0_is_in_the_interval_exactly_where_p_is_at_least_alpha(
 def test_the_other_way_round_it_is_the_same(d: list[float], test: str) -> None:
     one, other = outcome(test, d), outcome(test, [-x for x in d])
     assert str((one.p, one.low, one.high)) == str((other.p, 0 - other.high, 0 - other.low))
-
-
-@pytest.mark.parametrize("test", list(TESTS))
-def test_higher_confidence_is_a_wider_interval(test: str) -> None:
-    d = np.random.default_rng(8).normal(0.1, 1, 30)
-    found = [outcome(test, d, alpha) for alpha in (0.5, 0.2, 0.1, 0.05, 0.01)]
-    assert [one.low for one in found] == sorted((one.low for one in found), reverse=True)
-    assert [one.high for one in found] == sorted(one.high for one in found)
 
 
 @pytest.mark.parametrize("test", WITH_P)
@@ -343,13 +296,6 @@ def test_of_many_samples_those_of_few_comparisons_are_held(
     assert sizes == ([2, 2, 2, 1] if test == "randomization" else [4, 3])
 
 
-@pytest.mark.parametrize("test", list(TESTS))
-def test_nan_are_left_out(test: str) -> None:
-    d = np.random.default_rng(10).normal(0.1, 1, 15)
-    padded = np.insert(d, [0, 3, 3, 15], NAN)
-    assert str(outcome(test, padded)) == str(outcome(test, d))
-
-
 # no p
 
 
@@ -395,34 +341,16 @@ def test_summary() -> None:
     )
 
 
-def test_summary_of_published_examples() -> None:
-    ten = summarize(TEN_QUERIES)
-    assert (ten.mean, round(ten.sd, 1), ten.wins, ten.ties, ten.losses) == (21.4, 29.1, 7, 1, 2)
-    sakai = summarize(SAKAI[:, 0] - SAKAI[:, 1])
-    assert (round(sakai.mean, 4), round(sakai.sd**2, 4), round(sakai.effect_size, 3)) == (0.0750, 0.0251, 0.473)
-    sleep = summarize(SLEEP)
-    assert (sleep.mean, round(sleep.sd, 2)) == (pytest.approx(1.58), 1.23)
-
-
-@each(
-    ("values", "n", "mean", "reason"),
-    [
-        ([], 0, NAN, TOO_FEW_PAIRS),
-        ([NAN, NAN], 0, NAN, TOO_FEW_PAIRS),
-        ([0.25, NAN], 1, 0.25, TOO_FEW_PAIRS),
-        ([0.0, 0.0], 2, 0.0, ALL_EQUAL),
-        ([0.3, 0.1 + 0.2, 0.3], 3, 0.3, ALL_EQUAL),
-        ([0.25, 0.5], 2, 0.375, ""),
-        ([0.0, 1e-300], 2, 5e-301, ""),
-    ],
-)
-def test_too_little_to_test(values: list[float], n: int, mean: float, reason: str) -> None:
-    d = np.array(values)
-    assert reason_without_p(d[~np.isnan(d)]) == reason
-    found = summarize(d)
-    assert (found.n, found.mean) == (n, pytest.approx(mean, nan_ok=True))
-    assert math.isnan(found.effect_size) == bool(reason)
-    assert found.wins + found.ties + found.losses == n
+def test_too_little_to_test() -> None:
+    for values, mean, reason in (
+        ([], NAN, TOO_FEW_PAIRS),
+        ([0.0, 1e-300], 5e-301, ""),
+        ([0.25, 0.5], 0.375, ""),
+    ):
+        assert reason_without_p(np.array(values)) == reason
+        found = summarize(np.array([*values, NAN]))
+        assert (found.n, found.mean) == (len(values), pytest.approx(mean, nan_ok=True))
+        assert math.isnan(found.effect_size) == bool(reason)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=30), st.randoms())
