@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statistics_examples import THROMBOLYSIS
 
-from gradeval.statistics.corrections import (
-    CORRECTIONS,
-    benjamini_hochberg,
-    bonferroni,
-    holm,
-    maxt,
-)
+from gradeval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, holm, maxt
 from gradeval.statistics.sampling import Sampling
 
 NAN = math.nan

@@ -209,9 +209,7 @@ def test_the_interval_is_what_the_test_does_not_reject(test: str, n: int) -> Non
 # p and interval
 
 values = st.one_of(
-    st.integers(-4, 4).map(lambda k: k / 10),
-    st.floats(-1, 1),
-    st.floats(-1, 1).map(lambda x: x / 1e9),
+    st.integers(-4, 4).map(lambda k: k / 10), st.floats(-1, 1), st.floats(-1, 1).map(lambda x: x / 1e9)
 )
 
 

@@ -44,12 +44,7 @@ from gradeval.statistics.sampling import EXHAUSTIVE
 
 BETTER, WORSE = "▲", "▼"
 _SMALLEST = math.ulp(0.0)  # an end of an interval that leaves out 0 but begins next to it
-_CORRECTIONS = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "bh": "Benjamini-Hochberg",
-    "maxt": "maxT",
-}
+_CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "maxt": "maxT"}
 
 
 def document(

@@ -409,12 +409,7 @@ class Comparison(Printable):
         return tuple(lines(self.notices, len(self.values.runs), in_python=True))
 
     def find(
-        self,
-        run: str | int,
-        metric: str | Spec,
-        *,
-        baseline: str | int | None = None,
-        group: str | None = None,
+        self, run: str | int, metric: str | Spec, *, baseline: str | int | None = None, group: str | None = None
     ) -> PairComparison:
         """One comparison. run, baseline: names or positions; metric: any spelling. Raises GradevalError."""
         names = self.values.runs

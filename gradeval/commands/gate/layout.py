@@ -104,11 +104,7 @@ _CHECKS = [
     Column("margin", "", Kind(lambda value, digits: _significant(value, plain(value, digits)), number)),
     *(Column(name, "", NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
     Column("n", ""),
-    Column(
-        "verdict",
-        "verdict",
-        WORD._replace(shown=lambda text, digits: Cell(text, bold=text != "held")),
-    ),
+    Column("verdict", "verdict", WORD._replace(shown=lambda text, digits: Cell(text, bold=text != "held"))),
     Column("reason", ""),
 ]
 _WORST = [

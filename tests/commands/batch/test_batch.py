@@ -101,13 +101,6 @@ def test_metrics_and_options_of_a_collection() -> None:
     assert [one.name for one in found.having(found.specs[1])] == ["north"]
 
 
-def test_default_metrics_are_those_that_can_be_compared() -> None:
-    content = manifest()
-    del content["metrics"]
-    specs = gradeval.batch(content).specs
-    assert [str(spec) for spec in specs] == gradeval.options.DEFAULT_METRICS.split()[1:]
-
-
 def test_features_as_systems() -> None:
     lines = [f"{d % 3} qid:{q} 1:{d * q % 5} 2:{d} # d{d}\n" for q in range(1, 30) for d in range(6)]
     Path("letor").write_text("".join(lines))
@@ -241,12 +234,7 @@ def test_what_depends_on_a_change(
 
 
 @pytest.mark.parametrize(
-    ("more", "baseline"),
-    [
-        ({"metrics": "nDCG@5 AP RR"}, "one"),
-        ({"options": {"rel": 2}}, "one"),
-        ({}, "two"),
-    ],
+    ("more", "baseline"), [({"metrics": "nDCG@5 AP RR"}, "one"), ({"options": {"rel": 2}}, "one"), ({}, "two")]
 )
 def test_other_settings_keep_nothing(
     more: dict[str, Any], baseline: str, evaluated: list[tuple[str, str]]

@@ -19,18 +19,6 @@ from .calls import MANIFEST, batch, values
 pytestmark = pytest.mark.usefixtures("batch_files")
 
 
-def test_values_are_those_of_eval() -> None:
-    found = values()
-    done = gradeval("north/qrels", "north/bad <b>.run", "-m", "AP P@2", "--digits", "full", "--quiet")
-    for line in done.out.splitlines()[1:]:
-        _, _, metric, value = line.split("\t")
-        assert found["north", "bad <b>", metric] == float(value)
-    macro = (found["north", "bad <b>", "AP"] + found["south", "bad <b>", "AP"]) / 2
-    assert found["average", "bad <b>", "AP"] == pytest.approx(macro)
-    pooled = (30 * found["north", "bad <b>", "AP"] + 40 * found["south", "bad <b>", "AP"]) / 70
-    assert values("--pool")["pool", "bad <b>", "AP"] == pytest.approx(pooled)
-
-
 def test_the_table() -> None:
     done = batch("m.toml", "--baseline", "good", "--quiet", terminal=True)
     lines = done.out.splitlines()

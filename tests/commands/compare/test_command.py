@@ -146,10 +146,7 @@ def test_a_run_that_cannot_be_read() -> None:
     Path("bad").write_text("q01 Q0 d1 1 x t\n")
     done = gradeval("compare", "qrels", "good.run", "bad", "none", "-m", "AP")
     assert (done.code, done.out) == (2, "")
-    assert done.lines == [
-        "bad:1: the score 'x' is not a number",
-        "none: no such file. Check the path",
-    ]
+    assert done.lines == ["bad:1: the score 'x' is not a number", "none: no such file. Check the path"]
 
 
 def test_missing_queries_are_counted() -> None:

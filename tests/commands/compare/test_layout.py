@@ -26,11 +26,7 @@ QUERIES = ("q1", "q2", "a|b_%\udcff", "=4", "q5")
 
 def values() -> QueryValues:
     """Odd names and ids, an undefined value, and a metric where lower values are better."""
-    ndcg = [
-        [0.5, 0.25, 0.125, 0.5, 0.75],
-        [0.625, 0.5, 0.25, 0.75, 0.875],
-        [0.25, 0.5, 0.125, 0.625, NAN],
-    ]
+    ndcg = [[0.5, 0.25, 0.125, 0.5, 0.75], [0.625, 0.5, 0.25, 0.75, 0.875], [0.25, 0.5, 0.125, 0.625, NAN]]
     seconds = [[3, 2, 4, 1, 2], [1, 1, 2, 0, 1], [3, 2, 4, 1, 2]]
     return QueryValues(
         QUERIES,

@@ -11,7 +11,7 @@ import pytest
 from cli.command import Done, gradeval
 from helpers import each
 
-from .calls import QUERIES, gate
+from .calls import gate
 
 pytestmark = pytest.mark.usefixtures("gate_files")
 
@@ -50,20 +50,6 @@ def test_formats_for_programs_say_why_nothing_could_be_judged() -> None:
     assert done.out.endswith("**the gate could not decide: see the errors**\n")
     for format in ("table", "tsv"):
         assert gate(f"{line} -f {format}").out == ""
-
-
-def test_the_worst_queries() -> None:
-    def values_of(run: str) -> dict[str, float]:
-        done = gradeval("qrels", run, "-m", "AP", "-q", "-n", "--digits", "full")
-        rows = (line.split("\t") for line in done.out.splitlines()[1:])
-        return {query: float(value) for _, query, _, value in rows}
-
-    values = [values_of("good.run"), values_of("poor.run")]
-    losses = sorted(QUERIES, key=lambda query: (round(values[1][query] - values[0][query], 9), query))
-    args = "qrels poor.run --baseline good.run --max-drop 'AP 0' --worst 3 -f json --quiet"
-    worst = json.loads(gate(args).out)["checks"][0]["worst"]
-    assert [one["query"] for one in worst] == losses[:3]
-    assert worst[0]["difference"] == pytest.approx(values[1][losses[0]] - values[0][losses[0]])
 
 
 def test_a_terminal() -> None:
