@@ -43,8 +43,8 @@ def power_of_t_test(effect_size: float, n: int, alpha: float) -> float:
     w = edges[:-1, None] + width * nodes
     less = w - 1
     density = np.exp((df - 1) * (np.log1p(less) - less - less**2 / 2) - less - less**2 / 2) * weights * width
-    found = ndtr(shift - quantile * w) + ndtr(-shift - quantile * w)
-    return float((density * found).sum() / density.sum())
+    chance = ndtr(shift - quantile * w) + ndtr(-shift - quantile * w)
+    return float((density * chance).sum() / density.sum())
 
 
 @cache

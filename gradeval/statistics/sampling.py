@@ -232,14 +232,14 @@ def poisson_thresholds(mean: float) -> Ints:
     with localcontext() as context:
         context.prec = 50
         term, total = (-Decimal(mean)).exp(), Decimal(0)
-        found: list[int] = []
+        thresholds: list[int] = []
         for k in range(_UNKNOWN):
             total += term
             if (threshold := int(total * 2**48)) >= 2**48 - 1:
                 break
-            found.append(threshold)
+            thresholds.append(threshold)
             term *= Decimal(mean) / (k + 1)
-    return np.array(found, np.int64)
+    return np.array(thresholds, np.int64)
 
 
 _MOST_LISTED = 8  # systems whose permutations are listed: there are 40,320
@@ -309,12 +309,12 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
 
     def add(adders: Sequence[Add], block: int, part: tuple[int, Ints]) -> None:
         """Add to a part of a span, its place there and its cells. block: that of the first part."""
-        place, own = part
-        sums = lookup.sums(own)
+        place, totals = part
+        sums = lookup.sums(totals)
         rows = len(sums[0])
         stream = Stream(sampling.seed, PERMUTATIONS, block + place * tiles)
         drawn = stream.take(len(adders) * lookup.draws * rows, "<u4")
-        cells = np.empty(own.size, np.int64)
+        cells = np.empty(totals.size, np.int64)
         for adder, halves in zip(adders, drawn.reshape(len(adders), lookup.draws, rows), strict=True):
             adder(sums, halves, cells)
 
@@ -323,8 +323,8 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
         ends = [*range(begin, end, _ROWS), end]
         parts = [np.zeros(rows * sum(lookup.groups), np.int64) for rows in np.diff(ends).tolist()]
         for tile in range(tiles):
-            own = starts[tile * lookup.tile : (tile + 1) * lookup.tile]
-            adders = [lookup.adder(integers[start : start + lookup.together]) for start in own]
+            tables = starts[tile * lookup.tile : (tile + 1) * lookup.tile]
+            adders = [lookup.adder(integers[start : start + lookup.together]) for start in tables]
             adding = partial(add, adders, begin // _ROWS * tiles + tile)
             for _ in ordered_map(adding, [*enumerate(parts)], sampling.jobs):
                 pass

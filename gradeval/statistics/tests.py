@@ -390,23 +390,23 @@ def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -
     """The BCa bootstrap interval of the mean of each column of differences (Q, C); there is no p.
 
     `samples` resamples of the queries that have a difference, the same for the comparisons that have them for
-    the same queries. See bootstrap.resampled_means and intervals.bca_interval.
+    the same queries. See sampling.resampled_means and intervals.bca_interval.
     """
     outcomes: dict[int, Outcome] = {}
     patterns, pattern = _patterns(~np.isnan(differences))
     for index, rows in enumerate(patterns.T):
         for group in _groups(np.flatnonzero(pattern == index), sampling.samples):
-            own = _resampled(differences[np.ix_(rows, group)], alpha, sampling)
-            outcomes |= zip(group.tolist(), own, strict=True)
+            of_group = _resampled(differences[np.ix_(rows, group)], alpha, sampling)
+            outcomes |= zip(group.tolist(), of_group, strict=True)
     return [outcomes[column] for column in range(differences.shape[1])]
 
 
 def _resampled(pairs: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
     """The outcomes of the columns (n, C), all with the same resamples."""
     method, outcomes = f"{sampling.samples:,} bootstrap resamples", []
-    for own, means in zip(pairs.T, resampled_means(pairs, sampling).T, strict=True):
-        mean = mean_and_sd(own)[0]
-        interval = bca_interval(means, own, mean, alpha)
+    for column, means in zip(pairs.T, resampled_means(pairs, sampling).T, strict=True):
+        mean = mean_and_sd(column)[0]
+        interval = bca_interval(means, column, mean, alpha)
         outcomes.append(Outcome(math.nan, *interval, mean, method, NO_P))
     return outcomes
 

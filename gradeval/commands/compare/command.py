@@ -133,7 +133,6 @@ def compare_command(
     metrics: tuple[str, ...],
     of_values: bool,
     lower_is_better: tuple[str, ...],
-    by: str | None,
     relative: bool,
     per_query: bool,
     no_summary: bool,
@@ -154,8 +153,7 @@ def compare_command(
     runs = with_baseline(files if of_values else files[1:], options["baseline"])
     job.open(*(path for _, path in runs if path != "-"))
     with job.running() as progress:
-        own, others = split_options(options)
-        how, evaluation = CompareOptions.of(**own, by=by or ()), Options.of(**others)
+        how, evaluation = split_options(options)
         if of_values:
             from gradeval.commands.compare.tables import compare_files
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +43,6 @@ from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, separate_runs
 from gradeval.evaluation.saved import common_metrics
-from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
@@ -68,8 +67,7 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
 
     options: those of evaluate() but tie_range and by_level, and those listed below. Raises GradevalError.
     """
-    own, others = split_options(options)
-    how, evaluation = CompareOptions.of(**own), Options.of(**others)
+    how, evaluation = split_options(options)
     results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)
     for failed in results.failed:
         raise failed.error
@@ -84,14 +82,12 @@ def evaluate_to_compare(
     *,
     why: str = "so runs cannot be compared by it",
     more: Sequence[Spec] = (),
-    watch: Callable[[Source], None] | None = None,
-    hashes: bool = False,
-    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
+    **how: Any,
 ) -> tuple[Results, list[Spec]]:
     """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare.
 
     metrics: None for those that all saved results have, or else the default ones. why: a metric without a value
-    for each query is an error. more: evaluated too.
+    for each query is an error. more: evaluated too. how: of evaluate_all.
     """
     specs, left_out = (None, ()) if metrics is None else comparable_metrics(metrics, why)
     qrels, opened = with_saved(qrels, runs)
@@ -100,16 +96,8 @@ def evaluate_to_compare(
         specs, left_out = without_judged(comparable(specs or parse(DEFAULT_METRICS))), tuple(excluded)
     compared = comparable(specs)
     judged = [] if options.judged_only else [judged_spec(compared, opened)]
-    results = evaluate_all(
-        qrels,
-        opened,
-        compared,
-        options,
-        optional=[*(spec for spec in more if spec not in judged), *judged],
-        watch=watch,
-        hashes=hashes,
-        query_ids=query_ids,
-    )
+    optional = [*(spec for spec in more if spec not in judged), *judged]
+    results = evaluate_all(qrels, opened, compared, options, optional=optional, **how)
     return replace(results, notices=(*results.notices, *left_out)), compared
 
 

@@ -233,14 +233,11 @@ class CompareOptions(OptionTable):
         return {**values, "correction": self.used_correction, "alpha": self.alpha}
 
 
-def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those of CompareOptions, and those of gradeval.options.Options that decide values; jobs is one of both.
-
-    Raises OptionError.
-    """
-    own, others = CompareOptions.table, Options.names(without=(MORE,))
-    check_known(given, list(dict.fromkeys([*own, *others])))
+def split_options(options: Mapping[str, Any]) -> tuple[CompareOptions, Options]:
+    """How to compare, and how to evaluate; jobs belongs to both. Raises OptionError."""
+    names = Options.names(without=(MORE,))
+    check_known(options, list(dict.fromkeys([*CompareOptions.table, *names])))
     return (
-        {name: value for name, value in given.items() if name in own},
-        {name: value for name, value in given.items() if name in others},
+        CompareOptions.of(**{name: value for name, value in options.items() if name in CompareOptions.table}),
+        Options.of(**{name: value for name, value in options.items() if name in names}),
     )

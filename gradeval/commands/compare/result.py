@@ -72,11 +72,9 @@ class QueryValues:
     values: Floats = field(repr=False)
 
     def __post_init__(self) -> None:
-        for column, of_runs in zip(self.metrics, np.moveaxis(self.values, 1, 0), strict=True):
-            for run, values in zip(self.runs, of_runs, strict=True):
-                if (np.abs(values) > LARGEST).any():
-                    what = f"{column.name} of {run} has values beyond {LARGEST:g}, which cannot be compared"
-                    raise MetricError(what)
+        for r, m in np.argwhere((np.abs(self.values) > LARGEST).any(axis=2)).tolist():
+            name = f"{self.metrics[m].name} of {self.runs[r]}"
+            raise MetricError(f"{name} has values beyond {LARGEST:g}, which cannot be compared")
 
     @classmethod
     def of(cls, results: Results, specs: Iterable[Spec]) -> QueryValues:
@@ -249,8 +247,8 @@ def share(results: Results, r: int, total: float, n: int) -> float:
 
 def differs_by_depth(depths: Iterable[Quantiles | None], spec: Spec) -> bool:
     """Whether runs differ in depth within the cutoff of Judged@k."""
-    found = apart([("", of_run) for of_run in depths])
-    return found is not None and (spec.cutoff or math.inf) > found[1][1]
+    ends = apart([("", of_run) for of_run in depths])
+    return ends is not None and (spec.cutoff or math.inf) > ends[1][1]
 
 
 def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:

@@ -168,9 +168,9 @@ def _name_alike(tables: Sequence[ValueTable]) -> None:
                 spellings.setdefault(str(spec), set()).add(name)
     for table in tables:
         for canonical, names in spellings.items():
-            own = [name for name in table.values if name in names]
-            if len(names) > 1 and len(own) == 1:
-                table.values = {canonical if name == own[0] else name: of for name, of in table.values.items()}
+            if len(names) > 1 and len(names & table.values.keys()) == 1:
+                values = table.values.items()
+                table.values = {canonical if name in names else name: of_metric for name, of_metric in values}
 
 
 def _spec(name: str) -> Spec | None:

@@ -146,8 +146,8 @@ def verdict_line(report: GateReport) -> str:
         return "the gate could not decide: see the errors"
     others = ", ".join(f"{counts[kind]} {kind}" for kind in ("failed", "inconclusive") if counts[kind])
     if counts["error"]:
-        more = f"; {others}" if others else ""
-        return f"the gate could not decide: {counts['error']} {of} could not be judged{more}"
+        rest = f"; {others}" if others else ""
+        return f"the gate could not decide: {counts['error']} {of} could not be judged{rest}"
     if others:
         return f"gate failed: {total - counts['held']} {of} did not hold ({others})"
     return f"gate held: {total} {of} held"

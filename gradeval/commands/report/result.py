@@ -139,8 +139,7 @@ def report_of(
     shown each source before it is read. steps: is told how many queries are explained, of how many. query_ids:
     that of Evaluator.of(). Raises GradevalError.
     """
-    own, others = split_options(given)
-    compared_as, options = CompareOptions.of(**own), Options.of(**others)
+    compared_as, options = split_options(given)
     # a pipe is read twice, from the copy that its Source has; other data are read once
     qrels, runs = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
     results, specs = evaluate_to_compare(

@@ -200,7 +200,7 @@ def test_options_of_the_input() -> None:
         gate(line.replace("stars", "clicks"))
         .lines[0]
         .startswith(
-            "poor.json: it was made with --columns 'document=item,grade=stars,query=user', and this command has "
+            "poor.json: it was made with --columns 'document=item,grade=stars,query=user', and this command"
         )
     )
 
