@@ -36,8 +36,8 @@ def with_job(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        def command(**given: Any) -> Any:
-            return function(Job(given, tuple(formats), otherwise), **given)
+        def command(**values: Any) -> Any:
+            return function(Job(values, tuple(formats), otherwise), **values)
 
         return update_wrapper(command, function)
 
@@ -108,8 +108,8 @@ class Job:
 
         if self.file is None:
             return "table" if out.on_terminal() else self._otherwise
-        found = None if self.file.is_device else format_of(self.file.path, self.formats, more)
-        return found or self._otherwise
+        format = None if self.file.is_device else format_of(self.file.path, self.formats, more)
+        return format or self._otherwise
 
     # --- while it runs
 
@@ -277,7 +277,7 @@ class QueryIds:
         from gradeval.formats.lines import read_fields
         from gradeval.formats.sources import Source
 
-        ids = dict.fromkeys(one for _, fields in read_fields(Source(self.given)) for one in fields)
+        ids = dict.fromkeys(query for _, fields in read_fields(Source(self.given)) for query in fields)
         if not ids:
             raise self._empty()
         return tuple(ids)

@@ -82,11 +82,11 @@ def ir_measures_command(
     from gradeval.registry.spec import parse
 
     process.imported()
-    asked = parse_ir_measures(measures)
-    for one in asked:
-        if one.spec.metric.text:
-            raise MetricError(f"{one.printed}: its values are strings", hint="use 'gradeval -m' instead")
-    specs = list(dict.fromkeys([*(one.spec for one in asked), *parse("num_ret")]))
+    chosen = parse_ir_measures(measures)
+    for measure in chosen:
+        if measure.spec.metric.text:
+            raise MetricError(f"{measure.printed}: its values are strings", hint="use 'gradeval -m' instead")
+    specs = list(dict.fromkeys([*(measure.spec for measure in chosen), *parse("num_ret")]))
     results = evaluate_all(qrels, [(None, run)], specs, Options())
     for failed in results.failed:
         raise failed.error
@@ -94,8 +94,8 @@ def ir_measures_command(
     job.passes([notice for notice in results.notices if notice.kind in TOLD], 1)
     if output_format == "jsonl" and places != PLACES and not job.quiet:
         out.echo_error("warning: --places has no effect on jsonl")
-    results = _without_gaps(results, alone={one.spec.metric.name for one in asked} == {"Accuracy"})
-    metrics = [(measure.printed, specs.index(measure.spec)) for measure in asked]
+    results = _without_gaps(results, alone={measure.spec.metric.name for measure in chosen} == {"Accuracy"})
+    metrics = [(measure.printed, specs.index(measure.spec)) for measure in chosen]
     values = results.runs[0].values.tolist()
     rows = [
         (query, name, values[m][q])

@@ -180,6 +180,6 @@ def trec_eval_command(
     if scores is not None:
         results = standardized(results, [measure.printed for measure in chosen], scores, all_judged)
         prefixes = ["" if measure.spec.metric.text else "Z" for measure in chosen]
-    labels = [f"{prefix}{one.printed:<22}" for prefix, one in zip(prefixes, chosen, strict=True)]
+    labels = [f"{prefix}{measure.printed:<22}" for prefix, measure in zip(prefixes, chosen, strict=True)]
     job.write(results.render("trec", per_query=per_query, summary=not nosummary, labels=labels))
     return 0

@@ -148,9 +148,9 @@ def dcg(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float 
 
     def make() -> DiscountedTerms:
         rows = np.flatnonzero(gaining(judgments, gain) & judgments.is_retrieved)
-        found, rank = judgments.segments.take(rows), judgments.rank[rows]
-        gained = gain.of(judgments.grade[rows], found.query)
-        terms = DiscountedTerms.of(found, rows, rank, gained, discount(rank, kind))
+        within, rank = judgments.segments.take(rows), judgments.rank[rows]
+        gained = gain.of(judgments.grade[rows], within.query)
+        terms = DiscountedTerms.of(within, rows, rank, gained, discount(rank, kind))
         divisor = partial(discount, kind=kind)
         return replace(terms, discount_at=divisor, weight_at=lambda rank: 1 / divisor(rank))
 

@@ -111,10 +111,10 @@ def mu_average_precision(judgments: Judgments) -> Terms:
     # A document s not below r counts in the precision at r in each AP(rel=t) with t up to the lower grade of
     # the two. With W(g) the sum of d_i / R_i over the levels up to g, µAP is then a sum over the documents r
     # of (sum over s of the smaller of W(r) and W(s)) / rank(r): one pass over pairs for all levels together.
-    rows, own, relevant = _weighted(judgments)
-    found = judgments.segments.take(rows)
-    credit = _credit(found, judgments.level[rows], own)
-    return Terms(found, rows, credit / judgments.rank[rows], relevant)
+    rows, weights, relevant = _weighted(judgments)
+    retrieved = judgments.segments.take(rows)
+    credit = _credit(retrieved, judgments.level[rows], weights)
+    return Terms(retrieved, rows, credit / judgments.rank[rows], relevant)
 
 
 def _weighted(judgments: Judgments) -> tuple[Ints, Floats, Ints]:

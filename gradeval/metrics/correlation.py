@@ -64,22 +64,22 @@ def kendall(judgments: Judgments) -> Terms:
     retrieved. Unitless.
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
-    found = judgments.found
-    within, ties = found.segments, found.segments.ties(found.score)
+    table = judgments.found
+    within, ties = table.segments, table.segments.ties(table.score)
     # best first among tied scores, so that a lower grade before a higher one is a discordant pair
-    order = ties.descending(found.level.astype(np.float64))
-    level = found.level[order]
+    order = ties.descending(table.level.astype(np.float64))
+    level = table.level[order]
     # how many documents before each have a lower grade, and an equal one
     lower, equal = np.zeros((2, len(level)))
     for rows, groups, upper, before in within.bit_planes(level):
         lower[rows] += np.where(upper, groups.place - before, 0)
     equal[rows] = before  # in the last turn rows of equal level are together
-    step = found.levels.offsets[1:][within.query] - 1 - level
-    higher = found.ideal_levels.offsets[step] - within.offsets[within.query]
+    step = table.levels.offsets[1:][within.query] - 1 - level
+    higher = table.ideal_levels.offsets[step] - within.offsets[within.query]
     higher_behind = higher - (within.place - lower - equal)
     # the pairs of each document by what differs: score, grade, one of them at least
     size, both = within.lengths[within.query], ties.ties(level)
-    by_score, by_grade = size - ties.lengths[ties.query], size - found.ideal_levels.lengths[step]
+    by_score, by_grade = size - ties.lengths[ties.query], size - table.ideal_levels.lengths[step]
     by_either = size - both.lengths[both.query]
     surplus = by_score + by_grade - by_either - 2 * (lower + higher_behind)
     apart = np.sqrt(within.sum(by_score) / 2) * np.sqrt(within.sum(by_grade) / 2)
@@ -132,11 +132,11 @@ def spearman(judgments: Judgments) -> Terms:
     retrieved. Unitless.
     Source: Spearman, "The proof and measurement of association between two things", 1904.
     """
-    found = judgments.found
-    within = found.segments
-    by_score = _mean_rank(within, within.ties(found.score))
+    table = judgments.found
+    within = table.segments
+    by_score = _mean_rank(within, within.ties(table.score))
     by_grade = np.empty_like(by_score)
-    by_grade[found.by_grade] = _mean_rank(within, found.ideal_levels)
+    by_grade[table.by_grade] = _mean_rank(within, table.ideal_levels)
     return _products(judgments, by_score, by_grade)
 
 
@@ -163,11 +163,11 @@ def pearson(judgments: Judgments) -> Terms:
     retrieved. Unitless.
     Source: Pearson, "Note on regression and inheritance in the case of two parents", 1895.
     """
-    found = judgments.found
+    table = judgments.found
     # scores may be of any size: in units of a power of two, which rounds nothing, their sums are numbers
-    unit = np.frexp(found.segments.max(np.abs(found.score)))[1]
-    score = np.ldexp(found.score, -unit[found.query])
-    return _products(judgments, score, found.grade)
+    unit = np.frexp(table.segments.max(np.abs(table.score)))[1]
+    score = np.ldexp(table.score, -unit[table.query])
+    return _products(judgments, score, table.grade)
 
 
 @metric(
@@ -228,13 +228,13 @@ def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | N
     Source: ir_measures.
     """
     rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
-    found = judgments.segments.take(rows)
+    relevant = judgments.segments.take(rows)
     retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
-    others = retrieved - found.lengths
-    above = judgments.rank[rows] - found.place - 1
-    pairs = found.lengths * others
+    others = retrieved - relevant.lengths
+    above = judgments.rank[rows] - relevant.place - 1
+    pairs = relevant.lengths * others
     normalizer = np.where(pairs > 0, pairs, np.where(retrieved > 0, np.nan, 0.0))
-    return Terms(found, rows, others[found.query] - above, normalizer)
+    return Terms(relevant, rows, others[relevant.query] - above, normalizer)
 
 
 Persistence = Annotated[

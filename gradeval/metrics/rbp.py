@@ -99,7 +99,7 @@ def rank_biased_precision(
     table, worth = graded(judgments, gain)
     within = table.segments
     gained = worth.of(table.grade, within.query)
-    listed = [] if isinstance(gain, str) else [own for _, own in gain]
+    listed = [] if isinstance(gain, str) else [worth_of_grade for _, worth_of_grade in gain]
     lowest = np.minimum(within.min(gained), min([0.0, *listed]))
     largest = np.maximum(within.max(gained), max([0.0, *listed]))
     stretched = (lowest < 0) | (largest > 1)

@@ -59,10 +59,10 @@ class _Gains:
 
     def number_found(self, query: Ints, depth: Ints) -> Ints:
         """How many of the documents found are in the first `depth` ranks of the query."""
-        found, rank = self.run.segments, self.run.rank
+        within, rank = self.run.segments, self.run.rank
         width = int(max(rank.max(initial=0), depth.max(initial=0))) + 1
-        place = found.query * width + rank.astype(np.int64)
-        return np.searchsorted(place, query * width + depth, "right") - found.offsets[query]
+        place = within.query * width + rank.astype(np.int64)
+        return np.searchsorted(place, query * width + depth, "right") - within.offsets[query]
 
 
 @metric(

@@ -54,10 +54,10 @@ class Measure(NamedTuple):
             return [{self.param: values}]
         if self.digits and separator == "." and values.isdigit():
             return [{self.digits: f"0.{values}"}]
-        given = [pair.partition("=") for pair in values.split(",")]
-        texts = {key: value for key, _, value in given if key in self.named}
-        gains = sorted((float(key), f"{key}={value}") for key, _, value in given if key not in self.named)
-        if not all(equals for _, equals, _ in given) or (gains and self.param in self.named):
+        pairs = [pair.partition("=") for pair in values.split(",")]
+        texts = {key: value for key, _, value in pairs if key in self.named}
+        gains = sorted((float(key), f"{key}={value}") for key, _, value in pairs if key not in self.named)
+        if not all(equals for _, equals, _ in pairs) or (gains and self.param in self.named):
             raise ValueError("pairs are incomplete")
         if gains:
             texts[self.param] = ",".join(pair for _, pair in gains)
@@ -351,19 +351,21 @@ def named(name: str) -> list[Alias]:
 
 def resolve(name: str, items: Items, with_cutoff: bool) -> tuple[str, Items]:
     """A name and its parameters in another tool's notation, in ours; other names are returned unchanged."""
-    given = {key.lower(): (value or "").lower() for key, value in items}
+    values = {key.lower(): (value or "").lower() for key, value in items}
     fitting = [
         alias
         for alias in named(name)
         if not alias.param
-        or (alias.param in given and (not alias.value or given[alias.param] == alias.value.lower()))
+        or (alias.param in values and (not alias.value or values[alias.param] == alias.value.lower()))
     ]
     if not fitting:
         return name, items
-    alias = next((one for one in fitting if one.param or one.cutoff == with_cutoff), fitting[0])
+    alias = next((item for item in fitting if item.param or item.cutoff == with_cutoff), fitting[0])
     target, _, inside = alias.target.rstrip(")").partition("(")
-    meant: Items = [(key, value) for key, _, value in (one.partition("=") for one in inside.split(",") if one)]
-    return target, meant + [one for one in items if not (alias.value and one[0].lower() == alias.param)]
+    meant: Items = [
+        (key, value) for key, _, value in (item.partition("=") for item in inside.split(",") if item)
+    ]
+    return target, meant + [item for item in items if not (alias.value and item[0].lower() == alias.param)]
 
 
 # ir_measures: the parameters of its measures, as it prints them, and its providers' orders of ties
@@ -425,11 +427,11 @@ def translated(text: str) -> tuple[str, str] | None:
     if read is None:
         return None
     name, params, at = read
-    given = {**_OWN_DEFAULTS.get(name, {}), **params}
+    arguments = {**_OWN_DEFAULTS.get(name, {}), **params}
     for key, value in IR_MEASURES[name].items():  # one at its default may not be a gradeval parameter
-        if value is not None and given.get(key) == value and key not in _OWN_DEFAULTS.get(name, {}):
-            del given[key]
-    ours = name + ("(" + ",".join(f"{k}={v!r}" for k, v in given.items()) + ")" if given else "")
+        if value is not None and arguments.get(key) == value and key not in _OWN_DEFAULTS.get(name, {}):
+            del arguments[key]
+    ours = name + ("(" + ",".join(f"{k}={v!r}" for k, v in arguments.items()) + ")" if arguments else "")
     return ours + ("" if at is None else f"@{at!r}"), _printed(name, params, at)
 
 
@@ -450,11 +452,11 @@ def _read(text: str) -> tuple[str, dict[str, Any], Any] | None:
         return None
     if not isinstance(node, ast.Name):
         return None
-    name, more = _SAME.get(node.id, (node.id, {}))
+    name, preset = _SAME.get(node.id, (node.id, {}))
     if name not in IR_MEASURES:
         return None
     at_name = "recall" if name == "IPrec" else "cutoff"
-    params = {**more, **params}
+    params = {**preset, **params}
     at = params.pop(at_name, at)
     return (name, params, at) if set(params) <= set(IR_MEASURES[name]) else None
 

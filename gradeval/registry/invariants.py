@@ -50,17 +50,17 @@ class Invariant:
         """The invariant where none of these parameters is given."""
         return replace(self, conditions=(*self.conditions, *map(_without, params)))
 
-    def holds(self, given: Given, scale: Floats) -> bool:
+    def holds(self, params: Given, scale: Floats) -> bool:
         """Whether all conditions are met."""
-        return all(condition.is_met(given, scale) for condition in self.conditions)
+        return all(condition.is_met(params, scale) for condition in self.conditions)
 
 
 def _one_of(item: tuple[str, Any]) -> Condition:
     param, value = item
     values = value if isinstance(value, tuple) else (value,)
-    texts = [str(one).lower() if isinstance(one, bool) else str(one) for one in values]
+    texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
     about = f"with {param}={' or '.join(texts)}"
-    return Condition(param, about, lambda given, scale: given.get(param) in values)
+    return Condition(param, about, lambda params, scale: params.get(param) in values)
 
 
 _WRITTEN = {"cutoff": "@k", "rel": "rel= and --rel"}
@@ -68,14 +68,14 @@ _WRITTEN = {"cutoff": "@k", "rel": "rel= and --rel"}
 
 def _without(param: str) -> Condition:
     about = f"without {_WRITTEN.get(param, f'{param}=')}"
-    return Condition(param, about, lambda given, scale: given.get(param) is None)
+    return Condition(param, about, lambda params, scale: params.get(param) is None)
 
 
-def _gain_rises(given: Given, scale: Floats) -> bool:
-    gain = given.get("gain")
+def _gain_rises(params: Given, scale: Floats) -> bool:
+    gain = params.get("gain")
     if not isinstance(gain, tuple):
         return True
-    grades = np.arange(len(given["top"]) + 1.0) if given.get("top") is not None else scale
+    grades = np.arange(len(params["top"]) + 1.0) if params.get("top") is not None else scale
     return bool((np.diff(mapped(grades, gain), prepend=0.0) >= 0).all())
 
 

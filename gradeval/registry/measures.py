@@ -45,31 +45,31 @@ def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[Measure]:
         else:
             named = ()
             ours += parse(text)
-        for one in named:
-            marked[one] = marked.get(one) or values
+        for measure in named:
+            marked[measure] = marked.get(measure) or values
     in_order = [name for name in MEASURES if name in marked]
-    found = [measure for name in in_order for measure in _of_trec_eval(name, marked[name], size)]
-    known = {measure.spec for measure in found}
-    return found + [Measure(spec, spec.trec) for spec in dict.fromkeys(ours) if spec not in known]
+    measures = [measure for name in in_order for measure in _of_trec_eval(name, marked[name], size)]
+    known = {measure.spec for measure in measures}
+    return measures + [Measure(spec, spec.trec) for spec in dict.fromkeys(ours) if spec not in known]
 
 
 def _of_trec_eval(name: str, values: str, size: float) -> list[Measure]:
     takes = MEASURES[name]
     if not takes.param or not values:
-        found = [
+        measures = [
             Measure(spec, spec.trec)
             for spec in (parse_one(f"{name}.{values}") if values else parse_measure(name))
         ]
     elif takes.values:
-        found = _at_cutoffs(name, values)
+        measures = _at_cutoffs(name, values)
     else:
         [*specs] = parse_one(f"{name}.{values}")
         if len(specs) > 1:
             raise MetricError(f"{name}.{values}: {name} takes one value")
-        found = [Measure(specs[0], f"{name}_{values}")]
+        measures = [Measure(specs[0], f"{name}_{values}")]
     if name != "utility" or not size:
-        return found
-    [(spec, printed)] = found
+        return measures
+    [(spec, printed)] = measures
     weights = spec.metric.by_name["weights"]
     chosen = weights.text(spec.params.get("weights", weights.default))
     return [Measure(parse_one(f"utility(weights={chosen},size={size!r})")[0], printed)]
@@ -80,14 +80,14 @@ def _at_cutoffs(name: str, values: str) -> list[Measure]:
     takes, texts = MEASURES[name], values.split(",")
     if takes.param == "cutoff":
         texts = [_DECIMAL.sub(r"\1", text) for text in texts]  # it takes 23.4 as 23
-    found: dict[float, Measure] = {}
+    measures: dict[float, Measure] = {}
     for text, spec in zip(texts, parse_one(f"{name}.{','.join(texts)}"), strict=True):
         value = spec.params[takes.param]
-        if value in found:
+        if value in measures:
             raise MetricError(f"{name}.{values}: {text} is given more than once")
         printed = f"{value}" if takes.decimals is None else f"{value:.{takes.decimals}f}"
-        found[value] = Measure(spec, f"{name}_{printed}")
-    return [found[value] for value in sorted(found)]
+        measures[value] = Measure(spec, f"{name}_{printed}")
+    return [measures[value] for value in sorted(measures)]
 
 
 def parse_ir_measures(texts: Iterable[str]) -> list[Measure]:

@@ -119,10 +119,10 @@ class Metric:
 
         judged_only removes documents with a grade below 0, so that others move up: nothing is declared of that.
         """
-        given = {param.name: param.default for param in self.params} | dict(params)
-        if given["judged_only"] and (scale < 0).any():
+        values = {param.name: param.default for param in self.params} | dict(params)
+        if values["judged_only"] and (scale < 0).any():
             return False
-        return any(one.about == invariant.about and one.holds(given, scale) for one in self.invariants)
+        return any(item.about == invariant.about and item.holds(values, scale) for item in self.invariants)
 
     @property
     def group(self) -> str:
@@ -182,11 +182,11 @@ class Metric:
         if self.text:
             return np.full(judgments.segments.count, np.nan), None
         with_ties = judgments.first is not None
-        found: Floats | Terms = (self._expected if with_ties else self._values)(judgments, **params)
-        values = found.values() if isinstance(found, Terms) else found
+        result: Floats | Terms = (self._expected if with_ties else self._values)(judgments, **params)
+        values = result.values() if isinstance(result, Terms) else result
         if not self.needs_relevant:
             return values, None
-        empty = found.is_empty if isinstance(found, Terms) else np.isnan(values)
+        empty = result.is_empty if isinstance(result, Terms) else np.isnan(values)
         return (np.where(empty, np.nan, values), empty) if empty.any() else (values, None)
 
     def terms(self, judgments: Judgments, **params: Any) -> Terms | None:
@@ -210,11 +210,11 @@ class Metric:
             return self.function(judgments, **params)
         if self.expected is not None:
             return self.expected(judgments.tied, **params)
-        found = self.function(judgments.tied, **params)
-        found = judgments.tied.expected(found) if isinstance(found, Terms) else None
-        if found is None or (self.is_count and (found.values() % 1).any()):
+        result = self.function(judgments.tied, **params)
+        result = judgments.tied.expected(result) if isinstance(result, Terms) else None
+        if result is None or (self.is_count and (result.values() % 1).any()):
             raise NoExpectedValueError(f"{self.name} has no expected value over the orders of tied scores")
-        return found
+        return result
 
     def _values(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
         if judged_only:
@@ -312,8 +312,8 @@ def homes() -> dict[str, str]:
             for declaration in file.read().split("\n@metric(")[1:]:
                 fields = declaration[: declaration.index("\ndef ")]
                 aliases = _ALIASES.search(fields)
-                own = [fields.split('"', 2)[1], *_STRING.findall(aliases[1] if aliases else "")]
-                names |= dict.fromkeys(own, family)
+                names_here = [fields.split('"', 2)[1], *_STRING.findall(aliases[1] if aliases else "")]
+                names |= dict.fromkeys(names_here, family)
     return names
 
 

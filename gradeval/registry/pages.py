@@ -169,12 +169,12 @@ def _also(metric: Metric, param: Param) -> Iterator[str]:
     """'also gains={0:0,1:5} as in ir_measures': other names of a parameter, by tool."""
     if param.aliases:
         yield "also " + ", ".join(f"{name}=" for name in param.aliases)
-    for tool, found in groupby(spellings(metric.name, param.name), key=lambda one: one[0]):
+    for tool, group in groupby(spellings(metric.name, param.name), key=lambda row: row[0]):
         texts = [
             text
-            for _, name, spelling in found
+            for _, name, spelling in group
             for text in (
-                [f"{name}={word} ({own})" for word, own in (spelling.words or {}).items()]
+                [f"{name}={word} ({ours})" for word, ours in (spelling.words or {}).items()]
                 or [f"{name}={spelling.example}"]
             )
         ]
@@ -191,17 +191,17 @@ def _listed(heading: str, rows: list[tuple[str, str]]) -> str:
 
 def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
     """Equivalents in other tools: (tool, names in its notation)."""
-    found: dict[str, list[str]] = {}
+    equivalents: dict[str, list[str]] = {}
     for name in names_of(metric.name):
         takes = MEASURES[name].takes
-        found.setdefault("trec_eval", []).append(f"{name}.{takes}" if takes else name)
+        equivalents.setdefault("trec_eval", []).append(f"{name}.{takes}" if takes else name)
     for alias in aliases():
         target, _, inside = alias.target.rstrip(")").partition("(")
         if target == metric.name:
             spelled = _VALUE_LEFT.sub(r"(\1=…)", alias.spelled) + (f" ({inside})" if inside else "")
-            found.setdefault(alias.tool, []).append(spelled)
+            equivalents.setdefault(alias.tool, []).append(spelled)
     return [
-        *((tool, ", ".join(names)) for tool, names in found.items()),
+        *((tool, ", ".join(names)) for tool, names in equivalents.items()),
         *SAME_NAMES.get(metric.name, {}).items(),
     ]
 
@@ -233,8 +233,8 @@ ABOUT = (
 
 def ranking(ranked: Sequence[float | None] = RANKED, missed: Sequence[float] = MISSED) -> Judgments:
     """A table of one query: the judged documents retrieved, by rank, and those not retrieved."""
-    found = [(grade, rank) for rank, grade in enumerate(ranked, 1) if grade is not None]
-    rows = [*found, *((grade, np.inf) for grade in missed)]
+    judged = [(grade, rank) for rank, grade in enumerate(ranked, 1) if grade is not None]
+    rows = [*judged, *((grade, np.inf) for grade in missed)]
     grade, rank = np.array(rows, np.float64).T
     offsets, retrieved = np.array([0, len(rows)]), np.array([len(ranked)])
     return Judgments(Segments(offsets), grade, rank, 10 - rank, np.arange(len(rows)), retrieved, tag="example")
@@ -314,9 +314,9 @@ def steps_of(terms: Terms) -> Iterator[tuple[str, float]]:
         ("times", terms.scale, 1.0),
         ("divided by", terms.normalizer, 1.0),
     ):
-        one = float(np.broadcast_to(value, 1)[0])
-        if one != default:
-            yield name, one
+        step = float(np.broadcast_to(value, 1)[0])
+        if step != default:
+            yield name, step
 
 
 def number(value: float) -> str:

@@ -54,22 +54,22 @@ class Param:
 
 def declared(function: Callable[..., Any]) -> Iterator[Param]:
     """The keyword-only parameters of a function. Raises ValueError where one is not annotated with a Param."""
-    for name, own in inspect.signature(function).parameters.items():
-        if own.kind is own.KEYWORD_ONLY:
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
             try:
-                param = _in_annotation(own.annotation, function.__globals__)
+                param = _in_annotation(parameter.annotation, function.__globals__)
             except Exception as error:  # an annotation can be anything
                 raise ValueError(f"{name} must be annotated as in 'cutoff: Cutoff' ({error})") from error
-            required = own.default is own.empty
-            yield param.but(name=name, required=required, default=None if required else own.default)
+            required = parameter.default is parameter.empty
+            yield param.but(name=name, required=required, default=None if required else parameter.default)
 
 
 def _in_annotation(annotation: Any, names: dict[str, Any]) -> Param:
     if isinstance(annotation, str):  # as `from __future__ import annotations` leaves it
         annotation = eval(annotation, names)
     types = (annotation, *get_args(annotation))  # Cutoff is one of those of Cutoff | None
-    found = (one for type_ in types for one in getattr(type_, "__metadata__", ()) if isinstance(one, Param))
-    param = next(found, None)
+    params = (item for type_ in types for item in getattr(type_, "__metadata__", ()) if isinstance(item, Param))
+    param = next(params, None)
     if param is None:
         raise TypeError("no Param found")
     return param
@@ -77,7 +77,7 @@ def _in_annotation(annotation: Any, names: dict[str, Any]) -> Param:
 
 def _text(value: Any, separators: str) -> str:
     if isinstance(value, tuple):
-        return separators[0].join(_text(one, separators[1:]) for one in value)
+        return separators[0].join(_text(item, separators[1:]) for item in value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
@@ -100,63 +100,63 @@ def _number(text: str) -> float:
     return value
 
 
-def number(about: str, *, example: str = "2", **more: Any) -> Param:
+def number(about: str, *, example: str = "2", **fields: Any) -> Param:
     """A parameter that takes any finite number."""
-    return Param(about, _number, "a number", example, **more)
+    return Param(about, _number, "a number", example, **fields)
 
 
-def _within(allowed: str, holds: Callable[[float], bool], about: str, example: str, more: Any) -> Param:
+def _within(allowed: str, holds: Callable[[float], bool], about: str, example: str, fields: Any) -> Param:
     def parse(text: str) -> float:
         value = _number(text)
         if not holds(value):
             raise ValueError(allowed)
         return value
 
-    return Param(about, parse, allowed, example, **more)
+    return Param(about, parse, allowed, example, **fields)
 
 
-def positive(about: str, *, example: str = "2", **more: Any) -> Param:
+def positive(about: str, *, example: str = "2", **fields: Any) -> Param:
     """A parameter that takes a positive number."""
-    return _within("a positive number", lambda value: value > 0, about, example, more)
+    return _within("a positive number", lambda value: value > 0, about, example, fields)
 
 
-def negative(about: str, *, example: str = "-1", **more: Any) -> Param:
+def negative(about: str, *, example: str = "-1", **fields: Any) -> Param:
     """A parameter that takes a negative number."""
-    return _within("a negative number", lambda value: value < 0, about, example, more)
+    return _within("a negative number", lambda value: value < 0, about, example, fields)
 
 
-def fraction(about: str, *, example: str = "0.5", **more: Any) -> Param:
+def fraction(about: str, *, example: str = "0.5", **fields: Any) -> Param:
     """A parameter that takes a number strictly between 0 and 1."""
-    return _within("a number strictly between 0 and 1", lambda value: 0 < value < 1, about, example, more)
+    return _within("a number strictly between 0 and 1", lambda value: 0 < value < 1, about, example, fields)
 
 
-def share(about: str, *, example: str = "0.5", **more: Any) -> Param:
+def share(about: str, *, example: str = "0.5", **fields: Any) -> Param:
     """A parameter that takes a number in [0, 1]."""
-    return _within("a number in [0, 1]", lambda value: 0 <= value <= 1, about, example, more)
+    return _within("a number in [0, 1]", lambda value: 0 <= value <= 1, about, example, fields)
 
 
-def at_least(least: float, about: str, *, example: str = "", **more: Any) -> Param:
+def at_least(least: float, about: str, *, example: str = "", **fields: Any) -> Param:
     """A parameter that takes a number >= least."""
     lowest = f"{least:g}"
-    return _within(f"a number >= {lowest}", lambda value: value >= least, about, example or lowest, more)
+    return _within(f"a number >= {lowest}", lambda value: value >= least, about, example or lowest, fields)
 
 
-def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0, **more: Any) -> Param:
+def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0, **fields: Any) -> Param:
     """A parameter that takes a list of numbers, each as `of` allows; count: how many, 0 for any number."""
     form = f"{count or ''} numbers separated by '/', such as {example}".lstrip()
 
     def parse(text: str) -> tuple[float, ...]:
         try:
-            found = tuple((of.parse if of else _number)(one) for one in text.split("/"))
+            values = tuple((of.parse if of else _number)(item) for item in text.split("/"))
         except OutOfRange:
             raise
         except ValueError:
             raise ValueError(form if of is None else f"{form}, each {of.allowed}") from None
-        if count and len(found) != count:
+        if count and len(values) != count:
             raise ValueError(form)
-        return found
+        return values
 
-    return Param(about, parse, form, example, **more)
+    return Param(about, parse, form, example, **fields)
 
 
 def _positive_integer(text: str) -> int:
@@ -165,14 +165,14 @@ def _positive_integer(text: str) -> int:
     return int(text)
 
 
-def positive_integer(about: str, *, example: str = "10", **more: Any) -> Param:
+def positive_integer(about: str, *, example: str = "10", **fields: Any) -> Param:
     """A parameter that takes a positive integer."""
-    return Param(about, _positive_integer, "a positive integer", example, **more)
+    return Param(about, _positive_integer, "a positive integer", example, **fields)
 
 
-def flag(about: str, **more: Any) -> Param:
+def flag(about: str, **fields: Any) -> Param:
     """A parameter that takes true or false."""
-    return Param(about, _truth, "true or false", "true", **more)
+    return Param(about, _truth, "true or false", "true", **fields)
 
 
 def _truth(text: str) -> bool:
@@ -181,7 +181,7 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
-def choice(about: str, options: Sequence[str], **more: Any) -> Param:
+def choice(about: str, options: Sequence[str], **fields: Any) -> Param:
     """A parameter that takes one of several words."""
     allowed = " or ".join(options)
 
@@ -190,20 +190,20 @@ def choice(about: str, options: Sequence[str], **more: Any) -> Param:
             raise ValueError(allowed)
         return text.lower()
 
-    return Param(about, parse, allowed, options[-1], **more)
+    return Param(about, parse, allowed, options[-1], **fields)
 
 
 def pairs(text: str, what: str) -> Pairs:
     """'0:0/1:2.5' as ((0, 0), (1, 2.5)); what: the form, for the ValueError. First numbers must increase."""
     try:
-        found = tuple((_number(a), _number(b)) for a, b in (one.split(":") for one in text.split("/")))
+        points = tuple((_number(a), _number(b)) for a, b in (pair.split(":") for pair in text.split("/")))
     except OutOfRange:
         raise
     except ValueError:
         raise ValueError(what) from None
-    if any(a >= b for (a, _), (b, _) in pairwise(found)):
+    if any(a >= b for (a, _), (b, _) in pairwise(points)):
         raise ValueError(f"{what}, in increasing order without repetition")
-    return found
+    return points
 
 
 def mapped(grade: Floats, gains: Pairs) -> Floats:
@@ -214,30 +214,30 @@ def mapped(grade: Floats, gains: Pairs) -> Floats:
 
 
 def _gain(text: str) -> str | Pairs:
-    found = _worth(text)
-    if not isinstance(found, str) and any(gain < 0 for _, gain in found):
+    gains = _worth(text)
+    if not isinstance(gains, str) and any(gain < 0 for _, gain in gains):
         raise ValueError(f"{_PAIRS_FORM}, without negative gains")
-    return found
+    return gains
 
 
 def _worth(text: str) -> str | Pairs:
     if text.lower() in ("linear", "exp"):
         return text.lower()
-    found = pairs(text, _PAIRS_FORM if ":" in text else _GAIN_FORM)
-    if any(grade < 0 != gain for grade, gain in found):
+    gains = pairs(text, _PAIRS_FORM if ":" in text else _GAIN_FORM)
+    if any(grade < 0 != gain for grade, gain in gains):
         raise ValueError(f"{_PAIRS_FORM}, with gain 0 for grades below 0")
-    return found
+    return gains
 
 
 def _positions(text: str) -> tuple[int, ...]:
     form = "positions in increasing order, such as 10/25/50"
     try:
-        found = tuple(_positive_integer(one) for one in text.split("/"))
+        positions = tuple(_positive_integer(item) for item in text.split("/"))
     except ValueError:
         raise ValueError(form) from None
-    if list(found) != sorted(set(found)):
+    if list(positions) != sorted(set(positions)):
         raise ValueError(form)
-    return found
+    return positions
 
 
 CUTOFF = positive_integer("consider the first k ranks only", without="all ranks", aliases=("k",), after_at=True)

@@ -120,7 +120,7 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
         return _checked_result(result, metric.kind, judgments, prefix)
 
     def conditioned(invariant: Invariant) -> Invariant:
-        conditions = (replace(one, is_met=contained(prefix, one.is_met)) for one in invariant.conditions)
+        conditions = [replace(item, is_met=contained(prefix, item.is_met)) for item in invariant.conditions]
         return replace(invariant, conditions=tuple(conditions))
 
     def parsing(param: Param) -> Param:
@@ -197,7 +197,7 @@ def _checked_declaration(metric: Metric) -> tuple[Param, ...]:
             "invariants",
             "a list of those in gradeval/registry/invariants.py",
             _is_list(metric.invariants)
-            and all(isinstance(one, Invariant) and _is_line(str(one)) for one in metric.invariants),
+            and all(isinstance(item, Invariant) and _is_line(str(item)) for item in metric.invariants),
         ),
         (
             "aliases",

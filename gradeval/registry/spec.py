@@ -101,16 +101,16 @@ def named_specs(text: str | Iterable[str]) -> list[tuple[str, list[Spec]]]:
         texts: list[Any] = list(text) if is_several else [text]
     except Exception:  # of an iterator, or an object that only looks like one
         texts = [text]
-    for one in texts:
-        if not isinstance(one, str):
-            theirs = translated(str(one)) if type(one).__module__.startswith("ir_measures.") else None
+    for item in texts:
+        if not isinstance(item, str):
+            theirs = translated(str(item)) if type(item).__module__.startswith("ir_measures.") else None
             if theirs is not None:
-                raise MetricError(f"{one} is an object of ir_measures", hint=f"pass its name, {theirs[0]!r}")
-            raise MetricError(f"{described(one)} is not the name of a metric", hint="for example 'nDCG@10'")
-    found = [(name, parse_one(name)) for one in texts for name in split(one)]
-    if not found:
+                raise MetricError(f"{item} is an object of ir_measures", hint=f"pass its name, {theirs[0]!r}")
+            raise MetricError(f"{described(item)} is not the name of a metric", hint="for example 'nDCG@10'")
+    specs = [(name, parse_one(name)) for item in texts for name in split(item)]
+    if not specs:
         raise MetricError("no metrics given", hint="for example nDCG@10")
-    return found
+    return specs
 
 
 def usable(
@@ -122,8 +122,8 @@ def usable(
     """
     chosen: dict[Spec, None] = {}
     left_out: dict[str, None] = {}
-    for name, found in named_specs(metrics):
-        for spec in found:
+    for name, specs in named_specs(metrics):
+        for spec in specs:
             if is_usable(spec):
                 chosen[spec] = None
             elif group_of(name) is None:
@@ -138,9 +138,9 @@ def parse_one(text: str) -> list[Spec]:
     group = group_of(text)
     if group is not None:
         return [spec for name in group.measures for spec in parse_measure(name)]
-    found = _dotted_or_plugin(text)
-    if found is not None:
-        return found
+    specs = _dotted_or_plugin(text)
+    if specs is not None:
+        return specs
     name, items, cutoffs = _in_our_spelling(text)
     if fold(name) == "recall" and cutoffs is None and not {"k", "cutoff"} & {key for key, _ in items}:
         name = "set_recall"  # of the whole run, as in ranx; trec_eval's nine cutoffs are recall.5,10,…
@@ -151,25 +151,25 @@ def parse_one(text: str) -> list[Spec]:
         raise MetricError(f"{text}: in {tool} this name means {other}", hint=hint)
     metric, takes = _named(name, text), measure_of(name)
     params: dict[str, Any] = {}
-    for key, given in items:
-        if given is None:
+    for key, value_text in items:
+        if value_text is None:
             raise MetricError(f"{text}: '{key}' is not of the form name=value", hint=_accepted(metric))
-        param, value = _param(metric, key, given, text)
-        found = _value(param, value, text)
+        param, value = _param(metric, key, value_text, text)
+        parsed = _value(param, value, text)
         if params.get(param.name, param.default) != param.default:
             raise MetricError(f"{text}: {param.name} is given more than once")
-        params[param.name] = found
+        params[param.name] = parsed
     if cutoffs is not None:
         at = metric.at
         if at is None:
             raise MetricError(f"{text}: {metric.name} takes no cutoff", hint=_accepted(metric))
         if at.name in params:
             raise MetricError(f"{text}: the {at.name} is given more than once")
-        values = [_value(at, one, text) for one in cutoffs.split(",")]
-        return [_spec(metric, {**params, at.name: one}, text) for one in values]
+        values = [_value(at, item, text) for item in cutoffs.split(",")]
+        return [_spec(metric, {**params, at.name: item}, text) for item in values]
     if takes is not None and takes.values and takes.param not in params:
         at = metric.by_name[takes.param]
-        return [_spec(metric, {**params, at.name: at.parse(one)}, text) for one in takes.values.split(",")]
+        return [_spec(metric, {**params, at.name: at.parse(item)}, text) for item in takes.values.split(",")]
     return [_spec(metric, params, text)]
 
 
@@ -188,9 +188,9 @@ def group_of(text: str) -> Group | None:
 
 def metric_of(text: str) -> Metric:
     """The metric of a name, even if required parameters are missing. Raises MetricError."""
-    found = _dotted_or_plugin(text)
-    if found:
-        return found[0].metric
+    specs = _dotted_or_plugin(text)
+    if specs:
+        return specs[0].metric
     return _named(_in_our_spelling(text)[0], text)
 
 
@@ -258,16 +258,16 @@ def dotted(text: str) -> list[Spec] | None:
     """
     if "(" in text or "@" in text:
         return None
-    for separator, (name, found, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
+    for separator, (name, mark, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
         metric, takes = _NAMES.get(fold(name)), measure_of(name)
         is_name = separator == "_" and (fold(text) in _NAMES or named(text))  # of gradeval or another tool
-        if not found or metric is None or is_name:
+        if not mark or metric is None or is_name:
             continue
         if takes is None or not takes.param:
             hint = _at_cutoff(metric, name, values)
             raise MetricError(f"{text}: {name} takes no value after '{separator}'", hint=hint)
         try:
-            given = takes.read(values, separator)
+            parameters = takes.read(values, separator)
         except ValueError:
             hint = _at_cutoff(metric, name, values) or f"{name}.{takes.example}"
             raise MetricError(f"{text}: {name} takes {takes.pairs} after '{separator}'", hint=hint) from None
@@ -277,7 +277,7 @@ def dotted(text: str) -> list[Spec] | None:
                 {key: _dotted_value(metric.by_name[key], value, text) for key, value in texts.items()},
                 text,
             )
-            for texts in given
+            for texts in parameters
         ]
     return None
 
@@ -293,21 +293,21 @@ def _at_cutoff(metric: Metric, name: str, values: str) -> str:
 
 def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
     """A spec without parameters at their defaults, in the metric's order."""
-    given = {
+    values = {
         param.name: params[param.name]
         for param in metric.params
         if param.name in params and params[param.name] != param.default
     }
     for param in metric.params:
-        if param.required and param.name not in given:
+        if param.required and param.name not in values:
             what = "a cutoff" if param.name == "cutoff" else param.name
             raise MetricError(f"{text}: {metric.name} requires {what}", hint=example(metric.usage))
     if metric.check is not None:
         try:
-            metric.check(given)
+            metric.check(values)
         except (ValueError, MetricError) as error:
             raise MetricError(f"{text}: {error}") from None
-    return Spec(metric, tuple(given.items()))
+    return Spec(metric, tuple(values.items()))
 
 
 def _value(param: Param, value: str, text: str) -> Any:
@@ -505,17 +505,17 @@ def parts_of(text: str) -> tuple[str, str, str | None]:
 
 def items_of(inside: str) -> list[tuple[str, str | None]]:
     """'a=1, b={0:0,1:5}, c="x,y"' -> key and value of each; commas in quotes and braces do not separate."""
-    found, start, closing = [], 0, ""
+    items, start, closing = [], 0, ""
     for i, char in enumerate(inside):
         if closing:
             closing = "" if char == closing else closing
         elif char in "{'\"":
             closing = "}" if char == "{" else char
         elif char == ",":
-            found.append(inside[start:i])
+            items.append(inside[start:i])
             start = i + 1
-    found = [*found, inside[start:]] if inside.strip() else []
-    pairs = [[part.strip() for part in item.partition("=")] for item in found]
+    items = [*items, inside[start:]] if inside.strip() else []
+    pairs = [[part.strip() for part in item.partition("=")] for item in items]
     return [(key, _unquoted(value) if equals else None) for key, equals, value in pairs]
 
 
