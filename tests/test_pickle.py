@@ -118,6 +118,7 @@ ERRORS = [
     InputError("a\nb", "wrong", line=3, hint="Try"),
     InputErrors([InputError("a", "wrong", line=1), InputError("a", "no")], 25, 30),
     MetricError("nDGC", hint="did you mean nDCG?"),
+    errors.NoExpectedValueError("no expected value"),
     OptionError("x"),
     UnknownQueryError(["q1", "q\udcff"], "qrels"),
 ]
