@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers import each
 
 from .command import dcg, fails, gradeval, mean_of, values
 
@@ -58,9 +57,10 @@ def test_feature(runs: tuple[str, ...]) -> None:
     assert again == both
 
 
-@each("features", ["", "1,", "x", "-1", "1-", "2-1", "1.5", "1-99999999", "٣", "1 2"])
-def test_features_that_cannot_be(features: str) -> None:
-    assert fails("l", "--feature", features).startswith("gradeval: feature")
+def test_features_that_cannot_be() -> None:
+    """The others are in tests/tables."""
+    for features in ("", "2-1", "٣"):
+        assert fails("l", "--feature", features).startswith("gradeval: feature")
 
 
 def test_qrels_feature() -> None:

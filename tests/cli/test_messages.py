@@ -81,32 +81,9 @@ def test_the_command_comes_first() -> None:
     assert gradeval("-q", "metrics", "r", "-m", "AP").code == 0
 
 
-TIED_PAIR = "1 0 a 1\n1 0 b 0\n1 0 c 1\n1 0 d -1\n2 0 a 1\n"
-
-
-def said_of_ties(*documents: str, more: tuple[str, ...] = ()) -> list[str]:
-    """What is said where these documents of query 1 have one score."""
-    ranking = "2 Q0 a 1 1 t\n" + "".join(f"1 Q0 {document} 1 1 t\n" for document in documents)
-    return said(*more, qrels=TIED_PAIR, ranking=ranking)
-
-
-def test_ties() -> None:
-    """Only where documents of unlike gain are tied, and of a query that counts."""
-    line = "warning: r: ties in 1 query could change nDCG by up to 0.1131 (0.6934 to 0.8066)"
-    assert said_of_ties("a", "b") == [line]
-    assert said_of_ties("x", "a") == [line]
-    assert said_of_ties("a", "c") == []
-    assert said_of_ties("b", "x", "d") == []
-    assert said_of_ties("a", "b", more=("--query-ids", "2")) == []
-    assert said_of_ties("a", "b", more=("--query-ids", "1")) == [
-        "warning: r: ties in 1 query could change nDCG by up to 0.2263 (0.3869 to 0.6131)"
-    ]
-
-
 @pytest.mark.parametrize("ties", ["trec", "input", "best", "worst"])
 def test_who_names_a_rule_of_ties_is_told_nothing(ties: str) -> None:
-    assert said_of_ties("a", "b", more=("--ties", ties)) == []
-    assert said_of_ties("a", "b", more=("--ties", ties, "--strict")) == []
+    assert said("--ties", ties) == [MISSING, UNJUDGED]
 
 
 @each("format", WRITERS)
