@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from .suite import (
     SUITE,
     Benchmark,
     Results,
-    Target,
     Tool,
     Values,
     differences,
@@ -41,39 +41,27 @@ the tool's. values: whether AP and nDCG@10 are gradeval's, to 4 decimals. A peak
 the runner's own, and has no ratio."""
 
 
-def package_version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def processor() -> str:
-    try:
-        with open("/proc/cpuinfo") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()
-
-
-def trec_eval_version() -> str:
-    if not shutil.which("trec_eval"):
-        return "not on PATH: left out"
-    said = subprocess.run(["trec_eval", "--version"], capture_output=True, text=True, check=False)
-    return (said.stdout + said.stderr).strip().removeprefix("trec_eval version ")
-
-
 def machine() -> dict[str, Any]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    """What the times depend on."""
+    packages = dict.fromkeys(PACKAGES, "not installed")
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            packages[name] = version(name)
+    processor, trec_eval = platform.processor() or platform.machine(), "not on PATH: left out"
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    if shutil.which("trec_eval"):
+        done = subprocess.run(["trec_eval", "--version"], capture_output=True, text=True, check=False)
+        trec_eval = (done.stdout + done.stderr).strip().removeprefix("trec_eval version ")
     return {
-        "processor": processor(),
-        "cores": cores,
+        "processor": processor,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "system": f"{platform.system()} {platform.release()}",
         "load": os.getloadavg()[0],
         "python": platform.python_version(),
-        **{name: package_version(name) for name in PACKAGES},
-        "trec_eval": trec_eval_version(),
+        **packages,
+        "trec_eval": trec_eval,
     }
 
 
@@ -83,15 +71,6 @@ def describe(machine: dict[str, Any]) -> str:
         f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, "
         f"load {machine['load']:.2f} at the start\n{packages}\n{LEGEND}"
     )
-
-
-def generate(folder: Path, key: str, scale: float) -> None:
-    subprocess.run([sys.executable, str(WORKLOADS), str(folder), key, str(scale)], check=True)
-
-
-def last_values(tool: Tool, results: Results) -> Values:
-    outputs = results[tool.name].outputs if tool.name in results else []
-    return values_of(tool, outputs[-1]) if outputs else {}
 
 
 def verdict(tool: Tool, result: Result, ours: Values) -> str:
@@ -117,20 +96,14 @@ def over(results: Results, ours: str, tool: str, what: str) -> float | None:
     return results[ours].median(what) / results[tool].median(what)
 
 
-def reached(target: Target, results: Results) -> float | None:
-    """What a target is about, or None where a tool it needs is missing or failed."""
-    needed = {name: result for name, result in results.items() if result.samples}
-    try:
-        return target.value(needed)
-    except KeyError:
-        return None
-
-
 def report(
     key: str, benchmark: Benchmark, size: int, least: int, results: Results, scale: float = 1
 ) -> dict[str, Any]:
     """Everything about one workload, as it goes into the JSON. Targets are met or not at scale 1 only."""
-    read = {tool.name: last_values(tool, results) for tool in benchmark.tools}
+    read: dict[str, Values] = {}
+    for tool in benchmark.tools:
+        outputs = results.get(tool.name, Result()).outputs
+        read[tool.name] = values_of(tool, outputs[-1]) if outputs else {}
     tools = []
     for tool in benchmark.tools:
         result = results.get(tool.name, Result())
@@ -150,8 +123,11 @@ def report(
                 row["ratio"]["peak"] = None
         tools.append(row)
     targets = []
+    measured = {name: result for name, result in results.items() if result.samples}
     for target in benchmark.targets:
-        value = reached(target, results)
+        value = None  # where a tool that it needs is missing or failed
+        with suppress(KeyError):
+            value = target.value(measured)
         met = None if value is None or scale != 1 else value <= target.limit
         targets.append({"what": target.what, "limit": target.limit, "value": value, "met": met})
     return {
@@ -219,7 +195,7 @@ def wrong(report: dict[str, Any]) -> bool:
 
 def run(key: str, folder: Path, repeat: int, scale: float) -> dict[str, Any]:
     """Make a workload in `folder`, and measure every tool there is on it."""
-    generate(folder, key, scale)
+    subprocess.run([sys.executable, str(WORKLOADS), str(folder), key, str(scale)], check=True)
     size = warm(folder)
     benchmark = SUITE[key](folder)
     present = [tool for tool in benchmark.tools if not tool.missing]

@@ -177,6 +177,7 @@ def test_bad_rows_are_named() -> None:
     twice = "duplicate document for its query"
     for rows, expected in (
         ([(0, "q", "d", None), (0, "q", "e", 1.0)], "a: query 'q', document 'd': the score is missing"),
+        ([(0, "q", None, math.nan), (0, "q", "e", 1.0)], "a: query 'q': the document id is missing"),
         ([(0, "q", "d", 2.0), (0, "q", "e", 2.0), (0, "q", "d", 2.0)], f"a: query 'q', document 'd': {twice}"),
         ([(0, "other", "d", 1.0), (0, "other", "d", 1.0)], f"a: query 'other', document 'd': {twice}"),
     ):

@@ -199,10 +199,10 @@ class _Problems(Problems):
     def enough(self) -> float:
         return math.inf if self.has_good else super().enough
 
-    def refuse(self, found: LineProblems) -> None:
+    def refuse(self, problems: LineProblems) -> None:
         """Add those of the format that is written."""
-        self.has_refused |= bool(found.total)
-        self.add(found)
+        self.has_refused |= bool(problems.total)
+        self.add(problems)
 
     def error(self) -> InputError | InputErrors:
         error = super().error()

@@ -249,9 +249,9 @@ def _issues(file: FileReport, severity: str, issues: Issues, colour: bool) -> It
     for line, what, hint in issues.first:
         place = file.path if line is None else f"{file.path}:{line}"
         yield printable(f"{place}: {severity}: {what}") + (f". {printable(hint)}" if hint else "")
-    more = issues.total - len(issues.first)
-    if more:
-        count = many(more, f"more {severity}", f"more {severity}s")
+    unlisted = issues.total - len(issues.first)
+    if unlisted:
+        count = many(unlisted, f"more {severity}", f"more {severity}s")
         yield f"{printable(file.path)}: {count}; --max-errors sets the limit"
     if issues.total > 1:
         yield f"  {styled(f'{severity}s by kind', DIM, colour)}"

@@ -17,7 +17,7 @@ from gradeval.evaluation.outcome import Outcome, outcome_of_reduced
 from gradeval.evaluation.runs import names_of_runs
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
-from gradeval.notices import Notice
+from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
 from gradeval.tables.load import Run, check_columns, open_qrels, open_runs
@@ -81,14 +81,14 @@ class Collection:
             is_judged = position[run.ties.row] >= 0
             ties = Ties(position[run.ties.row[is_judged]], run.ties.first[is_judged], run.ties.last[is_judged])
             is_kept = np.isin(run.identical.query, queries)
-            own = np.searchsorted(queries, run.identical.query[is_kept])
+            query_of = np.searchsorted(queries, run.identical.query[is_kept])
             runs.append(
                 run._replace(
                     rank=run.rank[rows],
                     score=run.score[rows],
                     retrieved=run.retrieved[queries],
                     ties=ties,
-                    identical=IdenticalIds(own, run.identical.rank[is_kept]),
+                    identical=IdenticalIds(query_of, run.identical.rank[is_kept]),
                 )
             )
         return replace(self, qrels=table, runs=tuple(runs))
@@ -100,7 +100,10 @@ class Collection:
         share = max(noticed.judged_share for noticed in of_runs)
         yield from self.qrels.notices
         yield from relevance_notices(self.qrels, specs, outcomes[0].empty, every, self.options, share)
-        yield from chain.from_iterable(noticed.notices for noticed in of_runs)
+        of_all = chain.from_iterable(noticed.notices for noticed in of_runs)
+        yield from (
+            notice for notice in of_all if notice.kind is not Kind.FEW_DOCUMENTS
+        )  # a note of evaluations
 
 
 def collect(

@@ -109,7 +109,7 @@ def document(study: Study, how: RenderOptions, *, table: str | None = None) -> D
     """table: which one tsv and csv print, by default the first."""
 
     def blocks() -> Iterator[Block]:
-        yield from (_grid(one, how.digits) for one in study.tables if one.shown)
+        yield from (_grid(each, how.digits) for each in study.tables if each.shown)
         options = (
             (name.replace("_", " "), value) for name, value in study.options.items() if name != "evaluation"
         )
@@ -117,7 +117,7 @@ def document(study: Study, how: RenderOptions, *, table: str | None = None) -> D
         yield Line(f"{study.name}: {visible(about)}", "dim")
 
     def rows() -> list[Rows]:
-        chosen = study.table(table) if table is not None else next(one for one in study.tables if one.data)
+        chosen = study.table(table) if table is not None else next(each for each in study.tables if each.data)
         texts = [_texts(chosen, row, how.digits) for row in chosen.rows]
         is_text = (any(isinstance(row[c], str) for row in chosen.rows) for c in range(len(chosen.columns)))
         names = [name for name, is_name in zip(chosen.columns, is_text, strict=True) if is_name]
