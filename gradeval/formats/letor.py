@@ -23,17 +23,17 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
     HASH,
+    Rows,
     Tokens,
     bare_cr_pattern,
     floats,
     leading_integers,
     split,
-    split_at_tabs,
     tokenize,
     unreadable,
 )
 from gradeval.formats.sources import Block, Source
-from gradeval.formats.trec import columns_of, hint_of_number, not_a_number
+from gradeval.formats.trec import columns_between_tabs, hint_of_number, not_a_number
 from gradeval.notices import many
 from gradeval.options import GROUP_SUFFIXES
 
@@ -43,7 +43,6 @@ _BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d][^ \t\r\n]*[ \t]+(?:qid|\d+):")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
 _NUMBER_BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d]")
-_RANKLIB_FIELDS = "a line has 3, separated by tabs (query index score)"
 _RANKLIB_BARE_CR = bare_cr_pattern(rb"[^\t\r\n]+\t\d+\t[-+.\d]")
 
 
@@ -199,12 +198,9 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     if len(hashes):
         comment[lines] = np.searchsorted(tokens.start, hashes)
     count = comment - tokens.first
-    data = np.flatnonzero(count)
-    first_token, count = tokens.first[data], count[data]
     wrong = unreadable(block, tokens, _BARE_CR)
-    if wrong is not None:
-        return _failed(tokens.lines, block.last, wrong)
-
+    data = np.flatnonzero(count)[: None if wrong is None else 0]
+    first_token, count = tokens.first[data], count[data]
     labels = tokens.ids(block.bytes, first_token)
     label, bad = floats(labels)
     of_labels = LineProblems.of(data[bad], lambda i: not_a_number("grade", labels[int(bad[i])]))
@@ -216,15 +212,9 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     query = Ids(block.bytes, query.start + 4, length)
     first_feature = first_token + 1 + has_query
     values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
-    problems = LineProblems.joined([of_labels, of_queries, of_values]).within(block, len(data))
+    problems = wrong or LineProblems.joined([of_labels, of_queries, of_values]).within(block, len(data))
     document = _documents(block.bytes, tokens, data, comment[data])
     return _Part(query.compact(), document.compact(), label, data, values, tokens.lines, block.last, problems)
-
-
-def _failed(lines: int, last: bool, problems: LineProblems) -> _Part:
-    none, empty = Ids.of([]), np.empty(0, np.int64)
-    values = _Values(empty, np.zeros(1, np.int64), empty.astype(np.int32), np.empty(0), 0)
-    return _Part(none, none, np.empty(0), empty, values, lines, last, problems)
 
 
 def _values(
@@ -448,20 +438,11 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
 
 
 def _ranklib_columns(block: Block) -> Columns:
-    rows = split_at_tabs(block.bytes, block.size, 3)
-    problems = LineProblems.of(
-        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} where {_RANKLIB_FIELDS}"
-    )
-    index = rows.fields[1]
-    bad = [place for place, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
-    of_index = LineProblems.of(
-        rows.line[bad], lambda i: f"the index {shown(index[bad[i]])} is not a non-negative integer"
-    )
-    columns = columns_of(
-        block,
-        rows,
-        "score",
-        unreadable(block, rows, _RANKLIB_BARE_CR),
-        LineProblems.joined([problems, of_index]),
-    )
-    return columns.light()
+    def of_index(rows: Rows) -> LineProblems:
+        index = rows.fields[1]
+        bad = [row for row, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
+        return LineProblems.of(
+            rows.line[bad], lambda i: f"the index {shown(index[bad[i]])} is not a non-negative integer"
+        )
+
+    return columns_between_tabs(block, "score", "query index score", _RANKLIB_BARE_CR, of_index).light()

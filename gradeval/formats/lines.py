@@ -95,7 +95,7 @@ def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, .
     for line, fields in read_fields(source):
         new = [one for one in dict.fromkeys(fields) if one not in ids]
         unknown = [Problem(line, f"query {named(one)} is not in {qrels}") for one in new if one not in judged]
-        problems.add(LineProblems(tuple(unknown), len(unknown)))
+        problems.add(LineProblems.listed(unknown))
         if problems.found.total >= SHOWN:
             problems.end = line + 1
             break
@@ -120,42 +120,40 @@ def read_groups(source: Source) -> dict[str, list[str]]:
     A query may be in several groups. A first line 'query group' is a header; lines that are blank or begin
     with # are ignored.
     """
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, None]] = {}
     problems: list[Problem] = []
-    seen: set[tuple[str, str]] = set()
     lines = read_text(source).split(b"\n")
-    is_first = True
-    for number, line in enumerate(lines):
-        text = line.decode("utf-8", "surrogateescape").rstrip("\r")
-        if not text.strip(" \t") or text.startswith("#"):
+    texts = [line.decode("utf-8", "surrogateescape").rstrip("\r") for line in lines]
+    rows = [number for number, text in enumerate(texts) if text.strip(" \t") and not text.startswith("#")]
+    for number in rows:
+        fields = [field.strip(" ") for field in texts[number].split("\t")]
+        if (
+            number == rows[0]
+            and len(fields) == 2
+            and all(name.lower() in heads for name, heads in zip(fields, _HEADS, strict=True))
+        ):
             continue
-        query, tab, group = (part.strip(" ") for part in text.partition("\t"))
-        is_head = is_first and query.lower() in _HEADS[0] and group.lower() in _HEADS[1]
-        is_first = False
-        if is_head:
-            continue
-        if not (query and tab and group) or "\t" in group:
-            fields = text.count("\t") + 1
-            what = (
-                f"{fields} field{'s' * (fields != 1)} where a line has 2 (query and group, with a tab between)"
+        if len(fields) != 2:
+            count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+            problems.append(
+                Problem(number, f"{count} where a line has 2 (query and group, with a tab between)")
             )
-            if tab and fields == 2:
-                what = "the query is missing" if not query else "the group is missing"
-            problems.append(Problem(number, what))
-        elif (query, group) in seen:
-            problems.append(Problem(number, f"query {named(query)} is in group {named(group)} twice"))
+        elif not all(fields):
+            problems.append(Problem(number, f"the {'group' if fields[0] else 'query'} is missing"))
+        elif fields[0] in groups.get(fields[1], ()):
+            query, group = map(named, fields)
+            problems.append(Problem(number, f"query {query} is in group {group} twice"))
         else:
-            seen.add((query, group))
-            groups.setdefault(group, []).append(query)
+            groups.setdefault(fields[1], {})[fields[0]] = None
     if len(problems) > 1 and not any(b"\t" in line for line in lines):
         raise InputError(source.name, "no line has a tab", hint="Each line has a query, a tab and a group")
     if problems:
-        found = Problems(source.name)
-        found.add(LineProblems(tuple(problems[:SHOWN]), len(problems)))
-        raise found.error()
+        of_file = Problems(source.name)
+        of_file.add(LineProblems.listed(problems))
+        raise of_file.error()
     if not groups:
         raise no_data(source.name, len(lines) - 1)
-    return groups
+    return {group: list(queries) for group, queries in groups.items()}
 
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -34,7 +34,6 @@ _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
 _QRELS_BARE_CR, _RUN_BARE_CR = (
     bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
 )
-_MSMARCO_FIELDS = "a line has 3, separated by tabs (query passage rank)"
 _MSMARCO_BARE_CR = bare_cr_pattern(rb"(?:[^\t\r\n]+\t){2}\d")
 
 
@@ -237,15 +236,24 @@ class _MsMarcoFile(FileBlocks):
     def blocks(self) -> Iterator[Columns]:
         last: dict[bytes, int] = {}  # the last rank of each query so far
         for block in self.source.blocks():
-            yield _ranked_in_order(_msmarco_columns(block), last)
+            columns = columns_between_tabs(block, "rank", "query passage rank", _MSMARCO_BARE_CR)
+            yield _ranked_in_order(columns, last)
 
 
-def _msmarco_columns(block: Block) -> Columns:
+def columns_between_tabs(
+    block: Block, name: str, fields: str, bare_cr: bytes, wrong: Callable[[Rows], LineProblems] | None = None
+) -> Columns:
+    """The columns of lines with three fields between tabs, the last of which is a number.
+
+    name: what messages call the number, and fields: all three. wrong: what else is wrong with the rows.
+    """
     rows = split_at_tabs(block.bytes, block.size, 3)
+    expected = f"where a line has 3, separated by tabs ({fields})"
     problems = LineProblems.of(
-        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} where {_MSMARCO_FIELDS}"
+        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} {expected}"
     )
-    return columns_of(block, rows, "rank", unreadable(block, rows, _MSMARCO_BARE_CR), problems)
+    problems = LineProblems.joined([problems, wrong(rows)]) if wrong else problems
+    return columns_of(block, rows, name, unreadable(block, rows, bare_cr), problems)
 
 
 def _ranked_in_order(columns: Columns, last: dict[bytes, int]) -> Columns:

@@ -6,6 +6,7 @@ To add a format: a row in WRITERS with a function of (batches, sink, given), whi
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import chain
@@ -160,16 +161,12 @@ def _csv(
 def _quoted(ids: list[bytes]) -> list[bytes]:
     """Ids as JSON strings."""
     return [
-        b'"%b"' % one if _is_plain(one) else json.dumps(one.decode(), ensure_ascii=False).encode()
-        for one in ids
+        json.dumps(text.decode(), ensure_ascii=False).encode() if _ESCAPED.search(text) else b'"%b"' % text
+        for text in ids
     ]
 
 
-def _is_plain(text: bytes) -> bool:
-    return b'"' not in text and b"\\" not in text and not text.translate(None, _PRINTED)
-
-
-_PRINTED = bytes(range(32, 256))
+_ESCAPED = re.compile(rb'["\\\x00-\x1f]')
 
 
 def _json(batches: Iterator[Batch], sink: Any, given: Given) -> None:
@@ -234,80 +231,58 @@ def text_column(pyarrow: Any, ids: Ids) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers)
 
 
-def _parquet_file(pyarrow: Any, sink: Any, schema: Any) -> Any:
-    return import_module("pyarrow.parquet").ParquetWriter(sink, schema)
+def _refused(batch: Batch, names: str, is_bad: Callable[[Ids, str], Bools]) -> LineProblems:
+    """The ids that are empty, or bad: (ids, 'query' or 'document') -> (n,). names: what bad ids hold."""
+    problems = []
+    columns = (
+        ("query", batch.queries, batch.line[batch.bounds[:-1]]),
+        ("document", batch.documents, batch.line),
+    )
+    for what, ids, line in columns:
+        rows = np.flatnonzero((ids.length == 0) | is_bad(ids, what))
+        bad = ids.take(rows).tolist()
+        texts = [
+            f"the {what} id {shown(text)} cannot be written: {f'no {names} there' if text else 'it is empty'}"
+            for text in bad
+        ]
+        problems.append(LineProblems.of(line[rows], texts.__getitem__))
+    return LineProblems.joined(problems)
 
 
 def _without(
     characters: bytes,
     names: str,
-    first: bytes = b"",
+    of_queries: bytes = b"",
     starts: tuple[bytes, ...] = (),
     all_starts: tuple[bytes, ...] = (),
 ) -> Callable[[Batch, Given], LineProblems]:
-    """Refuses ids with one of the characters, and empty ones. names: what messages call the characters. first:
-    characters that only query ids cannot have. starts: what no query id begins with. all_starts: what no id
-    begins with.
+    """Refuses ids with one of the characters, and empty ones. names: what messages call the characters.
+    of_queries: characters that only query ids cannot have. starts: what no query id begins with. all_starts:
+    what no id begins with.
     """
 
-    def refused(batch: Batch, given: Given) -> LineProblems:
-        rows_of = batch.bounds[:-1]
-        found = []
-        columns = (
-            ("query", batch.queries, first, starts + all_starts),
-            ("document", batch.documents, b"", all_starts),
-        )
-        for what, ids, more, unwanted in columns:
-            bad = _holding(ids, characters + more) | (ids.length == 0)
-            if unwanted:
-                bad |= np.array([one.startswith(unwanted) for one in ids.tolist()], bool)
-            rows = np.flatnonzero(bad)
-            line = batch.line[rows_of[rows]] if what == "query" else batch.line[rows]
-            found.append(LineProblems.of(line, _describer(what, ids, rows, names)))
-        return LineProblems.joined(found)
+    def is_bad(ids: Ids, what: str) -> Bools:
+        unwanted = np.zeros(256, bool)
+        unwanted[list(characters + (of_queries if what == "query" else b""))] = True
+        counts = np.append(0, np.cumsum(unwanted[ids.text()]))
+        ends = np.cumsum(ids.length)
+        bad: Bools = counts[ends] > counts[ends - ids.length]
+        if beginnings := all_starts + (starts if what == "query" else ()):
+            bad |= np.array([text.startswith(beginnings) for text in ids.tolist()], bool)
+        return bad
 
-    return refused
-
-
-def _describer(what: str, ids: Ids, rows: Ints, names: str) -> Callable[[int], str]:
-    def describe(i: int) -> str:
-        one = ids[int(rows[i])]
-        return f"the {what} id {shown(one)} cannot be written" + (
-            f": no {names} there" if one else ": it is empty"
-        )
-
-    return describe
-
-
-def _holding(ids: Ids, characters: bytes) -> Bools:
-    """Which ids have one of the characters."""
-    wanted = np.zeros(256, bool)
-    wanted[list(characters)] = True
-    counts = np.append(0, np.cumsum(wanted[ids.text()]))
-    ends = np.cumsum(ids.length)
-    found: Bools = counts[ends] > counts[ends - ids.length]
-    return found
+    return lambda batch, given: _refused(batch, names, is_bad)
 
 
 def _not_utf8(batch: Batch, given: Given) -> LineProblems:
     """Refuses ids that are not UTF-8, and empty ones."""
-    found = []
-    for what, ids in (("query", batch.queries), ("document", batch.documents)):
-        bad = ids.length == 0
-        if (ids.text() > 127).any():
-            bad |= np.array([not _is_utf8(one) for one in ids.tolist()], bool)
-        rows = np.flatnonzero(bad)
-        line = batch.line[batch.bounds[:-1][rows]] if what == "query" else batch.line[rows]
-        found.append(LineProblems.of(line, _describer(what, ids, rows, "bytes that are not UTF-8")))
-    return LineProblems.joined(found)
 
+    def is_bad(ids: Ids, what: str) -> Bools:
+        if (ids.text() < 128).all():
+            return np.zeros(len(ids), bool)
+        return np.array([text.decode("utf-8", "ignore").encode() != text for text in ids.tolist()], bool)
 
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return _refused(batch, "bytes that are not UTF-8", is_bad)
 
 
 def _refused_by_msmarco(batch: Batch, given: Given) -> LineProblems:
@@ -334,7 +309,12 @@ WRITERS = {
     "tsv": Writer(_csv("\t"), _without(b"", ""), (".tsv",)),
     "json": Writer(_json, _not_utf8, (".json",)),
     "jsonl": Writer(_jsonl, _not_utf8, (".jsonl", ".ndjson")),
-    "parquet": Writer(_arrow(_parquet_file), _not_utf8, (".parquet",), False),
+    "parquet": Writer(
+        _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema)),
+        _not_utf8,
+        (".parquet",),
+        False,
+    ),
     "arrow": Writer(
         _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema)),
         _not_utf8,
