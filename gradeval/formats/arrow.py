@@ -51,16 +51,13 @@ from gradeval.options import Options
 _DIGITS = 100  # more than a decimal of 256 bits has
 
 
-class _Schema(ctypes.Structure):
-    """struct ArrowSchema of the Arrow C data interface."""
+class _Schema(ctypes.Structure): ...  # struct ArrowSchema of the Arrow C data interface
 
 
-class _Array(ctypes.Structure):
-    """struct ArrowArray of the Arrow C data interface."""
+class _Array(ctypes.Structure): ...  # struct ArrowArray
 
 
-class _Stream(ctypes.Structure):
-    """struct ArrowArrayStream of the Arrow C stream interface."""
+class _Stream(ctypes.Structure): ...  # struct ArrowArrayStream of the Arrow C stream interface
 
 
 _Schema._fields_ = [
@@ -75,11 +72,7 @@ _Schema._fields_ = [
     ("private_data", ctypes.c_void_p),
 ]
 _Array._fields_ = [
-    ("length", ctypes.c_int64),
-    ("null_count", ctypes.c_int64),
-    ("offset", ctypes.c_int64),
-    ("n_buffers", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
+    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")),
     ("buffers", ctypes.POINTER(ctypes.c_void_p)),
     ("children", ctypes.POINTER(ctypes.POINTER(_Array))),
     ("dictionary", ctypes.POINTER(_Array)),
@@ -268,12 +261,12 @@ class _Owner:
 
     def __init__(self, struct: Any, *needs: object) -> None:
         self.needs = needs
-        weakref.finalize(self, _release, struct).atexit = False
 
+        def release() -> None:
+            if struct.release:
+                struct.release(ctypes.byref(struct))
 
-def _release(struct: Any) -> None:
-    if struct.release:
-        struct.release(ctypes.byref(struct))
+        weakref.finalize(self, release).atexit = False
 
 
 def batches(data: Any) -> Iterator[list[Chunk]]:
@@ -411,7 +404,8 @@ def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids,
     assert ids is not None
     wrong = missing_rows(missing, what)
     if not wrong.total and chunk.may_hold_nul(ids):
-        rows = np.flatnonzero(_holds_nul(ids))
+        nuls = np.append(0, np.cumsum(ids.block == 0))
+        rows = np.flatnonzero(nuls[ids.start + ids.length] > nuls[ids.start])
         wrong = LineProblems.of(rows, lambda i: f"the {what} {shown(ids[int(rows[i])])} contains a NUL byte")
     return ids, wrong
 
@@ -436,14 +430,6 @@ def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[
         for row in np.flatnonzero(missing).tolist():
             texts[row] = None
     return object_numbers(texts, what)
-
-
-def _holds_nul(ids: Ids) -> Bools:
-    """Which ids hold a NUL, (N,)."""
-    count = np.zeros(len(ids.block) + 1, np.int64)
-    np.cumsum(ids.block == 0, out=count[1:])
-    holds: Bools = count[ids.start + ids.length] > count[ids.start]
-    return holds
 
 
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
@@ -499,24 +485,16 @@ def _series(series: Any) -> Values:
     return Objects(list(series))
 
 
-class _Batch(NamedTuple):
-    """Some rows, as an object that exports them as Arrow data. is_first, is_last: as in Columns."""
-
-    rows: Any
-    is_first: bool
-    is_last: bool
-
-
 _Opened = tuple[list[str], Callable[[list[str]], Iterator[Any]]]
 """The names of a file's columns, and what makes record batches of some of them."""
 
 
 def table(source: Source, number: str, options: Options) -> Table:
-    return _file_table(source, number, options, "Arrow", ARROW, _open_arrow)
+    return _file_table(_File(source, "Arrow", ARROW, _open_arrow), number, options)
 
 
 def parquet_table(source: Source, number: str, options: Options) -> Table:
-    return _file_table(source, number, options, "Parquet", (PARQUET,), _open_parquet)
+    return _file_table(_File(source, "Parquet", (PARQUET,), _open_parquet), number, options)
 
 
 def _open_parquet(arrow: Any, stream: Any) -> _Opened:
@@ -531,32 +509,41 @@ def _open_parquet(arrow: Any, stream: Any) -> _Opened:
     return file.schema_arrow.names, batches_of
 
 
-def _file_table(
-    source: Source,
-    number: str,
-    options: Options,
-    kind: str,
-    magic: tuple[bytes, ...],
-    opened: Callable[[Any, Any], _Opened],
-) -> Table:
-    """A file that pyarrow reads and that begins with a magic number. opened: (pyarrow, stream) -> _Opened.
+def _open_arrow(arrow: Any, stream: Any) -> _Opened:
+    is_file = stream.read(len(ARROW[0])) == ARROW[0]
+    stream.seek(0)
+    if is_file:
+        file = arrow.ipc.open_file(stream)
+        stored = (file.get_batch(number) for number in range(file.num_record_batches))
+    else:
+        file = arrow.ipc.open_stream(stream)
+        stored = iter(file)
+    return file.schema.names, lambda names: (batch.select(names) for batch in stored)
 
-    Raises InputError.
-    """
-    file = _File(source, kind, magic, opened)
+
+def _file_table(file: _File, number: str, options: Options) -> Table:
+    """Raises InputError."""
     with file.open() as (names, _):
-        chosen = choose(names, number, dict(options.columns), source.name)
+        chosen = choose(names, number, dict(options.columns), file.name)
     file.names = [*dict.fromkeys(chosen[:3])]
+    labels = column_labels(chosen, number)
 
-    def columns(batch: _Batch) -> Columns:
-        with readable(source.name):
-            return _columns(batch, chosen, number)
+    def columns(block: tuple[Any, bool, bool]) -> Columns:
+        rows, is_first, is_last = block
+        with readable(file.name):
+            [chunks] = batches(rows)
+            by_name = {chunk.name: chunk for chunk in chunks}
+            values = [Arrow([by_name[name]]) for name in chosen[:3]]
+            read = read_values(values, labels, slice(0, rows.num_rows), is_first, is_last)
+            return chosen.finished(read, number)
 
     return Table(file, columns, tuple(names))
 
 
 class _File(FileBlocks):
-    """names: of the columns that are read."""
+    """A file that pyarrow reads and that begins with a magic number. opened: (pyarrow, stream) -> _Opened.
+    names: of the columns that are read.
+    """
 
     def __init__(
         self, source: Source, kind: str, magic: tuple[bytes, ...], opened: Callable[[Any, Any], _Opened]
@@ -591,20 +578,21 @@ class _File(FileBlocks):
                 what = f"the {self.kind} file is damaged or incomplete ({why or type(error).__name__})"
                 raise InputError(self.name, what, hint="Fetch it again") from None
 
-    def blocks(self) -> Iterator[_Batch]:
+    def blocks(self) -> Iterator[tuple[Any, bool, bool]]:
+        """Objects that export some rows as Arrow data, each with whether it is the first, and the last."""
         with self.open() as (_, read):
             before = None
             is_first = True
             for batch in read(self.names):
                 batch.validate(full=True)  # whose offsets are read without another look
-                for first in range(0, batch.num_rows, BLOCK_ROWS):  # a file may have a single batch
+                for start in range(0, batch.num_rows, BLOCK_ROWS):  # a file may have a single batch
                     if before is not None:
-                        yield _Batch(before, is_first, False)
+                        yield before, is_first, False
                         is_first = False
-                    before = batch.slice(first, BLOCK_ROWS)
+                    before = batch.slice(start, BLOCK_ROWS)
             if before is None:
                 raise InputError(self.name, "no data: the file has no rows")
-            yield _Batch(before, is_first, True)
+            yield before, is_first, True
 
 
 class _Bounded:
@@ -619,24 +607,3 @@ class _Bounded:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.file, name)
-
-
-def _columns(batch: _Batch, chosen: Chosen, number: str) -> Columns:
-    [chunks] = batches(batch.rows)
-    by_name = {chunk.name: chunk for chunk in chunks}
-    values = [Arrow([by_name[name]]) for name in chosen[:3]]
-    labels = column_labels(chosen, number)
-    columns = read_values(values, labels, slice(0, batch.rows.num_rows), batch.is_first, batch.is_last)
-    return chosen.finished(columns, number)
-
-
-def _open_arrow(arrow: Any, stream: Any) -> _Opened:
-    is_file = stream.read(len(ARROW[0])) == ARROW[0]
-    stream.seek(0)
-    if is_file:
-        file = arrow.ipc.open_file(stream)
-        found = (file.get_batch(number) for number in range(file.num_record_batches))
-    else:
-        file = arrow.ipc.open_stream(stream)
-        found = iter(file)
-    return file.schema.names, lambda names: (batch.select(names) for batch in found)

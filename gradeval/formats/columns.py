@@ -40,14 +40,7 @@ class FileBlocks:
 
     def __init__(self, source: Source) -> None:
         self.source, self.name = source, source.name
-
-    @property
-    def stored_size(self) -> int:
-        return self.source.stored_size
-
-    @property
-    def expected_size(self) -> int:
-        return self.source.expected_size
+        self.stored_size, self.expected_size = source.stored_size, source.expected_size
 
 
 class Table(NamedTuple):

@@ -76,17 +76,19 @@ def choose(
     number: 'grade' or 'score'. given: names by role; a table without the given query or document column may
     have usual names, since the qrels and the runs can differ. naming: how the user names a column.
     """
-    query, document = (
-        given[role] if given.get(role) in names else _usual(names, role, path, naming) for role in ROLES[:2]
-    )
+    plain = [*map(simplified, names)]
+
+    def usual(role: str) -> str:
+        return names[_only(names, _found(plain, role), role, path, naming)]
+
+    query, document = (given[role] if given.get(role) in names else usual(role) for role in ROLES[:2])
     if number in given:
         check_has(names, given[number], path)
         return Chosen(query, document, given[number], False, simplified(given[number]) == _QUEPID)
-    plain = [*map(simplified, names)]
     if number == "grade" and set(map(simplified, BEIR_COLUMNS)) <= set(plain) and not _found(plain, "grade"):
         return Chosen(query, document, names[plain.index("score")])
-    found = _usual(names, number, path, naming)
-    return Chosen(query, document, found, simplified(found) == "rank", simplified(found) == _QUEPID)
+    name = usual(number)
+    return Chosen(query, document, name, simplified(name) == "rank", simplified(name) == _QUEPID)
 
 
 def query_column(names: Sequence[str], given: str | None, path: str) -> int:
@@ -135,10 +137,6 @@ def _found(plain: Sequence[str], role: str) -> list[int]:
         if found:
             return found
     return []
-
-
-def _usual(names: Sequence[str], role: str, path: str, naming: str) -> str:
-    return names[_only(names, _found([*map(simplified, names)], role), role, path, naming)]
 
 
 def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, naming: str) -> int:

@@ -14,6 +14,7 @@ from gradeval.errors import InputError, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
 from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Source
+from gradeval.notices import many
 from gradeval.options import parse_number
 
 _SEPARATORS = re.compile(b"[ \t\r]+")
@@ -127,14 +128,11 @@ def read_groups(source: Source) -> dict[str, list[str]]:
     rows = [number for number, text in enumerate(texts) if text.strip(" \t") and not text.startswith("#")]
     for number in rows:
         fields = [field.strip(" ") for field in texts[number].split("\t")]
-        if (
-            number == rows[0]
-            and len(fields) == 2
-            and all(name.lower() in heads for name, heads in zip(fields, _HEADS, strict=True))
-        ):
+        are_heads = [name.lower() in heads for name, heads in zip(fields, _HEADS, strict=False)]
+        if number == rows[0] and len(fields) == 2 and all(are_heads):
             continue
         if len(fields) != 2:
-            count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+            count = many(len(fields), "field", "fields")
             problems.append(
                 Problem(number, f"{count} where a line has 2 (query and group, with a tab between)")
             )
@@ -161,8 +159,7 @@ def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     scores: dict[tuple[str, str], tuple[float, float]] = {}
     for number, fields in read_fields(Source(path)):
         if len(fields) != 4:
-            count = f"{len(fields)} field{'s' * (len(fields) != 1)}"
-            what = f"{count} where a line has 4 (query measure mean deviation)"
+            what = f"{many(len(fields), 'field', 'fields')} where a line has 4 (query measure mean deviation)"
             raise InputError(path, what, line=number + 1)
         query, measure, *rest = fields
         try:
