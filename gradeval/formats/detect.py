@@ -225,30 +225,22 @@ def role_of(source: Source, options: Options) -> str | None:
         return "run" if options.features else "qrels"
     rows: dict[str, int] = {}
     errors: list[InputError | InputErrors] = []
-    for role in ROLES:
+    for role, number in ROLES.items():
+        problems = Problems(source.name)
         try:
-            rows[role] = _first_rows(source, kind, ROLES[role], options)
+            table = reader(kind)(source, number, options)
+            blocks = map(table.columns, table.source.blocks())
+            columns = next((columns for columns in blocks if columns.lines or columns.problems.final), None)
+            if columns is not None and columns.problems.final and not len(columns.value):
+                problems.add(columns.problems)
+                problems.check()
+            rows[role] = 0 if columns is None else len(columns.value)
         except (InputError, InputErrors) as error:
             errors.append(error)
     if not rows:
         raise errors[0]
-    most = max(rows.values())
-    found = [role for role, count in rows.items() if count == most]
-    return found[0] if len(found) == 1 else None
-
-
-def _first_rows(source: Source, kind: str, number: str, options: Options) -> int:
-    """How many rows the first block with any has, read as qrels (number: 'grade') or as a run ('score')."""
-    table = reader(kind)(source, number, options)
-    for block in table.source.blocks():
-        columns = table.columns(block)
-        if columns.problems.final and not len(columns.value):
-            problems = Problems(source.name)
-            problems.add(columns.problems)
-            problems.check()
-        if columns.lines:
-            return len(columns.value)
-    return 0
+    best = [role for role, count in rows.items() if count == max(rows.values())]
+    return best[0] if len(best) == 1 else None
 
 
 _DELIMITER = re.compile(rb"[\t,;|]")

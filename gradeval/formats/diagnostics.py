@@ -228,11 +228,13 @@ def misread(problems: Problems) -> InputError | None:
         return None
     is_alike = len({problem.kind for problem in found.first}) == 1
     hint = first.hint or look(problems.head, problems.role, problems.order)
+    kinds = {_QUOTED.sub("", problem.what) for problem in found.first}  # as in their number of fields
+    is_mostly_bad = 2 * problems.bad > rows and len(kinds) > 1
     lines = f"{rows:,} lines" + (" read" if problems.end is not None else "")
     if not problems.has_good and (hint or (rows >= ALIKE and is_alike)):
         scope = f"and so in all {lines}" if is_alike else f"and none of the {lines} is right"
         what = first.what + (f", {scope}" if rows > 1 else "")
-    elif rows >= ALIKE and _is_mostly_bad(problems) and _begins_with(problems.head, first):
+    elif rows >= ALIKE and is_mostly_bad and _begins_with(problems.head, first):
         line = shown(problems.head.split(b"\n")[first.line].strip())
         what = f"{line} is not {_EXPECTED[problems.role]}, nor are most of the {lines}"
     else:
@@ -250,12 +252,6 @@ def with_hint(problems: Problems) -> Problem:
         return first
     command = "tail -n +2" if first.line == 0 else f"sed {first.line + 1}d"
     return first._replace(hint=f"This seems to be a header line; remove it with {command}")
-
-
-def _is_mostly_bad(problems: Problems) -> bool:
-    """Whether most lines are wrong, in several ways, as in their number of fields."""
-    kinds = {_QUOTED.sub("", problem.what) for problem in problems.found.first}
-    return 2 * problems.bad > problems.rows and len(kinds) > 1
 
 
 def _begins_with(head: bytes, problem: Problem) -> bool:

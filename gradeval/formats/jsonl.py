@@ -88,11 +88,6 @@ def _plain_columns(block: Block, lines: int, chosen: Chosen) -> Columns | None:
     return Columns(*grouped(queries), documents, values, np.arange(lines), lines, block.first, block.last)
 
 
-def _is_bare(ids: Ids) -> bool:
-    """Whether these values are no strings, so that they are not their text."""
-    return len(ids) > 0 and ids.block[ids.start[0] - 1] != _QUOTE
-
-
 def _plain(block: Block) -> dict[str, Ids] | None:
     """The text of the values by name where all lines have the keys of the first, written alike; None otherwise.
 

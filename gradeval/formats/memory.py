@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import struct
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from datetime import date, time, timedelta
@@ -327,7 +326,7 @@ class Slice(NamedTuple):
     is_last: bool
 
 
-class Data(ABC):
+class Data:
     """Data in memory, which are read as a file is: in blocks, by several threads, again and again.
 
     name: what messages call them. rows: how many there are.
@@ -336,9 +335,9 @@ class Data(ABC):
     name: str
     rows: int
 
-    @abstractmethod
     def columns(self, block: Slice, /) -> Columns:
         """The rows of a block. Raises InputError."""
+        raise NotImplementedError
 
     def cuts(self) -> list[int]:
         """The rows between which blocks are cut, with the first and the end."""

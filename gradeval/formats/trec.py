@@ -13,7 +13,7 @@ from gradeval.arrays import Ints, Words
 from gradeval.arrays.strings import Ids
 from gradeval.formats import template
 from gradeval.formats.columns import Columns, ExtraFields, FileBlocks, RankCheck, Table, grouped
-from gradeval.formats.diagnostics import LineProblems, shown
+from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, split_at_tabs, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
@@ -98,35 +98,30 @@ def ranked_columns(block: Block) -> Columns:
 def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Columns:
     problems, extra = _odd(rows, _RUN_FIELDS), ExtraFields()
     if not as_trec_eval:
-        problems = LineProblems.joined([problems, *_split_fields(block, rows), *_second_records(block, rows)])
-        extra = _extra_fields(rows)
+        problems = LineProblems.joined([problems, _split_fields(block, rows), _second_records(block, rows)])
+        if np.max(rows.counts, initial=0) > _FIELDS:
+            lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
+            extra = ExtraFields(len(lines), int(lines[0]))
     columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems)
     problems = columns.problems.within(block, columns.problems.rows)
     return columns._replace(tag=_last_tag(block, rows), extra=extra, problems=problems)
 
 
-def _extra_fields(rows: Rows) -> ExtraFields:
-    if np.max(rows.counts, initial=0) <= _FIELDS:
-        return ExtraFields()
-    lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
-    return ExtraFields(len(lines), int(lines[0]))
-
-
-def _second_records(block: Block, rows: Rows) -> Iterator[LineProblems]:
+def _second_records(block: Block, rows: Rows) -> LineProblems:
     """The lines that hold two records, as where files were joined without a line end between them."""
     if np.max(rows.counts, initial=0) < _TWO_RECORDS:
-        return
+        return NOTHING
     text = block.bytes[: block.size]
     found = [*_SECOND.finditer(text.tobytes())]
     lines = np.searchsorted(np.flatnonzero(text == LF), [match.start() for match in found])
     hint = "Were files joined without a line end between them?"
-    yield LineProblems.of(lines, lambda i: f"the line holds a second record ({shown(found[i][2])})", hint)
+    return LineProblems.of(lines, lambda i: f"the line holds a second record ({shown(found[i][2])})", hint)
 
 
-def _split_fields(block: Block, rows: Rows) -> Iterator[LineProblems]:
+def _split_fields(block: Block, rows: Rows) -> LineProblems:
     """The lines with a CR inside a field."""
     if not rows.returns:
-        return
+        return NOTHING
     text = block.bytes[: block.size]
     is_inside = (text[1:-1] == CR) & (text[:-2] > SPACE) & (text[2:] > SPACE)
     places = np.flatnonzero(is_inside) + 1
@@ -141,7 +136,7 @@ def _split_fields(block: Block, rows: Rows) -> Iterator[LineProblems]:
         field = re.split(rb"[ \t\n]", before[-_SHOWN:])[-1] + re.split(rb"[ \t]", after)[0]
         return f"a CR inside the field {shown(field)}"
 
-    yield LineProblems.of(lines, what, "Remove it, or end the line there")
+    return LineProblems.of(lines, what, "Remove it, or end the line there")
 
 
 def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:
@@ -175,12 +170,9 @@ def _last_tag(block: Block, rows: Rows) -> bytes | None:
 
 def _odd(rows: Rows, expected: str) -> LineProblems:
     """The lines with too few or too many fields."""
-
-    def what(i: int) -> str:
-        count = int(rows.odd_counts[i])
-        return f"{count} field{'s' * (count != 1)} where {expected}"
-
-    return LineProblems.of(rows.odd, what)
+    return LineProblems.of(
+        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} where {expected}"
+    )
 
 
 def columns_of(
@@ -248,10 +240,7 @@ def columns_between_tabs(
     name: what messages call the number, and fields: all three. wrong: what else is wrong with the rows.
     """
     rows = split_at_tabs(block.bytes, block.size, 3)
-    expected = f"where a line has 3, separated by tabs ({fields})"
-    problems = LineProblems.of(
-        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} {expected}"
-    )
+    problems = _odd(rows, f"a line has 3, separated by tabs ({fields})")
     problems = LineProblems.joined([problems, wrong(rows)]) if wrong else problems
     return columns_of(block, rows, name, unreadable(block, rows, bare_cr), problems)
 
