@@ -266,12 +266,8 @@ SAME_NAMES: dict[str, dict[str, str]] = {
         "recommender systems": "Hit@k, HR@k",
     },
 }
-_DIVERSITY = "it measures diversity, which requires judgments of subtopics; gradeval has no such metric"
 # names of metrics that gradeval does not have, in lower case, without hyphens and underscores -> what there is
 ABSENT = {
-    **dict.fromkeys(
-        ("alphandcg", "αndcg", "alphadcg", "αdcg", "erria", "mapia", "nrbp", "strecall"), _DIVERSITY
-    ),
     "hole": "in BEIR it is the share of the first k that is judged for no query; unj@k is the share that is "
     "not judged for the query itself",
 }

@@ -222,7 +222,7 @@ class Metric:
         return self.function(judgments, **params)
 
 
-_GREEK = {"µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"}
+_GREEK = {"α": "alpha", "µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"}
 
 
 def in_ascii(name: str) -> str:
@@ -273,6 +273,7 @@ FAMILIES = {
     "err": "user models",
     "cwl": "user models",
     "q_measure": "NTCIR",
+    "diversity": "novelty and diversity",
     "counts": "counts",
     "relstring": "text",
 }

@@ -130,6 +130,11 @@ def fraction(about: str, *, example: str = "0.5", **fields: Any) -> Param:
     return _within("a number strictly between 0 and 1", lambda value: 0 < value < 1, about, example, fields)
 
 
+def below_one(about: str, *, example: str = "0.5", **fields: Any) -> Param:
+    """A parameter that takes a number in [0, 1)."""
+    return _within("a number of at least 0, below 1", lambda value: 0 <= value < 1, about, example, fields)
+
+
 def share(about: str, *, example: str = "0.5", **fields: Any) -> Param:
     """A parameter that takes a number in [0, 1]."""
     return _within("a number in [0, 1]", lambda value: 0 <= value <= 1, about, example, fields)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.errors import MetricError
-from gradeval.tables.qrels import Ideal, Qrels, Recalling, is_relevant
+from gradeval.tables.ideal import Ideal, Recalling, Subtopics, is_relevant
+from gradeval.tables.qrels import Qrels
 from gradeval.tables.terms import Terms
 
 
@@ -60,6 +61,19 @@ class Hits:
         return Hits(self.rows[kept], self.segments.take(kept), self.rank[kept], self.relevant)
 
 
+class BySubtopic(NamedTuple):
+    """The judgments of a table's documents for the subtopics of their queries.
+
+    subtopics: those of the whole qrels. queries: which of their queries those of the table are, (Q,). row: of
+    the table, judgment: of the subtopics, int64 (T,).
+    """
+
+    subtopics: Subtopics
+    queries: Ints
+    row: Ints
+    judgment: Ints
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Judgments(Recalling):
     """Ranks of the judged documents: a row for each judgment, in rank order within its query.
@@ -76,6 +90,7 @@ class Judgments(Recalling):
     no_relevant: the value of a metric that needs a relevant document for a query without one.
     first, last: for values expected over the orders of tied scores, the ranks of the first and the last
     document with the score of each row, (N,), inf where not retrieved. depth: the number of ranks that count.
+    of_qrels: the subtopics of the qrels, where they have several.
     """
 
     segments: Segments
@@ -91,6 +106,7 @@ class Judgments(Recalling):
     first: Floats | None = None
     last: Floats | None = None
     depth: float = np.inf
+    of_qrels: Subtopics | None = None
 
     def __post_init__(self) -> None:
         if self.scale is None:
@@ -141,6 +157,7 @@ class Judgments(Recalling):
             tag,
             qrels.scale,
             no_relevant,
+            of_qrels=qrels.subtopics,
         )
         judgments.__dict__["is_retrieved"] = is_retrieved  # fills the cached properties
         if is_whole:
@@ -246,6 +263,20 @@ class Judgments(Recalling):
             return Hits(rows, self.segments.take(rows), self.rank[rows], self.best.relevant(level))
 
         return self.once(("hits", level), find).top(cutoff)
+
+    @cached_property
+    def by_subtopic(self) -> BySubtopic:
+        """The judgments of the documents by subtopic; without subtopics, each query is one."""
+        if self.of_qrels is None:
+            rows = np.arange(len(self.grade))
+            own = Subtopics(self.segments, rows, self.query, self.grade)
+            return BySubtopic(own, np.arange(self.segments.count), rows, rows)
+        subtopics, order = self.of_qrels, np.argsort(self.document)
+        first, after = (
+            np.searchsorted(subtopics.row, self.document[order], side) for side in ("left", "right")
+        )
+        queries = subtopics.segments.query[self.document[self.segments.offsets[:-1]]]
+        return BySubtopic(subtopics, queries, np.repeat(order, after - first), ranges(first, after - first))
 
     def with_ties(self, first: Floats, last: Floats) -> Judgments:
         """The table for expected values. first, last: of each judgment of the qrels."""

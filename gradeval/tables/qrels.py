@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,70 +18,9 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
+from gradeval.tables.ideal import Ideal, Subtopics
 
-_Made = TypeVar("_Made")
-RECALLED = 16  # cached results that metrics share, more than they need at a time
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
-
-
-def is_relevant(grade: Floats, level: float | None) -> Bools:
-    """Which grades are relevant: from the threshold on, or above 0 without one; never those below 0."""
-    return grade > 0 if level is None else grade >= max(level, 0.0)
-
-
-class Recalling:
-    """A table with results that metrics share."""
-
-    @cached_property
-    def _made(self) -> dict[Hashable, Any]:
-        return {}
-
-    def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """The result of make(), cached by its key until RECALLED others were requested after it.
-
-        So the cache does not grow with the number of metrics, such as AP at each of thousands of levels.
-        Threads may share it: each step on the dict is atomic, and a result that another thread took out is
-        made again.
-        """
-        made = self._made
-        value: _Made | None = made.pop(key, None)
-        if value is None:
-            value = make()
-        made[key] = value  # the most recently used is last
-        if len(made) > RECALLED:
-            for oldest in list(made)[:1]:
-                made.pop(oldest, None)
-        return value
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Ideal(Recalling):
-    """The grades of some queries, and their ideal ranking.
-
-    segments: the Q queries that rows belong to. grade: float64 (N,), in any order within a query.
-    """
-
-    segments: Segments
-    grade: Floats
-
-    @cached_property
-    def grades(self) -> Floats:
-        """The grades of each query from the highest to the lowest: the ideal ranking, float64 (N,)."""
-        return self.segments.sorted_descending(self.grade)
-
-    @cached_property
-    def levels(self) -> Segments:
-        """The rows of the ideal ranking with equal grades, as segments of their own."""
-        return self.segments.ties(self.grades)
-
-    @cached_property
-    def highest(self) -> Floats:
-        """The largest grade of each query, at least 0, float64 (Q,)."""
-        return np.maximum(self.segments.max(self.grade), 0.0)
-
-    def relevant(self, level: float | None) -> Ints:
-        """How many documents of each query are relevant, int64 (Q,)."""
-        return self.once(("relevant", level), lambda: self.segments.number(is_relevant(self.grade, level)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +30,7 @@ class Qrels:
     path: as the user named it. queries: the query ids in order of first appearance, (Q,).
     offsets: query q owns rows offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,).
     notices: what is unusual but valid. numbered: whether the file has no ids, so that documents are named by
-    their positions.
+    their positions. subtopics: the judgments by subtopic, if there are several; grade is their highest.
     """
 
     path: str
@@ -102,6 +40,7 @@ class Qrels:
     grade: Floats
     notices: tuple[Notice, ...] = ()
     numbered: bool = False
+    subtopics: Subtopics | None = None
 
     @classmethod
     def of(cls, path: str, blocks: Iterable[Columns], jobs: int = 1) -> Qrels:
@@ -182,7 +121,10 @@ class Qrels:
         for row in out_of_range(grade)[:1].tolist():
             left = f"{float(self.grade[row])!r} - {zero!r} = {float(grade[row])!r}"
             raise OptionError(f"zero_grade leaves a grade that is out of range: {left}. {RESCALE}")
-        return replace(self, grade=grade)
+        if self.subtopics is None:
+            return replace(self, grade=grade)
+        of_subtopics = replace(self.subtopics, grade=subtracted(self.subtopics.grade, float(zero)))
+        return replace(self, grade=grade, subtopics=of_subtopics)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -192,7 +134,8 @@ class Rows:
     qrels: all of them. lines: the 0-based lines of each block's rows, and how many lines the block has. order:
     the row as read of each row, None where they are as read. again, first: the duplicates, and the rows of the
     first judgment of their documents, for the same subtopic. more, document: further subtopics of documents,
-    and the rows of the first judgment of these. keys: of the documents, (N,).
+    and the rows of the first judgment of these. keys: of the documents, (N,). subtopic: of its name, (N,), None
+    where all have one.
     """
 
     qrels: Qrels
@@ -203,6 +146,7 @@ class Rows:
     more: Ints
     document: Ints
     keys: Words
+    subtopic: Words | None
 
     @classmethod
     def of(cls, path: str, parts: list[Columns], jobs: int = 1) -> Rows:
@@ -228,7 +172,7 @@ class Rows:
         found = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
         keys, again, first = (np.concatenate(column) for column in zip(*found, strict=True))
         again, first, more, document = _by_subtopic(again, first, subtopic)
-        return cls(qrels, lines, rows, again, first, more, document, keys)
+        return cls(qrels, lines, rows, again, first, more, document, keys, subtopic)
 
     def line(self) -> Ints:
         """The 0-based line of each row, for messages."""
@@ -275,8 +219,20 @@ class Rows:
                 notices=tuple(self._notices()),
             )
             keys = keys[kept]
+        if self.subtopic is not None:
+            qrels = replace(qrels, subtopics=self._subtopics(qrels))
         qrels.__dict__["keys"] = keys  # fills the cached property
         return qrels
+
+    def _subtopics(self, qrels: Qrels) -> Subtopics:
+        """The judgments by subtopic. qrels: without duplicates."""
+        of_document = np.arange(len(self.keys))
+        of_document[self.more] = self.document
+        used = np.delete(np.arange(len(self.keys)), self.again)
+        row = (np.cumsum(self.kept()) - 1)[of_document[used]]
+        assert self.subtopic is not None
+        grade, key = self.qrels.grade[used], self.subtopic[used]
+        return Subtopics.of(Segments(qrels.offsets), row, key, grade, qrels.documents)
 
     def _notices(self) -> Iterator[Notice]:
         if len(self.again):

@@ -340,3 +340,68 @@ def _(qrels, run, level, judged, rel=None):
 @reference("num_rel_ret")
 def _(qrels, run, level, judged, rel=None, cutoff=None):
     return float(hits(qrels, run, level, rel, cutoff))
+
+
+def novelty_gains(ranking, topics, alpha):
+    """The gain of each document of a ranking. topics: of each subtopic, the documents relevant to it."""
+    return [
+        sum((1 - alpha) ** sum(1 for above in ranking[:i] if above in of) for of in topics if d in of)
+        for i, d in enumerate(ranking)
+    ]
+
+
+def greedy(topics, alpha):
+    left, ranking = set().union(*topics), []
+    while left:
+        ranking.append(max(left, key=lambda d: (round(novelty_gains([*ranking, d], topics, alpha)[-1], 12), d)))
+        left.remove(ranking[-1])
+    return ranking
+
+
+def diversity(name, ranking, topics, every, alpha=0.5, beta=0.5, of="relevant", cutoff=None):
+    """A metric of subtopics, for a ranking of ids. every: how many subtopics the qrels have."""
+    topics = [of for of in topics if of]
+    first = ranking[:cutoff]
+    number = len(topics)
+    weight = {
+        "alpha_": lambda r: 1 / math.log2(r + 1),
+        "ERR": lambda r: 1 / r,
+        "NRBP": lambda r: beta ** (r - 1),
+    }
+
+    def total(ranked):
+        weigh = next(function for part, function in weight.items() if part in name)
+        return sum(g * weigh(r) for r, g in enumerate(novelty_gains(ranked, topics, alpha), 1))
+
+    if name in ("alpha_DCG", "ERR_IA"):
+        weigh = weight["alpha_"] if name == "alpha_DCG" else weight["ERR"]
+        depth = len(ranking) if cutoff is None else cutoff
+        return ratio(total(first), sum(number * (1 - alpha) ** (r - 1) * weigh(r) for r in range(1, depth + 1)))
+    if name in ("alpha_nDCG", "nERR_IA", "nNRBP"):
+        return ratio(total(first), total(greedy(topics, alpha)[:cutoff])) if topics else 0.0
+    if name == "NRBP":
+        return ratio((1 - (1 - alpha) * beta) * total(ranking), number)
+    if name == "AP_IA":
+        each = [
+            sum(sum(1 for d in first[:r] if d in of) / r for r, d in enumerate(first, 1) if d in of) / len(of)
+            for of in topics
+        ]
+        return ratio(sum(each), number)
+    if name == "P_IA":
+        return ratio(sum(1 for d in first for of in topics if d in of), cutoff * number)
+    found = sum(1 for of in topics if of & set(first))
+    return ratio(found, (every if of == "all" else number)) if topics else 0.0
+
+
+DIVERSITY = ("alpha_DCG", "alpha_nDCG", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall")
+
+
+def _of_one_subtopic(name):
+    def value(qrels, run, level, judged, rel=None, **params):
+        return diversity(name, ranked(run), [relevant_set(qrels, level, rel)], 1, **params)
+
+    return value
+
+
+for _name in DIVERSITY:
+    REFERENCE[_name] = _of_one_subtopic(_name)

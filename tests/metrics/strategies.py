@@ -106,6 +106,10 @@ VALUES: dict[str, Draw] = {  # a parameter that nothing is said of has the value
     "n": one_of(*range(1, 21), 1000),
     "p": number(0.01, 0.99),
     "beta": positive,
+    "alpha": number(0, 0.99),
+    "of": one_of("relevant", "all"),
+    "norm": one_of("relevant", "min"),
+    "need": one_of("one", "all"),
     "base": number(1.125, 20),
     "normalize": flag,
     "recall": share,
@@ -124,6 +128,8 @@ VALUES: dict[str, Draw] = {  # a parameter that nothing is said of has the value
     "b": lambda random: -positive(random),
     "s": positive,
     "nDCGphi.points": points,
+    "NRBP.beta": number(0.01, 0.99),
+    "nNRBP.beta": number(0.01, 0.99),
     "rbp.gain": lambda random: random.choice(["binary", gain(random)]),
 }
 

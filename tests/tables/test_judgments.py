@@ -15,7 +15,8 @@ from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.formats.columns import Columns
 from gradeval.options import Options
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import RECALLED, Qrels
+from gradeval.tables.ideal import RECALLED
+from gradeval.tables.qrels import Qrels
 
 
 def qrels_of(rows, line=None):

@@ -23,8 +23,9 @@ from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, misread, 
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import Options, whole
+from gradeval.tables.ideal import is_relevant
 from gradeval.tables.load import File, check_columns, open_file
-from gradeval.tables.qrels import Qrels, Rows, is_relevant
+from gradeval.tables.qrels import Qrels, Rows
 from gradeval.tables.reduction import Reduced, collect
 
 if TYPE_CHECKING:

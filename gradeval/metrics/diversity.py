@@ -1,0 +1,322 @@
+"""Novelty and diversity: how many subtopics of a query the ranking covers, and how soon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.numbers import log2
+from gradeval.arrays.segments import Segments, distinct
+from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE
+from gradeval.registry.metric import metric
+from gradeval.registry.params import Cutoff, Rel, below_one, choice, fraction
+from gradeval.tables.ideal import is_relevant
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.terms import Terms
+
+Alpha = Annotated[
+    float, below_one("the redundancy: a subtopic adds 1 - alpha times as much for each document above on it")
+]
+Beta = Annotated[float, fraction("the probability that the user continues to the next rank")]
+Of = Annotated[
+    str,
+    choice("the subtopics to cover: those with a relevant document, or all in the qrels", ("relevant", "all")),
+]
+Weight = Callable[[Floats], Floats]
+
+
+class _Covered(NamedTuple):
+    """The relevant judgments of a table by subtopic, in rank order within it.
+
+    row: of the table, (T,). within: how they fall into the subtopics. number: the subtopics of each query with
+    a relevant document, every: those in the qrels, int64 (Q,).
+    """
+
+    row: Ints
+    within: Segments
+    number: Ints
+    every: Ints
+
+
+def _covered(judgments: Judgments, rel: float | None) -> _Covered:
+    level = judgments.relevance_level if rel is None else rel
+
+    def find() -> _Covered:
+        subtopics, _, row, judged = judgments.by_subtopic
+        topic, count = subtopics.topic[judged], judgments.segments.count
+        query_of = np.zeros(int(topic.max(initial=-1)) + 1, np.int64)
+        query_of[topic] = judgments.query[row]
+        every = np.bincount(query_of[distinct(topic)], minlength=count)
+        relevant = is_relevant(subtopics.grade[judged], level)
+        row, topic = row[relevant], topic[relevant]
+        order = np.lexsort((row, topic))
+        row, topic = row[order], topic[order]
+        starts = np.flatnonzero(np.diff(topic, prepend=-1))
+        number = np.bincount(query_of[topic[starts]], minlength=count)
+        return _Covered(row, Segments(np.append(starts, len(row))), number, every)
+
+    return judgments.once(("covered", level), find)
+
+
+def _terms(judgments: Judgments, covered: _Covered, value: Floats, chosen: Bools) -> Terms:
+    """The value of each relevant judgment, (T,), added up by document, of those chosen."""
+    added: Floats = np.bincount(covered.row[chosen], value[chosen], len(judgments.grade)).astype(np.float64)
+    rows = np.flatnonzero(added)
+    return Terms(judgments.segments.take(rows), rows, added[rows], has_relevant=covered.number > 0)
+
+
+def _gains(judgments: Judgments, alpha: float, rel: float | None, cutoff: int | None, weight: Weight) -> Terms:
+    """The sum over the ranks of gain · weight, with the gain of a document reduced by those above it."""
+    covered = _covered(judgments, rel)
+    is_ranked = judgments.top(cutoff)[covered.row]
+    rank = np.where(is_ranked, judgments.rank[covered.row], 1.0)
+    return _terms(judgments, covered, (1 - alpha) ** covered.within.place * weight(rank), is_ranked)
+
+
+def _largest(
+    judgments: Judgments, alpha: float, rel: float | None, cutoff: int | None, weight: Weight
+) -> Floats:
+    """The sum if every document down to the cutoff were relevant to all subtopics, (Q,)."""
+    depth = judgments.retrieved if cutoff is None else np.full(judgments.segments.count, cutoff)
+    ranks = np.arange(1.0, int(depth.max(initial=0)) + 1)
+    total = np.append(0.0, np.cumsum((1 - alpha) ** (ranks - 1) * weight(ranks)))
+    largest: Floats = _covered(judgments, rel).number * total[depth]
+    return largest
+
+
+def _ideal(judgments: Judgments, alpha: float, rel: float | None, cutoff: int | None, weight: Weight) -> Floats:
+    """The sum for the greedy ideal ranking, (Q,); computed once for the qrels."""
+    level = judgments.relevance_level if rel is None else rel
+    subtopics, queries, _, _ = judgments.by_subtopic
+    within, _, gain = subtopics.ideal(alpha, level, cutoff)
+    return within.sum(gain * weight((within.place + 1).astype(np.float64)))[queries]
+
+
+def _by_log(rank: Floats) -> Floats:
+    return 1 / log2(rank + 1)
+
+
+def _by_rank(rank: Floats) -> Floats:
+    return 1 / rank
+
+
+@metric("α_DCG", invariants=[SCALE_FREE.unless("rel")], example="alpha_DCG@20", needs_relevant=True)
+def alpha_dcg(
+    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
+) -> Terms:
+    """Discounted cumulated gain that rewards novelty.
+
+    Use when queries have subtopics (intents, nuggets), and a ranking should cover them early.
+    Not when queries differ in how much there is to find: the ideal ranking scores below 1 (alpha_nDCG).
+
+    alpha_DCG@k = (sum over the first k ranks r of g(r) / log2(r + 1)) / (sum over these r of
+    S (1 - alpha)^(r - 1) / log2(r + 1)), with g(r) = the sum over the subtopics of the document at rank r of
+    (1 - alpha)^n, n = the documents above rank r that are relevant to the subtopic. S is the number of
+    subtopics with a relevant document; without a cutoff, k is the number of documents retrieved.
+
+    The divisor is that of ndeval, which computes k = 5, 10 and 20, and does not divide at k = 1.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
+    Source: Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008; ndeval
+    4.5.
+    """
+    terms = _gains(judgments, alpha, rel, cutoff, _by_log)
+    return replace(terms, normalizer=_largest(judgments, alpha, rel, cutoff, _by_log))
+
+
+@metric(
+    "α_nDCG",
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")],
+    aliases=["alpha-nDCG"],
+    example="alpha_nDCG@20",
+    needs_relevant=True,
+)
+def alpha_ndcg(
+    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
+) -> Terms:
+    """Normalized discounted cumulated gain that rewards novelty.
+
+    Use when queries have subtopics, and redundant documents should be worth less; the usual diversity metric.
+    Not when relevance has grades that matter: a document is relevant to a subtopic or not.
+
+    alpha_nDCG@k = (sum over the first k ranks r of g(r) / log2(r + 1)) / (the same sum for the greedy ideal
+    ranking), with g as in 'alpha_DCG'. At each rank, the greedy ideal ranking has the judged document with
+    the largest gain; of several, that with the last id in byte order. It is close to the best ranking, which
+    is hard to find. Without a cutoff, both sums run over the whole rankings.
+
+    ndeval and ir_measures compute k = 5, 10 and 20 only; pyndeval, which ir_measures uses, breaks ties by id
+    ascending. FreshStack's alpha_nDCG is that of ndeval.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
+    Source: Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008.
+    """
+    terms = _gains(judgments, alpha, rel, cutoff, _by_log)
+    return replace(terms, normalizer=_ideal(judgments, alpha, rel, cutoff, _by_log))
+
+
+@metric("ERR_IA", invariants=[SCALE_FREE.unless("rel")], example="ERR_IA@20", needs_relevant=True)
+def err_ia(
+    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
+) -> Terms:
+    """Intent-aware expected reciprocal rank.
+
+    Use when each user has one of the subtopics in mind, and stops at documents on it.
+    Not when queries differ in how much there is to find (nERR_IA).
+
+    ERR_IA@k = (sum over the first k ranks r of g(r) / r) / (sum over these r of S (1 - alpha)^(r - 1) / r),
+    with g and S as in 'alpha_DCG': alpha is the probability that the user stops at a document on the
+    subtopic.
+
+    The divisor is that of ndeval, which computes k = 5, 10 and 20, and does not divide at k = 1.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
+    Source: Chapelle, Metzler, Zhang, Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009;
+    ndeval 4.5.
+    """
+    terms = _gains(judgments, alpha, rel, cutoff, _by_rank)
+    return replace(terms, normalizer=_largest(judgments, alpha, rel, cutoff, _by_rank))
+
+
+@metric(
+    "nERR_IA",
+    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")],
+    example="nERR_IA@20",
+    needs_relevant=True,
+)
+def normalized_err_ia(
+    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
+) -> Terms:
+    """Normalized intent-aware expected reciprocal rank.
+
+    Use when as ERR_IA, where queries with few relevant documents must be able to reach 1.
+    Not when values are compared with published ERR_IA.
+
+    nERR_IA@k = (sum over the first k ranks r of g(r) / r) / (the same sum for the greedy ideal ranking),
+    with g as in 'alpha_DCG', and the ideal ranking as in 'alpha_nDCG'.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
+    Source: Clarke, Craswell, Soboroff, Ashkan, "A comparative analysis of cascade measures for novelty and
+    diversity", WSDM 2011; ndeval 4.5.
+    """
+    terms = _gains(judgments, alpha, rel, cutoff, _by_rank)
+    return replace(terms, normalizer=_ideal(judgments, alpha, rel, cutoff, _by_rank))
+
+
+@metric("NRBP", invariants=[SCALE_FREE.unless("rel")], example="NRBP", needs_relevant=True)
+def nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel | None = None) -> Terms:
+    """Novelty- and rank-biased precision.
+
+    Use when a user with a stated persistence looks for one of the subtopics.
+    Not when queries differ in how much there is to find (nNRBP).
+
+    NRBP = (1 - (1 - alpha) beta) / S · (sum over the ranks r of beta^(r - 1) g(r)), with g and S as in
+    'alpha_DCG'.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
+    Source: Clarke, Kolla, Vechtomova, "An effectiveness measure for ambiguous and underspecified queries",
+    ICTIR 2009; ndeval 4.5.
+    """
+    terms = _gains(judgments, alpha, rel, None, lambda rank: beta ** (rank - 1))
+    return replace(terms, normalizer=_covered(judgments, rel).number, scale=1 - (1 - alpha) * beta)
+
+
+@metric("nNRBP", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")], example="nNRBP", needs_relevant=True)
+def normalized_nrbp(
+    judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel | None = None
+) -> Terms:
+    """Normalized novelty- and rank-biased precision.
+
+    Use when as NRBP, where queries with few relevant documents must be able to reach 1.
+    Not when values are compared with published NRBP.
+
+    nNRBP = (sum over the ranks r of beta^(r - 1) g(r)) / (the same sum for the greedy ideal ranking), with g
+    as in 'alpha_DCG', and the ideal ranking as in 'alpha_nDCG'. For ndeval it is nan where nothing is
+    relevant.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
+    Source: Clarke, Kolla, Vechtomova, "An effectiveness measure for ambiguous and underspecified queries",
+    ICTIR 2009; ndeval 4.5.
+    """
+
+    def weight(rank: Floats) -> Floats:
+        return beta ** (rank - 1)
+
+    terms = _gains(judgments, alpha, rel, None, weight)
+    return replace(terms, normalizer=_ideal(judgments, alpha, rel, None, weight))
+
+
+@metric(
+    "AP_IA",
+    invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel")],
+    aliases=["MAP_IA"],
+    example="AP_IA@100",
+    needs_relevant=True,
+)
+def ap_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
+    """Intent-aware average precision.
+
+    Use when queries have subtopics, and the whole ranking counts for each of them.
+    Not when redundancy must cost: a ranking can be good on one subtopic alone (alpha_nDCG).
+
+    AP_IA@k = (sum over the subtopics of AP@k with the documents that are relevant to the subtopic) / (number
+    of subtopics with a relevant document). A judgment that is repeated counts once; in ndeval it lowers the
+    value.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
+    Source: Agrawal, Gollapudi, Halverson, Ieong, "Diversifying search results", WSDM 2009; ndeval 4.5.
+    """
+    covered = _covered(judgments, rel)
+    within, is_ranked = covered.within, judgments.top(cutoff)[covered.row]
+    precision = (within.place + 1) / np.where(is_ranked, judgments.rank[covered.row], 1.0)
+    terms = _terms(judgments, covered, precision / within.lengths[within.query], is_ranked)
+    return replace(terms, normalizer=covered.number)
+
+
+@metric("P_IA", invariants=[SCALE_FREE.unless("rel")], example="P_IA@10", needs_relevant=True)
+def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
+    """Intent-aware precision.
+
+    Use when the user sees the first k results at once, and has one of the subtopics in mind.
+    Not when redundancy must cost (alpha_nDCG), or coverage alone counts (StRecall).
+
+    P_IA@k = (sum over the first k ranks of the number of subtopics that the document is relevant to) / (k S),
+    with S the number of subtopics with a relevant document: the mean of P@k over the subtopics.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
+    Source: Agrawal, Gollapudi, Halverson, Ieong, "Diversifying search results", WSDM 2009; ndeval 4.5.
+    """
+    covered = _covered(judgments, rel)
+    is_ranked = judgments.top(cutoff)[covered.row]
+    terms = _terms(judgments, covered, np.ones(len(covered.row)), is_ranked)
+    return replace(terms, normalizer=cutoff * covered.number)
+
+
+@metric(
+    "StRecall",
+    invariants=[SCALE_FREE.unless("rel")],
+    aliases=["strec", "S_recall"],
+    example="StRecall@10",
+    needs_relevant=True,
+)
+def subtopic_recall(
+    judgments: Judgments, *, rel: Rel | None = None, of: Of = "relevant", cutoff: Cutoff | None = None
+) -> Terms:
+    """Subtopic recall.
+
+    Use when a reader, or a model that writes an answer, needs a document on each subtopic among the first k.
+    Not when it matters how early they come (alpha_nDCG).
+
+    StRecall@k = (subtopics with a relevant document in the first k ranks) / (subtopics with a relevant
+    document in the qrels). With of=all it is divided by all subtopics in the qrels: FreshStack's coverage@k.
+
+    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
+    Source: Zhai, Cohen, Lafferty, "Beyond independent relevance", SIGIR 2003; ndeval 4.5.
+    """
+    covered = _covered(judgments, rel)
+    is_first = (covered.within.place == 0) & judgments.top(cutoff)[covered.row]
+    terms = _terms(judgments, covered, np.ones(len(covered.row)), is_first)
+    return replace(terms, normalizer=covered.every if of == "all" else covered.number)

@@ -1,0 +1,90 @@
+"""Metrics of subtopics: the examples of their definition, and random rankings against the reference."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gradeval
+from gradeval.registry.metric import REGISTRY, load
+from metrics.reference import DIVERSITY, diversity, ranked
+
+A = "0 1 A 1\n0 2 B 1\n0 2 D 1\n0 3 C 1\n"
+B = "0 1 d0 1\n0 2 d0 1\n0 1 d1 1\n"
+OF_A = """ERR_IA@5 .393343 nERR_IA@5 .829787 alpha_DCG@5 .405289 alpha_nDCG@5 .786896 NRBP .390625 nNRBP .862069
+AP_IA .5 P_IA@5 .2 StRecall .666667 ERR_IA@10 .390776"""
+OF_D0 = "alpha_nDCG@5 .863757 ERR_IA@5 .726172 nERR_IA .888889 NRBP .75 nNRBP .888889 AP_IA .75"
+OF_D1 = "alpha_nDCG@5 .431879 ERR_IA@5 .363086 nERR_IA .444444 NRBP .375 nNRBP .444444 AP_IA .25"
+
+
+def values(folder, qrels, run, metrics, **options):
+    """The value of each metric for each query. run: query -> document -> score."""
+    path = folder / "qrels.txt"
+    path.write_text(qrels)
+    results = gradeval.evaluate(path, run, metrics, **options)
+    return {
+        str(spec): dict(zip(results.queries, results.runs[0].values[m], strict=True))
+        for m, spec in enumerate(results.specs)
+    }
+
+
+@pytest.mark.parametrize(
+    ("qrels", "ranking", "listed"), [(A, "ADEB", OF_A), (B, ["d0"], OF_D0), (B, ["d1"], OF_D1)]
+)
+def test_the_examples(tmp_path, qrels, ranking, listed):
+    expected = dict(zip(listed.split()[::2], map(float, listed.split()[1::2]), strict=True))
+    run = {"0": {document: -place for place, document in enumerate(ranking)}}
+    found = values(tmp_path, qrels, run, " ".join(expected))
+    assert {name: of["0"] for name, of in found.items()} == pytest.approx(expected, abs=5e-7)
+
+
+@st.composite
+def collections(draw):
+    """Judgments (query, subtopic, document) -> grade, and a run."""
+    judged = st.tuples(st.sampled_from("qr"), st.sampled_from("123"), st.sampled_from("ABCDE"))
+    qrels = draw(st.dictionaries(judged, st.sampled_from([-1, 0, 1, 2]), min_size=1, max_size=16))
+    scores = st.dictionaries(st.sampled_from("ABCDEFG"), st.sampled_from([1.0, 2.0, 3.0]), min_size=1)
+    return qrels, {query: draw(scores) for query in "qr"}
+
+
+PARAMS = {
+    "": {},
+    "@1": {"cutoff": 1},
+    "@3": {"cutoff": 3},
+    "(alpha=0.3)@4": {"alpha": 0.3, "cutoff": 4},
+    "(alpha=0)@2": {"alpha": 0.0, "cutoff": 2},
+    "(beta=0.8)": {"beta": 0.8},
+    "(rel=2)@3": {"cutoff": 3},
+    "(of=all)@2": {"of": "all", "cutoff": 2},
+}
+
+
+@given(collections())
+def test_against_the_reference(tmp_path_factory, collection):
+    qrels, run = collection
+    load()
+    takes = {name: set(REGISTRY[name].by_name) for name in DIVERSITY}
+    cases = {
+        name + written: (name, params, 2 if "rel" in written else 1)
+        for name in DIVERSITY
+        for written, params in PARAMS.items()
+        if set(params) <= takes[name] and (name != "P_IA" or "cutoff" in params)
+    }
+    text = "".join(f"{q} {topic} {document} {grade}\n" for (q, topic, document), grade in qrels.items())
+    found = values(tmp_path_factory.mktemp("of"), text, run, " ".join(cases))
+    for query in {q for q, _, _ in qrels}:
+        of_query = {(topic, d): grade for (q, topic, d), grade in qrels.items() if q == query}
+        names = {topic for topic, _ in of_query}
+        for written, (name, params, least) in cases.items():
+            topics = [
+                {d for (t, d), grade in of_query.items() if t == topic and grade >= least} for topic in names
+            ]
+            expected = diversity(name, ranked(run[query]), topics, len(names), **params)
+            assert found[written][query] == pytest.approx(expected, abs=1e-12), (written, query)
+
+
+def test_other_metrics_take_the_highest_grade(tmp_path):
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    found = values(tmp_path, "q 1 a 0\nq 2 a 2\nq 1 b 1\n", run, "nDCG AP(rel=2)")
+    assert found == values(tmp_path, "q 0 a 2\nq 0 b 1\n", run, "nDCG AP(rel=2)")
