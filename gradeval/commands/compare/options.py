@@ -101,14 +101,7 @@ class CompareOptions(OptionTable):
         "RUN",
         python="the run that the others are compared with, by name or position; None: the first",
     )
-    all_pairs: bool = option(
-        FLAG,
-        False,
-        "--all-pairs",
-        COMPARISON,
-        "Compare every run with every other.",
-        python="compare every run with every other instead",
-    )
+    all_pairs: bool = option(FLAG, False, "--all-pairs", COMPARISON, "Compare every run with every other.")
     test: str = option(
         one_of(*TESTS),
         "t",
@@ -164,39 +157,17 @@ class CompareOptions(OptionTable):
         "FILE",
         python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
     )
-    worst: int = option(
-        integer(0, 10**6),
-        0,
-        "--worst",
-        FURTHER,
-        "The N queries that lost most.",
-        "N",
-        python="how many of the queries that lost most to list",
-    )
-    best: int = option(
-        integer(0, 10**6),
-        0,
-        "--best",
-        FURTHER,
-        "The N queries that gained most.",
-        "N",
-        python="how many of the queries that gained most to list",
-    )
+    worst: int = option(integer(0, 10**6), 0, "--worst", FURTHER, "The N queries that lost most.", "N")
+    best: int = option(integer(0, 10**6), 0, "--best", FURTHER, "The N queries that gained most.", "N")
     power: bool = option(
         FLAG,
         False,
         "--power",
         FURTHER,
         "The smallest difference that could have been shown, and queries needed.",
-        python="what difference could have been shown, and how many queries show the observed one",
     )
     anova: bool = option(
-        FLAG,
-        False,
-        "--anova",
-        FURTHER,
-        "Two-way analysis of variance, system by query, and its effect sizes.",
-        python="the two-way analysis of variance",
+        FLAG, False, "--anova", FURTHER, "Two-way analysis of variance, system by query, and its effect sizes."
     )
     jobs: int = option(*Options.table["jobs"])
 
