@@ -124,7 +124,8 @@ class OptionTable:
     def document(cls, function: Function) -> Function:
         """Add the options to the documentation of a function that takes them as keywords; a decorator."""
         lines = (
-            f"    {name}: {row.python or row.about} ({row.default!r})\n" for name, row in cls.table.items()
+            f"    {name}: {row.python or row.about[0].lower() + row.about[1:].rstrip('.')} ({row.default!r})\n"
+            for name, row in cls.table.items()
         )
         function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{''.join(lines)}"
         return function
