@@ -139,7 +139,18 @@ def _one_by_one(provider: Any, measure: Any, given: Collection) -> Iterator[tupl
 
 RANX = [
     *"map map@5 mrr mrr@5 ndcg ndcg@10 ndcg_burges ndcg_burges@5 dcg@5 dcg_burges@5".split(),
-    *("precision", "precision@5", "recall@5", "f1@5", "f1", "hit_rate@5", "hits", "hits@5", "r-precision"),
+    *(
+        "precision",
+        "precision@5",
+        "recall",
+        "recall@5",
+        "f1@5",
+        "f1",
+        "hit_rate@5",
+        "hits",
+        "hits@5",
+        "r-precision",
+    ),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The README's recipe: the command prints the digits of LightGBM and XGBoost, from the files that they read."""
+"""The recipe of the guide: the command prints the digits of LightGBM and XGBoost, from files that they read."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ def test_lightgbm(files: Any) -> None:
     small = {"verbose": -1, "min_data_in_bin": 1, "min_data_in_leaf": 1}
     rows = np.arange(len(LABELS), dtype=float)[:, None]
     data = lightgbm.Dataset(rows, LABELS, group=GROUPS, init_score=MARGINS, params=small)
-    params = small | {"objective": "lambdarank", "metric": "ndcg", "eval_at": [3]}
-    [(_, _, value, _)] = lightgbm.Booster(params, data).eval_train()
+    params = small | {"objective": "lambdarank", "metric": ["ndcg", "map"], "eval_at": [3]}
+    values = {name: value for _, name, value, _ in lightgbm.Booster(params, data).eval_train()}
+    value = values["ndcg@3"]
     assert printed(files, "nDCG(gain=exp)@3", *RECIPE) == pytest.approx(value, abs=1e-12)
+    assert printed(files, "AP(norm=min)@3", *RECIPE) == pytest.approx(values["map@3"], abs=1e-12)
     assert printed(files, "nDCG(gain=exp)@3", "--no-relevant", "0") < value - 0.1
 
 
