@@ -85,5 +85,4 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.enabled = False
-        if self._bar is not None:
-            self._bar.stop()
+        self.clear()

@@ -122,6 +122,8 @@ def made_of(
         positions = {term.document: term.position for term in added if term.document and term.position}
         basis = replace(basis, positions=positions)
     last = basis.cutoff or int(judgments.retrieved[0])
+    # for a DCG whose terms of 0 have no rows
+    discount_at = terms.discount_at if isinstance(terms, DiscountedTerms) else None
     return replace(
         basis,
         terms=added,
@@ -131,7 +133,7 @@ def made_of(
         normalizer=normalizer,
         ideal=ideal,
         by_rank=() if basis.is_empty else _by_rank(terms, best, last),
-        discounts=_discounts(terms, last),
+        discounts=() if discount_at is None else tuple(discount_at(np.arange(1.0, last + 1)).tolist()),
         scaled=scaled,
         levels=_levels(judgments, basis.ranked) if name == "muAP" else (),
         phi=phi_of(judgments, params) if name == "nDCGphi" else None,
@@ -181,21 +183,12 @@ def _by_rank(terms: Terms, ideal: Terms | None, last: int) -> tuple[float, ...]:
         return ()
     if isinstance(terms.base, np.ndarray):
         return ()
-
-    def dcg(some: DiscountedTerms) -> Floats:
-        at_rank = np.zeros(last)
-        inside = some.rank <= last
-        at_rank[some.rank[inside].astype(np.int64) - 1] = some.value[inside]
-        return np.cumsum(at_rank)
-
-    return tuple(ratio(terms.scale * dcg(terms), dcg(ideal)).tolist())
-
-
-def _discounts(terms: Terms, last: int) -> tuple[float, ...]:
-    """The discount of each rank, for a DCG whose terms of 0 have no rows."""
-    if not isinstance(terms, DiscountedTerms) or terms.discount_at is None:
-        return ()
-    return tuple(terms.discount_at(np.arange(1.0, last + 1)).tolist())
+    dcg = np.zeros((2, last))
+    for row, ranking in zip(dcg, (terms, ideal), strict=True):
+        inside = ranking.rank <= last
+        row[ranking.rank[inside].astype(np.int64) - 1] = ranking.value[inside]
+    run, best = dcg.cumsum(axis=1)
+    return tuple(ratio(terms.scale * run, best).tolist())
 
 
 def _levels(judgments: Judgments, ranked: Documents) -> tuple[Level, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -37,15 +37,6 @@ class Documents(Sequence[Document]):
 
     def __init__(self, ids: Ids, rank: Floats, score: Floats, grade: Floats) -> None:
         self.ids, self.rank, self.score, self.grade = ids, rank, score, grade
-
-    @classmethod
-    def of(cls, documents: Iterable[Document]) -> Documents:
-        rows = list(documents)
-        rank, score, grade = np.array([document[1:] for document in rows], np.float64).reshape(-1, 3).T
-        ids = Ids.of([document.id.encode("utf-8", "surrogateescape") for document in rows])
-        columns = cls(ids, np.where(np.isnan(rank), np.inf, rank), score, grade)
-        columns.all = rows
-        return columns
 
     def __len__(self) -> int:
         return len(self.rank)
@@ -283,7 +274,9 @@ class Explanation(Printable):
         """The documents that have a place, in order."""
         if self.positions is None:
             return self.documents.take(slice(self.documents.retrieved))
-        return Documents.of(sorted(self.positions, key=self.positions.__getitem__))
+        places = [(self.place(document), row) for row, document in enumerate(self.documents)]
+        rows = [row for _, row in sorted((place, row) for place, row in places if place is not None)]
+        return self.documents.take(np.array(rows, np.int64))
 
     @property
     def first_ranks(self) -> int:

@@ -102,6 +102,19 @@ def picture_options(*tables: str, is_drawn: bool = False) -> Callable[[Decorated
     )
 
 
+def runs_options(metric: str, *tables: str) -> Callable[[Decorated], Decorated]:
+    """The options of a picture of runs, which is drawn in characters, and its Job. metric: the default one."""
+    return together(
+        mean_confidence_option("the means"),
+        picture_options(*tables, is_drawn=True),
+        measure_options(metric),
+        query_options(),
+        input_options(),
+        other_options(),
+        with_job(FORMATS, otherwise="table"),
+    )
+
+
 def _plot(job: Job, draw: Callable[[Progress], Picture], options: dict[str, Any], *read: str) -> int:
     """Draw a picture, print it, and save it. options: those of the picture are taken out before it is drawn.
     read: files that are read, though no argument of type File names them.
@@ -167,13 +180,7 @@ def plot_command() -> None:
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
 @row_option(CompareOptions, "baseline", section=DRAWING)
-@mean_confidence_option("the means")
-@picture_options("queries", "summary", is_drawn=True)
-@measure_options("nDCG@10")
-@query_options()
-@input_options()
-@other_options()
-@with_job(FORMATS, otherwise="table")
+@runs_options("nDCG@10", "queries", "summary")
 def queries_command(
     job: Job,
     qrels: str,
@@ -228,13 +235,7 @@ def queries_command(
     "1-20; 0,0.1,...,1 for iprec_at_recall.",
 )
 @drawing("--log", is_flag=True, help="Logarithmic axis of the cutoffs.")
-@mean_confidence_option("the means")
-@picture_options("curve", is_drawn=True)
-@measure_options("nDCG")
-@query_options()
-@input_options()
-@other_options()
-@with_job(FORMATS, otherwise="table")
+@runs_options("nDCG", "curve")
 def curve_command(
     job: Job,
     qrels: str,

@@ -13,6 +13,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from gradeval.commands.plot.picture import Bars, Line, Panel, Picture, Point
+from gradeval.commands.plot.picture import Bars, Line, Panel, Picture
 from gradeval.errors import OptionError, visible
 from gradeval.render.numbers import number, probability, signed
 from gradeval.render.table import shortened
@@ -193,25 +194,24 @@ def _range(axes: Any, panel: Panel, width: float) -> None:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=_STEPS))
 
 
-def _name_points(axes: Any, points: Sequence[Point]) -> None:
+def _name_points(axes: Any, points: Sequence[tuple[str, float, float]]) -> None:
     """Names next to the points; those of points that are close together next to the last of them."""
     left, right = axes.get_xlim()
     together: list[str] = []
-    for place, point in enumerate(points):
-        together.append(point.name)
-        following = points[place + 1].x if place + 1 < len(points) else math.inf
-        if following - point.x > _CLOSE * (right - left):
-            # above the last point, since the line comes from below
-            at_end = place + 1 == len(points)
-            offset, align = ((-4, 4), ("right", "bottom")) if at_end else ((6, -3), ("left", "top"))
-            axes.annotate(
-                *(", ".join(together), (point.x, point.y), offset),
-                textcoords="offset points",
-                ha=align[0],
-                va=align[1],
-                fontsize=7,
-            )
-            together = []
+    for (name, x, y), following in zip_longest(points, points[1:]):
+        together.append(name)
+        if following is not None and following[1] - x <= _CLOSE * (right - left):
+            continue
+        # above the last point, since the line comes from below
+        offset, align = ((6, -3), ("left", "top")) if following else ((-4, 4), ("right", "bottom"))
+        axes.annotate(
+            *(", ".join(together), (x, y), offset),
+            textcoords="offset points",
+            ha=align[0],
+            va=align[1],
+            fontsize=7,
+        )
+        together = []
 
 
 def _line(axes: Any, line: Line, place: int, count: int) -> Any:

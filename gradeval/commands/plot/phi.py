@@ -13,7 +13,7 @@ from gradeval.arrays.segments import Segments, distinct
 from gradeval.commands.explain.contributions import phi_of
 from gradeval.commands.explain.explain import positions_of
 from gradeval.commands.explain.result import Phi
-from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, Point
+from gradeval.commands.plot.picture import Axis, Line, Panel, Picture
 from gradeval.commands.study.tables import Row, Table, spaced
 from gradeval.errors import MetricError
 from gradeval.formats.sources import Source
@@ -77,7 +77,7 @@ def draw_phi(
     lines = []
     for name, one in curves.items():
         x, y = np.array(one.curve).T
-        lines.append(Line(name, x, y, points=tuple(Point(*point) for point in one.points)))
+        lines.append(Line(name, x, y, points=one.points))
     tables, note = _tables(curves), ""
     if quartiles is not None:
         grade, q1, median, q3, reach = quartiles

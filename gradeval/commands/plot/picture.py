@@ -32,19 +32,12 @@ class Axis(NamedTuple):
     whole: bool = False
 
 
-class Point(NamedTuple):
-    """A point of a line that has a name, such as a control point of φ."""
-
-    name: str
-    x: float
-    y: float
-
-
 @dataclass(frozen=True, eq=False)
 class Line:
     """A line through (x, y), x ascending. low, high: the interval or range at each x, None where there is none.
 
-    marked: whether each of the points is a value of its own, and not a sample of a curve.
+    marked: whether each x has a value of its own, and not a sample of a curve. points: (name, x, y) of those
+    that have a name, such as the control points of φ.
     """
 
     name: str
@@ -53,7 +46,7 @@ class Line:
     low: Floats | None = field(default=None, repr=False)
     high: Floats | None = field(default=None, repr=False)
     marked: bool = False
-    points: tuple[Point, ...] = ()
+    points: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -230,10 +230,11 @@ def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
 
     values = []
     for of_run, of_selections in zip(of_runs, selections, strict=True):
-        every = of_run[0].documents if of_run else Documents.of([])
-        rows = [row for row, name in enumerate(Texts(every.ids)) if name in shown]
-        documents = every.take(np.array(rows, np.int64))
         of_metrics = []
+        if of_run:  # all of its explanations have the same documents
+            every = of_run[0].documents
+            rows = [row for row, name in enumerate(Texts(every.ids)) if name in shown]
+            documents = every.take(np.array(rows, np.int64))
         for explanation, selection in zip(of_run, of_selections, strict=True):
             others = any(
                 adds and document.id not in shown for document, adds in explanation.contributions.items()
