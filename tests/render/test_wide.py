@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import each
 
 from gradeval.errors import OptionError
 from gradeval.evaluation.results import Results
@@ -80,7 +79,10 @@ def test_the_lowest_is_best_where_lower_is_better(make) -> None:
     assert "**0" not in second and "**1" not in second
 
 
-def test_json_stays_as_it_is(results: Results) -> None:
+def test_json_stays_as_it_is(results: Results, make) -> None:
+    for format in WRITERS:
+        if format != "trec":
+            both(format, make("AP num_q", {"a": np.empty((2, 0))}))
     for format in ("json", "jsonl"):
         assert both(format, results) == results.render(format, per_query=True, digits=2)
 
@@ -88,8 +90,3 @@ def test_json_stays_as_it_is(results: Results) -> None:
 def test_what_cannot_be_wide(results: Results) -> None:
     with pytest.raises(OptionError, match="the format trec cannot be printed wide"):
         both("trec", results)
-
-
-@each("format", [name for name in WRITERS if name != "trec"])
-def test_no_run_and_no_query(format: str, make) -> None:
-    both(format, make("AP num_q", {"a": np.empty((2, 0))}))
