@@ -1,12 +1,30 @@
-"""A browser."""
+"""A report, and a browser."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from .browser import Browser
+import gradeval
+from gradeval.commands.report.result import Report
+
+from .chromium import Browser
+
+SEARCH = Path(__file__).resolve().parents[3] / "sample_data" / "search"
+QRELS, RUNS = SEARCH / "qrels.txt", [SEARCH / f"{name}.run" for name in ("bm25", "dense", "hybrid")]
+METRICS = "nDCG@10 AP muAP rankDCG F@10"
+
+
+@pytest.fixture(scope="package")
+def report() -> Report:
+    return gradeval.report(QRELS, RUNS, METRICS, explain=10)
+
+
+@pytest.fixture(scope="package")
+def html(report: Report) -> str:
+    return report.render()
 
 
 @pytest.fixture(scope="module")

@@ -14,41 +14,34 @@ from gradeval.commands.explain.layout import document
 from gradeval.commands.report.result import Report
 from gradeval.render.document import Grid, RenderOptions
 
-from .browser import VISIBLE, Browser
-from .chromium import PROGRAM
-from .test_page import HOSTILE, QRELS, RUNS
+from .chromium import PROGRAM, VISIBLE, Browser
+from .conftest import METRICS, QRELS, RUNS
+from .test_page import HOSTILE
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed (apt-get install chromium)")
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 
-METRICS = "nDCG@10 AP muAP rankDCG F@10"
-
 
 @pytest.fixture(scope="module")
-def report() -> Report:
-    return gradeval.report(QRELS, RUNS, METRICS, explain=10)
-
-
-@pytest.fixture(scope="module")
-def html(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(html: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(report.render(), "utf-8")
+    path.write_text(html, "utf-8")
     return path
 
 
-def test_it_is_whole_when_it_is_loaded(browser: Browser, html: Path) -> None:
+def test_it_is_whole_when_it_is_loaded(browser: Browser, path: Path) -> None:
     """What prints a page does not wait: then one table of queries is shown, with differences and the chart."""
     whats = [VISIBLE, f"{VISIBLE} > tbody > tr:first-child > *", "#chart rect"]
     found = f"{json.dumps(whats)}.map((what) => document.querySelectorAll(what).length)"
     script = f"document.addEventListener('DOMContentLoaded', () => {{ window.whole = {found}; }})"
     added = browser("Page.addScriptToEvaluateOnNewDocument", source=script)
-    browser.open(html)
+    browser.open(path)
     browser("Page.removeScriptToEvaluateOnNewDocument", **added)
     assert browser.run("whole") == [1, 6, 50]
 
 
-def test_it_sorts(browser: Browser, html: Path) -> None:
-    browser.show(html)
+def test_it_sorts(browser: Browser, path: Path) -> None:
+    browser.show(path)
     rows = browser.rows()
     assert len(rows) == 50
     changes = [float(row[4]) for row in rows]
@@ -71,8 +64,8 @@ def test_it_sorts(browser: Browser, html: Path) -> None:
     assert sorted_by()[0] == "ascending"
 
 
-def test_undefined_values_are_last(browser: Browser, html: Path) -> None:
-    browser.show(html)
+def test_undefined_values_are_last(browser: Browser, path: Path) -> None:
+    browser.show(path)
     browser.choose("metric", 3)  # rankDCG
     for _ in range(2):
         browser.click(f"{VISIBLE} th:nth-child(2) button")
@@ -80,8 +73,8 @@ def test_undefined_values_are_last(browser: Browser, html: Path) -> None:
         assert [row[1] for row in browser.rows()[-2:]] == ["-", "-"]
 
 
-def test_it_filters(browser: Browser, html: Path, report: Report) -> None:
-    browser.show(html)
+def test_it_filters(browser: Browser, path: Path, report: Report) -> None:
+    browser.show(path)
     browser.choose("filter", "42")
     assert sorted(row[0] for row in browser.rows()) == [*map(str, range(420, 430)), "442"]
     assert "nDCG@10, 11 of 50 queries." in browser.run("document.getElementById('status').textContent")
@@ -95,8 +88,8 @@ def test_it_filters(browser: Browser, html: Path, report: Report) -> None:
     assert browser.rows() == []
 
 
-def test_any_two_runs(browser: Browser, html: Path, report: Report) -> None:
-    browser.show(html)
+def test_any_two_runs(browser: Browser, path: Path, report: Report) -> None:
+    browser.show(path)
     browser.choose("run", 0)
     browser.choose("baseline", 2)
     browser.choose("metric", 1)
@@ -110,8 +103,8 @@ def test_any_two_runs(browser: Browser, html: Path, report: Report) -> None:
     assert {row[4] for row in browser.rows()} == {"0.0000"}
 
 
-def test_a_click_opens_the_explanation(browser: Browser, html: Path) -> None:
-    browser.show(html)
+def test_a_click_opens_the_explanation(browser: Browser, path: Path) -> None:
+    browser.show(path)
     browser.click(f"{VISIBLE} tbody button")
     assert browser.rows()[0][0] == "424"
     assert list(browser.tables()) == ["Documents that make the difference", "dense", "bm25"]
@@ -130,9 +123,9 @@ def test_a_click_opens_the_explanation(browser: Browser, html: Path) -> None:
     assert browser.tables() == {}
 
 
-def test_ranks_that_are_left_out_are_marked(browser: Browser, html: Path) -> None:
+def test_ranks_that_are_left_out_are_marked(browser: Browser, path: Path) -> None:
     """As in explain."""
-    browser.show(html)
+    browser.show(path)
     browser.choose("metric", 1)  # AP, without a cutoff
     browser.choose("filter", "424")
     browser.click(f"{VISIBLE} tbody button")
@@ -188,8 +181,8 @@ def test_the_differences_are_those_of_explain(browser: Browser, tmp_path: Path) 
                 assert sorted(own) == sorted(expected), (metric.name, one.query)
 
 
-def test_the_chart_opens_queries(browser: Browser, html: Path) -> None:
-    browser.show(html)
+def test_the_chart_opens_queries(browser: Browser, path: Path) -> None:
+    browser.show(path)
     assert browser.run("document.querySelectorAll('#chart rect').length") == 50
     browser.click("#chart rect:last-of-type")
     last = browser.rows()[-1]
@@ -200,8 +193,8 @@ def test_the_chart_opens_queries(browser: Browser, html: Path) -> None:
     )
 
 
-def test_the_keyboard_suffices(browser: Browser, html: Path) -> None:
-    browser.show(html)
+def test_the_keyboard_suffices(browser: Browser, path: Path) -> None:
+    browser.show(path)
     browser.run("document.getElementById('filter').focus()")
     for letter in "433":
         browser.press(letter, letter)
@@ -221,8 +214,8 @@ def test_the_keyboard_suffices(browser: Browser, html: Path) -> None:
     assert browser.run(f"[{active}.textContent, {active}.ariaExpanded]") == ["433", "false"]
 
 
-def test_a_screen_reader_finds_names_and_states(browser: Browser, html: Path) -> None:
-    browser.show(html)
+def test_a_screen_reader_finds_names_and_states(browser: Browser, path: Path) -> None:
+    browser.show(path)
     browser.click(f"{VISIBLE} tbody button")
     nodes = browser("Accessibility.getFullAXTree")["nodes"]
     found: dict[str, list[str]] = {}
@@ -248,9 +241,9 @@ def test_a_screen_reader_finds_names_and_states(browser: Browser, html: Path) ->
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_contrast_suffices(browser: Browser, html: Path, scheme: str) -> None:
+def test_the_contrast_suffices(browser: Browser, path: Path, scheme: str) -> None:
     """Of text at least 4.5 to 1, as WCAG 2 has it."""
-    browser.show(html, scheme=scheme)
+    browser.show(path, scheme=scheme)
 
     def luminance(css: str) -> float:
         parts = [int(part) / 255 for part in re.findall(r"\d+", css)[:3]]
@@ -265,22 +258,22 @@ def test_the_contrast_suffices(browser: Browser, html: Path, scheme: str) -> Non
         assert (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05) >= 4.5, selector
 
 
-def test_narrow_screens_and_paper(browser: Browser, html: Path) -> None:
+def test_narrow_screens_and_paper(browser: Browser, path: Path) -> None:
     """The page is as wide as the screen: wide tables scroll by themselves. On paper there are no controls."""
     for width in (390, 320, 1400):
-        browser.show(html, width=width)
+        browser.show(path, width=width)
         browser.click(f"{VISIBLE} tbody button")
         assert browser.run("document.documentElement.scrollWidth") == width
         cells = "[...document.querySelectorAll('.why p, [aria-labelledby=made] td')]"
         assert max(browser.run(f"{cells}.map((one) => one.getBoundingClientRect().right)")) <= width
-    browser.show(html, width=718, media="print")
+    browser.show(path, width=718, media="print")
     assert browser.run("getComputedStyle(document.getElementById('controls')).display") == "none"
     assert browser.run("[...document.querySelectorAll('table')].every((one) => one.offsetWidth <= 718)")
 
 
-def test_the_policy_holds(chromium: Browser, html: Path) -> None:
+def test_the_policy_holds(chromium: Browser, path: Path) -> None:
     """What an attacker would try does not happen: scripts, handlers, styles, requests, HTML made from text."""
-    chromium.show(html)
+    chromium.show(path)
     attacks = """(async () => {
         const found = [];
         document.addEventListener("securitypolicyviolation", (event) => found.push(event.effectiveDirective));
@@ -328,9 +321,9 @@ def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("document.querySelectorAll('img, i, script:not([id]):not(:last-of-type)').length") == 0
 
 
-def test_numbers_are_rounded_as_in_python(browser: Browser, html: Path) -> None:
+def test_numbers_are_rounded_as_in_python(browser: Browser, path: Path) -> None:
     """Those in the middle too, which go to the even digit."""
-    browser.show(html)
+    browser.show(path)
     texts = "0.03125 0.09375 0.15625 0.5 1.5 2.5 0.00005 0.00015 0.1 0.99995 12345.67885"
     values = [*map(float, texts.split()), 1 / 3, 2 / 3]
     values += [value * 2**-n for n in range(1, 12) for value in (1, 3, 5, 7)]
@@ -371,11 +364,11 @@ def test_saved_results_have_no_explanations(browser: Browser, tmp_path: Path) ->
     )
 
 
-def test_without_javascript(chromium: Browser, html: Path) -> None:
+def test_without_javascript(chromium: Browser, path: Path) -> None:
     """All tables can be read, and nothing promises what does not work."""
     chromium("Emulation.setScriptExecutionDisabled", value=True)
     try:
-        chromium.open(html)
+        chromium.open(path)
         nodes = chromium("Accessibility.getFullAXTree")["nodes"]
     finally:
         chromium("Emulation.setScriptExecutionDisabled", value=False)
