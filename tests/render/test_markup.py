@@ -21,6 +21,7 @@ def test_special_characters(make) -> None:
         ("a__b", r"a\_\_b", r"a\_\_b"),
         ("&amp;", r"\&amp;", r"\&amp;"),
         ("{$#%}^", r"{\$#%}^", r"\{\$\#\%\}\textasciicircum{}"),
+        ("#1 @x a#1", "#<!-- -->1 @<!-- -->x a#<!-- -->1", r"\#1 @x a\#1"),
         ("τρ", "τρ", r"$\tau$$\rho$"),
     ):
         assert (escape_md(name), escape_latex(name)) == (md, latex)

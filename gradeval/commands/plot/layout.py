@@ -181,8 +181,7 @@ def _lines(panel: Panel, ends: tuple[float, float], width: int, height: int) -> 
         if alone and line.low is not None and line.high is not None:
             ends_of = zip(at, sampled(line.x, line.high), sampled(line.x, line.low), strict=True)
             for column, upper, lower in ends_of:
-                if upper >= 0 and lower >= 0:
-                    put([column] * (lower + 1 - upper), range(upper, lower + 1), ("░", style))
+                put([column] * (lower + 1 - upper), range(upper, lower + 1), ("░", style))
         put(at, sampled(line.x, line.y), ("·", style))
     for style, line in enumerate(lines):
         mark = "o" if alone else MARKS[style % len(MARKS)]

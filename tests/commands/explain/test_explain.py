@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from pathlib import Path
@@ -12,6 +13,7 @@ from helpers import each
 
 import gradeval
 from gradeval.arrays.strings import IdIndex, Ids
+from gradeval.commands.explain.explain import titles_of
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
 from gradeval.formats.columns import Columns
 
@@ -131,3 +133,42 @@ def test_a_duplicate_document_of_the_query_is_an_error(tmp_path: Path):
 def test_a_query_that_the_run_lacks():
     [one] = gradeval.explain({"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 1}}, "AP", "p")
     assert (one.value, one.terms, [d.rank for d in one.documents]) == (0.0, (), [None])
+
+
+WANTED = {"d1", "d2"}
+
+
+def read(tmp_path: Path, text: str) -> dict[str, str]:
+    path = tmp_path / "t"
+    path.write_text(text)
+    return dict(titles_of(path, WANTED))
+
+
+def test_titles_with_tabs(tmp_path):
+    """The first one of a document counts, and reading stops when all are found."""
+    text = "d3\tother\n\nd1\tA  title\tin two fields\r\nd1\tlater\nd2\t two \nno tab\n"
+    assert read(tmp_path, text) == {"d1": "A title in two fields", "d2": "two"}
+    assert read(tmp_path, "d1\t\n") == read(tmp_path, "\n") == {}
+
+
+@each("key", ["_id", "id", "doc_id", "docid", "docno", "pid"])
+def test_titles_in_json(tmp_path, key):
+    first = {key: "d1", "title": "", "text": "first text"}
+    lines = map(json.dumps, (first, {key: "d2", "title": "Two", "text": "x"}))
+    assert read(tmp_path, "\n".join(lines)) == {"d1": "first text", "d2": "Two"}
+
+
+@each(
+    "text, message",
+    [
+        ("d1 title\n", "t:1: there is no tab after the document id"),
+        ('{"id": "d1", "title": "a"}\nd2\tb\n', "t:2: this is not a JSON object, as the first line is"),
+        ('{"title": "a"}\n', "t:1: the object has no id; its name is one of _id, id"),
+        ('{"id": "d1", "titel": "a"}\n', "t:1: the object has no text; its name is one of title, text"),
+        ("d1\ta\0\n", "t: binary data"),
+        ("x\n" * 50, "t:20: reading stopped here"),
+    ],
+)
+def test_files_that_are_no_titles(tmp_path, text, message):
+    with pytest.raises(GradevalError, match=message):
+        read(tmp_path, text)

@@ -89,8 +89,13 @@ rank  document   ideal rank  grade    adds  ideally adds     loss
 1     A          -               1  0.1697        0.0000  -0.1697
       1 - value                                           +0.8303
 """)
-    text = shown("nDCG@2", loss=True)
-    assert "\n      1 more                                              -0.1697\n" in text
+    rows = shown("nDCG", loss=True, ranks=2).splitlines()[-4:]
+    assert "4 more" in rows[2]
+    first, second, rest, total = (float(row.split()[-1]) for row in rows)
+    assert first + second + rest == pytest.approx(total, abs=2e-4)
+    # a document without a gain has its discount, the last one too
+    text = shown("nDCG", {"t": {"A": 2.0, "B": 1.0}})
+    assert "\n2     B         1.0000      0  0.0000    1.5850  0.0000  1.0000" in text
 
 
 def test_a_difference():
@@ -164,6 +169,8 @@ def test_ranks_that_are_not_shown():
     assert [line.split()[0] for line in lines[4:9]] == ["1", "2", "…", "22", "23"]
     assert "Not shown: 19 documents of lower ranks, which add 0.0079." in text
     assert "23    D" in shown("AP", run)
+    lines = shown("AP", {"t": {"A": 3.0, "B": 2.0, "H": 1.0}}, ranks=1).splitlines()
+    assert [line.split()[0] for line in lines[4:7]] == ["1", "…", "3"]
 
 
 def test_titles_are_cut_and_escaped():
@@ -182,12 +189,6 @@ def test_ids_are_escaped():
         assert "\x1b" not in one.render(form)
     assert r"\<b\>\|" in one.render("md")
     assert json.loads(one.render("json"))["explanations"][0]["documents"][0]["id"] == "<b>|\x1b"
-
-
-def test_markdown():
-    text = shown("nDCG", format="md", loss=True)
-    assert text.startswith("### nDCG, query t, run1: 0.6")
-    assert "\n| rank | document |   score | grade |" in text
 
 
 def test_json_has_everything():
@@ -270,9 +271,8 @@ def test_numbers_that_are_undefined_are_null():
 def test_formats():
     for form in FORMATS:
         assert shown("nDCG", format=form).endswith("\n")
+    text = shown("nDCG", format="md")
+    assert text.startswith("### nDCG, query t, run1: 0.6") and "\n| rank | document |   score | grade |" in text
+    assert shown("nDCG", colour=True).startswith("\x1b[1mnDCG, query t, run1: ")
     with pytest.raises(OptionError, match="unknown format 'nothing'"):
         shown("nDCG", format="nothing")
-
-
-def test_colours_are_for_headings():
-    assert shown("nDCG", colour=True).startswith("\x1b[1mnDCG, query t, run1: ")

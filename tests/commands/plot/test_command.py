@@ -120,11 +120,11 @@ def test_standard_input(tmp_path):
 
 
 def test_warnings():
-    done = plot("curve", "q", "r", "--at", "1,2")
-    assert "warning: r: 1 judged query is not in the run, counted as 0" in done.err
-    assert plot("curve", "q", "r", "--at", "1,2", "--quiet").err == ""
-    done = plot("curve", "q", "r", "--at", "1,2", "--strict")
-    assert (done.code, done.out) == (2, "")
+    call = ("curve", "q", "r", "--at", "1,2")
+    assert "warning: r: 1 judged query is not in the run, counted as 0" in plot(*call).err
+    assert plot(*call, "--quiet").err == ""
+    strict = plot(*call, "--strict")
+    assert (strict.code, strict.out) == (2, "")
 
 
 @with_matplotlib
@@ -137,16 +137,6 @@ def test_warnings_are_about_the_metrics_asked_for(tmp_path):
     assert "other metric" not in done.err
 
 
-def test_tables_are_the_default_of_phi_and_swaps():
-    for call in (CALLS["phi"], SWAPS):
-        assert plot(*call).out == plot(*call, "-f", "table").out
-    assert "--ascii" in fails("plot", *SWAPS, "--ascii")
-
-
-def test_a_logarithmic_axis_is_for_cutoffs():
-    assert "--log is for cutoffs" in fails("plot", "curve", "q", "r", "-m", "iprec_at_recall", "--log")
-
-
 @with_matplotlib
 def test_save(tmp_path):
     path = tmp_path / "phi.svg"
@@ -155,6 +145,7 @@ def test_save(tmp_path):
     assert done.out == plot("phi", "q").out
     before = path.read_bytes()
     assert before.startswith(b"<?xml")
+    assert done.out == plot("phi", "q", "-f", "table").out
     assert sorted(one.name for one in tmp_path.iterdir()) == ["l", "phi.svg", "q", "r", "s"]
     assert plot("phi", "q", "--save", path, "--size", "3X2.5", "-f", "json", "-o", "phi.json").out == ""
     assert path.read_bytes() == before
@@ -212,6 +203,8 @@ def test_without_matplotlib(monkeypatch, tmp_path):
         (("phi", "q", "-f", "md"), "'md' is not one of"),
         (("swaps", "--table", "x", "-f", "tsv"), "'x' is not one of 'curves', 'distances'"),
         (("swaps", "--nosuch"), "'gradeval plot swaps --help'"),
+        ((*SWAPS, "--ascii"), "--ascii"),
+        (("curve", "q", "r", "-m", "iprec_at_recall", "--log"), "--log is for cutoffs"),
     ],
 )
 def test_errors_are_one_line(call, says):

@@ -172,11 +172,11 @@ def test_phi_of_a_collection():
     for table in ("phi", "points"):
         assert rows_of(picture, table)[POOLED] == rows_of(together, table)["query q"]
     assert picture.note.endswith("of 2")  # q3 has no grade above 0
-    each = [gradeval.plot.phi(qrels, query=query) for query in ("q1", "q2")]
+    lines = [gradeval.plot.phi(qrels, query=query).panels[0].lines for query in ("q1", "q2")]
     median = {row["grade"]: row["median"] for row in picture.table("quartiles").to_dicts()}
     assert list(median) == [0, 1, 2, 4]
     assert median[4] == 1 and median[0] == 0
-    assert median[2] == pytest.approx(sum(_phi_at(one, 2) for one in each) / 2, abs=1e-3)
+    assert median[2] == pytest.approx(sum(np.interp(2, line.x, line.y) for [line] in lines) / 2, abs=1e-3)
     assert (np.diff(list(median.values())) >= 0).all()
     assert [row["queries"] for row in picture.table("quartiles").to_dicts()] == [2, 2, 2, 1]
     assert [line.name for line in picture.panels[0].lines] == [POOLED, MEDIAN]
@@ -192,11 +192,6 @@ def test_queries_that_do_not_reach_a_grade_are_not_counted():
     at = {row["grade"]: row for row in picture.table("quartiles").to_dicts()}
     assert at[1]["queries"] == 6 and at[5]["queries"] == 1
     assert at[5]["median"] < 1
-
-
-def _phi_at(picture, grade):
-    [line] = picture.panels[0].lines
-    return float(np.interp(grade, line.x, line.y))
 
 
 def test_many_grades():
