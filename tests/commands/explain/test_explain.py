@@ -165,7 +165,7 @@ def test_titles_in_json(tmp_path, key):
         ('{"id": "d1", "title": "a"}\nd2\tb\n', "t:2: this is not a JSON object, as the first line is"),
         ('{"title": "a"}\n', "t:1: the object has no id; its name is one of _id, id"),
         ('{"id": "d1", "titel": "a"}\n', "t:1: the object has no text; its name is one of title, text"),
-        ("d1\ta\0\n", "t: binary data"),
+        ("d1\ta\0\n", "t:1: binary data"),
         ("x\n" * 50, "t:20: reading stopped here"),
     ],
 )
