@@ -15,7 +15,7 @@ from gradeval.errors import MetricError
 from gradeval.registry.dialects import GROUPS, MEASURES, SAME_NAMES, Group, aliases, names_of, spellings, ties
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.params import Param
-from gradeval.registry.spec import Spec, absent, fold, load_plugins, metric_meant, metric_of, parse
+from gradeval.registry.spec import Spec, fold, load_plugins, metric_meant, metric_of, parse
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
@@ -41,11 +41,12 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
         )
     listed = {name: [metric for metric in families[name] if not graded or _is_graded(metric)] for name in names}
     if word:
-        listed = {f"best matches of '{word}' first": _best(word, chain(*listed.values()))}
+        chosen = set(chain(*listed.values()))  # the best-known families come first in the registry
+        listed = {
+            f"best matches of '{word}' first": _best(word, filter(chosen.__contains__, REGISTRY.values()))
+        }
     if not any(listed.values()):
-        raise MetricError(
-            "no metric fits all of these", hint=absent(word) or "'gradeval metrics' lists the metrics"
-        )
+        raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
     rows = {name: [(metric.name, metric.summary) for metric in metrics] for name, metrics in listed.items()}
     width = max(len(name) for part in rows.values() for name, _ in part)
     if not (family or word or graded):
