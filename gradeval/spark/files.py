@@ -20,7 +20,7 @@ from gradeval.formats.json import reason, reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
 from gradeval.formats.write import text_column
-from gradeval.spark.frames import WRONG_LINE, Request, column_names, qrels_wire, run_wire
+from gradeval.spark.frames import WRONG_LINE, Request, column_names, qrels_wire, quoted, run_wire
 from gradeval.spark.kernel import NO_ROW
 from gradeval.spark.merge import pairs_to_compare
 from gradeval.spark.results import SparkResults
@@ -288,11 +288,9 @@ def _wrong(is_wrong: Column, what: Column, line: str) -> Column:
     return F.when(is_wrong, F.concat(F.lit(NO_ROW), what, F.lit(NO_ROW), F.col(line)))
 
 
-def _strings(names: list[str]) -> Any:
+def _strings(names: list[str]) -> str:
     """A schema of strings, so that numbers stay as they are in the file."""
-    from pyspark.sql.types import StringType, StructField, StructType
-
-    return StructType([StructField(name, StringType()) for name in names])
+    return ", ".join(f"{quoted(name)} string" for name in names)
 
 
 def parsed(batches: Iterator[Any], read: Callable[[Block], Columns]) -> Iterator[Any]:

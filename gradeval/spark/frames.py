@@ -133,10 +133,15 @@ def _number(types: Mapping[str, str], name: str, what: str, path: str) -> Column
     return _column(name).cast("string" if kind == "string" else "double")
 
 
+def quoted(name: str) -> str:
+    """The name of a column in SQL, whatever it holds."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _column(name: str) -> Column:
     from pyspark.sql import functions as F
 
-    return F.col("`" + name.replace("`", "``") + "`")
+    return F.col(quoted(name))
 
 
 def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
@@ -273,5 +278,7 @@ def _checked(frame: Any, what: str) -> DataFrame:
     if isinstance(frame, (str, bytes, os.PathLike)):
         hint = "Read it with spark.read.parquet(PATH), or run 'gradeval spark QRELS RUN', which reads files"
         raise InputError(what, f"{described(frame)} is not a data frame of Spark", hint=hint)
+    module, kind = type(frame).__module__.partition(".")[0], type(frame).__name__
+    kind = kind if module in ("builtins", "__main__") else f"{module}.{kind}"  # pandas has a DataFrame too
     hint = "Give spark.createDataFrame(…), or use gradeval.evaluate(), which takes other data"
-    raise InputError(what, f"a {type(frame).__name__} is not a data frame of Spark", hint=hint)
+    raise InputError(what, f"a {kind} is not a data frame of Spark", hint=hint)

@@ -432,12 +432,12 @@ class Moments(NamedTuple):
         """
         size, total, squares = parts[0]
         with np.errstate(over="ignore", invalid="ignore"):
-            for more in parts[1:]:
-                apart = more.mean - Moments(size, total, squares).mean
-                weight = size * more.size / np.maximum(size + more.size, 1)
+            for part in parts[1:]:
+                apart = part.mean - Moments(size, total, squares).mean
+                weight = size * part.size / np.maximum(size + part.size, 1)
                 # a part without numbers has no mean
-                squares = squares + more.squares + np.where(weight > 0, np.square(apart) * weight, 0.0)
-                size, total = size + more.size, total + more.total
+                squares = squares + part.squares + np.where(weight > 0, np.square(apart) * weight, 0.0)
+                size, total = size + part.size, total + part.total
         return cls(size, total, squares)
 
     @property
@@ -453,11 +453,13 @@ class Moments(NamedTuple):
         return np.sqrt(self.squares / np.where(self.size > 1, self.size - 1, math.nan))
 
 
-def tables(pa: Any, batches: Iterable[Any]) -> tuple[Any, Any]:
+def tables(batches: Iterable[Any]) -> tuple[Any, Any]:
     """The qrels and the runs of a bucket, from the batches of a partition.
 
-    pa: the module pyarrow. Each table is one chunk, which is read several times as fast as many.
+    Each table is one chunk, which is read several times as fast as many.
     """
+    import pyarrow as pa
+
     judged, retrieved = [], []
     for batch in batches:
         if not batch.num_rows:
@@ -476,11 +478,10 @@ def tables(pa: Any, batches: Iterable[Any]) -> tuple[Any, Any]:
     return qrels.combine_chunks(), runs.combine_chunks()
 
 
-def arrow_table(pa: Any, bucket: Bucket, of_runs: Sequence[RunValues], metrics: int, large: bool) -> Any:
-    """The rows of a bucket: its state, and the values of its queries.
+def arrow_table(bucket: Bucket, of_runs: Sequence[RunValues], metrics: int, large: bool) -> Any:
+    """The rows of a bucket: its state, and the values of its queries."""
+    import pyarrow as pa
 
-    pa: the module pyarrow.
-    """
     text, binary = (pa.large_string(), pa.large_binary()) if large else (pa.string(), pa.binary())
     names = ["state", "run", "query", *(f"v{m}" for m in range(metrics))]
     types = [binary, pa.int32(), text, *[pa.float64()] * metrics]

@@ -290,14 +290,12 @@ def bucket_function(job: Job, values: bool, large: bool) -> Callable[..., Any]:
     """
 
     def function(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations
-        import pyarrow as pa
-
         process.keep_freed()
-        qrels, runs = tables(pa, batches)
+        qrels, runs = tables(batches)
         if not len(qrels) + len(runs):
             return
         bucket, of_queries = evaluate_bucket(qrels, runs, job)
-        table = arrow_table(pa, bucket, of_queries if values else [], len(job.specs), large)
+        table = arrow_table(bucket, of_queries if values else [], len(job.specs), large)
         yield from table.to_batches()
 
     return function

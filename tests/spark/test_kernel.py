@@ -43,7 +43,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-CASES = [(12, {}), *zip([1, 2, 3] * len(OPTIONS), OPTIONS, strict=False)]
+CASES = [(5, {}), *zip([1, 2, 3] * len(OPTIONS), OPTIONS, strict=False)]
 
 
 @pytest.mark.parametrize("count, options", CASES, ids=str)
@@ -92,7 +92,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     job = job_of(QRELS, RUNS, every_metric(), tie_range=True)
 
     def kept(seed: int) -> bytes:
-        results = merged(evaluated(pl, QRELS, RUNS, job, 3, seed)[0], job)
+        results = merged(evaluated(pl, QRELS, RUNS, job, 2, seed)[0], job)
         numbers = [results.means, results.standard_errors, *results.tie_ranges]
         return pickle.dumps((numbers, [one.to_dict() for one in results.notices]))
 
