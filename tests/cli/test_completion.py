@@ -82,7 +82,7 @@ def test_options_are_completed(line: str) -> None:
         ("q r --allow ties,t", []),
         ("q r --sort rankD", ["rankDCG"]),
         ("compare q r --allow ti", ["ties"]),
-        ("metrics --family n", ["nDCG", "NTCIR"]),
+        ("metrics --family n", ["nDCG", "novelty", "NTCIR"]),
         ("metrics --family pre", ["precision"]),
     ],
 )
