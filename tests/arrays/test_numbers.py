@@ -1,4 +1,4 @@
-"""Differences of decimal numbers, against fractions."""
+"""Differences of decimal numbers, against fractions; integers as text."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-import pytest
+from helpers import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gradeval.arrays.numbers import subtracted
+from gradeval.arrays.numbers import integer_ids, subtracted
 from gradeval.errors import is_grade
 
 few_digits = st.builds(lambda n, places: n / 10**places, st.integers(-(10**6), 10**6), st.integers(0, 9))
@@ -45,10 +45,12 @@ def test_floats_are_read_as_they_are_written():
     assert 1.2 - 1 != 0.2
 
 
-@pytest.mark.parametrize("number", [1.0, 0.25, 0.1, 1e-20, 1e20])
-def test_many_different_grades(number):
-    """Those of up to six decimals at once, the others one by one, each only once."""
-    rng = np.random.default_rng(5)
-    values = np.concatenate([rng.random(300), rng.integers(0, 9, 300), rng.random(300).round(4)])
-    values = rng.permutation(np.concatenate([values, values]))
-    assert subtracted(values, number).tolist() == [exact(value, number) for value in values.tolist()]
+@each("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])
+def test_integers_are_written_as_str_writes_them(kind):
+    info = np.iinfo(kind)
+    powers = [10**n + by for n in range(20) for by in (-1, 0, 1)]
+    numbers = [n for n in (*powers, *(-n for n in powers), info.min, info.max) if info.min <= n <= info.max]
+    stretches = [n for n in numbers for _ in range(3)]
+    for values in (numbers, stretches, numbers[:1], [7], [7, 7, 7], []):
+        ids = integer_ids(np.array(values, kind))
+        assert ids.tolist() == [str(n).encode() for n in values]

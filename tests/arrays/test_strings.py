@@ -93,14 +93,6 @@ def test_same(names, data):
     assert same.tolist() == [names[a] == names[b] for a, b in pairs]
 
 
-def test_long_ids_differ_in_their_last_byte_alone():
-    names = [b"a" * 200, b"a" * 199 + b"b", b"a" * 201, b"a" * 200]
-    ids = Ids.of(names)
-    rows = np.repeat(np.arange(4), 4)
-    same = ids.same(rows, ids, np.tile(np.arange(4), 4))
-    assert same.tolist() == [names[a] == names[b] for a in range(4) for b in range(4)]
-
-
 @given(COLUMNS, st.lists(st.integers(1, 3), min_size=20, max_size=20))
 def test_changes(names, times):
     names = [name for name, n in zip(names, times, strict=False) for _ in range(n)]
@@ -186,12 +178,6 @@ def test_short_ids_are_as_others(names, more):
     assert Ids.of(more).same(others, short, rows).tolist() == expected
     assert Ids.joined([short, short]).tolist() == names + names
     assert Ids.joined([short, Ids.of(more), short]).tolist() == names + more + names
-
-
-@given(st.lists(NAMES.filter(lambda name: len(name) > 8), min_size=1))
-def test_long_ids_stay_as_they_are(names):
-    ids = Ids.of(names)
-    assert ids.light() is ids
 
 
 # few different ones, some of which meet in a slot of the first level and of others

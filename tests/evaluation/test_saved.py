@@ -96,9 +96,11 @@ def test_runs_keep_their_order_and_metrics_are_those_of_the_saved_result() -> No
 
 @pytest.mark.usefixtures("folder")
 def test_compressed_and_from_elsewhere() -> None:
-    Path("a.json").write_bytes(gzip.compress(json.dumps(json.loads(Path("a.json").read_text())).encode()))
     expected = gradeval.compare("q", ["a.run", "b.run"], "AP").comparisons
-    assert gradeval.compare("q", ["a.json", "b.run"], "AP").comparisons == expected
+    text = json.dumps(json.loads(Path("a.json").read_text())).encode()
+    for stored in (gzip.compress(text), b"\xef\xbb\xbf" + text):
+        Path("a.json").write_bytes(stored)
+        assert gradeval.compare("q", ["a.json", "b.run"], "AP").comparisons == expected
 
 
 @pytest.mark.usefixtures("folder")
@@ -428,13 +430,6 @@ def test_a_run_named_as_the_qrels_takes_none_of_their_notices() -> None:
     assert name.name == "q"
     found = gradeval.evaluate("q", "q.json", "AP")
     assert [one.kind for one in found.notices].count(Kind.NO_RELEVANT) == 1
-
-
-@pytest.mark.usefixtures("folder")
-def test_with_a_byte_order_mark() -> None:
-    expected = gradeval.compare("q", ["a.json", "b.run"], "AP").comparisons
-    Path("a.json").write_bytes(b"\xef\xbb\xbf" + Path("a.json").read_bytes())
-    assert gradeval.compare("q", ["a.json", "b.run"], "AP").comparisons == expected
 
 
 @pytest.mark.usefixtures("folder")

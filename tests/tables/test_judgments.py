@@ -38,17 +38,6 @@ def test_rows_of_a_query_are_brought_together():
     assert qrels.query_index.find(Ids.of([b"a", b"b", b"c"])).tolist() == [1, 0, -1]
 
 
-def test_keys_follow_the_documents():
-    rows = [(b"b", b"x", 1.0), (b"a", b"y", 2.0), (b"b", b"x", 1.0), (b"b", b"z", 0.0)]
-    qrels = qrels_of(rows)
-    assert len(qrels.grade) == 3
-    assert qrels.keys.tolist() == qrels.documents.keys().tolist()
-    assert (
-        Qrels("Q", qrels.queries, qrels.offsets, qrels.documents, qrels.grade).keys.tolist()
-        == qrels.keys.tolist()
-    )
-
-
 def test_bounds_name_the_query_of_several_rows():
     ids, documents = Ids.of([b"1", b"2", b"1"]), Ids.of([b"a", b"b", b"c", b"d"])
     qrels = Qrels.of("Q", [Columns(ids, np.array([0, 2, 3, 4]), documents, np.arange(4.0), np.arange(4), 4)])

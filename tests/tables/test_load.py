@@ -13,7 +13,7 @@ import gradeval
 from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.notices import Kind, Notice
 from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options, parse_features
-from gradeval.tables.load import is_path, open_qrels
+from gradeval.tables.load import open_qrels
 from tables.opened import QRELS, RUN, qrels_of, ranks_of
 
 
@@ -27,32 +27,6 @@ def pandas_frame(rows, names, **types):
 
 def polars_frame(rows, names):
     return pytest.importorskip("polars").DataFrame(rows, schema=list(names), orient="row")
-
-
-FORMS = {
-    "dict": lambda table: table,
-    "tuples": triples,
-    "lists": lambda table: [list(row) for row in triples(table)],
-    "generator": lambda table: iter(triples(table)),
-    "longer tuples": lambda table: [(*row, "more") for row in triples(table)],
-    "text": lambda table: [(query, document, str(number)) for query, document, number in triples(table)],
-    "bytes": lambda table: [
-        (query.encode(), document.encode(), number) for query, document, number in triples(table)
-    ],
-}
-IDS = {
-    "int": lambda table: {int(query): of for query, of in table.items()},
-    "tuples of int": lambda table: [
-        (int(query), document, number) for query, document, number in triples(table)
-    ],
-}
-
-
-@each("form", [*FORMS.values(), *IDS.values()], ids=[*FORMS, *IDS])
-def test_python_data(form):
-    assert qrels_of(form(QRELS)) == QRELS
-    assert ranks_of(form(RUN)) == [("run1", {("2", "é"): (2, 1.0), ("1", "b"): (1, 0.5), ("1", "a"): (2, 0.5)})]
-    assert ranks_of(form(RUN), ties="best")[0][1]["1", "a"] == (1, 0.5)
 
 
 @each("frame", [pandas_frame, polars_frame])
@@ -71,12 +45,6 @@ def test_frames(frame, names):
     run = frame([(7, d, s, q, "tag") for q, d, s in triples(RUN)], ("rank", document, score, query, "tag"))
     assert qrels_of(qrels) == QRELS
     assert ranks_of(run) == ranks_of(RUN)
-
-
-@pytest.mark.parametrize("frame", [pandas_frame, polars_frame])
-def test_frames_with_whole_numbers(frame):
-    rows = [(1, 10, 3), (1, 20, 0), (2, 10, 1)]
-    assert qrels_of(frame(rows, ("qid", "docid", "label"))) == {"1": {"10": 3.0, "20": 0.0}, "2": {"10": 1.0}}
 
 
 def test_frame_columns_of_several_names():
@@ -117,6 +85,9 @@ def test_frame_without_a_column(frame):
         ([("q\ud800", "d", 1)], r"qrels:1: the query id 'q\ud800' cannot be encoded (surrogates not allowed)"),
         ([("q", "d\0", 1)], r"qrels:1: the document id 'd\x00' contains a NUL byte"),
         ([("q", None, 1)], "qrels:1: the document id is missing"),
+        ([(math.nan, "d", 1)], "qrels:1: the query id is missing"),
+        ([("q", "d", 1), ("q", "e", math.nan)], "qrels:2: the grade nan is not a finite number"),
+        ([("q", "d", -math.inf)], "qrels:1: the grade -inf is not a finite number"),
         ([("q", [1], 1)], "qrels:1: the document id cannot be [1]"),
         (
             {"p": {"d": 1}, "q": {"c": 1, "d": "x"}},
@@ -144,15 +115,6 @@ def test_empty_data():
         assert ranks_of(data) == [("run1", {})]
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_numbers_that_are_not_finite(number):
-    data = [("1", "a", 1.0), ("1", "b", number)]
-    with pytest.raises(InputError, match=f"^qrels:2: the grade {number} is not a finite number$"):
-        qrels_of(data)
-    with pytest.raises(InputError, match=f"^run1:2: the score {number} is not a finite number$"):
-        ranks_of(data)
-
-
 def test_documents_that_come_twice():
     data = [("1", "a", 1.0), ("2", "a", 1.0), ("1", "b", 0.5), ("1", "a", 2.0), ("1", "a", 1.0)]
     with pytest.raises(InputErrors) as caught:
@@ -169,11 +131,6 @@ def test_ids_that_are_no_text():
     assert ranks_of([(b"\xff", "\udcfe", 1.0)], {"\udcff": {b"\xfe": 1}}) == [
         ("run1", {("\udcff", "\udcfe"): (1, 1.0)})
     ]
-
-
-def test_is_path(tmp_path):
-    assert is_path("a") and is_path(b"a") and is_path(tmp_path)
-    assert not any(map(is_path, ({}, [], None, 3)))
 
 
 # Options
