@@ -52,6 +52,7 @@ def test_the_same_grade_again_is_a_warning():
         "Q: 3 duplicate judgments with the same grade"
     ]
     assert qrels_of([(b"1", b"a", 0.0), (b"1", b"a", -0.0)]).notices
+    assert qrels.keys.tolist() == qrels.documents.keys().tolist()  # which follow the documents
 
 
 def test_another_grade_is_an_error():
