@@ -9,8 +9,6 @@ from functools import partial
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-import numpy as np
-
 from gradeval.errors import OptionError, visible
 from gradeval.evaluation.results import Column, Results
 from gradeval.notices import lines
@@ -44,13 +42,17 @@ def document(
         raise OptionError(f"{what} cannot be printed wide")
     texts = partial(texts_of, digits=how.digits)
     parts = partial(_parts, results, per_query, summary)
-    tables = _side_by_side if wide else _long_rows
     word = not_a_formula if how.spreadsheet else str
+    of_words = partial(texts, escape=word)
     return Document(
         blocks=lambda: _grids(results, per_query, summary, wide, partial(texts, escape=visible)),
-        rows=lambda: [tables(results, per_query, summary, partial(texts, escape=word))],
+        rows=lambda: [
+            _side_by_side(results, per_query, summary, of_words)
+            if wide
+            else _long_rows(results, parts(), of_words, "")
+        ],
         content=lambda: content(results, per_query=per_query, summary=summary, values=Values),
-        records=lambda: _records(results, parts()),
+        records=lambda: _long_rows(results, parts(), _exact_texts, "null", encode_basestring_ascii),
         columns=lambda: _trec_eval(results, parts(), partial(texts, width=6, signed=True), labels),
     )
 
@@ -96,20 +98,23 @@ def _with_ends(column: Column, texts: Texts, absent: str) -> list[Text]:
 # --- rows for programs
 
 
-def _long_rows(results: Results, per_query: bool, summary: bool, texts: Texts) -> Rows:
-    """A row for each value."""
+def _long_rows(
+    results: Results, parts: Iterator[_Part], texts: Texts, absent: str, word: Callable[[str], str] = str
+) -> Rows:
+    """A row for each value. absent: a range where there is none. word: writes the names."""
     has_ends = results.has_tie_range
 
-    def parts() -> Iterator[list[list[Text]]]:
-        for r, queries, columns in _parts(results, per_query, summary):
+    def of_parts() -> Iterator[list[list[Text]]]:
+        for r, queries, columns in parts:
+            run, ids = word(results.runs[r].name), list(map(word, queries))
             rows: list[list[Text]] = []
             for column in columns:
-                values = _with_ends(column, texts, "") if has_ends else [texts(column)]
-                rows.append([results.runs[r].name, queries, str(column.spec), *values])
+                values = _with_ends(column, texts, absent) if has_ends else [texts(column)]
+                rows.append([run, ids, word(str(column.spec)), *values])
             yield rows
 
     head = ("run", "query", "metric", "value", *(("low", "high") if has_ends else ()))
-    return Rows(head, parts(), frozenset((0, 1, 2)))
+    return Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
 
 
 def _side_by_side(results: Results, per_query: bool, summary: bool, texts: Texts) -> Rows:
@@ -150,22 +155,6 @@ def _by_metric(
             yield spec, queries, columns
 
 
-def _records(results: Results, parts: Iterator[_Part]) -> Rows:
-    """An object for each value."""
-    has_ends = results.has_tie_range
-
-    def objects() -> Iterator[list[list[Text]]]:
-        for r, queries, columns in parts:
-            run, ids = json.dumps(results.runs[r].name), list(map(encode_basestring_ascii, queries))
-            rows: list[list[Text]] = []
-            for column in columns:
-                values = _with_ends(column, _exact_texts, "null") if has_ends else [_exact_texts(column)]
-                rows.append([run, ids, json.dumps(str(column.spec)), *values])
-            yield rows
-
-    return Rows(("run", "query", "metric", "value", *(("low", "high") if has_ends else ())), objects())
-
-
 def _trec_eval(
     results: Results, parts: Iterator[_Part], texts: Texts, labels: Sequence[str] | None
 ) -> Iterator[Rows]:
@@ -201,15 +190,20 @@ def _grids(results: Results, per_query: bool, summary: bool, wide: bool, texts: 
         return
     for r, queries, columns in _parts(results, per_query, False):
         head = ("query", *(column.spec.display for column in columns))
-        cells = [list(map(visible, queries)), *(_cells(column, texts) for column in columns)]
-        yield Grid(visible(results.runs[r].name), head, list(zip(*cells, strict=True)))
+        values = (_cells(column, texts) for column in columns)
+        rows = list(zip(map(visible, queries), *values, strict=True))
+        yield Grid(visible(results.runs[r].name), head, rows)
     if summary:
-        head = ("run", *(spec.display for spec in results.specs if spec.metric.has_summary))
-        rows = [
-            [visible(results.runs[r].name), *(cell for column in columns for cell in _cells(column, texts))]
-            for r, _, columns in _parts(results, False, True)
+        shown = [spec for spec in results.specs if spec.metric.has_summary]
+        by_run = [
+            [cell for column in columns for cell in _cells(column, texts)]
+            for _, _, columns in _parts(results, False, True)
         ]
-        yield Grid("", head, _with_best(results, rows))
+        by_metric = zip(*by_run, strict=True) if by_run else ()
+        cells = [_best_in_row(spec, row) for spec, row in zip(shown, by_metric, strict=False)]
+        runs = [visible(run.name) for run in results.runs]
+        head = ("run", *(spec.display for spec in shown))
+        yield Grid("", head, list(zip(runs, *cells, strict=True)))
 
 
 def _cells(column: Column, texts: Texts) -> list[str | Cell]:
@@ -224,28 +218,15 @@ def _cells(column: Column, texts: Texts) -> list[str | Cell]:
     ]
 
 
-def _best_in_row(spec: Spec, row: Sequence[str]) -> list[str | Cell]:
+def _best_in_row(spec: Spec, row: Sequence[str | Cell]) -> list[str | Cell]:
     """The best values of several runs in bold; values with the same text are equally good."""
+    cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
     higher_is_better = spec.metric.higher_is_better
-    texts = [text for text in row if text not in ("", "nan")]
+    texts = [cell.text for cell in cells if cell.text not in ("", "nan")]
     if len(row) < 2 or higher_is_better is None or spec.metric.text or not texts:
         return list(row)
     best = (max if higher_is_better else min)(texts, key=float)
-    return [Cell(text, bold=True) if text == best else text for text in row]
-
-
-def _with_best(results: Results, rows: list[list[str | Cell]]) -> list[list[str | Cell]]:
-    """The rows with the best value of each metric in bold; values with the same text are equally good."""
-    shown = [m for m, spec in enumerate(results.specs) if spec.metric.has_summary]
-    for c, m in enumerate(shown if len(rows) > 1 else (), 1):
-        means = results.means[:, m]
-        higher_is_better = results.specs[m].metric.higher_is_better
-        if higher_is_better is not None and not np.isnan(means).all():
-            cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in (row[c] for row in rows)]
-            best = cells[int(np.nanargmax(means) if higher_is_better else np.nanargmin(means))].text
-            for row, cell in zip(rows, cells, strict=True):
-                row[c] = cell._replace(bold=cell.text == best)
-    return rows
+    return [cell._replace(bold=cell.text == best) for cell in cells]
 
 
 # --- the object of json
