@@ -38,7 +38,7 @@ SUMMARY = "all"  # the query of rows that hold means, as in gradeval's and trec_
 
 _OWN = ["run", "query", "metric", "value"]
 _WIDE = ["query", "metric"]
-_TEXTS = ("runid", "relstring")  # metrics of trec_eval and gradeval
+_TEXTS = frozenset(("runid", "relstring"))  # metrics of trec_eval and gradeval
 _UNDEFINED = frozenset(("", "nan", "na", "n/a", "null", "none"))
 _MARKED = re.compile(r"[ \t]+")
 _SUFFIX = re.compile(r"(?<=.)\.(?:csv|tsv)$")
@@ -66,10 +66,10 @@ class ValueTable:
             return "the query id is missing"
         if query in of_metric:
             return f"{metric} of query {named(query)} appears twice"
-        of_metric[query] = math.nan
         try:
-            value = of_metric[query] if text.lower() in _UNDEFINED else parse_number(text)
+            value = math.nan if text.lower() in _UNDEFINED else parse_number(text)
         except ValueError:
+            of_metric[query] = math.nan
             return f"the value {named(text)} of {metric} is not a finite number"
         of_metric[query] = value
         return f"the value {named(text)} of {metric} is beyond {LARGEST:g}" if abs(value) > LARGEST else ""
@@ -297,9 +297,11 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
             problems.append(Problem(number, what))
             continue
         for run, query, metric, value in values(row):
-            if query.casefold() == SUMMARY or metric in _TEXTS:
+            if metric in _TEXTS or query.lower() == SUMMARY:
                 continue
-            if wrong := tables.setdefault(run, ValueTable(source.name, run)).add(query, metric, value):
+            if run not in tables:
+                tables[run] = ValueTable(source.name, run)
+            if wrong := tables[run].add(query, metric, value):
                 problems.append(Problem(number, wrong))
                 break
     if problems:
