@@ -149,7 +149,7 @@ def test_compressed(tmp_path: Path) -> None:
         ("map\tall\t0.5\n", "t: there are no values per query. Print them with -q"),
         ("run\tquery\tmetric\tvalue\n", "t: there are no values per query. Print them with -q"),
         ("query,AP\n", "t: there are no values per query. Print them with -q"),
-        ("query,AP\nq\0,1\n", "t: binary data (a NUL byte). Is this the right file?"),
+        ("query,AP\nq\0,1\n", "t:2: binary data (a NUL byte). Is this the right file?"),
     ],
 )  # fmt: skip
 def test_refused(tmp_path: Path, text: str, message: str) -> None:
