@@ -104,146 +104,133 @@ def test_facts(folder, judgments, run, size, jobs):
     assert facts.unjudged == len(set(by_query) - set(grades))
 
 
+def reports(folder, *texts, role=None, **options):
+    """Of the texts as files: those of a role, or of what they hold."""
+    paths = [folder / name for name, _ in zip("qrs", texts, strict=False)]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return validate_files(list(map(str, paths)), role, **options).files
+
+
 def test_judged_documents(tmp_path):
-    (tmp_path / "q").write_text("1 0 d3 1\n1 0 d12 1\n2 0 a 1\n3 0 a 1\n")
     run = "".join(f"1 Q0 d{n} {n} {-n} t\n" for n in range(1, 21)) + "2 Q0 a 1 1 t\n2 Q0 b 2 0 t\n"
-    (tmp_path / "r").write_text(run)
-    _, ranking = gradeval.validate(tmp_path / "q", tmp_path / "r").files
-    assert ranking.facts.judged == pytest.approx((1 / 10 + 1 / 2) / 2)
-    (tmp_path / "x.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n")
-    _, report = gradeval.validate(tmp_path / "x.tsv", tmp_path / "x.tsv").files
-    [warning] = report.warnings.first
+    qrels, ranking = reports(tmp_path, "1 0 d3 1\n1 0 d12 1\n2 0 a 2\n3 0 a 1\n", run, rel=2)
+    assert (ranking.facts.judged, qrels.facts.without_relevant) == (pytest.approx((1 / 10 + 1 / 2) / 2), 2)
+    same = "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n"
+    [warning] = reports(tmp_path, same, same)[1].warnings.first
     assert warning == (None, "every document is judged and its score is its grade", "Is this the qrels file?")
 
 
 def test_every_error_is_listed_and_counted(tmp_path, monkeypatch):
     """Also beyond the number at which an evaluation stops, in several blocks."""
     monkeypatch.setattr(Source.blocks, "__defaults__", (400,))
-    path = tmp_path / "r"
-    path.write_text("".join(f"1 Q0 d{n} 1 {'x' if n % 2 else n} t\n" for n in range(200)) + "1 Q0\n")
-    [report] = gradeval.validate(runs=path, max_errors=None).files
+    run = "".join(f"1 Q0 d{n} 1 {'x' if n % 2 else n} t\n" for n in range(200)) + "1 Q0\n"
+    [report] = reports(tmp_path, run, role="run", max_errors=None)
     assert lines_of(report.errors) == [*range(2, 201, 2), 201]
-    assert report.errors.total == 101
-    assert list(report.errors.kinds.values()) == [100, 1]
+    assert (report.errors.total, list(report.errors.kinds.values())) == (101, [100, 1])
     assert report.facts.documents == 100
-    [report] = gradeval.validate(runs=path, max_errors=7).files
+    [report] = reports(tmp_path, run, role="run", max_errors=7)
     assert (lines_of(report.errors), report.errors.total) == ([*range(2, 16, 2)], 101)
-
-
-def test_empty_ratings_are_counted(tmp_path):
-    path = tmp_path / "q"
-    path.write_text("query,docid,rating\n1,a,\n1,b,2\n,c,\n1,d,\n")
-    [report] = gradeval.validate(path).files
-    assert (report.facts.judgments, report.facts.unrated, report.errors.total) == (1, 2, 1)
-
-
-def test_all_duplicates_of_a_run_are_listed(tmp_path):
-    """An evaluation has one error for a file that holds its run twice; here each document is one."""
-    path = tmp_path / "r"
-    run = "".join(f"{q} Q0 d{n} 1 {n} t\n" for q in range(3) for n in range(30))
-    path.write_text(2 * run)
-    [report] = gradeval.validate(runs=path).files
+    # an evaluation has one error for a file that holds its run twice; here each document is one
+    twice = 2 * "".join(f"{q} Q0 d{n} 1 {n} t\n" for q in range(3) for n in range(30))
+    [report] = reports(tmp_path, twice, role="run")
     assert lines_of(report.errors) == [*range(91, 181)]
     assert (report.facts.duplicates, report.facts.documents, report.facts.queries) == (90, 180, 3)
+    letor = "1 qid:1 1:1\n" * 30
+    for line, kind in (("x\n", "scores"), ("1\tx\t0.5\n", "ranklib")):
+        _, report = reports(tmp_path, letor, line * 30, qrels_format="letor", run_format=kind)
+        assert lines_of(report.errors) == list(range(1, 31))
+    [report] = reports(tmp_path, "x qid:1 1:1\n" * 30 + "1 qid:1 1:1\n", role="qrels")
+    assert lines_of(report.errors) == list(range(1, 31))
 
 
-@each(
-    "text, role, found",
-    [
-        (b"1 0 a 1\r\n1 0 b 1\r\n", "qrels", ("trec", "", "ASCII", "spaces", "CRLF")),
-        (b"1\t0\ta\t1\n1 0 b 1\r\n", "qrels", ("trec", "", "ASCII", "spaces and tabs", "LF and CRLF")),
-        ("\ufeff1\t0\tä\t1\n".encode(), "qrels", ("trec", "", "UTF-8 with a BOM", "tabs", "LF")),
-        (gzip.compress(b"1 Q0 a 1 1 t\n", mtime=0), "run", ("trec", "gzip", "ASCII", "spaces", "LF")),
-        (b"qid;docid;score\n1;a;2\n", "run", ("csv", "", "ASCII", "semicolons", "LF")),
-        (b"query-id\tcorpus-id\tscore\n1\ta b\t2\n", "qrels", ("beir", "", "ASCII", "tabs", "LF")),
-        (b'{"1": {"a": 2}}', "run", ("json", "", "ASCII", "", "")),
-        (b"1 0 a 1\n1 0 \xff 1\n", "qrels", ("trec", "", "not UTF-8", "spaces", "LF")),
-        (b"2 qid:1 1:1 # a\n", "qrels", ("letor", "", "ASCII", "spaces", "LF")),
-    ],
-)
-def test_what_a_file_is(tmp_path, text, role, found):
-    path = tmp_path / "file"
-    path.write_bytes(text)
-    [report] = validate_files([str(path)], role).files
+def test_rows_that_are_left_out(tmp_path):
+    [report] = reports(tmp_path, "query,docid,rating\n1,a,\n1,b,2\n,c,\n1,d,\n", role="qrels")
+    assert (report.facts.judgments, report.facts.unrated, report.errors.total) == (1, 2, 1)
+    [report] = reports(tmp_path, "1 Q0 1 1 2 t\n1 Q0 b 2 1 t\n", role="run", ignore_identical_ids=True)
+    assert report.facts.documents == 1
+    [report] = reports(tmp_path, "1 Q0 1 1 2 t\n", role="run", ignore_identical_ids=True)
+    assert [error.what for error in report.errors.first] == [
+        "no document is left: the id of each is that of its query"
+    ]
+
+
+KINDS = [
+    (b"1 0 a 1\r\n1 0 b 1\r\n", "qrels", ("trec", "", "ASCII", "spaces", "CRLF")),
+    (b"1\t0\ta\t1\n1 0 b 1\r\n", "qrels", ("trec", "", "ASCII", "spaces and tabs", "LF and CRLF")),
+    ("\ufeff1\t0\tä\t1\n", "qrels", ("trec", "", "UTF-8 with a BOM", "tabs", "LF")),
+    (gzip.compress(b"1 Q0 a 1 1 t\n", mtime=0), "run", ("trec", "gzip", "ASCII", "spaces", "LF")),
+    (b"qid;docid;score\n1;a;2\n", "run", ("csv", "", "ASCII", "semicolons", "LF")),
+    (b"query-id\tcorpus-id\tscore\n1\ta b\t2\n", "qrels", ("beir", "", "ASCII", "tabs", "LF")),
+    (b'{"1": {"a": 2}}', "run", ("json", "", "ASCII", "", "")),
+    (b"1 0 a 1\n1 0 \xff 1\n", "qrels", ("trec", "", "not UTF-8", "spaces", "LF")),
+    (b"2 qid:1 1:1 # a\n", "qrels", ("letor", "", "ASCII", "spaces", "LF")),
+]
+
+
+@each("text, role, expected", KINDS)
+def test_what_a_file_is(tmp_path, text, role, expected):
+    [report] = reports(tmp_path, text, role=role)
     about = report.description
     shown = (report.format, about.compression, about.encoding, about.separators, about.line_ends)
-    assert shown == found
-    assert not report.errors.total
+    assert (shown, report.errors.total) == (expected, 0)
     assert report.why
-    if "not UTF-8" in found:
+    if "not UTF-8" in expected:
         assert (about.not_utf8, lines_of(report.warnings)) == (2, [2])
 
 
-@each("cut", range(1, 8))
-def test_characters_that_are_cut_by_a_block_are_utf8(tmp_path, monkeypatch, cut):
-    monkeypatch.setattr(Source.chunks, "__defaults__", (cut,))
-    path = tmp_path / "x.json"
-    path.write_text('{"ä": {"€😀": 1}}')
-    [report] = validate_files([str(path)], "run").files
-    assert report.description.encoding == "UTF-8"
+def test_characters_that_are_cut_by_a_block_are_utf8(tmp_path, monkeypatch):
+    for cut in range(1, 8):
+        monkeypatch.setattr(Source.chunks, "__defaults__", (cut,))
+        [report] = reports(tmp_path, '{"ä": {"€😀": 1}}', role="run")
+        assert report.description.encoding == "UTF-8"
 
 
-@each(
-    "text, role",
-    [
-        ("1 0 a 1\n", "qrels"),
-        ("1 Q0 a 1 1 t\n", "run"),
-        ("1 0 a x\n1 0 a 1\n", "qrels"),
-        ("1 Q0 a 1 1\n", "run"),
-        ("qid,docid,grade\n1,a,1\n", "qrels"),
-        ("qid,docid,prediction\n1,a,1\n", "run"),
-        ('{"qid": "1", "docid": "a", "score": 1}\n', "run"),
-        ("1\ta\t1\n1\tb\t2\n", "run"),
-        ("1 qid:1 1:2 # a\n", "qrels"),
-        ('{"1": {"a": 1}}', ""),
-        ("query-id\tcorpus-id\tscore\n1\ta\t1\n", ""),
-    ],
-)
-def test_the_role_of_a_file_alone(tmp_path, text, role):
-    path = tmp_path / "file"
-    path.write_text(text)
-    [report] = validate_files([str(path)]).files
-    assert report.role == role
-    if not role:
-        assert "qrels or a run" in report.errors.first[0].what
-    if role == "run":
-        reports = validate_files([str(path), str(path)]).files
-        assert [(report.role, report.facts.judged) for report in reports] == [("run", None)] * 2
+JSON_LINE = '{"qid": "1", "docid": "a", "score": 1}\n'
+ROLES = {
+    "qrels": ["1 0 a 1\n", "1 0 a x\n1 0 a 1\n", "qid,docid,grade\n1,a,1\n", "1 qid:1 1:2 # a\n"],
+    "run": ["1 Q0 a 1 1 t\n", "1 Q0 a 1 1\n", "qid,docid,prediction\n1,a,1\n", "1\ta\t1\n1\tb\t2\n", JSON_LINE],
+    "": ['{"1": {"a": 1}}', "query-id\tcorpus-id\tscore\n1\ta\t1\n"],
+}
 
 
-@pytest.mark.parametrize(
-    "content, what",
-    [
-        (None, "no such file"),
+@each("role, texts", ROLES.items())
+def test_the_role_of_a_file_alone(tmp_path, role, texts):
+    for text in texts:
+        [report] = reports(tmp_path, text)
+        assert report.role == role, text
+        if not role:
+            assert "qrels or a run" in report.errors.first[0].what
+        if role == "run":
+            two_runs = reports(tmp_path, text, text)
+            assert [(report.role, report.facts.judged) for report in two_runs] == [("run", None)] * 2
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    assert gradeval.validate(runs=[tmp_path / "r"]).files[0].errors.first[0].what.startswith("no such file")
+    for content, what in (
         (b"", "the file is empty"),
         (b"\n\n", "no data: all lines are blank or comments"),
         (gzip.compress(b"1 Q0 a 1 1 t\n" * 100, mtime=0)[:-9], "the archive is damaged or incomplete"),
         (b"1 Q0 a 1 1 t\n1 Q0 \0 1 1 t\n", "binary data (a NUL byte)"),
-    ],
-)
-def test_files_that_cannot_be_read(tmp_path, content, what):
-    path = tmp_path / "r"
-    if content is not None:
-        path.write_bytes(content)
-    validation = gradeval.validate(runs=[path])
-    assert not validation.ok
-    assert any(one.what.startswith(what) for one in validation.files[0].errors.first)
+    ):
+        [report] = reports(tmp_path, content, role="run")
+        assert any(error.what.startswith(what) for error in report.errors.first)
 
 
 def test_from_a_pipe():
     with pipe(b"1 Q0 a 1 1 t\n2 Q0 a 1 1 t\n1 Q0 a 1 1 t\n") as path:
-        [report] = gradeval.validate(runs=path).files
-    assert lines_of(report.errors) == [3]
+        validation = gradeval.validate(runs=path)
+    assert not validation.ok
+    assert lines_of(validation.files[0].errors) == [3]
 
 
-def test_options(tmp_path):
+def test_options():
     for max_errors in (-1, "3", 1.5, True):
         with pytest.raises(OptionError, match="max_errors"):
             gradeval.validate(Path("q"), max_errors=max_errors)
     with pytest.raises(OptionError, match="no files"):
         gradeval.validate()
-    (tmp_path / "q").write_text("1 0 a 1\n2 0 a 2\n")
-    assert gradeval.validate(tmp_path / "q", rel=2).files[0].facts.without_relevant == 1
 
 
 def test_a_file_of_another_kind_is_one_error(tmp_path):
@@ -251,34 +238,10 @@ def test_a_file_of_another_kind_is_one_error(tmp_path):
     (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n" * 2)
     (tmp_path / "run").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\nq Q0 c 3 0 t\n")
     (tmp_path / "text").write_text("Lines of text\nand more\nof it, in the year 1984 or so\n")
-    reports = gradeval.validate(tmp_path / "run", [tmp_path / "qrels", tmp_path / "text"]).files
-    assert [report.facts for report in reports] == [None] * 3
-    hints = [report.errors.first[0].hint for report in reports]
-    assert [report.errors.total for report in reports] == [1, 1, 1]
-    assert hints == [
+    files = gradeval.validate(tmp_path / "run", [tmp_path / "qrels", tmp_path / "text"]).files
+    assert [(report.facts, report.errors.total) for report in files] == [(None, 1)] * 3
+    assert [report.errors.first[0].hint for report in files] == [
         "This looks like a run; the qrels come first, then the runs",
         "This looks like qrels; the qrels come first, then the runs",
         "Is this the right file? If so, give its format with --run-format",
     ]
-
-
-def test_identical_ids_are_left_out(tmp_path):
-    path = tmp_path / "run"
-    path.write_text("1 Q0 1 1 2 t\n1 Q0 b 2 1 t\n")
-    [report] = gradeval.validate(None, path, ignore_identical_ids=True).files
-    assert report.facts.documents == 1
-    path.write_text("1 Q0 1 1 2 t\n")
-    [report] = gradeval.validate(None, path, ignore_identical_ids=True).files
-    [error] = report.errors.first
-    assert error.what == "no document is left: the id of each is that of its query"
-
-
-def test_all_errors_of_letor_files_and_scores_are_listed(tmp_path):
-    (tmp_path / "l").write_text("1 qid:1 1:1\n" * 30)
-    for line, kind in (("x\n", "scores"), ("1\tx\t0.5\n", "ranklib")):
-        (tmp_path / "s").write_text(line * 30)
-        _, report = gradeval.validate(tmp_path / "l", tmp_path / "s", run_format=kind).files
-        assert lines_of(report.errors) == list(range(1, 31))
-    (tmp_path / "l").write_text("x qid:1 1:1\n" * 30 + "1 qid:1 1:1\n")
-    [report] = gradeval.validate(tmp_path / "l").files
-    assert lines_of(report.errors) == list(range(1, 31))
