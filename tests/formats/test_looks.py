@@ -26,95 +26,53 @@ def lines(rows: list[tuple[object, ...]], separator: str = "\t", head: str = "",
     return (head + end if head else "") + "".join(separator.join(map(str, row)) + end for row in rows)
 
 
-JSON = json.dumps(RUN)
 JSONL = lines([(json.dumps({"query": q, "doc": d, "score": s}),) for q, d, _, s in RANKED])
-TABLES = {  # (role, text): the hint, of which the reader or the header line is tried
+# fmt: off
+RANKS, SCORES = [row[:3] for row in RANKED], [(q, d, s) for q, d, _, s in RANKED]
+FROM_0 = [(q, d, r - 1) for q, d, r, _ in RANKED]
+THREE = "lines 'query document number'; "
+PUT = THREE + "put the header line {} before it"
+TO_QRELS, TO_RUN = (f"{THREE}convert it with awk '{{print {columns}}}'"
+                    for columns in ("$1, 0, $2, $3", '$1, "Q0", $2, 0, $3, "run"'))
+MAYBE = " (rank in place of score if the numbers are ranks)"
+HEADED = "{} with a header line ('{}'); --{}-format {} reads it"
+# the hint about a text, given as qrels or as a run, of which the reader or the header line is tried
+TABLES = {
     ("qrels", lines(ROWS, head="query-id\tcorpus-id\tscore")): "BEIR's qrels; --qrels-format beir reads it",
-    (
-        "qrels",
-        lines(ROWS, ",", "query_id,doc_id,relevance"),
-    ): "CSV with a header line ('query_id, doc_id, relevance'); --qrels-format csv reads it",
-    (
-        "qrels",
-        lines(ROWS, ",", "qid,docno,label", "\r\n"),
-    ): "CSV with a header line ('qid, docno, label'); --qrels-format csv reads it",
-    (
-        "qrels",
-        lines(ROWS, "\t", "qid\tdocno\tlabel"),
-    ): "TSV with a header line ('qid, docno, label'); --qrels-format tsv reads it",
-    (
-        "qrels",
-        lines(ROWS, ";"),
-    ): "lines 'query document number'; put the header line query_id;doc_id;relevance before it",
-    (
-        "qrels",
-        lines(ROWS),
-    ): "lines 'query document number'; put the header line query_id<TAB>doc_id<TAB>relevance before it",
-    ("qrels", lines(ROWS, " ")): "lines 'query document number'; convert it with awk '{print $1, 0, $2, $3}'",
-    (
-        "run",
-        lines([row[:3] for row in RANKED]),
-    ): "lines 'query document number'; put the header line query_id<TAB>doc_id<TAB>score before it"
-    " (rank in place of score if the numbers are ranks)",
-    (
-        "run",
-        lines([row[:3] for row in RANKED], " "),
-    ): """lines 'query document number'; convert it with awk '{print $1, "Q0", $2, 0, $3, "run"}'"""
-    " (-$3 in place of $3 if the numbers are ranks)",
-    (
-        "run",
-        lines([row[:3] for row in RANKED], "|"),
-    ): "lines 'query document number'; put the header line query_id|doc_id|score before it"
-    " (rank in place of score if the numbers are ranks)",
-    (
-        "run",
-        lines([(q, d, s) for q, d, _, s in RANKED], " "),
-    ): """lines 'query document number'; convert it with awk '{print $1, "Q0", $2, 0, $3, "run"}'""",
-    (
-        "run",
-        lines([(q, d, s) for q, d, _, s in RANKED], ","),
-    ): "lines 'query document number'; put the header line query_id,doc_id,score before it",
-    (
-        "run",
-        lines(RANKED, ",", "qid,docno,rank,score"),
-    ): "CSV with a header line ('qid, docno, rank, score'); --run-format csv reads it",
-    (
-        "run",
-        lines(RANKED, ",", '"qid","doc_id","rank","score"'),
-    ): """CSV with a header line ('"qid", "doc_id", "rank", "score"'); --run-format csv reads it""",
-    ("run", JSON): "JSON; --run-format json reads it",
+    ("qrels", lines(ROWS, ",", "qid,docno,label")): HEADED.format("CSV", "qid, docno, label", "qrels", "csv"),
+    ("qrels", lines(ROWS, ",", "q_id,doc,rel", "\r\n")): HEADED.format("CSV", "q_id, doc, rel", "qrels", "csv"),
+    ("qrels", lines(ROWS, "\t", "qid\tdoc\trel")): HEADED.format("TSV", "qid, doc, rel", "qrels", "tsv"),
+    ("qrels", lines(ROWS, ";")): PUT.format("query_id;doc_id;relevance"),
+    ("qrels", lines(ROWS)): PUT.format("query_id<TAB>doc_id<TAB>relevance"),
+    ("qrels", lines(ROWS, " ")): TO_QRELS,
+    ("run", lines(RANKS)): PUT.format("query_id<TAB>doc_id<TAB>score") + MAYBE,
+    ("run", lines(RANKS, " ")): TO_RUN + " (-$3 in place of $3 if the numbers are ranks)",
+    ("run", lines(RANKS, "|")): PUT.format("query_id|doc_id|score") + MAYBE,
+    ("run", lines(SCORES, " ")): TO_RUN,
+    ("run", lines(SCORES, ",")): PUT.format("query_id,doc_id,score"),
+    ("run", lines(RANKED, ",", '"qid","doc_id","rank","score"')):
+        HEADED.format("CSV", '"qid", "doc_id", "rank", "score"', "run", "csv"),
+    ("run", json.dumps(RUN)): "JSON; --run-format json reads it",
     ("run", json.dumps(RUN, indent=2)): "JSON; --run-format json reads it",
     ("qrels", json.dumps(QRELS, indent=1)): "JSON; --qrels-format json reads it",
     ("run", JSONL): "JSON Lines; --run-format jsonl reads it",
 }
-FROM_0 = [(q, d, r - 1) for q, d, r, _ in RANKED]
+BEFORE = "CSV with a header line ('qid, docno, score'); remove what is before it with tail -n +2"
 OTHERS = {
-    (
-        "run",
-        lines(FROM_0[::-1], ";"),
-    ): "lines 'query document number'; put the header line query_id;doc_id;score before it"
-    " (rank in place of score if the numbers are ranks)",
-    (
-        "run",
-        "sep=;\nqid;docno;score\nq1;a;2.5\n",
-    ): "CSV with a header line ('qid, docno, score'); remove what is before it with tail -n +2",
+    ("run", lines(FROM_0[::-1], ";")): PUT.format("query_id;doc_id;score") + MAYBE,
+    ("run", "sep=;\nqid;docno;score\nq1;a;2.5\n"): BEFORE,
     ("run", lines(RANKED, ",")): "CSV; put a header line with the names of its columns before it",
-    (
-        "run",
-        lines(RANKED, ",", "a,b,c,d"),
-    ): "a table with a header line ('a, b, c, d'); use --columns query=NAME,document=NAME,score=NAME",
-    (
-        "qrels",
-        lines(ROWS, " ", "query_id doc_id relevance"),
-    ): "a table with a header line ('query_id, doc_id, relevance'); separate its columns with tabs or commas",
+    ("run", lines(RANKED, ",", "a,b,c,d")):
+        "a table with a header line ('a, b, c, d'); use --columns query=NAME,document=NAME,score=NAME",
+    ("qrels", lines(ROWS, " ", "qid doc relevance")):
+        "a table with a header line ('qid, doc, relevance'); separate its columns with tabs or commas",
     ("qrels", json.dumps([1, 2])): "a JSON array; write {query: {document: number}}, or an object a line",
     ("run", "<?xml version='1.0'?>\n<run>\n</run>\n"): "XML or HTML. Is this the right file?",
-    (
-        "run",
-        "prediction\n0.5\n0.25\n-1e-3\n",
-    ): "scores, one per line, below a header line; remove it with tail -n +2",
+    ("run", "prediction\n0.5\n0.25\n-1e-3\n"):
+        "scores, one per line, below a header line; remove it with tail -n +2",
     ("run", lines(ROWS, ",", '"query","text, quoted","score"')): "",
 }
+# fmt: on
 
 
 def said(text: str, role: str, folder: Path) -> str:
@@ -215,21 +173,20 @@ def test_a_file_with_a_good_line_is_what_it_was_given_as(tmp_path: Path) -> None
     ]
 
 
-@each(
-    "head",
-    [
-        b"",
-        b"\n\n# no\n",
-        b"\xff\xfe",
-        b"q 0 d x",
-        b"q Q0 d 1 abc tag",
-        b"a b\n",
-        b"{",
-        b"\0",
-        b"x,y\n1,2,3\n",
-        b"q d x\n",
-    ],
-)
+HEADS = [
+    b"",
+    b"\n\n# no\n",
+    b"\xff\xfe",
+    b"q 0 d x",
+    b"q Q0 d 1 abc tag",
+    b"a b\n",
+    b"{",
+    b"\0",
+    b"x,y\n1,2,3\n",
+]
+
+
+@each("head", [*HEADS, b"q d x\n"])
 @each("role", ["run", "qrels", "score", "letor"])
 def test_any_other_file_is_unknown(head: bytes, role: str) -> None:
     hint = look(head, role, ORDER)

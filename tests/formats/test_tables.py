@@ -12,7 +12,6 @@ import pytest
 from helpers import each
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from plain import pipe
 
 from formats.reading import RATING, Small, errors_of, read
 from formats.stored import COMPRESSED, PACKERS
@@ -70,13 +69,6 @@ def test_any_ids(rows, writer, size, tmp_path_factory):
 def test_compressed(writer, packer, put):
     rows = [("1", "a", 2.0), ("1", "b", 1.0), ("2", "a", 1.5)]
     assert read(put(PACKERS[packer]((WRITERS | ARROW)[writer](rows))))[0] == rows
-
-
-@pytest.mark.parametrize("writer", ["csv", "json", "jsonl", "parquet"])
-def test_from_a_pipe(writer):
-    rows = [("1", "a", 2.0), ("2", "a", 1.5)]
-    with pipe((WRITERS | ARROW)[writer](rows)) as path:
-        assert read(Source(path))[0] == rows
 
 
 def random_files(folder):

@@ -8,12 +8,11 @@ import pytest
 from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
-from plain import Cut, Halting, read_trec_qrels
+from plain import Cut
 
 from formats.trec_rows import SIZES, errors_of, qrels_of, run_of
-from gradeval.errors import InputError
 from gradeval.formats import sources
-from gradeval.formats.trec import not_a_number, qrels_columns, run_columns
+from gradeval.formats.trec import qrels_columns, run_columns
 
 QRELS = [(b"301", b"d1", 1.0), (b"301", b"d2", 0.0), (b"302", b"d1", 2.0)]
 
@@ -41,25 +40,6 @@ def test_qrels(text, size, jobs, path):
     queries, warnings = qrels_of(path, text, size, jobs)
     assert queries == {b"301": {b"d1": 1.0, b"d2": 0.0}, b"302": {b"d1": 2.0}}
     assert warnings == ()
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_blocks_without_lines(jobs, path):
-    """What a pipe yields that brings nothing for a while."""
-    path.write_bytes(b"301 0 d1 1\n\n302 0 d1 2\n301 0 d2 x\n301 0 d2 0\n")
-    for size in SIZES:
-        with pytest.raises(InputError, match=":4: the grade 'x' is not a number"):
-            read_trec_qrels(Halting(path, size), jobs)
-    path.write_bytes(b"301 0 d1 1\n\n302 0 d1 2\n301 0 d2 0\n")
-    for size in SIZES:
-        table = read_trec_qrels(Halting(path, size), jobs)
-        assert (table.queries.tolist(), table.documents.tolist()) == ([b"301", b"302"], [b"d1", b"d2", b"d1"])
-
-
-def test_order_of_queries_is_that_of_the_file(path):
-    queries, _ = qrels_of(path, b"b 0 y 1\na 0 x 1\nb 0 x 2\nc 0 x 1\na 0 w 3\n")
-    assert list(queries) == [b"b", b"a", b"c"]
-    assert list(queries[b"b"]) == [b"y", b"x"]
 
 
 def test_grades_are_real_numbers(path):
@@ -145,11 +125,6 @@ def test_qrels_in_any_order(path, pairs, size):
     assert [*queries.items()] == [*expected.items()]
     assert [[*of] for of in queries.values()] == [[*of] for of in expected.values()]
     assert len(warnings) == (len(grades) < len(pairs))
-
-
-@pytest.mark.parametrize(("field", "kind"), [(b"x", "number"), (b"1_0", "number"), (b"nan", "finite number")])
-def test_not_a_number(field, kind):
-    assert not_a_number("score", field) == f"the score '{field.decode()}' is not a {kind}"
 
 
 @pytest.mark.parametrize("size", SIZES)
