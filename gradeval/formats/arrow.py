@@ -338,7 +338,9 @@ class Arrow:
         self.chunks = chunks
         self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
         dictionaries = [chunk.dictionary for chunk in chunks]
-        self.distinct = [None if one is None else Distinct(Arrow([one])) for one in dictionaries]
+        self.distinct = [
+            None if dictionary is None else Distinct(Arrow([dictionary])) for dictionary in dictionaries
+        ]
         part = (chunks[0].dictionary or chunks[0]).rows(0, 0) if chunks else None
         if part and not part.is_null and all(of() is None for of in (part.numbers, part.decimals, part.texts)):
             column = f"the type of column {chunks[0].name} ({chunks[0].format.decode()})"
@@ -436,23 +438,23 @@ def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
     """The problems of parts of a column, as of the whole."""
     starts = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
     return LineProblems.joined(
-        wrong.changed(lambda one, start=start: one._replace(line=start + (one.line or 0)))  # type: ignore[misc]
+        wrong.changed(lambda problem, start=start: problem._replace(line=start + (problem.line or 0)))  # type: ignore[misc]
         for start, (_, wrong) in zip(starts, parts, strict=False)
     )
 
 
-def frame(data: Any, path: str, number: str, given: Mapping[str, str]) -> Data:
+def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> Data:
     """A data frame, or any other table that offers its columns."""
     if is_lazy(data):
         raise InputError(path, "a LazyFrame has no rows yet", hint="Call .collect() on it")
     if hasattr(data, "columns") and (hasattr(data, "iloc") or not offers_arrow(data)):
         names = [*map(str, data.columns)]
-        chosen = choose(names, number, given, path, ARGUMENT)
+        chosen = choose(names, number, by_role, path, ARGUMENT)
         columns = [_series(data[name]) for name in chosen[:3]]
     else:
         parts = list(batches(data))
         names = [chunk.name for chunk in parts[0]] if parts else []
-        chosen = choose(names, number, given, path, ARGUMENT) if parts else Chosen("", "", "")
+        chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("", "", "")
         columns = [Arrow([part[names.index(name)] for part in parts] if parts else []) for name in chosen[:3]]
     return Three(path, columns, column_labels(chosen, number), chosen.by_rank)
 

@@ -152,10 +152,10 @@ class Columns(NamedTuple):
         if rows.all():
             return self
         counts = np.append(0, np.cumsum(rows))[self.bounds]
-        kept = np.flatnonzero(np.diff(counts))  # queries that keep a row
+        queries = np.flatnonzero(np.diff(counts))  # queries that keep a row
         return self._replace(
-            queries=self.queries.take(kept),
-            bounds=np.append(counts[kept], counts[-1]),
+            queries=self.queries.take(queries),
+            bounds=np.append(counts[queries], counts[-1]),
             documents=self.documents.take(rows),
             value=self.value[rows],
             line=self.line[rows],
@@ -184,8 +184,8 @@ class Columns(NamedTuple):
         if self.numbered:
             return self
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
-        kept = self.take(~self.documents.same(np.arange(len(query)), self.queries, query))
-        return kept._replace(left_out=len(kept.value) < len(self.value))
+        others = self.take(~self.documents.same(np.arange(len(query)), self.queries, query))
+        return others._replace(left_out=len(others.value) < len(self.value))
 
     def light(self) -> Columns:
         """The same rows, whose ids hold on to nothing that they do not need."""

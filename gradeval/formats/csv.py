@@ -69,39 +69,39 @@ class Chosen(NamedTuple):
 
 
 def choose(
-    names: Sequence[str], number: str, given: Mapping[str, str], path: str, naming: str = OPTION
+    names: Sequence[str], number: str, by_role: Mapping[str, str], path: str, naming: str = OPTION
 ) -> Chosen:
     """The columns to read among those of a table. Raises InputError where one is missing or ambiguous.
 
-    number: 'grade' or 'score'. given: names by role; a table without the given query or document column may
-    have usual names, since the qrels and the runs can differ. naming: how the user names a column.
+    number: 'grade' or 'score'. by_role: names that the user gave; a table without the query or document column
+    of this name may have usual names, since qrels and runs can differ. naming: how the user names a column.
     """
     plain = [*map(simplified, names)]
 
     def usual(role: str) -> str:
         return names[_only(names, _found(plain, role), role, path, naming)]
 
-    query, document = (given[role] if given.get(role) in names else usual(role) for role in ROLES[:2])
-    if number in given:
-        check_has(names, given[number], path)
-        return Chosen(query, document, given[number], False, simplified(given[number]) == _QUEPID)
+    query, document = (by_role[role] if by_role.get(role) in names else usual(role) for role in ROLES[:2])
+    if number in by_role:
+        check_has(names, by_role[number], path)
+        return Chosen(query, document, by_role[number], False, simplified(by_role[number]) == _QUEPID)
     if number == "grade" and set(map(simplified, BEIR_COLUMNS)) <= set(plain) and not _found(plain, "grade"):
         return Chosen(query, document, names[plain.index("score")])
     name = usual(number)
     return Chosen(query, document, name, simplified(name) == "rank", simplified(name) == _QUEPID)
 
 
-def query_column(names: Sequence[str], given: str | None, path: str) -> int:
+def query_column(names: Sequence[str], chosen: str | None, path: str) -> int:
     """The position of the column of query ids.
 
-    The table has no documents, so 'id' is a usual name too. given: its name, which a table need not have if one
-    has a usual name. Raises InputError where it is missing or ambiguous.
+    The table has no documents, so 'id' is a usual name too. chosen: its name, which a table need not have if it
+    has a usual one. Raises InputError where it is missing or ambiguous.
     """
-    if given is not None and given in names:
-        return names.index(given)
+    if chosen is not None and chosen in names:
+        return names.index(chosen)
     plain = [*map(simplified, names)]
-    found = [*_found(plain, "query"), *(place for place, name in enumerate(plain) if name == "id")]
-    return _only(names, found, "query", path, OPTION)
+    places = [*_found(plain, "query"), *(place for place, name in enumerate(plain) if name == "id")]
+    return _only(names, places, "query", path, OPTION)
 
 
 def check_has(names: Sequence[str], name: str, path: str) -> None:
@@ -115,11 +115,11 @@ def is_query_name(name: str) -> bool:
     return any(simplified(name) in group for group in _NAMES["query"])
 
 
-def are_columns(names: Sequence[str], given: Mapping[str, str]) -> bool:
+def are_columns(names: Sequence[str], by_role: Mapping[str, str]) -> bool:
     """Whether these fields of a first line are column names: at least two are of what a table must have."""
     plain = [*map(simplified, names)]
     roles = [
-        any(_found(plain, role) or given.get(role) in names for role in several)
+        any(_found(plain, role) or by_role.get(role) in names for role in several)
         for several in (ROLES[:1], ROLES[1:2], ROLES[2:])
     ]
     return sum(roles) >= 2 and not any(map(is_number, names))
@@ -133,19 +133,19 @@ def simplified(name: str) -> str:
 def _found(plain: Sequence[str], role: str) -> list[int]:
     """The columns of the first group of names that a table has."""
     for group in _NAMES[role]:
-        found = [place for place, name in enumerate(plain) if name in group]
-        if found:
-            return found
+        places = [place for place, name in enumerate(plain) if name in group]
+        if places:
+            return places
     return []
 
 
-def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, naming: str) -> int:
+def _only(names: Sequence[str], places: Sequence[int], role: str, path: str, naming: str) -> int:
     """The one column that was found for a role. Raises InputError."""
-    if len(found) == 1:
-        return found[0]
-    if found:
-        both = " or ".join(named(names[place]) for place in found)
-        is_one_name = len({names[place] for place in found}) == 1
+    if len(places) == 1:
+        return places[0]
+    if places:
+        both = " or ".join(named(names[place]) for place in places)
+        is_one_name = len({names[place] for place in places}) == 1
         hint = "Rename one" if is_one_name else f"Choose with {naming.format(role)}"
         raise InputError(path, f"the {role} column may be {both}", hint=hint)
     usual = ", ".join(name for group in _NAMES[role] for name in group)
@@ -216,8 +216,8 @@ def table(
     raise InputError(source.name, "the file is empty")
 
 
-def header_of(text: Bytes, delimiters: str, given: dict[str, str]) -> Header | None:
-    """The header that a text begins with, None where there is none. given: names of columns, by role."""
+def header_of(text: Bytes, delimiters: str, by_role: dict[str, str]) -> Header | None:
+    """The header that a text begins with, None where there is none. by_role: names that the user gave."""
     line, end, _ = text[:_LONGEST_HEADER].tobytes().partition(b"\n")
     try:
         decoded = line.decode("utf-8").rstrip("\r")
@@ -225,7 +225,7 @@ def header_of(text: Bytes, delimiters: str, given: dict[str, str]) -> Header | N
         return None
     if "\0" in decoded:
         return None
-    found = []
+    headers = []
     for delimiter in delimiters:
         if delimiter not in decoded:
             continue
@@ -236,9 +236,9 @@ def header_of(text: Bytes, delimiters: str, given: dict[str, str]) -> Header | N
         except (csv.Error, ValueError):
             continue
         names = [name.strip() for name in names]
-        if are_columns(names, given):
-            found.append(Header(names, dialect, len(line) + len(end)))
-    return found[0] if len(found) == 1 else None
+        if are_columns(names, by_role):
+            headers.append(Header(names, dialect, len(line) + len(end)))
+    return headers[0] if len(headers) == 1 else None
 
 
 class _Part(NamedTuple):

@@ -73,8 +73,8 @@ def reader(name: str) -> Callable[..., Any]:
     are read by letor.read_letor().
     """
     module, function = (format_of(name).reader or f"{name}.table").split(".")
-    found: Callable[..., Any] = getattr(import_module(f"gradeval.formats.{module}"), function)
-    return found
+    read: Callable[..., Any] = getattr(import_module(f"gradeval.formats.{module}"), function)
+    return read
 
 
 def kind_of(source: Source, number: str, options: Options) -> str:
@@ -82,8 +82,8 @@ def kind_of(source: Source, number: str, options: Options) -> str:
 
     Raises InputError where the file cannot be read or is of a format for the other only.
     """
-    given = options.qrels_format if number == "grade" else options.run_format
-    kind = given or detect(source, options)
+    chosen = options.qrels_format if number == "grade" else options.run_format
+    kind = chosen or detect(source, options)
     no_qrels = format_of(kind).no_qrels
     if number == "grade" and no_qrels is not None:
         raise InputError(source.name, no_qrels[0], hint=no_qrels[1])
@@ -158,17 +158,17 @@ def _is_number(line: bytes) -> bool:
 
 def _first_value(text: bytes) -> str | None:
     """The first character of the first value of a JSON object, '' of an empty one, None where there is none."""
-    found = _FIRST_KEY.match(text)
-    if found is not None:
-        return found[2].decode("latin-1")
+    key = _FIRST_KEY.match(text)
+    if key is not None:
+        return key[2].decode("latin-1")
     return "" if _EMPTY.match(text) else None
 
 
 def _header(text: bytes, options: Options) -> str:
     """The format of a file with a header, '' for any other."""
     line = text.split(b"\n", 1)[0]
-    found = _DELIMITER.search(line)
-    if found is None or any(_FIGURE.fullmatch(field) for field in line.split(found[0])):
+    delimiter = _DELIMITER.search(line)
+    if delimiter is None or any(_FIGURE.fullmatch(field) for field in line.split(delimiter[0])):
         return ""
     from gradeval.formats.csv import DELIMITERS, header_of, is_beir_header
 
@@ -191,17 +191,17 @@ def _counts(text: bytes, pattern: re.Pattern[bytes], number: int, with_spaces: b
         return False
     lines = (text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text).split(b"\n")
     if b" " in first[0]:  # lines of TREC that mix spaces and tabs are not to be taken for these
-        given = [line for line in lines if line.strip()]
-        if not with_spaces or not all(map(_TWO_TABS.fullmatch, given)) or all(map(_HAS_ITERATION.match, given)):
+        data = [line for line in lines if line.strip()]
+        if not with_spaces or not all(map(_TWO_TABS.fullmatch, data)) or all(map(_HAS_ITERATION.match, data)):
             return False
     query = None
     for line in lines:
-        found = pattern.fullmatch(line)
-        if found is None or query not in (None, found["query"]):
+        row = pattern.fullmatch(line)
+        if row is None or query not in (None, row["query"]):
             break
-        if int(found["number"]) != number:
+        if int(row["number"]) != number:
             return False
-        query, number = found["query"], number + 1
+        query, number = row["query"], number + 1
     return query is not None
 
 

@@ -318,11 +318,11 @@ def _decoded(text: Bytes, size: int, opening: Ints, closing: Ints) -> Ids | None
         return ids
     rows = np.unique(np.searchsorted(opening, backslashes) - 1)
     try:
-        strings = json.loads(b"[" + b",".join(b'"%b"' % one for one in ids.take(rows).tolist()) + b"]")
-        decoded = [one.encode("utf-8", "surrogateescape") for one in strings]
+        strings = json.loads(b"[" + b",".join(b'"%b"' % string for string in ids.take(rows).tolist()) + b"]")
+        decoded = [string.encode("utf-8", "surrogateescape") for string in strings]
     except ValueError:  # of JSON, or of UTF-8 or a lone surrogate
         return None
-    if any(b"\0" in one for one in decoded):
+    if any(b"\0" in string for string in decoded):
         return None
     row = np.arange(len(ids))
     row[rows] = len(ids) + np.arange(len(rows))
@@ -415,7 +415,7 @@ def _subsets(source: Source) -> tuple[set[str], dict[tuple[str, str], int]]:
     object is not closed, or is not the only one.
     """
     keys: set[str] = set()
-    found: dict[tuple[str, str], int] = {}
+    splits: dict[tuple[str, str], int] = {}
     pending, base, depth, subset = np.empty(0, np.uint8), 0, 0, ""
     lines, is_closed = 0, False
     for chunk in source.chunks():
@@ -434,15 +434,15 @@ def _subsets(source: Source) -> tuple[set[str], dict[tuple[str, str], int]]:
                 keys.add(key)
                 subset = key
             elif subset != MTEB_KEY.decode():
-                found[subset, key] = base + place + 1
+                splits[subset, key] = base + place + 1
         if len(at):
-            depth, kept = int(depths[-1]), int(at[-1]) + 1
+            depth, end = int(depths[-1]), int(at[-1]) + 1
             is_closed = depth == 0
-            base += kept
-            text = text[kept:].copy()
+            base += end
+            text = text[end:].copy()
         pending = text
     if not is_closed:
         raise InputError(source.name, NOT_CLOSED, line=lines + 1, hint="Fetch the file again")
     if pending.tobytes().strip(SPACE.encode()):
         raise InputError(source.name, MORE)
-    return keys, found
+    return keys, splits

@@ -107,7 +107,7 @@ def _plain(block: Block) -> dict[str, Ids] | None:
         return None
     edges[:, 2:-1:2] -= 1  # before the quote that closes a string
     first = [text[a:b].tobytes() for a, b in pairwise(edges[0].tolist())]  # between, string, between, …
-    found: dict[str, Ids] = {}
+    values: dict[str, Ids] = {}
     keys: set[str] = set()
     key = ""
     for place, part in enumerate(first):
@@ -115,7 +115,7 @@ def _plain(block: Block) -> dict[str, Ids] | None:
         if place % 2:
             is_key = first[place + 1][1:].lstrip(b" \t")[:1] == b":"
             if not is_key:
-                found[key] = Ids(block.bytes, start, end - start)
+                values[key] = Ids(block.bytes, start, end - start)
                 continue
             key = part.decode()
             if key in keys:  # of one object, or of a nested one too
@@ -135,8 +135,8 @@ def _plain(block: Block) -> dict[str, Ids] | None:
             return None
         if not _all_are(text, end - after, end, between[3]):
             return None
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def _all_are(text: Bytes, start: Ints, end: Ints, part: bytes) -> bool:

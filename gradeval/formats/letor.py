@@ -292,7 +292,7 @@ def group_sizes(source: Source, groups: str | None) -> Source:
     import os
 
     beside = [groups] if groups else [source.path + suffix for suffix in GROUP_SUFFIXES]
-    path = next((one for one in beside if groups or os.path.exists(one)), None)
+    path = next((file for file in beside if groups or os.path.exists(file)), None)
     if path is None:
         place = "with" if source.path == "-" else f"in {source.path}.query or with"
         hint = f"Give their sizes, one per line, {place} --groups FILE"
@@ -361,7 +361,7 @@ def _read_numbers(block: Block, name: str, integers: bool) -> _Numbers:
     wrong = unreadable(block, rows, _NUMBER_BARE_CR)
     if wrong is not None:
         return _Numbers(value, rows.line, rows.lines, block.last, wrong)
-    found = [
+    parts = [
         LineProblems.of(
             rows.odd, lambda i: f"{rows.odd_counts[i]} fields where one {name} per line is expected"
         ),
@@ -376,8 +376,8 @@ def _read_numbers(block: Block, name: str, integers: bool) -> _Numbers:
         not_integers = LineProblems.of(
             rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a non-negative integer"
         )
-        found.append(not_integers)
-    problems = LineProblems.joined(found).within(block, len(rows.line) + len(rows.odd))
+        parts.append(not_integers)
+    problems = LineProblems.joined(parts).within(block, len(rows.line) + len(rows.odd))
     return _Numbers(value, rows.line, rows.lines, block.last, problems)
 
 

@@ -94,8 +94,10 @@ def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, .
     ids: dict[str, None] = {}
     problems = Problems(source.name)
     for line, fields in read_fields(source):
-        new = [one for one in dict.fromkeys(fields) if one not in ids]
-        unknown = [Problem(line, f"query {named(one)} is not in {qrels}") for one in new if one not in judged]
+        new = [query for query in dict.fromkeys(fields) if query not in ids]
+        unknown = [
+            Problem(line, f"query {named(query)} is not in {qrels}") for query in new if query not in judged
+        ]
         problems.add(LineProblems.listed(unknown))
         if problems.found.total >= SHOWN:
             problems.end = line + 1
@@ -213,9 +215,9 @@ def read_toml(source: Source) -> TomlFile:
     except UnicodeDecodeError:
         raise InputError(source.name, "this is not TOML, which is UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        found = _PLACE.match(str(error))
-        what = str(error) if found is None else found[1]
-        line = int(found[2]) if found is not None and found[2] else None
+        where = _PLACE.match(str(error))
+        what = str(error) if where is None else where[1]
+        line = int(where[2]) if where is not None and where[2] else None
         raise InputError(source.name, f"this is not TOML ({what})", line=line) from None
     except (ValueError, RecursionError) as error:  # an integer without end, [[[[…
         raise InputError(source.name, f"this TOML cannot be read ({type(error).__name__})") from None

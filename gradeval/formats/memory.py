@@ -401,9 +401,9 @@ class Nested(Data):
         queries, bounds = self.queries[block.first : block.end], offsets - offsets[0]
         lengths = np.diff(bounds)
         if not lengths.all():  # a query without documents is none, as in files
-            kept = np.flatnonzero(lengths)
-            queries = [queries[query] for query in kept.tolist()]
-            bounds = np.append(bounds[kept], bounds[-1])
+            with_documents = np.flatnonzero(lengths)
+            queries = [queries[query] for query in with_documents.tolist()]
+            bounds = np.append(bounds[with_documents], bounds[-1])
         query, wrong_query = object_ids(queries, QUERY)
         wrong_query = wrong_query.changed(
             lambda problem: problem._replace(line=int(bounds[problem.line or 0]))  # its first row
@@ -506,11 +506,11 @@ def read_values(
     return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
 
 
-def _with_problems(columns: Columns, found: Sequence[LineProblems]) -> Columns:
+def _with_problems(columns: Columns, problems: Sequence[LineProblems]) -> Columns:
     """The columns with what is wrong in them; then none of their rows is used."""
-    if not any(wrong.total for wrong in found):
+    if not any(wrong.total for wrong in problems):
         return columns
-    return columns.without_rows(LineProblems.joined(found))
+    return columns.without_rows(LineProblems.joined(problems))
 
 
 def offers_arrow(data: Any) -> bool:

@@ -314,6 +314,7 @@ NO_GRADE = " no grade column (relevance, rel, grade, label, rating, qrel); the c
 OPEN_QUOTE = "the quoted field that begins here is not closed"
 INCOMPLETE = "unexpected end of file: the JSON object is not closed. Fetch the file again"
 MORE = "there is more after the end of the JSON object. For an object a line, give --run-format jsonl"
+INSIDE = "new-line character seen in unquoted field - do you need to open the file in universal-newline mode?"
 A_LIST = "Needed is {query: {document: number}}; write a list of objects one a line: jq -c '.[]'"
 RANKS = "Ranks must be 1, 2, … for each query in the order of the file"
 THREE = "where a line has 3, separated by tabs (query passage rank)"
@@ -337,6 +338,7 @@ QRELS_FIRST = "The qrels come first, then the runs"
         (b'query_id,doc_id,score\nq,a,1\nq,"b,1\nq,c,1\n', "score", [f"3: {OPEN_QUOTE}"]),
         (b'query_id,doc_id,score\nq,a,1\nq,"b"x,1\n', "score", ["3: ',' expected after '\"'"]),
         (b"query_id,doc_id,score\nq,a,1\nq,b\0,1\n", "score", [f"3: {NUL}"]),
+        (b"query_id,doc_id,score\nq,a\rb,1\r\nq,c,1\n", "score", [f"2: {INSIDE}"]),
         (b'query_id,doc_id,score\n"q",a,1\nq,b\0,1\n', "score", [f"3: {NUL}"]),
         (b"query_id,doc_id,score\n", "grade", [
             f"{NO_GRADE}'query_id', 'doc_id', 'score'. Name it with --columns grade=NAME"]),
@@ -364,6 +366,7 @@ QRELS_FIRST = "The qrels come first, then the runs"
             "2: the object has no 'score'", "3: not valid JSON (Expecting value in column 1)",
             "4: the query id is missing",
             "4: the score 'y' is not a number", "5: 3 is not a JSON object"]),
+        (A_LINE * 2 + A_LINE[:-1] + b"," + A_LINE, "score", ["3: not valid JSON (Extra data in column 37)"]),
         (A_LINE + b'{"qid": "q", "pi', "score", [
             "2: not valid JSON (Unterminated string in column 14)"]),
         (b'{"mteb_model_meta": {"a": {}}, "default": {"test": {"q": {"a": 1}}}}', "grade", [
