@@ -94,12 +94,6 @@ def test_agreement() -> None:
     assert agreeing((1.0, 2.0), 0.049, 0.05, 1.0) == (1.0, 2.0)
 
 
-def test_bca_without_skew_or_bias_is_the_percentile_interval() -> None:
-    means = np.linspace(-1, 1, 2001)
-    low, high = bca_interval(means, np.array([-1.0, 1.0]), 0.0, 0.1)
-    assert (low, high) == pytest.approx((-0.9, 0.9))
-
-
 def test_bca_stays_among_the_resamples() -> None:
     outlier = np.array([0.0] * 49 + [1.0])
     means = np.linspace(0, 0.12, 500)

@@ -41,13 +41,6 @@ def test_the_generator_is_the_published_one() -> None:
     assert words.tolist() == [0x87B092C3013FE90B, 0x438C3C67BE8D0224, 0x9CC7D7C69CD777B6, 0xA09CAEBF594F0BA0]
 
 
-def test_a_longer_stream_begins_with_the_shorter() -> None:
-    longer = Stream(5, 2, 7).take(1000)
-    stream = Stream(5, 2, 7)
-    assert np.array_equal(longer[:37], stream.take(37))
-    assert np.array_equal(longer[37:40], stream.take(3))
-
-
 def test_parts_of_words_come_low_first() -> None:
     words = Stream(5, 2, 7).take(2).tolist()
     assert (

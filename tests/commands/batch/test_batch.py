@@ -156,19 +156,6 @@ def test_a_system_with_a_missing_run_has_no_average() -> None:
         assert len(found.comparisons) == 10
 
 
-def test_a_failed_run_and_failed_qrels() -> None:
-    Path("south/two.run").write_text("q1 Q0 d1 1 x t\n")
-    Path("west/qrels").write_text("q1 0 d1 x\n")
-    found = gradeval.batch(manifest(), baseline="one")
-    failed = {key: cell.errors for key, cell in found.cells.items() if cell.status == "failed"}
-    of_qrels = ("west/qrels:1: the grade 'x' is not a number",)
-    assert failed == {
-        ("south", "two"): ("south/two.run:1: the score 'x' is not a number",),
-        **{("west", system): of_qrels for system in SYSTEMS},
-    }
-    assert math.isnan(found.average("one", "AP"))
-
-
 # Earlier outputs
 
 

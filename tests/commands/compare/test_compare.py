@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -253,15 +252,6 @@ def test_equal_differences_have_no_p() -> None:
     assert power is not None and math.isnan(power.needed)
 
 
-def test_comparisons_without_p_are_outside_of_the_family() -> None:
-    values = random_runs(14)
-    values.values[2] = values.values[0]
-    found = compared(values, correction="bonferroni")
-    assert [one.p_corrected for one in found.comparisons[:2]] == [
-        pytest.approx(min(1, 2 * one.p)) for one in found.comparisons[:2]
-    ]
-
-
 @each("queries", [0, 1])
 @each("test", TESTS)
 def test_fewer_than_two_pairs(queries: int, test: str) -> None:
@@ -339,12 +329,3 @@ def test_the_largest_changes_of_each_group() -> None:
     assert "\nx\tworst\t1\tB" in found.render("tsv") and "\nall\tworst\t1\tB" in found.render("tsv")
     head = next(line for line in found.render().splitlines() if "change " in line)
     assert head.split()[:2] == ["group", "change"]
-
-
-def test_groups_of_a_file(tmp_path: Path) -> None:
-    values = random_runs(21, runs=2, metrics=1)
-    (tmp_path / "g").write_text("query\tgroup\nq00\tx\nq01\tx\nq02\ty\n")
-    expected = compared(values, by={"q00": "x", "q01": "x", "q02": "y"})
-    for path in (tmp_path / "g", str(tmp_path / "g")):
-        found = compared(values, by=path)
-        assert repr(found.sections) == repr(expected.sections) and len(found.sections) == 3

@@ -193,25 +193,26 @@ def test_the_worst_queries_of_a_required_value() -> None:
 # what must never read as held
 
 
-@each("kind", FORMS)
-@each(
-    ("run", "old", "reason"),
-    [
-        ([NAN, NAN], [0.5, 0.5], "AP is undefined: no query has a value in both runs"),
-        ([0.5, 0.5], [NAN, NAN], "AP is undefined: no query has a value in both runs"),
-        ([0.9, NAN, 0.8], [0.5, 0.5, 0.1], "AP is undefined for 1 query where the baseline has a value"),
-    ],
-)
-def test_undefined_values(kind: str, run: list[float], old: list[float], reason: str) -> None:
-    text = FORMS[kind].format(x=1.0, percent=100.0, x_percent=100.0)
-    one = outcome(kind.split()[0], text, run, old)
-    assert (one.verdict, one.reason, one.worst) == ("error", reason, ())
-
-
-@each("text", ["AP >= 0", "AP > -1", "AP <= 1", "AP < 9"])
-def test_undefined_required_values(text: str) -> None:
-    one = outcome("require", text, [NAN, NAN])
-    assert (one.verdict, one.reason) == ("error", "AP is undefined")
+def test_undefined_values() -> None:
+    nowhere = "AP is undefined: no query has a value in both runs"
+    lost = "AP is undefined for 1 query where the baseline has a value"
+    cases = [
+        (kind.split()[0], form.format(x=1.0, percent=100.0, x_percent=100.0), *runs)
+        for kind, form in FORMS.items()
+        for runs in (
+            ([NAN, NAN], [0.5, 0.5], nowhere),
+            ([0.5, 0.5], [NAN, NAN], nowhere),
+            ([0.9, NAN, 0.8], [0.5, 0.5, 0.1], lost),
+        )
+    ]
+    cases += [(kind, text, [0.9], [0.5], "no interval: fewer than 2 pairs")
+              for kind, text in (("no-worse", "AP"), ("non-inferior", "AP 1"))]  # fmt: skip
+    for kind, text, *runs, reason in cases:
+        one = outcome(kind, text, *runs)
+        assert (one.verdict, one.reason, one.worst) == ("error", reason, ())
+    for bound in (">= 0", "> -1", "<= 1", "< 9"):
+        one = outcome("require", f"AP {bound}", [NAN, NAN])
+        assert (one.verdict, one.reason) == ("error", "AP is undefined")
 
 
 @each(("kind", "text"), [("require", "AP <= 0.5"), *((kind.split()[0], text) for kind, text in FORMS.items())])
@@ -246,12 +247,6 @@ def test_values_that_the_baseline_alone_lacks_are_left_out() -> None:
     some = results([0.5, 0.1, 0.5], [0.5, NAN, 0.5])
     [one] = judge(some, parse_checks("max-drop", "AP 0.1"), min_coverage=60).outcomes
     assert (one.verdict, one.n) == ("held", 2)
-
-
-@each("kind", ["no-worse", "non-inferior"])
-def test_one_pair_has_no_interval(kind: str) -> None:
-    one = outcome(kind, "AP" if kind == "no-worse" else "AP 1", [0.9], [0.5])
-    assert (one.verdict, one.reason) == ("error", "no interval: fewer than 2 pairs")
 
 
 def test_coverage() -> None:
