@@ -51,22 +51,20 @@ class Job:
     output.
     """
 
-    def __init__(self, given: dict[str, Any], formats: Sequence[str], otherwise: str) -> None:
-        """Take the shared options from `given`. Raises UsageError for those that are mutually exclusive."""
+    def __init__(self, values: dict[str, Any], formats: Sequence[str], otherwise: str) -> None:
+        """Take the shared options from `values`. Raises UsageError for those that are mutually exclusive."""
         self.formats, self._otherwise = formats, otherwise
-        self.output: str | None = given.pop("output", None)
-        self.asked_format: str | None = given.pop("format_", None)
-        self.digits: Digits = given.pop("digits", 4)
-        self.spreadsheet: bool = given.pop("spreadsheet", False)
-        self.table: str | None = given.pop("table", None)
-        self.quiet: bool = given.pop("quiet", False)
-        self.strict: bool = given.pop("strict", False)
-        self.allow: tuple[Kind, ...] = given.pop("allow", ())
-        if given.pop("complete", False) and given["queries"] == "both":
+        self.output: str | None = values.pop("output", None)
+        self.asked_format: str | None = values.pop("format_", None)
+        self.digits: Digits = values.pop("digits", 4)
+        self.spreadsheet: bool = values.pop("spreadsheet", False)
+        self.table: str | None = values.pop("table", None)
+        self.quiet: bool = values.pop("quiet", False)
+        self.strict: bool = values.pop("strict", False)
+        self.allow: tuple[Kind, ...] = values.pop("allow", ())
+        if values.pop("complete", False) and values["queries"] == "both":
             raise click.UsageError("-c and --queries both are mutually exclusive.")
-        if "jobs" in given:
-            given["jobs"] = given["jobs"] or 0
-        self._listed: str | None = given.pop("query_ids", None)
+        self._listed: str | None = values.pop("query_ids", None)
         self.file: OutputFile | None = None
         self.format = ""
         self.progress: Progress | None = None
@@ -208,8 +206,8 @@ def input_files(*listed: str) -> list[str]:
     files = list(listed)
     for param in context.command.params:
         if isinstance(param.type, File) and not isinstance(param.type, OutputPath):
-            given = context.params.get(param.name or "") or ()
-            files += [labelled(path)[1] for path in ([given] if isinstance(given, str) else given)]
+            paths = context.params.get(param.name or "") or ()
+            files += [labelled(path)[1] for path in ([paths] if isinstance(paths, str) else paths)]
     if files.count("-") > 1:
         raise click.UsageError("'-' can be given once only: there is one standard input.")
     return files
@@ -237,14 +235,14 @@ class QueryIds:
     warnings: one where it is both. Raises OptionError for no ids.
     """
 
-    def __init__(self, given: str) -> None:
-        self.given = given
+    def __init__(self, text: str) -> None:
+        self.text = text
         self.warnings: list[str] = []
-        is_path = given == "-" or "/" in given
-        self._listed = () if is_path else parse_ids(given)
-        self._is_file = is_path or (os.path.exists(given) and not os.path.isdir(given))
-        if not self._is_file and not self._listed:
-            raise self._empty()
+        is_path = text == "-" or "/" in text
+        self._listed = () if is_path else parse_ids(text)
+        self._is_file = is_path or (os.path.exists(text) and not os.path.isdir(text))
+        if not self._is_file:
+            self._some(self._listed)
 
     def chosen(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
         """The ids, given those of all queries of the qrels. Raises InputError for a file with others."""
@@ -253,39 +251,35 @@ class QueryIds:
         queries = set(judged)
         if self._listed and queries.issuperset(self._listed):
             self.warnings.append(
-                f"--query-ids {self.given}: the id is in the qrels, so the file of this name is ignored; "
-                f"./{self.given} names the file"
+                f"--query-ids {self.text}: the id is in the qrels, so the file of this name is ignored; "
+                f"./{self.text} names the file"
             )
             return self._listed
         from gradeval.formats.lines import read_query_ids
         from gradeval.formats.sources import Source
 
-        ids = read_query_ids(Source(self.given), queries, qrels)
-        if not ids:
-            raise self._empty()
-        return ids
+        return self._some(read_query_ids(Source(self.text), queries, qrels))
 
     def unchecked(self) -> tuple[str, ...]:
         """The ids, where nothing can be compared with those of the qrels. Raises OptionError."""
-        if self._is_file and self._listed and "/" not in self.given:
-            what = (
-                f"--query-ids {self.given}: a file has this name, and an id may; ./{self.given} names the file"
-            )
-            raise OptionError(what)
         if not self._is_file:
             return self._listed
+        if self._listed:
+            what = f"a file has this name, and an id may; ./{self.text} names the file"
+            raise OptionError(f"--query-ids {self.text}: {what}")
         from gradeval.formats.lines import read_fields
         from gradeval.formats.sources import Source
 
-        ids = dict.fromkeys(query for _, fields in read_fields(Source(self.given)) for query in fields)
-        if not ids:
-            raise self._empty()
-        return tuple(ids)
+        return self._some(
+            tuple(dict.fromkeys(query for _, fields in read_fields(Source(self.text)) for query in fields))
+        )
 
     def unknown(self, error: UnknownQueryError) -> OptionError:
         """The error about listed ids that are not in the qrels."""
-        more = f", nor is there a file '{self.given}'" if len(self._listed) == 1 else ""
-        return OptionError(f"--query-ids: {error}{more}")
+        no_file = f", nor is there a file '{self.text}'" if len(self._listed) == 1 else ""
+        return OptionError(f"--query-ids: {error}{no_file}")
 
-    def _empty(self) -> OptionError:
-        return OptionError(f"--query-ids {self.given}: no queries given")
+    def _some(self, ids: tuple[str, ...]) -> tuple[str, ...]:
+        if not ids:
+            raise OptionError(f"--query-ids {self.text}: no queries given")
+        return ids
