@@ -1,4 +1,4 @@
-"""What programs read: TSV with escapes for tabs and line ends, CSV with quotes, trec_eval's columns, and JSON.
+"""Rows for programs: TSV with escapes for tabs and line ends, CSV with quotes, trec_eval's columns, and JSON.
 
 JSON is one object, or an object on each line: ASCII, exact numbers, null for what is undefined.
 """

@@ -100,8 +100,8 @@ def _rounded(values: Floats, digits: int, write: Callable[[float], str]) -> list
 
 
 def _looked_up(texts: list[str], index: Any) -> list[str]:
-    found: list[str] = np.array(texts, object)[index].tolist()
-    return found
+    column: list[str] = np.array(texts, object)[index].tolist()
+    return column
 
 
 def exact(value: Any) -> Any:

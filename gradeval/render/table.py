@@ -32,14 +32,18 @@ def _written(block: Block, how: RenderOptions) -> Iterator[str]:
     elif isinstance(block, Lines):
         yield "".join(f"{line}\n" for line in block.lines)
     elif isinstance(block, Line):
-        style = DIM if block.style == "dim" else BOLD
-        yield "".join(styled(line, style, how.colour) + "\n" for line in wrapped(block.text, how.width))
+        yield _line(block.text, DIM if block.style == "dim" else BOLD, how.colour, how.width)
     else:
         width = max(min(how.width or _PARAGRAPH, _PARAGRAPH), MIN_WIDTH)
         yield "".join(
             fill(sentence, width, break_long_words=False, break_on_hyphens=False) + "\n"
             for sentence in ([block] if isinstance(block, str) else block.sentences)
         )
+
+
+def _line(text: str, style: Style, colour: bool, width: int | None) -> str:
+    """A line of its own, in as many lines as it takes."""
+    return "".join(styled(line, style, colour) + "\n" for line in wrapped(text, width))
 
 
 def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
@@ -53,7 +57,7 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
         texts = (text_width(cell if isinstance(cell, str) else cell.text) for cell in cells)
         widths.append(max(text_width(head) + of_head[-1], max(texts, default=0) + marks[-1]))
     left = [grid.is_left(c) for c in range(len(widths))]
-    title = heading(grid.title, colour, width) if grid.title else ""
+    title = _line(grid.title, BOLD, colour, width) if grid.title else ""
     for part in parts(widths, width, grid.labels):
         lines = [
             GAP.join(_cell(row[c], widths[c], behind[c], left[c], colour) for c in part).rstrip()
@@ -77,21 +81,20 @@ def _cell(cell: str | Cell, width: int, marks: int, is_left: bool, colour: bool)
 
 def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[int]]:
     """The columns of each table: the labels, and as many values as fit. labels: how many columns are labels."""
-    names = list(range(labels))
-    found = [names[:]]
+    tables = [list(range(labels))]
     columns = width or 0
-    room = columns - sum(widths[c] + len(GAP) for c in names) + len(GAP)
+    room = columns - sum(widths[c] + len(GAP) for c in range(labels)) + len(GAP)
     if max(widths[labels:], default=0) + len(GAP) > room:  # some table is wider however few columns it has
         room = max(room, min(MIN_WIDTH, columns // 2))
     left = room
     for c in range(labels, len(widths)):
         needed = widths[c] + len(GAP)
-        if width is not None and needed > left and len(found[-1]) > labels:
-            found.append(names[:])
+        if width is not None and needed > left and len(tables[-1]) > labels:
+            tables.append(list(range(labels)))
             left = room
-        found[-1].append(c)
+        tables[-1].append(c)
         left -= needed
-    return found
+    return tables
 
 
 def styled(text: str, style: Style, colour: bool) -> str:
@@ -116,11 +119,6 @@ def wrapped(text: str, width: int | None) -> list[str]:
     return lines
 
 
-def heading(title: str, colour: bool, width: int | None) -> str:
-    """A title, in as many lines as it takes."""
-    return "".join(styled(line, BOLD, colour) + "\n" for line in wrapped(title, width))
-
-
 def shortened(names: Sequence[str], room: int) -> list[str]:
     """The names, no wider than this where they stay different: each with its middle replaced by '…'."""
     widest = max(map(text_width, names), default=0)
@@ -133,10 +131,9 @@ def shortened(names: Sequence[str], room: int) -> list[str]:
 
 
 def _without_middle(name: str, room: int) -> str:
-    kept = room - 1
-    short = name
+    short, length = name, room - 1
     while text_width(short) > room:
-        end = kept // 2
-        short = f"{name[: kept - end]}…{name[len(name) - end :]}"
-        kept -= 1
+        end = length // 2
+        short = f"{name[: length - end]}…{name[len(name) - end :]}"
+        length -= 1
     return short

@@ -37,7 +37,7 @@ def phi(qrels: Any, metric: str = METRIC, query: str | Sequence[str] = (), **opt
     whose φ are drawn; by default φ of all judgments as one query, and the median and the quartiles of φ over
     the queries that have the grade or a higher one. Raises GradevalError.
     """
-    queries = [query] if isinstance(query, str) else [str(one) for one in query]
+    queries = [query] if isinstance(query, str) else list(map(str, query))
     return draw_phi(qrels, phi_spec(metric), Options.of(**options), queries=queries)
 
 
@@ -75,9 +75,9 @@ def draw_phi(
         if "points" not in params:
             quartiles = _quartiles(_table(judged.grade, judged.offsets), params.get("variant", "paper"))
     lines = []
-    for name, one in curves.items():
-        x, y = np.array(one.curve).T
-        lines.append(Line(name, x, y, points=one.points))
+    for name, drawn in curves.items():
+        x, y = np.array(drawn.curve).T
+        lines.append(Line(name, x, y, points=drawn.points))
     tables, note = _tables(curves), ""
     if quartiles is not None:
         grade, q1, median, q3, reach = quartiles
@@ -93,7 +93,7 @@ def draw_phi(
                 shown=len(grade) <= _SHOWN,
             )
         )
-    is_whole = all(grade.is_integer() for one in curves.values() for grade, *_ in one.values)
+    is_whole = all(grade.is_integer() for drawn in curves.values() for grade, *_ in drawn.values)
     title = "" if len(lines) > 1 else lines[0].name
     return Picture(
         name="phi",
@@ -109,20 +109,20 @@ def _tables(curves: Mapping[str, Phi]) -> list[Table]:
     """φ of each grade, of at most _SHOWN of them for people, and the control points."""
     columns = ("curve", "grade", "judged", "phi", "gain")
     title = "φ and gain 2^φ - 1 of each grade"
-    rows = {name: [(name, *row) for row in one.values[::-1]] for name, one in curves.items()}
+    rows = {name: [(name, *row) for row in drawn.values[::-1]] for name, drawn in curves.items()}
     longest = max(map(len, rows.values()))
     points: list[Row] = []
-    for name, one in curves.items():
-        points += [(name, *point, True) for point in one.points]
-        if one.whisker is not None and all(point[0] != "whisker" for point in one.points):
-            points.append((name, "whisker", one.whisker, None, False))
+    for name, drawn in curves.items():
+        points += [(name, *point, True) for point in drawn.points]
+        if drawn.whisker is not None and all(point[0] != "whisker" for point in drawn.points):
+            points.append((name, "whisker", drawn.whisker, None, False))
     return [
         Table("phi", title, columns, [*chain(*rows.values())], shown=longest <= _SHOWN),
         Table(
             "overview",
             f"{title}, {_SHOWN} of up to {longest} grades",
             columns,
-            [own[place] for own in rows.values() for place in spaced(len(own), _SHOWN)],
+            [of_curve[place] for of_curve in rows.values() for place in spaced(len(of_curve), _SHOWN)],
             data=False,
             shown=longest > _SHOWN,
         ),
