@@ -117,7 +117,7 @@ def expected(table, role, kind):
     return ranked(table) if role == "run" and kind == "msmarco" else table
 
 
-@examples(times=0.7)
+@examples(times=0.4)
 @given(st.data(), ROLES)
 def test_every_pair_of_formats(folder, data, role):
     """From one format to another and back to where it came from."""
@@ -133,7 +133,7 @@ def test_every_pair_of_formats(folder, data, role):
     assert exact(read(b, role, second)) == exact(expected(table, role, second))
 
 
-@examples(times=0.7)
+@examples(times=0.4)
 @given(
     st.data(),
     ROLES,
