@@ -48,7 +48,7 @@ CASES = [(5, {}), *zip([1, 2, 3] * len(OPTIONS), OPTIONS, strict=False)]
 
 @pytest.mark.parametrize("count, options", CASES, ids=str)
 def test_buckets_are_the_whole(count: int, options: dict[str, Any]) -> None:
-    """Values bit for bit, means to 1e-12, and the notices, in a word; a fourth of the metrics with each option."""
+    """Values bit for bit, means to 1e-12, and the notices; with each option a fourth of the metrics."""
     metrics = every_metric()
     if options:
         metrics = metrics[OPTIONS.index(options) % 4 :: 4]
