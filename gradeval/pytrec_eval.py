@@ -97,7 +97,7 @@ class RelevanceEvaluator:
         queries = [query for query in scores if query in self._index]
         if self._qrels is None or not queries:
             return {}
-        data = Nested("scores", scores, "score", Numeric(_rounded(scores, numbers)))
+        data = Nested("scores", scores, "score", Numeric(_rounded(_checked(scores, numbers))), _rounded)
         reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, default_jobs())
         judge = judge_of(self._qrels, reduced, self._options)
         specs = [measure.spec for measure in self._measures]
@@ -174,8 +174,8 @@ def _check_each(data: Mapping[Any, Any], what: str, kinds: tuple[type, ...], nam
                 raise TypeError(f"{scope}: {of} has the wrong type: {described(number)}")
 
 
-def _rounded(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> Floats:
-    """The scores as 32-bit floats. Raises ValueError where one is NaN."""
+def _checked(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> Floats:
+    """The scores. Raises ValueError where one is NaN."""
     try:
         values = floats_of(numbers)
     except OverflowError:
@@ -184,6 +184,11 @@ def _rounded(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> F
         pairs = ((query, document) for query, documents in data.items() for document in documents)
         query, document = next(pair for pair, value in zip(pairs, values, strict=True) if np.isnan(value))
         raise ValueError(f"scores: query {named(query)}: the score of document {named(document)} is NaN")
+    return values
+
+
+def _rounded(values: Floats) -> Floats:
+    """Scores as 32-bit floats."""
     with np.errstate(over="ignore"):
         values = values.astype(np.float32).astype(np.float64)
     return np.clip(values, -_AT_MOST, _AT_MOST)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from datetime import date, time, timedelta
 from functools import cache, partial
@@ -375,11 +375,19 @@ def refuse_ranx(data: Any, path: str) -> None:
 class Nested(Data):
     """{query: {document: number}}; a block has whole queries.
 
-    numbers: of all documents, in order; by default those in the dicts.
+    numbers: of all documents, in order; by default those in the dicts. convert: makes them of those in
+    the dicts.
     """
 
-    def __init__(self, path: str, data: Mapping[Any, Any], number: str, numbers: Numeric | None = None) -> None:
-        self.name, self.number, self.numbers = path, number, numbers
+    def __init__(
+        self,
+        path: str,
+        data: Mapping[Any, Any],
+        number: str,
+        numbers: Numeric | None = None,
+        convert: Callable[[Floats], Floats] | None = None,
+    ) -> None:
+        self.name, self.number, self.numbers, self.convert = path, number, numbers, convert
         self.queries = list(data)
         self.documents: list[Mapping[Any, Any]] = list(data.values())
         if not are_mappings(self.documents):

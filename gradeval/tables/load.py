@@ -31,6 +31,7 @@ from gradeval.formats.memory import (
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, check_known
+from gradeval.tables.lookup import looked_up
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
@@ -108,7 +109,8 @@ class Run:
     """A run that can be reduced to the judgments.
 
     path: its name in messages. opened: begins to read it. ties: the rule for its tied scores. source: its file,
-    if it has one. name: its label, None for a name made from short_name, or from the path.
+    if it has one. name: its label, None for a name made from short_name, or from the path. nested: all of
+    it, if it is dicts.
     """
 
     path: str
@@ -117,9 +119,12 @@ class Run:
     source: Source | None = None
     name: str | None = None
     short_name: str | None = None
+    nested: Nested | None = None
 
     def reduce(self, qrels: Qrels, jobs: int) -> Reduced:
         """The ranks of the judged documents. Raises InputError(s)."""
+        if self.nested is not None and (reduced := looked_up(self.nested, qrels, self.ties)):
+            return reduced
         table = self.opened()
         if isinstance(table.source, Whole):
             return reduce_columns(table.columns(table.source.rows), qrels, self.ties, table.source.name)
@@ -453,7 +458,8 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
             return _whole(data.name, data.whole(), options)
         return _evaluated(Table(data, data.columns), options)
 
-    return Run(data.name, opened, options.ties or DEFAULT_TIES, name=name)
+    nested = data if isinstance(data, Nested) and not options.ignore_identical_ids else None
+    return Run(data.name, opened, options.ties or DEFAULT_TIES, name=name, nested=nested)
 
 
 def check_columns(given: Iterable[Any], options: Options) -> None:

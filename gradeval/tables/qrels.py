@@ -11,7 +11,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
 from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
-from gradeval.arrays.strings import IdIndex, Ids, repeats
+from gradeval.arrays.strings import IdIndex, Ids, Texts, repeats
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError
 from gradeval.formats.columns import Columns
@@ -76,6 +76,13 @@ class Qrels:
     @cached_property
     def query_index(self) -> IdIndex:
         return IdIndex(self.queries)
+
+    @cached_property
+    def judged(self) -> dict[str, tuple[int, list[str]]]:
+        """The index of each query and its judged documents, by its id, as text."""
+        names, offsets = [*Texts(self.documents)], self.offsets.tolist()
+        bounds = enumerate(itertools.pairwise(offsets))
+        return {query: (q, names[a:b]) for query, (q, (a, b)) in zip(Texts(self.queries), bounds, strict=True)}
 
     @cached_property
     def query_keys(self) -> Words:

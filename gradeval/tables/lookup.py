@@ -1,0 +1,121 @@
+"""A run of dicts reduced by looking up the judged documents, without reading the ids of the others.
+
+It gives what tables/reduction gives for the same dicts, and leaves to it all that it does not know: ids that
+are no strings, numbers that are not finite, and whatever else may be an error.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable, Iterable
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import Segments, ranges
+from gradeval.formats.memory import Nested, object_numbers
+from gradeval.options import DEFAULT_TIES
+from gradeval.tables.qrels import Qrels
+from gradeval.tables.ranking import Ties
+from gradeval.tables.reduction import Reduced
+
+_FLOAT = np.dtype([("type", "S1"), ("value", "<f8")])  # as marshal writes it
+_LIST = 5  # bytes before those of a list
+
+
+def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
+    """The ranks of the judged documents, None where reduction must find them. ties: of tied scores."""
+    if ties not in (DEFAULT_TIES, "input") or set(map(type, data.documents)) != {dict}:
+        return None
+    if not _are_texts([data.queries, *data.documents]):
+        return None
+    judged, missing = qrels.judged, repeat(np.nan)
+    index: list[int] = []  # of the judged queries of the run in the qrels, and their places in the run
+    places: list[int] = []
+    wanted: list[str] = []  # their judged documents, and the scores of these
+    numbers: list[Any] = []
+    unjudged = 0
+    for place, (query, documents) in enumerate(zip(data.queries, data.documents, strict=True)):
+        if query in documents:  # which is worth a notice
+            return None
+        if query in judged:
+            number, names = judged[query]
+            index.append(number)
+            places.append(place)
+            wanted += names
+            numbers += map(documents.get, names, missing)
+        elif documents:
+            unjudged += 1
+    scores = _scores(data)
+    if scores is None:
+        return None
+    found = np.fromiter(numbers, np.float64, len(numbers))
+    if data.convert is not None:
+        found = data.convert(found)
+    judged_query, of_run = np.array(index, np.int64), np.array(places, np.int64)
+    counts = qrels.offsets[judged_query + 1] - qrels.offsets[judged_query]
+    hits = np.flatnonzero(~np.isnan(found))
+    row, found = ranges(qrels.offsets[judged_query], counts)[hits], found[hits]
+    retrieved = np.zeros(len(qrels.queries), np.int64)
+    retrieved[judged_query] = np.diff(data.offsets)[of_run]
+    rank, score = np.full(len(qrels.grade), np.inf), np.full(len(qrels.grade), -np.inf)
+    run_query = np.repeat(of_run, counts)[hits]
+    rank[row], tied, first, last = _ranks(data, scores, ties, run_query, found, lambda hit: wanted[hits[hit]])
+    score[row] = found
+    return Reduced(rank, score, retrieved, unjudged, Ties(row[tied], first, last))
+
+
+def _are_texts(ids: Iterable[Iterable[Any]]) -> bool:
+    """Whether all are strings without NUL, and different as bytes too, as they are without surrogates."""
+    try:
+        text = "".join(map("".join, ids))
+        return "\0" not in text and (text.isascii() or bool(text.encode()))
+    except (TypeError, UnicodeEncodeError):
+        return False
+
+
+def _scores(data: Nested) -> Floats | None:
+    """The scores of all documents, None where one is not a finite number."""
+    if data.numbers is not None:
+        scores, wrong = data.numbers.numbers(slice(None), data.number)
+        return None if wrong.total else scores
+    try:  # mostly all are of type float, and marshal tells so in half the time of looking at each
+        text = b"".join([marshal.dumps([*of.values()], 2)[_LIST:] for of in data.documents])
+    except ValueError:
+        text = b""
+    if len(text) == _FLOAT.itemsize * data.rows:
+        floats = np.frombuffer(text, _FLOAT)
+        if (floats["type"] == b"g").all():
+            scores = floats["value"].astype(np.float64)
+            return scores if np.isfinite(scores).all() else None
+    values = [*chain.from_iterable(of.values() for of in data.documents)]
+    scores, wrong = object_numbers(values, data.number)
+    return None if wrong.total else scores
+
+
+def _ranks(
+    data: Nested, scores: Floats, ties: str, query: Ints, found: Floats, name_of: Callable[[int], str]
+) -> tuple[Ints, Ints, Ints, Ints]:
+    """The rank of each hit; which hits are tied, and the first and the last rank with their scores.
+
+    query, found: the query in the run, and the score, of each hit. name_of: the id of a hit.
+    """
+    ordered = np.append(Segments(data.offsets).sorted_descending(scores), -np.inf)
+    start, end = data.offsets[query], data.offsets[query + 1]
+    first, high = start, end - 1
+    for _ in range(int((end - start).max(initial=0)).bit_length()):  # bisection for the first that is no larger
+        middle = (first + high) >> 1
+        is_above = ordered[middle] > found
+        first, high = np.where(is_above, middle + 1, first), np.where(is_above, high, middle)
+    rank = first - start + 1
+    tied = np.flatnonzero((ordered[first + 1] == found) & (first + 1 < end))
+    first, last = rank[tied], rank[tied]
+    for i, hit in enumerate(tied.tolist()):
+        names = [*data.documents[query[hit]]]
+        (rows,) = (scores[start[hit] : end[hit]] == found[hit]).nonzero()
+        alike, own = [names[row] for row in rows.tolist()], name_of(hit)
+        rank[hit] += sum(name > own for name in alike) if ties == DEFAULT_TIES else alike.index(own)
+        last[i] += len(rows) - 1
+    return rank, tied, first, last

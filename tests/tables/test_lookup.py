@@ -1,0 +1,139 @@
+"""Runs of dicts whose judged documents are looked up: as reduction reads the same dicts, or left to it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from helpers import each
+
+from gradeval import InputError, read_qrels
+from gradeval.formats.memory import Nested
+from gradeval.options import TIES, Options
+from gradeval.tables.load import run_of_data
+from gradeval.tables.lookup import looked_up
+
+QRELS = {"1": {"a": 1, "b": 0, "é": 2}, "2": {"a": 1, "x": 3}, "3": {"a": 1}}
+RUN = {"2": {"a": 1.5, "c": 2.5, "x": 0.5}, "1": {"z": 3.0, "é": 1.0, "b": 2.0}, "4": {"a": 1.0}}
+
+
+def fields_of(reduced):
+    columns = [reduced.rank, reduced.score, reduced.retrieved, *reduced.ties, *reduced.identical]
+    bits = [column.astype(np.float64).view(np.uint64).tolist() for column in columns]
+    return bits, reduced.unjudged, reduced.tag, reduced.ranks, reduced.extra
+
+
+def both(qrels, run, ties="trec"):
+    """Both reductions, the first None where it leaves the run to the other."""
+    table = read_qrels(qrels).qrels
+    data = Nested("run", run, "score")
+    general = replace(run_of_data(data, "run", Options(ties=ties)), nested=None)
+    quick = looked_up(data, table, ties)
+    return quick and fields_of(quick), fields_of(general.reduce(table, 1))
+
+
+def random_run(rng, number):
+    name = rng.choice([lambda n: f"d{n}", lambda n: f"é{n}", lambda n: "文" * (n % 3) + str(n)])
+    queries = [name(n) for n in range(rng.randint(1, 9))]
+    qrels = {
+        query: {name(n + 50): n % 4 for n in range(rng.randint(1, 30)) if rng.random() < 0.7}
+        for query in queries
+    }
+    run = {
+        query: {name(n + 50): number(rng) for n in rng.sample(range(45), rng.randint(0, 45))}
+        for query in [*rng.sample(queries, len(queries)), name(99)]
+        if rng.random() < 0.9
+    }
+    for query in run if rng.random() < 0.5 else ():
+        run[query] = dict(sorted(run[query].items(), key=lambda pair: -float(pair[1])))
+    run["last"] = {"a": number(rng)}
+    return {query: grades or {"other": 1} for query, grades in qrels.items()}, run
+
+
+NUMBERS = {
+    "floats": lambda rng: rng.gauss(0, 9),
+    "ties": lambda rng: rng.randrange(9) / 4,
+    "zeros": lambda rng: rng.choice([0.0, -0.0, 1.0]),
+    "integers": lambda rng: rng.choice([1, 2, 2**60, 2**60 + 1]),
+    "bools": lambda rng: rng.random() < 0.5,
+    "numpy": lambda rng: rng.choice([np.float32, np.float64, np.int64])(rng.randrange(20)),
+    "texts": lambda rng: str(rng.randrange(1000, 9999)),  # as long as floats where they are marshalled
+    "any": lambda rng: rng.choice([1, 2.5, True, np.float32(0.1), Decimal("0.25"), "3.5"]),
+}
+
+
+@each("number", [*NUMBERS])
+@each("ties", ["trec", "input"])
+def test_random_runs(number, ties):
+    rng = random.Random(1)
+    for _ in range(20):
+        qrels, run = random_run(rng, NUMBERS[number] if number != "any" else NUMBERS["floats"])
+        if number == "any":
+            run = {query: {document: NUMBERS["any"](rng) for document in of} for query, of in run.items()}
+        quick, general = both(qrels, run, ties)
+        assert quick == general
+
+
+def test_long_queries():
+    rng = random.Random(2)
+    qrels = {str(q): {f"d{n}": 1 for n in range(0, 3000, 7)} for q in range(30)}
+    run = {q: {f"d{n}": round(rng.random(), 3) for n in range(3000)} for q in qrels}
+    quick, general = both(qrels, run)
+    assert quick == general
+
+
+@each("run", [{"1": {}}, {"1": {"a": 1.0}, "2": {"a": 1.0}, "3": {"a": 1.0}}, {"4": {"a": 1}}])
+def test_small_runs(run):
+    quick, general = both(QRELS, run)
+    assert quick == general
+
+
+def changed(query, documents):
+    return {**RUN, query: documents}
+
+
+@each(
+    "run",
+    [
+        changed(5, {"a": 1.0}),
+        changed("2", {"a": 1.0, 7: 2.0}),
+        changed("2", {b"a": 1.0}),
+        changed("2", {"a": 1.0, "2": 2.0}),
+        changed("2", {"a": 1.0, "\udcff": 2.0}),
+        {query: {} for query in RUN} | {"4": {5: 1}},
+    ],
+    ids=ascii,
+)
+def test_runs_for_reduction(run):
+    quick, general = both(QRELS, run)
+    assert quick is None
+    assert general
+
+
+@pytest.mark.parametrize("ties", [ties for ties in TIES if ties not in ("trec", "input")])
+def test_other_orders_of_ties(ties):
+    assert looked_up(Nested("run", RUN, "score"), read_qrels(QRELS).qrels, ties) is None
+
+
+@each(
+    ("documents", "message"),
+    [
+        ({"a": 1.0, "b": float("nan")}, "query '2', document 'b': the score nan is not a finite number"),
+        ({"a": float("inf")}, "query '2', document 'a': the score inf is not a finite number"),
+        ({"a": "x"}, "query '2', document 'a': the score 'x' is not a number"),
+        ({"a": None}, "query '2', document 'a': the score is missing"),
+        ({"a": np.timedelta64(5, "ns")}, "query '2', document 'a': the score .* is not a number"),
+        ({"a": 10**400}, "query '2', document 'a': the score is too large for a floating-point number"),
+        ({"a\0b": 1.0}, r"query '2': the document id 'a\\x00b' contains a NUL byte"),
+        ({"\ud800": 1.0}, "query '2': the document id .* cannot be encoded"),
+        ({"é": 1.0, "\udcc3\udca9": 1.0}, "duplicate document 'é' for its query"),
+    ],
+    ids=ascii,
+)
+def test_errors_are_those_of_reduction(documents, message):
+    run = run_of_data(Nested("run", changed("2", documents), "score"), "run")
+    with pytest.raises(InputError, match=message):
+        run.reduce(read_qrels(QRELS).qrels, 1)
