@@ -74,13 +74,11 @@ def test_a_file_named_almost_like_a_command() -> None:
     ("line", "what"),
     [
         ("q", "Missing argument 'RUN...' (or --feature, for LETOR files)."),
-        ("eval", "Missing argument 'QRELS'."),
         ("-q", "Missing argument 'QRELS'."),
         ("q r --verson", "No such option '--verson'"),
         ("q r --features 1", "No such option '--features'"),
         ("q r -m", "Option '-m' requires an argument."),
         ("- -", "'-' can be given once only: there is one standard input."),
-        ("q - -", "'-' can be given once only: there is one standard input."),
         ("- s --groups -", "'-' can be given once only: there is one standard input."),
         ("metrics --all", "No such option '--all'"),
     ],
