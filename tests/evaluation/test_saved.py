@@ -56,10 +56,6 @@ def change(path: str, edit: Callable[[Any], object]) -> None:
     Path(path).write_text(json.dumps(content))
 
 
-def note_of_a(content: Any) -> dict[str, Any]:
-    return next(notice for notice in content["notices"] if notice["subject"] == "a")
-
-
 def refused(*runs: str, metrics: str | None = "AP", **options: Any) -> str:
     with pytest.raises(InputError) as raised:
         gradeval.compare("q", list(runs), metrics, **options)
@@ -159,101 +155,89 @@ def test_without_a_metric() -> None:
     )
 
 
+GONE = object()
+RUN, Q1, NOTICE = "runs.0", "runs.0.per_query.q1", "notices.2"  # the notice is of the run
+DAMAGED: list[tuple[str, Any, str]] = [
+    ("format", 2, "its format is 2; this gradeval reads format 1"),
+    ("format", "1", "'format' is not valid"),
+    ("qrels", GONE, "'qrels' is missing"),
+    ("qrels.sha256", None, "it does not name the qrels file that it was made from"),
+    ("qrels.sha256", 5, "'sha256' of the qrels is not valid"),
+    ("runs", 5, "'runs' is not valid"),
+    ("runs", [5], "runs[0] is not an object"),
+    ("runs", [], "it has no runs"),
+    (f"{RUN}.name", GONE, "'name' of runs[0] is missing"),
+    (f"{RUN}.per_query", GONE, "run 'a' has no values per query, since it was made without -q"),
+    (f"{RUN}.per_query", [], "'per_query' of run 'a' is not valid"),
+    (f"{RUN}.queries", True, "'queries' of run 'a' is not valid"),
+    (f"{RUN}.queries", 4, "run 'a' has 4 queries, and values of 5"),
+    (f"{RUN}.sha256", 1, "'sha256' of run 'a' is not valid"),
+    (f"{RUN}.ties", "x", "'ties' of run 'a' is not valid"),
+    (f"{RUN}.path", GONE, "'path' of run 'a' is missing"),
+    (f"{RUN}.undefined", {"AP": "1"}, "'undefined' of run 'a' is not valid"),
+    (f"{RUN}.summary", None, "'summary' of run 'a' is not valid"),
+    (f"{RUN}.summary.AP", None, "run 'a': the summary of AP is null, and that of"),
+    (f"{RUN}.summary.AP", GONE, "run 'a': there is no summary of AP"),
+    (f"{RUN}.depths", [2, 1, 3], "'depths' of run 'a' is not valid"),
+    (f"{RUN}.depths", [1, 2], "'depths' of run 'a' is not valid"),
+    (f"{RUN}.depths", GONE, "'depths' of run 'a' is missing"),
+    (Q1, 5, "the values of query 'q1' of run 'a' are not an object"),
+    *(
+        (f"{Q1}.AP", bad, "AP of query 'q1' of run 'a' is not a finite number")
+        for bad in ([], True, 10**400, "0.5")
+    ),
+    (f"{Q1}.AP", GONE, "AP of query 'q1' of run 'a' is missing"),
+    (f"{Q1}.AP", None, "run 'a': AP is undefined for 1 query, and"),
+    (f"{Q1}.AP", 0.123, "run 'a': the summary of AP is 0."),
+    ("metrics", ["AP", "AP"], "'metrics' is not valid"),
+    ("metrics", ["AP", 5], "'metrics' is not valid"),
+    ("metrics", ["AP", "nDCG@3"], "run 'a': there are values of 'rankDCG', which is not among its metrics"),
+    ("metrics", ["AP", "nDCG@3", "rankDCG", "RR"], "run 'a': there are no numbers of RR"),
+    ("options.columns", [5], "an option in it is not valid (columns"),
+    ("options.depth", "x", "an option in it is not valid (depth must be an integer"),
+    ("options.rel", GONE, "option 'rel' is missing"),
+    ("options.reel", 2, "option 'reel' is unknown"),
+    ("notices", 5, "'notices' is not valid"),
+    ("notices", [5], "notices[0] is not valid"),
+    (f"{NOTICE}.count", "x", "notices[2] is not valid"),
+    (f"{NOTICE}.kind", "x", "notices[2] is not valid"),
+    (f"{NOTICE}.kind", "judged_share", "notices[2] is not valid"),
+]
+
+
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        (lambda c: c.update(format=2), "its format is 2; this gradeval reads format 1"),
-        (lambda c: c.update(format="1"), "'format' is not valid"),
-        (lambda c: c.pop("qrels"), "'qrels' is missing"),
-        (lambda c: c["qrels"].update(sha256=None), "it does not name the qrels file that it was made from"),
-        (lambda c: c["qrels"].update(sha256=5), "'sha256' of the qrels is not valid"),
-        (lambda c: c.update(runs=5), "'runs' is not valid"),
-        (lambda c: c.update(runs=[5]), "runs[0] is not an object"),
-        (lambda c: c["runs"][0].pop("name"), "'name' of runs[0] is missing"),
-        (lambda c: c.update(runs=[]), "it has no runs"),
-        (
-            lambda c: c["runs"][0].pop("per_query"),
-            "run 'a' has no values per query, since it was made without -q",
-        ),
-        (lambda c: c["runs"][0].update(per_query=[]), "'per_query' of run 'a' is not valid"),
-        (
-            lambda c: c["runs"][0]["per_query"].update(q1=5),
-            "the values of query 'q1' of run 'a' are not an object",
-        ),
-        (
-            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=[]),
-            "AP of query 'q1' of run 'a' is not a finite number",
-        ),
-        (
-            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=True),
-            "AP of query 'q1' of run 'a' is not a finite number",
-        ),
-        (
-            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=10**400),
-            "AP of query 'q1' of run 'a' is not a finite number",
-        ),
-        (
-            lambda c: c["runs"][0]["per_query"]["q1"].update(AP="0.5"),
-            "AP of query 'q1' of run 'a' is not a finite number",
-        ),
-        (lambda c: c["runs"][0]["per_query"]["q1"].pop("AP"), "AP of query 'q1' of run 'a' is missing"),
-        (
-            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=None),
-            "run 'a': AP is undefined for 1 query, and",
-        ),
-        (
-            lambda c: c["runs"][0]["per_query"]["q1"].update(AP=0.123),
-            "run 'a': the summary of AP is 0.",
-        ),
-        (lambda c: c["runs"][0]["summary"].pop("AP"), "run 'a': there is no summary of AP"),
-        (lambda c: c["runs"][0]["per_query"].pop("q1"), "run 'a' has 5 queries, and values of 4"),
-        (
-            lambda c: (c["runs"][0]["per_query"].pop("q0"), c["runs"][0].update(queries=4)),
-            "run 'a': the summary of AP is 0.",
-        ),
-        (
-            lambda c: (
-                c["runs"][0]["per_query"].pop("q0"),
-                c["runs"][0].update(queries=4),
-                c["runs"][0].pop("summary"),
-                c["runs"][0].pop("undefined"),
-            ),
-            "run 'a' has no values of query 'q0'",
-        ),
-        (lambda c: c["runs"][0].update(queries=True), "'queries' of run 'a' is not valid"),
-        (lambda c: c["runs"][0].update(sha256=1), "'sha256' of run 'a' is not valid"),
-        (lambda c: c["runs"][0].update(undefined={"AP": "1"}), "'undefined' of run 'a' is not valid"),
-        (lambda c: c["runs"].append(c["runs"][0]), "two runs have the name 'a'"),
-        (
-            lambda c: [row.pop("AP") for row in c["runs"][0]["per_query"].values()],
-            "run 'a': there are no numbers",
-        ),
-        (
-            lambda c: [row.update(x=1) for row in c["runs"][0]["per_query"].values()],
-            "run 'a': there are values of 'x'",
-        ),
-        (lambda c: c["metrics"].append("AP"), "'metrics' is not valid"),
-        (lambda c: c["metrics"].append(5), "'metrics' is not valid"),
-        (lambda c: c["options"].update(columns=[5]), "an option in it is not valid (columns"),
-        (lambda c: c["options"].update(depth="x"), "an option in it is not valid (depth must be an integer"),
-        (lambda c: c.update(notices=5), "'notices' is not valid"),
-        (lambda c: c.update(notices=[5]), "notices[0] is not valid"),
-        (lambda c: note_of_a(c).update(count="x"), "notices[2] is not valid"),
-        (lambda c: note_of_a(c).update(kind="x"), "notices[2] is not valid"),
-        (lambda c: note_of_a(c).update(kind="judged_share", metric="AP"), "notices[2] is not valid"),
-        (lambda c: c["runs"][0].update(summary=None), "'summary' of run 'a' is not valid"),
-        (lambda c: c["runs"][0]["summary"].update(AP=None), "run 'a': the summary of AP is null, and that of"),
-        (lambda c: c["options"].pop("rel"), "option 'rel' is missing"),
-        (lambda c: c["options"].update(reel=2), "option 'reel' is unknown"),
-        (lambda c: c["runs"][0].update(depths=[2, 1, 3]), "'depths' of run 'a' is not valid"),
-        (lambda c: c["runs"][0].update(depths=[1, 2]), "'depths' of run 'a' is not valid"),
-        (lambda c: c["runs"][0].pop("depths"), "'depths' of run 'a' is missing"),
-    ],
-)
-def test_damaged(edit: Callable[[Any], object], message: str) -> None:
-    change("a.json", edit)
-    assert refused("a.json", "b.run").startswith(f"a.json: {message}")
+def test_damaged() -> None:
+    content, others = Path("a.json").read_text(), []
+    for path, value, message in DAMAGED:
+        damaged = json.loads(content)
+        *keys, last = (int(key) if key.isdigit() else key for key in path.split("."))
+        place = damaged
+        for key in keys:
+            place = place[key]
+        if value is GONE:
+            del place[last]
+        else:
+            place[last] = value
+        Path("a.json").write_text(json.dumps(damaged))
+        said = refused("a.json", "b.run")
+        if not said.startswith(f"a.json: {message}"):
+            others.append((path, value, said))
+    assert not others
+
+
+@pytest.mark.usefixtures("folder")
+def test_damaged_in_two_places() -> None:
+    content = json.loads(Path("a.json").read_text())
+    [run] = content["runs"]
+    Path("a.json").write_text(json.dumps({**content, "runs": [run, run]}))
+    assert refused("a.json", "b.run").startswith("a.json: two runs have the name 'a'")
+    del run["per_query"]["q0"]
+    run["queries"] = 4
+    Path("a.json").write_text(json.dumps(content))
+    assert refused("a.json", "b.run").startswith("a.json: run 'a': the summary of AP is 0.")
+    del run["summary"], run["undefined"]
+    Path("a.json").write_text(json.dumps(content))
+    assert refused("a.json", "b.run").startswith("a.json: run 'a' has no values of query 'q0'")
 
 
 @pytest.mark.usefixtures("folder")

@@ -65,8 +65,7 @@ TWICE = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(8) for d in range(25)
 OTHER = [(b"%d" % q, b"d%d" % d, float(d)) for q in (3, 4, 5, 6, 7, 0, 1, 2) for d in reversed(range(25))]
 
 
-@each("size", [1, 150, 400, 1 << 20])
-@each("jobs", [1, 3])
+@each(("size", "jobs"), [(150, 3), (1 << 20, 1)])
 @each("copies", [[TWICE], [OTHER], [TWICE, OTHER]], ids=["same", "other order", "two"])
 def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
     """One error, at the line where it begins again."""
