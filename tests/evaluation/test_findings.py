@@ -176,7 +176,8 @@ class TestNoRelevant:
     DIVIDE = (
         "AP AP@2 muAP nDCG nDCG(gain=exp)@2 nDCG(ideal=local) NDCNG nDCGphi R@2 F@2 set_recall set_F set_map "
         "set_relative_P relative_P@2 Rprec Rprec_mult@0.5 iprec_at_recall@0.5 11pt_avg bpref infAP gR nERR Q "
-        "JKnDCG ndcg_rel Rndcg ndcg_p G binG Compat gm_map gm_bpref"
+        "JKnDCG ndcg_rel Rndcg ndcg_p G binG Compat gm_map gm_bpref ERR_IA NRBP P_IA@2 StRecall@2 alpha_DCG "
+        "nNRBP nERR_IA AP_IA alpha_nDCG"
     )
 
     def test_the_metrics_that_divide_by_what_is_relevant(self) -> None:

@@ -83,7 +83,7 @@ def test_forms_and_files_have_the_same_values(form, ints, tmp_path, monkeypatch)
     (tmp_path / "run").write_text("".join(f"{q} Q0 {d} 0 {score} t\n" for q, d, score in run), "utf-8")
     expected = evaluate(tmp_path / "qrels", tmp_path / "run", METRICS)
     shuffled = random.Random(1).sample(run, len(run))
-    for rows, size in ((run, 1 << 16), (run, 50), (shuffled, 70)):
+    for rows, size in ((run, 1 << 16), (run, 50), (shuffled, 70))[2 * ints :]:
         monkeypatch.setattr(memory, "BLOCK_ROWS", size)
         results = evaluate(FORMS[form](judged), FORMS[form](rows), METRICS)
         assert list(results.queries) == list(expected.queries)
