@@ -94,13 +94,14 @@ def test_t_is_scipys(n: int, alpha: float) -> None:
     assert (found.low, found.high) == pytest.approx((interval.low, interval.high), rel=1e-8)
 
 
-@each("n", [2, 3, 6, 10, 14, 30, 50, 51, 200])
+@each("n", [2, 6, 10, 14, 50, 51])
 @each("kind", ["plain", "tied", "zeros", "both"])
 def test_wilcoxon_is_scipys(n: int, kind: str) -> None:
     d = signed_ranks(n, kind)
     found = outcome("wilcoxon", d)
     assert found.p == pytest.approx(wilcoxon_of_scipy(d), rel=1e-11)
     assert found.method == ("exact" if n <= (50 if kind == "plain" else 13) else "normal approximation")
+    assert outcome("wilcoxon", signed_ranks(13, kind)).method == "exact"
 
 
 def signed_ranks(n: int, kind: str) -> np.ndarray:
