@@ -199,7 +199,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
         comment[lines] = np.searchsorted(tokens.start, hashes)
     count = comment - tokens.first
     wrong = unreadable(block, tokens, _BARE_CR)
-    data = np.flatnonzero(count)[: None if wrong is None else 0]
+    data = np.flatnonzero(count)
     first_token, count = tokens.first[data], count[data]
     labels = tokens.ids(block.bytes, first_token)
     label, bad = floats(labels)

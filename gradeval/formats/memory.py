@@ -111,7 +111,7 @@ class Distinct:
 
 
 class Categories:
-    """Values that are each one of a few. code: which of the distinct values each row has, below 0 for none."""
+    """Values that are each one of a few. code: which of the distinct values each row has, -1 for none."""
 
     def __init__(self, code: NDArray[Any], distinct: Distinct) -> None:
         self.code, self.distinct = code, distinct
@@ -127,7 +127,7 @@ class Categories:
     def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
         code = self.code[rows].astype(np.int64)
         numbers, wrong = self.distinct.numbers(what)
-        return numbers[np.where(code < 0, -1, code)], _of_codes(code, wrong, what)
+        return numbers[code], _of_codes(code, wrong, what)
 
 
 def missing_rows(is_missing: Bools | None, what: str) -> LineProblems:
