@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Bytes, Ints
+from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, FileBlocks, Table
@@ -361,7 +362,7 @@ def exact_columns(part: Part, lines: int, number: str) -> Columns:
     ]
     members = [member for member, size in zip(members, sizes, strict=True) if size]
     queries, rows = [query for query, _ in members], [*chain.from_iterable(rows for _, rows in members)]
-    bounds: Ints = np.unique(starts)
+    bounds = distinct(starts)
     query_ids, wrong_query = object_ids(queries, "query id")
     document_ids, wrong_document = object_ids([document for document, _ in rows], "document id")
     values, wrong_number = object_numbers([value for _, value in rows], number)

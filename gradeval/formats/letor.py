@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints, cached_property
+from gradeval.arrays.numbers import integer_ids
 from gradeval.arrays.segments import distinct, order_of, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.arrays.threads import ordered_map
@@ -277,14 +278,12 @@ def _named_by_rank(documents: Ids, query: Ints) -> Ids:
     without = np.flatnonzero(documents.length == 0)
     if not len(without):
         return documents
-    order = np.argsort(query, kind="stable")
     counts = np.bincount(query)
     place = np.empty(len(query), np.int64)
-    place[order] = np.arange(len(query)) - np.repeat(np.cumsum(counts) - counts, counts)
-    names = Ids.of([b"%d" % n for n in range(1, int(counts.max()) + 1)])
+    place[stable_order(query)] = ranges(np.ones(len(counts), np.int64), counts)
     row = np.arange(len(query))
-    row[without] = len(query) + place[without]
-    return Ids.joined([documents, names]).take(row)
+    row[without] = len(query) + np.arange(len(without))
+    return Ids.joined([documents, integer_ids(place[without])]).take(row)
 
 
 def group_sizes(source: Source, groups: str | None) -> Source:
@@ -309,7 +308,7 @@ def _grouped(source: Source, groups: Source, lines: int) -> tuple[Ids, Ints]:
             groups.path, f"the group sizes add up to {sizes.sum():.0f} lines, but {source.name} has {lines}"
         )
     counts = sizes[sizes > 0].astype(np.int64)
-    return Ids.of([b"%d" % n for n in range(1, len(counts) + 1)]), np.repeat(np.arange(len(counts)), counts)
+    return integer_ids(np.arange(1, len(counts) + 1)), np.repeat(np.arange(len(counts)), counts)
 
 
 class _Numbers(NamedTuple):
@@ -415,16 +414,13 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
     problems.add(LineProblems.of(columns.line[unknown], what))
     problems.check()
     row = row_at[(np.cumsum(sizes) - sizes)[query] + index]
-    times = np.bincount(row, minlength=len(letor.line))
-    seen_before = np.ones(len(row), bool)
-    seen_before[np.unique(row, return_index=True)[1]] = False
-    again = np.flatnonzero(seen_before)
-    twice = LineProblems.of(
-        columns.line[again], lambda i: f"index {index[again[i]]} of its query has a score already"
-    )
-    problems.add(twice)
+    line = np.full(len(letor.line), -1)
+    line[row[::-1]] = columns.line[::-1]  # that of the first score of each
+    again = np.flatnonzero(columns.line != line[row])
+    twice = "index {} of its query has a score already"
+    problems.add(LineProblems.of(columns.line[again], lambda i: twice.format(index[again[i]])))
     problems.check()
-    missing = np.flatnonzero(times == 0)
+    missing = np.flatnonzero(line < 0)
     if len(missing):
         where = f"the first is in line {letor.line[missing[0]] + 1}"
         raise InputError(
@@ -432,8 +428,6 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
         )
     number = np.empty(len(row))
     number[row] = columns.value
-    line = np.empty(len(row), np.int64)
-    line[row] = columns.line
     return letor.columns(letor.label)._replace(value=number, line=line)
 
 
