@@ -105,9 +105,6 @@ def test_a_difference():
     assert "Documents that make the difference\ndocument  grade  run1 rank  run2 rank  run1 adds" in text
     assert "\nH             4          8          1     0.1" in text
     assert "\ntotal  " in text
-
-
-def test_equal_runs():
     assert "No document makes a difference." in shown("nDCG", against=RUN)
 
 

@@ -185,15 +185,6 @@ def test_phi_of_a_collection():
     assert [table.name for table in same.tables if table.data] == ["phi", "points"]
 
 
-def test_queries_that_do_not_reach_a_grade_are_not_counted():
-    """Five queries end at grade 1, where their φ is 1; one reaches 9, and it alone has φ of 5."""
-    low = {f"q{n}": {"a": 0, "b": 1} for n in range(5)}
-    picture = gradeval.plot.phi({**low, "high": {"a": 0, "b": 5, "c": 9, "d": 6}})
-    at = {row["grade"]: row for row in picture.table("quartiles").to_dicts()}
-    assert at[1]["queries"] == 6 and at[5]["queries"] == 1
-    assert at[5]["median"] < 1
-
-
 def test_many_grades():
     """φ of the queries is computed at so many grades only, and people see fewer."""
     qrels = {"q": {str(n): n * 1.5 for n in range(1000)}, "p": {str(n): n for n in range(900)}}
@@ -208,11 +199,10 @@ def test_many_grades():
 def test_phi_of_equal_grades():
     for grades in ([2, 2], [0], [0, 0]):
         qrels = {"q": {str(n): grade for n, grade in enumerate(grades)}}
-        for query in ((), "q"):
-            assert "φ" in gradeval.plot.phi(qrels, query=query).render()
+        assert all("φ" in gradeval.plot.phi(qrels, query=query).render() for query in ((), "q"))
 
 
-def test_phi_is_of_one_metric():
+def test_phi_is_of_one_metric_and_of_judged_queries():
     with pytest.raises(MetricError, match="nDCG has no φ: only nDCGphi has"):
         gradeval.plot.phi(QRELS, "nDCG")
     with pytest.raises(UnknownQueryError, match="'nowhere'"):
@@ -236,9 +226,7 @@ def test_swaps_are_those_of_the_study():
     u, i, m = 1, 0, 1  # unevenly used, 2 levels, nDCG
     line = picture.panels[3].lines[0]
     assert line.y.tolist() == study.mean[u, i, m].tolist()
-
-
-def test_one_repeat_has_no_interval():
+    # one repeat has no interval
     picture = gradeval.plot.swaps("nDCG", levels=(2,), items=4, repeats=1, swaps=3)
     assert all(np.isnan(line.low).all() for panel in picture.panels for line in panel.lines)
     assert picture.note == ""
