@@ -20,7 +20,7 @@ _Number = TypeVar("_Number", np.float64, np.int64, np.int32)
 Column = Floats | Ints | Bools
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Segments:
     """How rows belong to queries: query q owns rows offsets[q]:offsets[q+1]; offsets (Q+1,)."""
 

@@ -47,7 +47,7 @@ class Recalling:
         return value
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Ideal(Recalling):
     """The grades of some queries, and their ideal ranking.
 
@@ -77,7 +77,7 @@ class Ideal(Recalling):
         return self.once(("relevant", level), lambda: self.segments.number(is_relevant(self.grade, level)))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Subtopics(Recalling):
     """Judgments of documents for the subtopics of their queries: S of them, those of a document together.
 

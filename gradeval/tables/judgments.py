@@ -15,7 +15,7 @@ from gradeval.tables.qrels import Qrels
 from gradeval.tables.terms import Terms
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Hits:
     """The relevant documents that a run retrieved, in rank order within their queries.
 

@@ -31,7 +31,6 @@ from gradeval.formats.memory import (
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, check_known
-from gradeval.tables.lookup import looked_up
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
@@ -75,7 +74,7 @@ class RunTable:
         return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Whole:
     """Rows that were read at once, as a source of one block."""
 
@@ -88,7 +87,7 @@ class Whole:
         yield self.rows
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class File:
     """A file as a table, for those who do not score it.
 
@@ -104,7 +103,7 @@ class File:
     letor: Letor | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Run:
     """A run that can be reduced to the judgments.
 
@@ -123,8 +122,11 @@ class Run:
 
     def reduce(self, qrels: Qrels, jobs: int) -> Reduced:
         """The ranks of the judged documents. Raises InputError(s)."""
-        if self.nested is not None and (reduced := looked_up(self.nested, qrels, self.ties)):
-            return reduced
+        if self.nested is not None:
+            from gradeval.tables.lookup import looked_up  # imported only when needed
+
+            if reduced := looked_up(self.nested, qrels, self.ties):
+                return reduced
         table = self.opened()
         if isinstance(table.source, Whole):
             return reduce_columns(table.columns(table.source.rows), qrels, self.ties, table.source.name)

@@ -23,7 +23,7 @@ from gradeval.tables.ideal import Ideal, Subtopics
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Qrels:
     """Judgments as read: a row for each (query, document, grade), the rows of a query together.
 
@@ -134,7 +134,7 @@ class Qrels:
         return replace(self, grade=grade, subtopics=of_subtopics)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Rows:
     """The judgments of a file as they are, of any grade and with duplicates and subtopics.
 

@@ -12,7 +12,7 @@ from gradeval.arrays.numbers import ratio
 from gradeval.arrays.segments import Segments
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Terms:
     """The value of each query as scale · (sum of its terms - base) / normalizer.
 
@@ -84,7 +84,7 @@ class Terms:
         return replace(self, value=value)
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class DiscountedTerms(Terms):
     """The terms of a DCG: value = gain / discount, in rank order within queries.
 

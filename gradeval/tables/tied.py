@@ -19,7 +19,7 @@ from gradeval.tables.judgments import Judgments
 _AT_ONCE = 1 << 20  # numbers of a matrix of groups
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class TieGroups:
     """Groups of tied scores that hold some of the judged documents, in rank order within Q queries.
 
