@@ -36,6 +36,7 @@ class Kind(str, Enum):
     FEW_DOCUMENTS = "few_documents"  # fewer documents than the cutoff of a metric, for most queries of a run
     DEPTH = "depth"  # runs differ in how many documents they have for a query
     UNDEFINED = "undefined"  # queries for which a metric is undefined
+    NOT_SEPARABLE = "not_separable"  # runs that are neighbours by their means and may be equally good
     QUERY_ALL = "query_all"  # a query is named 'all', as the row of the summary is
     # of comparisons
     MISSING_VALUES = "missing_values"  # queries of other tables missing from a table of values
@@ -65,13 +66,14 @@ class Notice:
     where it is about all; for the JUDGED_ kinds the metric that measures the share; for MISSING_VALUES, the
     metrics for which the queries are excluded though they count for the others.
     count: how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN, documents;
-    for EXTRA_FIELDS, lines; for DEPTH, runs; for SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these.
+    for EXTRA_FIELDS, lines; for DEPTH, runs; for NOT_SEPARABLE, pairs of runs, of each metric; for
+    SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these.
     total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
     for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, the runs for DEPTH, the
-    reason for NO_P, the names for EXCLUDED_METRICS, SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a
-    gate.
+    confidence in percent for NOT_SEPARABLE, the reason for NO_P, the names for EXCLUDED_METRICS, SMALL_GROUPS
+    and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
     range of the summary value over the orders tried, None for texts; value is None where it is undefined;
     for NONE_RELEVANT, high is the highest grade; for JUDGED_DIFFERS, the range of the shares; for DEPTH, that
@@ -384,6 +386,11 @@ ROWS = {
     Kind.UNDEFINED: Row(
         "{subject}: {metric} is undefined for {count:query|queries}" + _FROM_MEANS,
         "{runs}: {metric} is undefined for up to {count:query|queries} ({subject})" + _FROM_MEANS,
+    ),
+    Kind.NOT_SEPARABLE: Row(
+        "{count:,} of {total:neighbouring pair is|neighbouring pairs are} not separable at {rule} % "
+        "([compare --all-pairs|compare(..., all_pairs=True)] shows which)",
+        is_note=True,
     ),
     Kind.QUERY_ALL: Row("a query is named 'all', like the summary; [-n|summary=False] omits the summary"),
     Kind.MISSING_VALUES: Row(

@@ -19,6 +19,7 @@ QUERIES = ("judged", "both")
 EXPECTED = "expected"  # the mean over all orders of tied scores
 TIES = ("trec", "input", "best", "worst", EXPECTED)
 DEFAULT_TIES = "trec"
+INTERVALS = ("t", "bootstrap")  # of means
 LETOR_TIES = "input"  # of features and scores, as in Eval-Score-3.0 and LightGBM
 NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
 DEFAULT_NO_RELEVANT = "0"
@@ -327,6 +328,19 @@ def parse_number(text: str) -> float:
 
 # --- the table
 
+
+def _check_percentage(name: str, value: Any) -> None:
+    low, high = CONFIDENCE
+    if not isinstance(value, float) or not low <= value <= high:
+        raise OptionError(f"{name} must be a percentage from {low:g} to {high:g}, not {described(value)}")
+
+
+def _read_percentage(value: Any) -> Any:
+    is_number = isinstance(value, Real) and not type(value).__name__.startswith("bool")
+    return float(value) if is_number else plain(value)
+
+
+PERCENTAGE = Kind("percentage", _check_percentage, _read_percentage)
 FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), plain)
 GRADE = Kind("grade", _check_grade, plain)
 
@@ -401,6 +415,26 @@ class Options(OptionTable):
         "Print beside each value the lowest and the highest value over the orders of tied scores tried.",
         scope={MORE},
         python="find the lowest and the highest value over the orders of tied scores too",
+    )
+    interval: str | None = option(
+        choice(*INTERVALS)._replace(type="choice or flag"),
+        None,
+        "--interval",
+        METRICS,
+        "Print beside each mean its confidence interval, with the queries as a sample: by the t distribution, "
+        "or with --interval bootstrap by BCa.",
+        scope={MORE},
+        python="add the confidence interval of each mean: 't' or 'bootstrap' (BCa)",
+    )
+    confidence: float = option(
+        PERCENTAGE,
+        95.0,
+        "--confidence",
+        METRICS,
+        "Of the intervals of --interval. Default: 95.",
+        "PERCENT",
+        scope={MORE},
+        python="of the intervals, in percent",
     )
     zero_grade: float = option(
         GRADE,
@@ -523,10 +557,20 @@ class Options(OptionTable):
         python="leave out documents of runs whose id is their query's",
     )
 
+    def _check_combination(self) -> None:
+        if self.tie_range and self.interval:
+            raise OptionError("tie_range and interval are mutually exclusive")
+
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""
-        values = {name: value for name, value in self.__dict__.items() if name not in ("jobs", "tie_range")}
+        shown = {"tie_range", "interval", "confidence", "jobs"}
+        values = {name: value for name, value in self.__dict__.items() if name not in shown}
         return {**values, "no_relevant": self.no_relevant_rule}
+
+    @property
+    def intervals(self) -> tuple[str, float] | None:
+        """The method and the confidence of the intervals of means, if they are asked for."""
+        return (self.interval, self.confidence) if self.interval else None
 
     @property
     def no_relevant_rule(self) -> str:

@@ -158,6 +158,11 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
 
 _TYPES: dict[str, Callable[[OptionKind], dict[str, Any]]] = {
     "choice": lambda kind: {"type": click.Choice(kind.choices)},
+    "choice or flag": lambda kind: {
+        "type": click.Choice(kind.choices),
+        "is_flag": False,
+        "flag_value": kind.choices[0],
+    },
     "integer": lambda kind: {"type": Integer(*kind.bounds)},
     "grade": lambda kind: {"type": Finite()},
     "percentage": lambda kind: {"type": Percentage(*CONFIDENCE)},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +100,7 @@ def eval_command(
     _check_no_command(qrels)
     labelled = _runs(runs, runs_from)
     job.open(*(path for _, path in labelled[len(runs) :]))
-    _check_columns(job.format, per_query, wide, options["tie_range"])
+    _check_columns(job.format, per_query, wide, options)
     judgments, opened = with_saved(qrels, labelled or [(None, qrels)])
     specs, excluded = _metrics(metrics, opened)
     _check_metrics(specs, per_query, not no_summary, sort, options["by_level"])
@@ -162,17 +162,17 @@ def _check_no_command(qrels: str) -> None:
         raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
 
 
-def _check_columns(format: str, per_query: bool, wide: bool, tie_range: bool) -> None:
+def _check_columns(format: str, per_query: bool, wide: bool, options: Mapping[str, Any]) -> None:
     """Raise UsageError where the rows cannot have what is asked for."""
+    ends = "--tie-range" if options["tie_range"] else "--interval" if options["interval"] else ""
+    if options["tie_range"] and options["interval"]:
+        raise click.UsageError("--tie-range and --interval are mutually exclusive.")
     if wide and not per_query:
         raise click.UsageError("--wide requires -q.")
-    if wide and (tie_range or format == "trec"):
-        other = "--tie-range" if tie_range else "-f trec"
-        raise click.UsageError(f"--wide and {other} are mutually exclusive.")
-    if tie_range and format == "trec":
-        raise click.UsageError(
-            "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
-        )
+    if wide and (ends or format == "trec"):
+        raise click.UsageError(f"--wide and {ends or '-f trec'} are mutually exclusive.")
+    if ends and format == "trec":
+        raise click.UsageError(f"{ends} and -f trec are mutually exclusive: the format has no columns for it.")
 
 
 def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, str]]:

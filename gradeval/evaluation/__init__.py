@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gradeval.evaluation.evaluator import Evaluator, complete
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.formats.sources import Source, compression_of
+from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import check_columns, is_path
@@ -55,7 +57,12 @@ def evaluate_all(
         check_columns([qrels, *(run for _, run in runs)], options)
     has_saved = any(isinstance(run, SavedResult) for _, run in runs)
     evaluator = Evaluator.of(qrels, specs, options, **{**how, "hashes": has_saved or how.get("hashes", False)})
-    return evaluator.evaluate_each(runs, on_run, keep_values)
+    results = evaluator.evaluate_each(runs, on_run, keep_values or options.interval is not None)
+    if options.interval is None or len(results.runs) < 2:
+        return results
+    count, total = results.inseparable(options.interval, options.confidence)
+    notice = Notice(Kind.NOT_SEPARABLE, "", count, total=total, rule=f"{options.confidence:g}")
+    return replace(results, notices=(*results.notices, notice)) if count else results
 
 
 def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:

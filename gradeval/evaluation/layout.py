@@ -37,8 +37,8 @@ def document(
     for each metric; json and jsonl stay as they are. labels: for trec, the first column of each metric; by
     default its name in trec_eval. Raises OptionError.
     """
-    if wide and (how.format == "trec" or results.has_tie_range):
-        what = "the format trec" if how.format == "trec" else "ranges over ties"
+    if wide and (how.format == "trec" or results.has_ends):
+        what = "the format trec" if how.format == "trec" else "ranges and intervals"
         raise OptionError(f"{what} cannot be printed wide")
     texts = partial(texts_of, digits=how.digits)
     parts = partial(_parts, results, per_query, summary)
@@ -102,7 +102,7 @@ def _long_rows(
     results: Results, parts: Iterator[_Part], texts: Texts, absent: str, word: Callable[[str], str] = str
 ) -> Rows:
     """A row for each value. absent: a range where there is none. word: writes the names."""
-    has_ends = results.has_tie_range
+    has_ends = results.has_ends
 
     def of_parts() -> Iterator[list[list[Text]]]:
         for r, queries, columns in parts:
@@ -243,11 +243,13 @@ def content(
 
     values: makes the entries of queries from their ids, the metrics, and the texts of each metric.
     """
+    interval = next((run.interval for run in results.runs), None)
     return {
         "gradeval": __version__,
         "format": FORMAT_VERSION,
         "qrels": results.judged_by,
         "options": dict(results.options),
+        **({} if interval is None else {"interval": {"method": interval[0], "confidence": interval[1]}}),
         "metrics": [str(spec) for spec in results.specs],
         "warnings": list(lines(results.notices, len(results.runs))),
         "notices": [notice.to_dict() for notice in results.notices],

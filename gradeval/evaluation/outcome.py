@@ -212,5 +212,16 @@ def outcome_of_reduced(
 
     tie_range = None if ties is None else np.array(ties.ends(found.values))
     depths = quantiles(*depth_counts(reduced, counted, options.depth))
-    result = RunResult(name, path, None, found.values, counted, found.texts, tie_range, run_rule, depths=depths)
+    result = RunResult(
+        name,
+        path,
+        None,
+        found.values,
+        counted,
+        found.texts,
+        tie_range,
+        run_rule,
+        depths=depths,
+        interval=options.intervals,
+    )
     return Outcome(result, found.empty, noticed)

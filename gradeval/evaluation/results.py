@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +16,7 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation.score import summarize
 from gradeval.notices import Notice, lines
-from gradeval.options import DEFAULT_TIES
+from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import Printable
 
@@ -50,8 +51,8 @@ class Summary(NamedTuple):
     """The summary of a run.
 
     queries: how many are counted. means: (M,). undefined: how many values of each metric, (M,). ends: the
-    lowest and the highest means over the orders of ties, (2, M), empty without Options.tie_range. texts:
-    position of a text metric -> the text to print.
+    lowest and the highest means over the orders of ties, or their intervals, (2, M), empty without
+    Options.tie_range and interval. texts: position of a text metric -> the text to print.
     """
 
     queries: int
@@ -71,7 +72,7 @@ class RunResult:
     highest values over the orders of ties tried, (2, M, Q); None without Options.tie_range. ties: the order of
     tied scores. summary: where the values of the queries are not kept; these are empty then. depths: the
     deciles, quartiles and the median of the documents that are evaluated of a query, None where
-    they are unknown.
+    they are unknown. interval: the method and the confidence, in percent, of the intervals of the means.
     """
 
     name: str
@@ -84,6 +85,7 @@ class RunResult:
     ties: str = DEFAULT_TIES
     summary: Summary | None = field(default=None, repr=False)
     depths: tuple[int, int, int, int, int] | None = None
+    interval: tuple[str, float] | None = None
 
     @property
     def queries(self) -> int:
@@ -96,9 +98,21 @@ class RunResult:
             return self.summary
         values = [self.values, *(() if self.tie_range is None else self.tie_range)]
         means, *ends = (summarize(specs, of, self.counted) for of in values)
+        if self.interval is not None:
+            ends = [*self._intervals(specs, means, *self.interval)]
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
         texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
         return Summary(self.queries, means, undefined, tuple(ends), texts)
+
+    def _intervals(self, specs: Sequence[Spec], means: Floats, method: str, confidence: float) -> Floats:
+        """The interval of each mean, (2, M); NaN for other summaries, and where there are too few values."""
+        from gradeval.statistics.tests import interval_of_mean
+
+        ends = np.full((2, len(specs)), np.nan)
+        for m, spec in enumerate(specs):
+            if spec.metric.has_interval:
+                ends[:, m] = interval_of_mean(self.values[m, self.counted], float(means[m]), method, confidence)
+        return ends
 
     def counted_texts(self, m: int) -> list[str]:
         """The texts of one metric for the counted queries."""
@@ -192,16 +206,21 @@ class Results(Printable):
 
         Raises OptionError for results that were evaluated without tie_range.
         """
-        if not all(run.ends for run in self._summaries):
+        if not all(run.tie_range is not None for run in self.runs):
             raise OptionError("the ranges over ties were not computed: evaluate with tie_range=True")
+        return self._ends
+
+    @cached_property
+    def _ends(self) -> Floats:
         of_runs = np.array([run.ends for run in self._summaries])
         ends: Floats = of_runs.reshape(len(self.runs), 2, len(self.specs)).swapaxes(0, 1)
         ends.flags.writeable = False
         return ends
 
     @property
-    def has_tie_range(self) -> bool:
-        return any(run.tie_range is not None for run in self.runs)
+    def has_ends(self) -> bool:
+        """Whether there are two ends beside the means: a range over ties, or an interval."""
+        return any(run.tie_range is not None or run.interval is not None for run in self.runs)
 
     def by_id(self) -> Results:
         """The same results with the queries ordered by their ids as bytes, as in trec_eval."""
@@ -270,6 +289,36 @@ class Results(Printable):
         low, high = self.tie_ranges[:, self._run(run), self._numeric(metric)].tolist()
         return low, high
 
+    def interval(
+        self, run: str | int, metric: str | Spec | int, confidence: float = 95.0, method: str = "t"
+    ) -> tuple[float, float]:
+        """The confidence interval of a mean, for the queries as a sample; (NaN, NaN) for fewer than two values.
+
+        confidence: in percent. method: 't', or 'bootstrap' (BCa). Raises OptionError.
+        """
+        from gradeval.statistics.tests import interval_of_mean
+
+        Options.of(interval=method, confidence=confidence)
+        r, m = self._run(run), self._numeric(metric)
+        values = self.runs[r].values[m, self.runs[r].counted]
+        return interval_of_mean(values, self.mean(r, m), method, float(confidence))
+
+    def inseparable(self, method: str, confidence: float) -> tuple[int, int]:
+        """How many pairs of runs that are neighbours by a mean may differ by 0, of how many, for all metrics."""
+        from gradeval.statistics.sampling import Sampling
+        from gradeval.statistics.tests import paired_differences, paired_tests
+
+        of_runs = [np.where(run.counted, run.values, np.nan) for run in self.runs]
+        pairs = []
+        for m, spec in enumerate(self.specs):
+            order = np.argsort(self.means[:, m], kind="stable")[: np.count_nonzero(~np.isnan(self.means[:, m]))]
+            if spec.metric.has_interval and spec.metric.higher_is_better is not None:
+                pairs += [paired_differences(of_runs[a][m], of_runs[b][m]) for a, b in pairwise(order)]
+        if not pairs:
+            return 0, 0
+        tested = paired_tests(method, np.array(pairs).T, 1 - confidence / 100, Sampling())
+        return sum(not outcome.low > 0 and not outcome.high < 0 for outcome in tested), len(pairs)
+
     def undefined(self, run: str | int, metric: str | Spec | int) -> int:
         """The number of counted queries whose value is undefined, and excluded from the mean."""
         return int(self._summaries[self._run(run)].undefined[self._numeric(metric)])
@@ -305,20 +354,21 @@ class Results(Printable):
         num_q and gm_map have a summary only, relstring has values per query only.
         """
         r = self._run(run)
-        result, has_range = self.runs[r], self.runs[r].tie_range is not None
+        result = self.runs[r]
         if per_query:
             values = result.values[:, result.counted]
             ends = [] if result.tie_range is None else list(result.tie_range[:, :, result.counted])
         else:
             values = self.means[r, :, None]
-            ends = list(self.tie_ranges[:, r, :, None]) if has_range else []
+            ends = list(self._ends[:, r, :, None]) if self._summaries[r].ends else []
         columns = []
         for m, spec in enumerate(self.specs):
             if spec.metric.per_query if per_query else spec.metric.has_summary:
                 texts: Sequence[str] | None = None
                 if m in result.texts:
                     texts = result.counted_texts(m) if per_query else [self._summaries[r].texts[m]]
-                of_ends = () if spec.metric.text else tuple(Column(spec, end[m]) for end in ends)
+                has_ends = not spec.metric.text and (result.interval is None or spec.metric.has_interval)
+                of_ends = tuple(Column(spec, end[m]) for end in ends) if has_ends else ()
                 columns.append(Column(spec, values[m], texts, of_ends))
         return columns
 

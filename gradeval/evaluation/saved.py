@@ -407,7 +407,7 @@ def outcomes_of_saved(
 
     outcomes = []
     for name, run in zip(names, saved.runs, strict=True):
-        result = _run_result(name, saved, run, results)
+        result = replace(_run_result(name, saved, run, results), interval=options.intervals)
         notices = tuple(replace(notice, subject=name) for notice in noticed(run, result))
         outcomes.append(Outcome(result, empty, partial(Noticed, notices, share, np.zeros(0, np.int64))))
     return outcomes

@@ -165,6 +165,11 @@ class Metric:
         return not self.constant and self.kind is not Kind.GEOMETRIC
 
     @property
+    def has_interval(self) -> bool:
+        """Whether its summary is a mean, with the queries as a sample."""
+        return self.kind is Kind.MEAN and not self.constant
+
+    @property
     def has_summary(self) -> bool:
         """Whether it has a summary value."""
         return self.constant or self.kind is not Kind.TEXT

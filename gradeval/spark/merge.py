@@ -25,7 +25,7 @@ from gradeval.commands.compare.result import (
     share,
     without_judged,
 )
-from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError, described
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.findings import (
     ENOUGH_JUDGED,
@@ -102,12 +102,14 @@ class SparkSummary(Results):
         return float(self.standard_errors[self._run(run), self._numeric(metric)])
 
     def interval(
-        self, run: str | int, metric: str | Spec | int, confidence: float = 95.0
+        self, run: str | int, metric: str | Spec | int, confidence: float = 95.0, method: str = "t"
     ) -> tuple[float, float]:
         """The t interval of a mean, of the queries as a sample; (NaN, NaN) where there is no standard error.
 
-        confidence: in percent. Raises OptionError for any other.
+        confidence: in percent. Raises OptionError for any other, and for another method.
         """
+        if method != "t":
+            raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
         from gradeval.commands.compare.options import CompareOptions
         from gradeval.statistics.intervals import t_interval
 

@@ -411,6 +411,21 @@ def _resampled(pairs: Floats, alpha: float, sampling: Sampling) -> list[Outcome]
     return outcomes
 
 
+def interval_of_mean(values: Floats, mean: float, method: str, confidence: float) -> tuple[float, float]:
+    """The interval of the mean of the values that are not NaN, (n,); NaN for fewer than two of them.
+
+    method: 't', or 'bootstrap', BCa of 100,000 resamples. confidence: in percent.
+    """
+    defined, alpha = values[~np.isnan(values)], 1 - confidence / 100
+    if len(defined) < 2:
+        return math.nan, math.nan
+    if method == "bootstrap":
+        [outcome] = bootstrap_intervals(defined[:, None], alpha, Sampling())
+        return outcome.low, outcome.high
+    _, sd = mean_and_sd(defined)
+    return t_interval(mean, sd / math.sqrt(len(defined)), len(defined) - 1, alpha)
+
+
 TESTS: Final = {
     "t": PairedTest("paired t-test", "mean difference", _one_by_one(t_test)),
     "randomization": PairedTest("randomization test by sign flips", "mean difference", randomization_tests),

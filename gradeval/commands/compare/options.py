@@ -5,14 +5,13 @@ Nothing here imports numpy: the command's --help needs the names and the default
 
 import os
 from collections.abc import Iterable, Mapping
-from numbers import Real
 from typing import Any
 
 from gradeval.errors import OptionError, described
 from gradeval.options import (
-    CONFIDENCE,
     FLAG,
     MORE,
+    PERCENTAGE,
     Kind,
     Options,
     OptionTable,
@@ -42,17 +41,6 @@ def one_of(*choices: str) -> Kind:
             raise OptionError(f"{name} must be one of {', '.join(choices)}, not {described(value)}")
 
     return Kind("choice", check, plain, choices)
-
-
-def _check_confidence(name: str, value: Any) -> None:
-    low, high = CONFIDENCE
-    if not isinstance(value, float) or not low <= value <= high:
-        raise OptionError(f"{name} must be a percentage from {low:g} to {high:g}, not {described(value)}")
-
-
-def _read_confidence(value: Any) -> Any:
-    is_number = isinstance(value, Real) and not type(value).__name__.startswith("bool")
-    return float(value) if is_number else plain(value)
 
 
 def _check_baseline(name: str, value: Any) -> None:
@@ -122,7 +110,7 @@ class CompareOptions(OptionTable):
         "Tukey's test and the bootstrap, which have no p-values to correct",
     )
     confidence: float = option(
-        Kind("percentage", _check_confidence, _read_confidence),
+        PERCENTAGE,
         95.0,
         "--confidence",
         COMPARISON,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.commands.compare.options import CompareOptions
-from gradeval.commands.plot.picture import Axis, Line, Panel, Picture, interval_of_mean
+from gradeval.commands.plot.picture import Axis, Line, Panel, Picture
 from gradeval.commands.study.tables import Row, Table
 from gradeval.errors import MetricError, OptionError, named
 from gradeval.evaluation import evaluate_all
@@ -18,6 +18,7 @@ from gradeval.evaluation.runs import separate_runs
 from gradeval.options import Options
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, dotted, group_of, metric_of, parse_one, split
+from gradeval.statistics.tests import interval_of_mean
 
 METRIC = "nDCG"
 AT = "1-20"
@@ -87,7 +88,7 @@ def draw_curve(
             means, ends = [], []
             for at, spec in zip(x, of_metric.values(), strict=True):
                 values, mean = results.values(r, spec), float(results.mean(r, spec))
-                interval = interval_of_mean(values, mean, confidence)
+                interval = interval_of_mean(values, mean, "t", confidence)
                 means.append(mean)
                 ends.append(interval)
                 count = int(np.count_nonzero(~np.isnan(values)))

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from gradeval.arrays import Floats
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.study.tables import Study
 from gradeval.errors import GradevalError, OptionError
-from gradeval.statistics.intervals import Interval, t_interval
-from gradeval.statistics.tests import mean_and_sd
 
 
 class Axis(NamedTuple):
@@ -139,12 +134,3 @@ def without_glyphs(missing: str) -> str:
     """The warning about characters that the font lacks."""
     shown = missing if len(missing) <= 10 else missing[:10] + "…"
     return f"the font of saved pictures lacks {shown}, shown as boxes; label the runs with NAME=RUN"
-
-
-def interval_of_mean(values: Floats, mean: float, confidence: float) -> Interval:
-    """The t interval of the mean of the values that are not NaN; NaN for fewer than two of them."""
-    defined = values[~np.isnan(values)]
-    if len(defined) < 2:
-        return math.nan, math.nan
-    _, sd = mean_and_sd(defined)
-    return t_interval(mean, sd / math.sqrt(len(defined)), len(defined) - 1, 1 - confidence / 100)

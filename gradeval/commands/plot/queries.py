@@ -11,12 +11,13 @@ from gradeval.arrays import Floats, Ints
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import PairComparison, QueryValues
-from gradeval.commands.plot.picture import Axis, Bars, Panel, Picture, interval_of_mean
+from gradeval.commands.plot.picture import Axis, Bars, Panel, Picture
 from gradeval.commands.study.tables import Row, Table
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
 from gradeval.notices import Notice
 from gradeval.options import Options
+from gradeval.statistics.tests import interval_of_mean
 
 METRIC = "nDCG@10"
 _PAIR = ("baseline_mean", "mean", "difference", "low", "high", "p", "p_corrected", "won", "tied", "lost")
@@ -106,7 +107,7 @@ def _of_one(
     for metric, y, mean in zip(values.metrics, values.values[0], means, strict=True):
         order = _order(y, 1)
         ids = tuple(values.queries[q] for q in order.tolist())
-        low, high = interval_of_mean(y, mean, confidence)
+        low, high = interval_of_mean(y, mean, "t", confidence)
         x = Axis(f"Queries by value ({len(order)})")
         bars = Bars(ids, y[order], mean, low, high)
         panels.append(Panel(run, x, Axis(metric.display, 0.0, 1.0), bars=bars))

@@ -27,7 +27,6 @@ from gradeval.commands.compare.result import Comparison, PairComparison, judged_
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
 from gradeval.commands.explain.result import Document as RankedDocument
 from gradeval.commands.explain.result import Explanation
-from gradeval.commands.plot.picture import interval_of_mean
 from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report
 from gradeval.errors import GradevalError, visible
 from gradeval.notices import lines, many
@@ -36,7 +35,7 @@ from gradeval.render import Digits
 from gradeval.render.document import Document, Grid, RenderOptions
 from gradeval.render.numbers import ABSENT, number, probability, signed
 from gradeval.statistics.sampling import TOLERANCE
-from gradeval.statistics.tests import summarize
+from gradeval.statistics.tests import interval_of_mean, summarize
 from gradeval.version import __version__
 
 _ROOM = "gradeval.commands.report"
@@ -150,7 +149,7 @@ def _means(report: Report, digits: Digits) -> Grid:
     for column, of_queries, mean in zip(
         values.metrics, values.values[0], values.means[0].tolist(), strict=True
     ):
-        low, high = interval_of_mean(of_queries, mean, confidence)
+        low, high = interval_of_mean(of_queries, mean, "t", confidence)
         ends = ABSENT if math.isnan(low) else f"[{number(low, digits)}, {number(high, digits)}]"
         rows.append((visible(column.display), number(mean, digits), ends))
     return Grid(f"Means of {visible(values.runs[0])}", ("metric", "mean", f"{confidence:g} % interval"), rows)
