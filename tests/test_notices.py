@@ -30,7 +30,8 @@ def test_what_accepts_a_notice_is_an_option() -> None:
 
 def test_a_note_is_informational() -> None:
     notes = {kind for kind in Kind if Notice(kind, "", 1).informational}
-    assert notes == {Kind.SUBTOPICS, Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS, Kind.JUDGED_UNKNOWN}
+    of_runs = {Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE}
+    assert notes == {Kind.SUBTOPICS, Kind.JUDGED_UNKNOWN, *of_runs}
 
 
 def said(kind: Kind, *notices: dict[str, Any], runs: int = 4) -> str:

@@ -304,7 +304,7 @@ class Results(Printable):
         return interval_of_mean(values, self.mean(r, m), method, float(confidence))
 
     def inseparable(self, method: str, confidence: float) -> tuple[int, int]:
-        """How many pairs of runs that are neighbours by a mean may differ by 0, of how many, for all metrics."""
+        """How many pairs of runs that are neighbours by a mean may differ by 0, of how many."""
         from gradeval.statistics.sampling import Sampling
         from gradeval.statistics.tests import paired_differences, paired_tests
 

@@ -6,9 +6,12 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.stats
 from helpers import each
 
+from gradeval import evaluate
 from gradeval.commands.eval import eval_command
 from gradeval.options import DEFAULT_METRICS
 
@@ -197,6 +200,29 @@ def test_tie_range(folder: Path) -> None:
     assert "ties could change relstring in 1 query" in notice
     assert not any("ties" in line for line in gradeval("q", "r", "-m", "nDCG", "--tie-range").lines)
     assert "--tie-range and -f trec are mutually exclusive" in fails("q", "r", "--tie-range", "-f", "trec")
+
+
+def test_interval() -> None:
+    """Of the means of metrics with a value for each query; runs that are the same are not separable."""
+    of = [*AP.values()]
+    wide = scipy.stats.t.interval(0.9, 2, np.mean(of), np.std(of, ddof=1) / 3**0.5)
+    done = gradeval("q", "r", "-m", "AP num_rel", "-q", "--interval", "--confidence", "90", "--digits", "full")
+    head, *rows = (line.split("\t") for line in done.out.splitlines())
+    found = {(row[1], row[2]): row[4:] for row in rows}
+    assert head[3:] == ["value", "low", "high"] and found["q1", "AP"] == found["all", "num_rel"] == ["", ""]
+    assert [float(end) for end in found["all", "AP"]] == pytest.approx(wide)
+    for method in ("t", "bootstrap"):
+        low, high = evaluate("q", "r", "AP").interval(0, "AP", 90, method)
+        saved = json.loads(
+            gradeval("q", "r", "-m", "AP", "--interval", method, "--confidence", "90", "-f", "json").out
+        )
+        assert saved["interval"] == {"method": method, "confidence": 90}
+        assert [saved["runs"][0][end]["AP"] for end in ("low", "high")] == [low, high]
+        twice = gradeval("q", "a=r", "b=r", "-m", "AP", "--interval", method)
+        assert [line for line in twice.lines if "separable" in line] == [
+            "note: 1 of 1 neighbouring pair is not separable at 95 % (compare --all-pairs shows which)"
+        ]
+    assert "--tie-range and --interval are mutually exclusive" in fails("q", "r", "--tie-range", "--interval")
 
 
 def test_zero_grade() -> None:
