@@ -14,7 +14,8 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from gradeval.errors import GRADE_RANGE, GradevalError, OptionError, described, is_grade, named
 
-DEFAULT_METRICS = "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
+DEFAULT_METRICS = "num_q nDCG@10 AP muAP NDCNG@10 nDCGphi@10 rankDCG"
+COMPARED_METRICS = "nDCG@10 AP"  # where runs are compared: each further metric costs power
 QUERIES = ("judged", "both")
 EXPECTED = "expected"  # the mean over all orders of tied scores
 TIES = ("trec", "input", "best", "worst", EXPECTED)

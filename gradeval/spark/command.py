@@ -25,7 +25,7 @@ from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.commands.compare.command import t_test_options
 from gradeval.commands.compare.options import OF_SUMS
-from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
+from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, METRICS, MORE, Options
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, required=True)
 @measure_options(
-    DEFAULT_METRICS,
+    f"{DEFAULT_METRICS}; with --baseline or --all-pairs {COMPARED_METRICS}",
     helps={
         "ties": Options.table["ties"].about.partition(" Default: ")[0]
         + " Default: trec, with a warning if it can change a value; input requires --columns order=."
@@ -130,9 +130,7 @@ def spark_command(
     job.open(*(file for path in input_files() for file in local_files(path)), more=(_VALUES,))
     _check_printed(job.format, bool(how), options)
 
-    from gradeval.commands.compare.result import comparable
     from gradeval.formats.csv import OPTION
-    from gradeval.registry.spec import parse
     from gradeval.spark.files import Files, check_new, evaluate_files, resolved
     from gradeval.spark.frames import Request
     from gradeval.spark.merge import chosen_options
@@ -146,7 +144,7 @@ def spark_command(
 
     if job.query_ids is not None:
         options["query_ids"] = job.query_ids.unchecked()
-    names = metrics or (map(str, comparable(parse(DEFAULT_METRICS))) if how else DEFAULT_METRICS)
+    names = metrics or (COMPARED_METRICS if how else DEFAULT_METRICS)
     request = Request.of(names, options, buckets, OPTION, chosen_options(how) if how else None)
     files = Files.of(qrels, runs, request, are_local := reads_local_files(settings))
     if values is not None and are_local:

@@ -121,7 +121,7 @@ def test_several_runs(runs, names, files):
 
 def test_default_metrics():
     specs = evaluate(QRELS, RUN).specs
-    assert " ".join(map(str, specs)) == "num_q muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
+    assert " ".join(map(str, specs)) == "num_q nDCG@10 AP muAP NDCNG@10 nDCGphi@10 rankDCG"
 
 
 @each(

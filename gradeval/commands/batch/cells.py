@@ -62,7 +62,10 @@ def batch(
     hashes, metrics and options is not evaluated again. Runs that are missing or cannot be evaluated are cells
     with that status. Raises GradevalError.
     """
-    content = manifest_of(manifest) if isinstance(manifest, Mapping) else read_manifest(Source(manifest))
+    if isinstance(manifest, Mapping):
+        content = manifest_of(manifest, baseline)
+    else:
+        content = read_manifest(Source(manifest), baseline)
     earlier = read_earlier(Source(resume)) if resume is not None else {}
     return evaluate_batch(content, baseline=baseline, pool=pool, earlier=earlier, jobs=jobs)
 

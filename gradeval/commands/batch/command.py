@@ -67,7 +67,7 @@ def batch_command(job: Job, path: str, baseline: str | None, pool: bool, resume:
     from gradeval.formats.lines import files_named
     from gradeval.formats.sources import Source
 
-    manifest = read_manifest(Source(path))
+    manifest = read_manifest(Source(path), baseline)
     files = [
         file
         for collection in manifest.collections

@@ -15,7 +15,7 @@ from gradeval.commands.compare.result import comparable
 from gradeval.errors import InputError, MetricError, OptionError, described, first_names, named
 from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
-from gradeval.options import DEFAULT_METRICS, FILE_OPTIONS, Options
+from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILE_OPTIONS, Options
 from gradeval.registry.spec import Spec, parse
 
 KEYS = ("qrels", "runs", "metrics", "systems", "features", "collections", "options")
@@ -56,21 +56,26 @@ class Manifest:
     specs: tuple[Spec, ...]
 
 
-def read_manifest(source: Source) -> Manifest:
-    """The manifest in a TOML file; its paths are relative to it. Raises InputError."""
-    return _Reader(read_toml(source), "" if source.path == "-" else os.path.dirname(source.path)).manifest()
+def read_manifest(source: Source, baseline: str | None = None) -> Manifest:
+    """The manifest in a TOML file; its paths are relative to it. Raises InputError.
+
+    baseline: the system with which others are compared, which has other default metrics.
+    """
+    folder = "" if source.path == "-" else os.path.dirname(source.path)
+    return _Reader(read_toml(source), folder, baseline).manifest()
 
 
-def manifest_of(content: Mapping[str, Any]) -> Manifest:
+def manifest_of(content: Mapping[str, Any], baseline: str | None = None) -> Manifest:
     """The manifest in a dict, as read from TOML. Raises InputError."""
-    return _Reader(TomlFile("manifest", "", content), "").manifest()
+    return _Reader(TomlFile("manifest", "", content), "", baseline).manifest()
 
 
 class _Reader:
     """Reads the content of a manifest, and reports what is wrong with it. folder: of relative paths."""
 
-    def __init__(self, file: TomlFile, folder: str) -> None:
+    def __init__(self, file: TomlFile, folder: str, baseline: str | None) -> None:
         self.file, self.content, self.folder = file, file.content, folder
+        self.default_metrics = DEFAULT_METRICS if baseline is None else COMPARED_METRICS
 
     def fail(self, what: str, text: str = "", table: str = "", hint: str = "") -> NoReturn:
         """Raise InputError at the line that has the text."""
@@ -190,7 +195,7 @@ class _Reader:
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
             self.fail(f"metrics must be names, not {described(value)}", "metrics")
         if not names:
-            return tuple(comparable(parse(DEFAULT_METRICS)))
+            return tuple(comparable(parse(self.default_metrics)))
         try:
             specs = parse(names)
         except MetricError as error:

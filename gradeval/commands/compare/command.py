@@ -33,7 +33,7 @@ from gradeval.commands.compare.options import (
     CompareOptions,
     split_options,
 )
-from gradeval.options import DEFAULT_METRICS, MORE, PROCESS, Options
+from gradeval.options import COMPARED_METRICS, MORE, PROCESS, Options
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -117,7 +117,7 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
     help="A metric of the tables where lower values are better; a query that a table lacks is excluded for it. "
     "Default: as gradeval's metric of that name, or higher.",
 )
-@measure_options(f"{DEFAULT_METRICS.removeprefix('num_q ')}, or all that saved results or tables have")
+@measure_options(f"{COMPARED_METRICS}, or all that saved results or tables have")
 @queries(
     "-q", "--per-query", is_flag=True, help="Print every query too: the values of the runs, the differences."
 )

@@ -44,7 +44,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, separate_runs
 from gradeval.evaluation.saved import common_metrics
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
-from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.options import COMPARED_METRICS, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, maxt
@@ -63,7 +63,7 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
     """Compare runs with a baseline, or all with each other.
 
     qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
-    metrics: names; by default those that all saved results have, or else those that evaluate() has.
+    metrics: names; by default those that all saved results have, or else nDCG@10 and AP.
 
     options: those of evaluate() but tie_range and by_level, and those listed below. Raises GradevalError.
     """
@@ -93,7 +93,7 @@ def evaluate_to_compare(
     qrels, opened = with_saved(qrels, runs)
     if not specs:
         specs, excluded = common_metrics(opened, is_judged)
-        specs, left_out = without_judged(comparable(specs or parse(DEFAULT_METRICS))), tuple(excluded)
+        specs, left_out = without_judged(comparable(specs or parse(COMPARED_METRICS))), tuple(excluded)
     compared = comparable(specs)
     judged = [] if options.judged_only else [judged_spec(compared, opened)]
     optional = [*(spec for spec in more if spec not in judged), *judged]

@@ -19,14 +19,13 @@ from gradeval.evaluation.runs import Runs
 from gradeval.evaluation.saved import common_metrics
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
-from gradeval.options import FILE_OPTIONS, Options
+from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, Options
 from gradeval.registry.spec import Spec, is_num_q, nearest, parse
 from gradeval.render.numbers import number
 from gradeval.tables.run_names import labelled
 
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml
-DEFAULT_METRICS = "nDCG@10 AP"  # of a first file
 _KEYS = (*KINDS, "baseline", "min-coverage", "options")
 _PLACES = 2  # significant digits of a bound
 
@@ -197,11 +196,11 @@ require = [
 
 
 def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
-    """The checks of a first file: by default of the metrics of a saved result, or of DEFAULT_METRICS.
+    """The checks of a first file: by default of the metrics of a saved result, or of COMPARED_METRICS.
 
     runs: the run, and its baseline if there is one.
     """
-    specs = specs or comparable(common_metrics(runs[:1])[0] or parse(DEFAULT_METRICS))
+    specs = specs or comparable(common_metrics(runs[:1])[0] or parse(COMPARED_METRICS))
     for spec in specs:
         check_number(spec)
     kinds = [REQUIRE, NO_WORSE] if len(runs) > 1 else [REQUIRE]

@@ -23,7 +23,7 @@ from gradeval.cli.options import (
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.commands.compare.options import EXPLAINED
-from gradeval.options import DEFAULT_METRICS
+from gradeval.options import COMPARED_METRICS
 
 if TYPE_CHECKING:
     from gradeval.evaluation.results import Results
@@ -62,7 +62,7 @@ _ENDINGS = ("", ".html", ".htm")
     f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
 )
 @comparison_options()
-@measure_options(f"{DEFAULT_METRICS.removeprefix('num_q ')}, or all that saved results have")
+@measure_options(f"{COMPARED_METRICS}, or all that saved results have")
 @query_options()
 @digits_option()
 @output_option("Write to this .html file, atomically. Default: standard output, unless it is a terminal.")

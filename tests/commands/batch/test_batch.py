@@ -17,6 +17,7 @@ from gradeval.commands.batch import cells as module
 from gradeval.commands.batch.cells import read_earlier
 from gradeval.errors import InputError
 from gradeval.formats.sources import Source
+from gradeval.options import DEFAULT_METRICS
 
 SYSTEMS = ("one", "two", "three")
 SIZES = {"north": 40, "south": 30, "west": 35}
@@ -114,6 +115,13 @@ def test_features_as_systems() -> None:
     assert found.value("l", "x", "AP") == found.value("l", "feature1", "AP")
     assert found.cells["l", "feature9"].errors == ("letor: no line has feature 9",)
     assert set(found.comparisons) == {("l", "x", "AP"), ("l", "feature1", "AP")}
+
+
+def test_default_metrics() -> None:
+    """Where systems are compared, a few: the correction is for all of them."""
+    content = {name: value for name, value in manifest().items() if name != "metrics"}
+    assert " ".join(map(str, gradeval.batch(content, baseline="one").specs)) == "nDCG@10 AP"
+    assert " ".join(map(str, gradeval.batch(content).specs)) == DEFAULT_METRICS.removeprefix("num_q ")
 
 
 # Significance

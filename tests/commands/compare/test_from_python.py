@@ -60,7 +60,7 @@ def test_metrics_that_have_no_value_for_a_query_are_refused() -> None:
         with pytest.raises(MetricError, match=f"{metric} has no value for each query"):
             gradeval.compare(qrels, runs, metric)
     names = [column.name for column in gradeval.compare(qrels, runs).values.metrics]
-    assert names == ["muAP", "NDCNG@10", "nDCGphi@10", "rankDCG", "nDCG@10", "AP"]
+    assert names == ["nDCG@10", "AP"]
 
 
 def test_undefined_values_are_noted() -> None:

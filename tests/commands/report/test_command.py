@@ -32,8 +32,8 @@ def test_a_page(files, tmp_path):
     command = ["gradeval", "report", *map(str, files), "-o", str(page), "--title", "Night <7>"]
     assert shlex.join(command) in unescape(html)
     assert hashlib.sha256(QRELS.encode()).hexdigest() in html
-    assert "warning: only 2 queries" in done.err
-    assert "only 2 queries" in html
+    assert "warning: only 3 queries" in done.err
+    assert "only 3 queries" in html
     assert gradeval("report", *files, "-o", page, "--title", "Night <7>").code == 0
     assert page.read_text("utf-8") == html
 
