@@ -24,7 +24,8 @@ SHOWN = 20
 HEAD = 4096  # bytes that show what a file looks like
 ALIKE = 3  # from so many lines on, the first stands for all where every line has the same problem
 ORDER = "the qrels come first, then the runs"
-_QUOTED = re.compile("'.*'")
+# patterns that the functions of re compile at their first use: only errors need them
+_QUOTED = "'.*'"
 _EXPECTED = {
     "qrels": "a line of TREC qrels (query iter document grade)",
     "run": "a line of a TREC run (query Q0 document rank score tag)",
@@ -32,15 +33,15 @@ _EXPECTED = {
     "letor": "a line of LETOR",
 }
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-_COLUMN = re.compile(  # what the columns of a table are called, in lower case and with '_' for '-', ' ' and '.'
+_COLUMN = (  # what the columns of a table are called, in lower case and with '_' for '-', ' ' and '.'
     r"qid|(query|topic|q)(_?(id|no|num|number))?|qno"
     r"|did|pid|iid|(doc|document|corpus|passage|item|product)(_?(id|no))?"
     r"|grade|rel|relevance|label|rating|(score|sim|similarity|pred|prediction)s?|rank|position"
 )
-_IGNORED = re.compile(r"#|sep=.$")  # comments, and what Excel writes above a header
-_NESTED = re.compile(r'\{\s*"(\\.|[^"\\])*"\s*:\s*\{')
-_LETOR = re.compile(r"[-+.\d]+\s+(qid:\S+|\d+:[-+.\d]+)(\s|$)")
-_VARIABLE = re.compile(r"'.*'|\b\d+( fields?)?")  # what differs between problems of the same kind
+_IGNORED = r"#|sep=.$"  # comments, and what Excel writes above a header
+_NESTED = r'\{\s*"(\\.|[^"\\])*"\s*:\s*\{'
+_LETOR = r"[-+.\d]+\s+(qid:\S+|\d+:[-+.\d]+)(\s|$)"
+_VARIABLE = r"'.*'|\b\d+( fields?)?"  # what differs between problems of the same kind
 
 
 class Problem(NamedTuple):
@@ -53,7 +54,7 @@ class Problem(NamedTuple):
     @property
     def kind(self) -> str:
         """The part of it that problems of the same kind in other lines share."""
-        return _VARIABLE.sub("…", self.what)
+        return re.sub(_VARIABLE, "…", self.what)
 
 
 class LineProblems(NamedTuple):
@@ -228,7 +229,7 @@ def misread(problems: Problems) -> InputError | None:
         return None
     is_alike = len({problem.kind for problem in found.first}) == 1
     hint = first.hint or look(problems.head, problems.role, problems.order)
-    kinds = {_QUOTED.sub("", problem.what) for problem in found.first}  # as in their number of fields
+    kinds = {re.sub(_QUOTED, "", problem.what) for problem in found.first}  # as in their number of fields
     is_mostly_bad = 2 * problems.bad > rows and len(kinds) > 1
     lines = f"{rows:,} lines" + (" read" if problems.end is not None else "")
     if not problems.has_good and (hint or (rows >= ALIKE and is_alike)):
@@ -270,7 +271,7 @@ def look(head: bytes, role: str, order: str) -> str:
     text = head.decode("utf-8", "replace")
     text = text.rpartition("\n")[0] or text  # what follows the last line end may be a part of a line
     stripped = [line.strip(" \t\r") for line in text.split("\n")]
-    lines = [line for line in stripped if line and not _IGNORED.match(line)]
+    lines = [line for line in stripped if line and not re.match(_IGNORED, line)]
     if not lines:
         return ""
     first, option = lines[0], _option(role)
@@ -279,7 +280,7 @@ def look(head: bytes, role: str, order: str) -> str:
     if re.match(r"\[\s*([\"{}\[\]]|[-\d]|$)", first):
         return "This looks like a JSON array; write {query: {document: number}}, or an object a line"
     if re.match(r"\{\s*([\"{}\[\]]|[-\d]|$)", first):
-        if all(line[0] == "{" and line[-1] == "}" for line in lines) and not _NESTED.match(first):
+        if all(line[0] == "{" and line[-1] == "}" for line in lines) and not re.match(_NESTED, first):
             return f"This looks like JSON Lines; {option} jsonl reads it"
         return f"This looks like JSON; {option} json reads it"
     numbers = [_NUMBER.fullmatch(line) is not None for line in lines]
@@ -288,7 +289,7 @@ def look(head: bytes, role: str, order: str) -> str:
     cells = [re.split("[ \t]+", line) for line in lines]
     if len(lines) > 1 and all(numbers[1:]) and len(cells[0]) == 1:
         return "This looks like scores, one per line, below a header line; remove it with tail -n +2"
-    if all(map(_LETOR.match, lines)):
+    if all(re.match(_LETOR, line) for line in lines):
         return "This looks like a LETOR file; --qrels-format and --run-format letor read it"
     counts = {len(row) for row in cells}
     if counts == {4} and role != "qrels" and all(_NUMBER.fullmatch(row[3]) for row in cells):
@@ -356,7 +357,7 @@ def _is_header(line: str) -> bool:
 
 
 def _is_column(name: str) -> bool:
-    return _COLUMN.fullmatch(re.sub("[-. ]", "_", name.strip("\"'").lower())) is not None
+    return re.fullmatch(_COLUMN, re.sub("[-. ]", "_", name.strip("\"'").lower())) is not None
 
 
 def _option(role: str) -> str:

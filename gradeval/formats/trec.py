@@ -21,12 +21,12 @@ from gradeval.options import Options
 
 _SHOWN = 100  # bytes before a CR inside a field that a message may show
 _CHECKED = 10_000  # lines whose ranks are compared with their scores
-_DECIMAL_COMMA = re.compile(rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
+_DECIMAL_COMMA = rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
 _FIELD = re.compile(rb"[^ \t\r]+")
 _FIELDS = 6  # of a run
 _TWO_RECORDS = 9  # the fewest fields of a line that holds two: the second lacks its query, and both their tags
 # behind the score, and perhaps a tag and a query: the Q0 of the line or a usual one, document, rank, score
-_SECOND = re.compile(
+_SECOND = (  # compiled at its first use, as only errors need it
     rb"(?m)^[ \t]*(?!\#)[^ \t\r\n]+[ \t]+([^ \t\r\n]+)[ \t]+(?:[^ \t\r\n]+[ \t]+){3,5}"
     rb"((?:Q0|q0|0|\1)[ \t]+[^ \t\r\n]+[ \t]+\d+[ \t]+[-+]?\.?\d[^ \t\r\n]*)"
 )
@@ -112,7 +112,7 @@ def _second_records(block: Block, rows: Rows) -> LineProblems:
     if np.max(rows.counts, initial=0) < _TWO_RECORDS:
         return NOTHING
     text = block.bytes[: block.size]
-    found = [*_SECOND.finditer(text.tobytes())]
+    found = [*re.finditer(_SECOND, text.tobytes())]
     lines = np.searchsorted(np.flatnonzero(text == LF), [match.start() for match in found])
     hint = "Were files joined without a line end between them?"
     return LineProblems.of(lines, lambda i: f"the line holds a second record ({shown(found[i][2])})", hint)
@@ -207,7 +207,7 @@ def hint_of_number(field: bytes, name: str = "") -> str:
     """The hint about a field that is not a number, where there is one. name: that of columns_of()."""
     if not field and name == "grade":
         return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
-    return "Numbers have a decimal point and no commas" if _DECIMAL_COMMA.fullmatch(field) else ""
+    return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, field) else ""
 
 
 def not_a_number(name: str, field: bytes) -> str:
