@@ -60,7 +60,8 @@ class Qrels:
         for wrong in (rows.out_of_range(), rows.conflicts()):
             problems.add(wrong)
             problems.check()
-        return replace(rows.without_duplicates(), numbered=numbered)
+        qrels = rows.without_duplicates()  # with the keys of its documents
+        return replace(qrels, numbered=True) if numbered else qrels
 
     def _keys_and_repeats(self, queries: slice) -> tuple[Words, Ints, Ints]:
         """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""
