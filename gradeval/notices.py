@@ -76,6 +76,7 @@ class Notice:
     and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
     range of the summary value over the orders tried, None for texts; value is None where it is undefined;
+    expected: for TIES, the mean of the summary value over all orders, None where the metric has no closed form;
     for NONE_RELEVANT, high is the highest grade; for JUDGED_DIFFERS, the range of the shares; for DEPTH, that
     of the depths. at_most: whether no other order goes beyond the range. undefined: for TIES, queries whose
     value another order makes undefined. informational: whether it was asked for, or is no fault of the files:
@@ -92,6 +93,7 @@ class Notice:
     value: float | None = None
     low: float | None = None
     high: float | None = None
+    expected: float | None = None
     at_most: bool = False
     total: int = 0
     informational: bool = False
@@ -296,7 +298,8 @@ def _ties(group: Sequence[Notice], runs: int, option: Option) -> str:
     elif not notice.change:
         could = f"ties in {where} could change {notice.metric}, which {defined}"
     else:
-        could = f"ties in {where} could change {notice.metric} by {by} {change} ({low} to {high})"
+        mean = "" if notice.expected is None else f"; expected {notice.expected:.{digits}f}"
+        could = f"ties in {where} could change {notice.metric} by {by} {change} ({low} to {high}{mean})"
         could += f"; it becomes undefined for {notice.undefined:,} of them" if notice.undefined else ""
     return f"{notice.subject}: {could}{more}"
 

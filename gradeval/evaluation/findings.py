@@ -170,18 +170,25 @@ def qrels_notices(qrels: Qrels, reduced: Reduced, options: Options) -> Iterator[
 
 
 def tie_notices(
-    qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools, ties: Spread, rule: str
+    qrels: Qrels,
+    specs: Sequence[Spec],
+    found: Scored,
+    counted: Bools,
+    ties: Spread,
+    rule: str,
+    expected: Floats,
 ) -> Iterator[Notice]:
-    """rule: the order of ties of the values."""
+    """rule: the order of ties of the values. expected: the summary values over all orders, (M,)."""
     if not ties.changes.any():
         return
     low, high = ties.ends(found.values)
     ends = [summarize(specs, values, counted).tolist() for values in (found.values, low, high)]
+    ends.append(expected.tolist())
     for m, (spec, *numbers) in enumerate(zip(specs, *ends, strict=True)):
         changed = np.zeros(len(counted), bool)
         changed[ties.queries[ties.changes[m]]] = True
         if changed.any():
-            value, low_end, high_end = (None if math.isnan(number) else number for number in numbers)
+            value, low_end, high_end, mean = (None if math.isnan(number) else number for number in numbers)
             yield _about(
                 Kind.TIES,
                 qrels,
@@ -191,6 +198,7 @@ def tie_notices(
                 value=value,
                 low=low_end,
                 high=high_end,
+                expected=mean,
                 at_most=bool(ties.whole[m]),
                 undefined=0 if spec.metric.text else int((ties.undefined[m] & counted[ties.queries]).sum()),
             )

@@ -89,10 +89,10 @@ def _integer(number: float) -> str:
     return str(int(number))
 
 
-def _with_ends(column: Column, texts: Texts, absent: str) -> list[Text]:
-    """The values, and the lowest and the highest over the orders of ties. absent: where there are none."""
-    ends: list[Text] = [texts(end) for end in column.ends]
-    return [texts(column), *(ends or [absent, absent])]
+def _ends(results: Results) -> tuple[str, ...]:
+    """The names of Column.ends."""
+    has_ties = any(run.tie_range is not None for run in results.runs)
+    return ("low", "high", "expected") if has_ties else ("low", "high") if results.has_ends else ()
 
 
 # --- rows for programs
@@ -102,18 +102,19 @@ def _long_rows(
     results: Results, parts: Iterator[_Part], texts: Texts, absent: str, word: Callable[[str], str] = str
 ) -> Rows:
     """A row for each value. absent: a range where there is none. word: writes the names."""
-    has_ends = results.has_ends
+    ends = _ends(results)
 
     def of_parts() -> Iterator[list[list[Text]]]:
         for r, queries, columns in parts:
             run, ids = word(results.runs[r].name), list(map(word, queries))
             rows: list[list[Text]] = []
             for column in columns:
-                values = _with_ends(column, texts, absent) if has_ends else [texts(column)]
-                rows.append([run, ids, word(str(column.spec)), *values])
+                values: list[Text] = [texts(end) for end in (column, *column.ends)]
+                missing = [absent] * (len(ends) - len(column.ends))
+                rows.append([run, ids, word(str(column.spec)), *values, *missing])
             yield rows
 
-    head = ("run", "query", "metric", "value", *(("low", "high") if has_ends else ()))
+    head = ("run", "query", "metric", "value", *ends)
     return Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
 
 
@@ -207,14 +208,15 @@ def _grids(results: Results, per_query: bool, summary: bool, wide: bool, texts: 
 
 
 def _cells(column: Column, texts: Texts) -> list[str | Cell]:
-    """The values, with the range behind those that the order of ties changes."""
+    """The values, with the range behind those that the order of ties changes, and the mean within it."""
     values = texts(column)
     if not column.ends:
         return list(values)
-    ends = [texts(end) for end in column.ends]
+    low, high, *expected = map(texts, column.ends)
+    ranges = map(", ".join, zip(low, *expected, high, strict=True))
     return [
-        value if value == low == high else Cell(value, f" [{low}, {high}]")
-        for value, low, high in zip(values, *ends, strict=True)
+        value if value == least == most else Cell(value, f" [{shown}]")
+        for value, least, most, shown in zip(values, low, high, ranges, strict=True)
     ]
 
 
@@ -265,14 +267,14 @@ def _run(results: Results, r: int, per_query: bool, summary: bool, values: Calla
     entry["depths"] = None if run.depths is None else list(run.depths)
     if summary:
         columns = results.columns(r, per_query=False)
-        for key, part in _with_keys("summary", columns, "low", "high"):
+        for key, part in _with_keys("summary", columns, _ends(results)):
             entry[key] = {str(column.spec): column.exact()[0] for column in part}
         numbers = [m for m, spec in enumerate(results.specs) if not spec.metric.text]
         entry["undefined"] = {str(results.specs[m]): n for m in numbers if (n := results.undefined(r, m))}
     if per_query:
         queries = results.counted_queries(r)
         columns = results.columns(r, per_query=True)
-        for key, part in _with_keys("per_query", columns, "per_query_low", "per_query_high"):
+        for key, part in _with_keys("per_query", columns, [f"per_query_{end}" for end in _ends(results)]):
             names = [str(column.spec) for column in part]
             if values is not None:
                 entry[key] = values(queries, names, list(map(_exact_texts, part)))
@@ -282,9 +284,9 @@ def _run(results: Results, r: int, per_query: bool, summary: bool, values: Calla
     return entry
 
 
-def _with_keys(key: str, columns: list[Column], low: str, high: str) -> Iterator[tuple[str, list[Column]]]:
+def _with_keys(key: str, columns: list[Column], ends: Sequence[str]) -> Iterator[tuple[str, list[Column]]]:
     """The columns, and the ends of those that have them, each with its key."""
     yield key, columns
-    numbers = [column for column in columns if column.ends]
-    if numbers:
-        yield from ((end, [column.ends[k] for column in numbers]) for k, end in enumerate((low, high)))
+    for k, end in enumerate(ends):
+        if part := [column.ends[k] for column in columns if len(column.ends) > k]:
+            yield end, part

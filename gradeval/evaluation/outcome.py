@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import ordered_map, with_fewer
-from gradeval.errors import InputError
+from gradeval.errors import InputError, MetricError
 from gradeval.evaluation.findings import (
     depth_counts,
     first_ranks,
@@ -24,8 +24,8 @@ from gradeval.evaluation.findings import (
     undefined_notices,
 )
 from gradeval.evaluation.results import RunResult
-from gradeval.evaluation.score import Scored, scored
-from gradeval.evaluation.ties import TRIALS, Spread, spread
+from gradeval.evaluation.score import Scored, scored, summarize
+from gradeval.evaluation.ties import TRIALS, Spread, has_expected, spread
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import shown
 from gradeval.notices import Kind, Notice, is_accepted
@@ -192,13 +192,29 @@ def outcome_of_reduced(
     if options.tie_range:
         ties = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs)
 
+    def expected_of(ties: Spread) -> Floats:
+        """The values expected over the orders of ties, (M, Q); NaN for metrics without a closed form."""
+        values = np.full(found.values.shape, np.nan)
+        having = np.flatnonzero([has_expected(spec) for spec in specs])
+        judge = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag)
+        try:
+            expected = scored(judge(ties.queries, reduced.rank), [specs[m] for m in having.tolist()])
+        except MetricError:  # the depth divides tied documents
+            return values
+        values[having] = found.values[having]
+        values[np.ix_(having, ties.queries)] = expected.values
+        return values
+
     def noticed() -> Noticed:
         notices = [*query_notices(qrels, reduced, specs, wanted, options)]
         if not is_accepted(Kind.TIES, options):  # a user who names a rule has decided the order
             changes = ties
             if changes is None:
                 changes = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs, TRIALS)
-            changed = tie_notices(qrels, specs, found, counted, changes, run_rule)
+            means = np.full(len(specs), np.nan)
+            if changes.changes.any():
+                means = summarize(specs, expected_of(changes), counted)
+            changed = tie_notices(qrels, specs, found, counted, changes, run_rule, means)
             # the range of a number is printed beside it, so only texts need a notice
             notices += (one for one in changed if not options.tie_range or one.low is None)
         notices += undefined_notices(qrels, specs, found, counted)
@@ -210,7 +226,7 @@ def outcome_of_reduced(
         notices += short_notices(specs, short, int((counted & has_lines).sum()))
         return Noticed(tuple(replace(notice, subject=name) for notice in notices), share, short)
 
-    tie_range = None if ties is None else np.array(ties.ends(found.values))
+    tie_range = None if ties is None else np.array([*ties.ends(found.values), expected_of(ties)])
     depths = quantiles(*depth_counts(reduced, counted, options.depth))
     result = RunResult(
         name,

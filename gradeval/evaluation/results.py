@@ -30,7 +30,8 @@ class Column(NamedTuple):
     """One metric's values for the counted queries of a run, in qrels order, or its one summary value.
 
     values: float64 (n,), NaN where undefined. texts: the values of a text metric instead. ends: the lowest and
-    the highest values over the orders of ties tried, empty without Options.tie_range.
+    the highest values over the orders of ties tried, and the mean over all where there is one; or the ends of
+    an interval; empty without Options.tie_range and interval.
     """
 
     spec: Spec
@@ -51,8 +52,9 @@ class Summary(NamedTuple):
     """The summary of a run.
 
     queries: how many are counted. means: (M,). undefined: how many values of each metric, (M,). ends: the
-    lowest and the highest means over the orders of ties, or their intervals, (2, M), empty without
-    Options.tie_range and interval. texts: position of a text metric -> the text to print.
+    lowest and the highest mean over the orders of ties, and the mean over all, (M,) each, or the ends of its
+    interval; empty without Options.tie_range and interval. texts: position of a text metric -> the text to
+    print.
     """
 
     queries: int
@@ -69,7 +71,8 @@ class RunResult:
     name: as in tables. path: as the user gave it. sha256: of the file, None if there is no file.
     values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
     texts: position of a text metric -> the text of each query. tie_range: the lowest and the
-    highest values over the orders of ties tried, (2, M, Q); None without Options.tie_range. ties: the order of
+    highest values over the orders of ties tried, and the mean over all, (3, M, Q), NaN for metrics without a
+    closed form of it; None without Options.tie_range. ties: the order of
     tied scores. summary: where the values of the queries are not kept; these are empty then. depths: the
     deciles, quartiles and the median of the documents that are evaluated of a query, None where
     they are unknown. interval: the method and the confidence, in percent, of the intervals of the means.
@@ -202,7 +205,9 @@ class Results(Printable):
 
     @cached_property
     def tie_ranges(self) -> Floats:
-        """The lowest and the highest summary values over the orders of ties tried, (2, R, M).
+        """The lowest and the highest summary value over the orders of ties tried, and the mean over all orders.
+
+        (3, R, M). The mean is NaN for metrics without a closed form of it.
 
         Raises OptionError for results that were evaluated without tie_range.
         """
@@ -213,7 +218,7 @@ class Results(Printable):
     @cached_property
     def _ends(self) -> Floats:
         of_runs = np.array([run.ends for run in self._summaries])
-        ends: Floats = of_runs.reshape(len(self.runs), 2, len(self.specs)).swapaxes(0, 1)
+        ends: Floats = of_runs.reshape(len(self.runs), -1, len(self.specs)).swapaxes(0, 1)
         ends.flags.writeable = False
         return ends
 
@@ -262,7 +267,7 @@ class Results(Printable):
                 values=nothing,
                 counted=np.empty(0, np.bool_),
                 texts=dict.fromkeys(run.texts, ()),
-                tie_range=None if run.tie_range is None else np.array([nothing, nothing]),
+                tie_range=None if run.tie_range is None else np.array([nothing] * len(run.tie_range)),
                 summary=summary,
             )
             for run, summary in zip(self.runs, self._summaries, strict=True)
@@ -286,7 +291,7 @@ class Results(Printable):
         For a metric with the invariant PROMOTION_HELPS these are the ends over all orders.
         Raises OptionError for results that were evaluated without tie_range.
         """
-        low, high = self.tie_ranges[:, self._run(run), self._numeric(metric)].tolist()
+        low, high, _ = self.tie_ranges[:, self._run(run), self._numeric(metric)].tolist()
         return low, high
 
     def interval(
@@ -368,7 +373,9 @@ class Results(Printable):
                 if m in result.texts:
                     texts = result.counted_texts(m) if per_query else [self._summaries[r].texts[m]]
                 has_ends = not spec.metric.text and (result.interval is None or spec.metric.has_interval)
-                of_ends = tuple(Column(spec, end[m]) for end in ends) if has_ends else ()
+                has_mean = len(ends) < 3 or not np.isnan(ends[2][m]).all()
+                shown = ends[: 3 if has_mean else 2] if has_ends else []
+                of_ends = tuple(Column(spec, end[m]) for end in shown)
                 columns.append(Column(spec, values[m], texts, of_ends))
         return columns
 

@@ -183,17 +183,17 @@ def spread(
 
 def check_expected(specs: Sequence[Spec]) -> None:
     """Raise MetricError where a metric has no expected value over the orders of tied scores."""
-    without = [str(spec) for spec in specs if not _has_expected(spec)]
+    without = [str(spec) for spec in specs if not has_expected(spec)]
     if without:
         load()
-        having = [m.name for m in REGISTRY.values() if m.is_ours and _has_expected(parse(m.usage)[0])]
+        having = [m.name for m in REGISTRY.values() if m.is_ours and has_expected(parse(m.usage)[0])]
         raise MetricError(
             f"no expected value over the orders of tied scores: {', '.join(without)}",
             hint=f"these have one: {', '.join(having)}",
         )
 
 
-def _has_expected(spec: Spec) -> bool:
+def has_expected(spec: Spec) -> bool:
     """Whether the metric has a value for a ranking of two tied documents."""
     two = np.array([0, 2])
     rank, score = np.array([1.0, 2.0]), np.zeros(2)

@@ -162,7 +162,7 @@ class Part(NamedTuple):
 
     rows: how many the run has. counted: how many queries. in_run: how many evaluated queries the run has.
     has_judged: whether it retrieved a judged document. values: of each metric, (M,), logarithms for a geometric
-    mean. ends: the lowest and highest over the orders of ties, none without Options.tie_range. undefined: (M,).
+    mean. ends: of RunResult.tie_range, none without it. undefined: (M,).
     judged: the share of the first ranks that is judged, summed over queries, and how many these are. depths:
     the numbers of documents that queries have, and how many queries have each. short: for how many queries
     there are fewer than a metric's cutoff, (M,). notices: with the bucket's numbers.
@@ -370,7 +370,7 @@ def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job)
         ties = job.options.ties or DEFAULT_TIES
         return outcome_of_reduced(qrels, name, name, reduced, ties, name, job.specs, job.options, 1, wanted)
     nothing = np.empty((len(job.specs), 0))
-    ends = np.array([nothing, nothing]) if job.options.tie_range else None
+    ends = np.array([nothing] * 3) if job.options.tie_range else None
     notices = query_notices(qrels, reduced, job.specs, wanted, job.options)  # that queries are not judged
     short = np.zeros(len(job.specs), np.int64)
     noticed = Noticed(tuple(replace(notice, subject=name) for notice in notices), 1.0, short)

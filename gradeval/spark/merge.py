@@ -210,7 +210,7 @@ def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: J
     counted = sum(part.counted for part in parts)
     undefined = np.sum([part.undefined for part in parts], axis=0)
     summary = Summary(counted, _summaries(values, job.specs), undefined, ranges, {})
-    of_ties = np.array([no_values, no_values]) if ranges else None
+    of_ties = np.array([no_values] * len(ranges)) if ranges else None
     rule = job.options.ties or DEFAULT_TIES
     numbers, counts = (
         np.concatenate(columns) for columns in zip(*(part.depths for part in parts), strict=True)
@@ -297,6 +297,9 @@ def _with_ends(notice: Notice, parts: Sequence[Part], values: Moments, job: Job)
         value=value(values),
         low=end([None if tie is None else tie.low for tie in of_parts]),
         high=end([None if tie is None else tie.high for tie in of_parts]),
+        expected=None
+        if any(tie is not None and tie.expected is None for tie in of_parts)
+        else end([None if tie is None else tie.expected for tie in of_parts]),
     )
 
 

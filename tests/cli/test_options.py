@@ -185,15 +185,16 @@ def test_tie_range(folder: Path) -> None:
     for rule, expected in (("trec", low), ("input", high), ("best", high), ("worst", low)):
         done = gradeval(*args, "-f", "tsv", "--ties", rule, "--tie-range")
         head, *rows = (line.split("\t") for line in done.out.splitlines())
-        assert head == ["run", "query", "metric", "value", "low", "high"]
+        assert head == ["run", "query", "metric", "value", "low", "high", "expected"]
         found = {(row[1], row[2]): row[3:] for row in rows}
-        assert [float(value) for value in found["q1", "nDCG"]] == pytest.approx([expected, low, high])
+        mean = (low + high) / 2
+        assert [float(value) for value in found["q1", "nDCG"]] == pytest.approx([expected, low, high, mean])
         assert len(set(found["q2", "nDCG"])) == len(set(found["q3", "nDCG"])) == 1
         others = float(found["q2", "nDCG"][0])
-        ends = [(end + others) / 3 for end in (expected, low, high)]
+        ends = [(end + others) / 3 for end in (expected, low, high, mean)]
         assert [float(value) for value in found["all", "nDCG"]] == pytest.approx(ends)
-        assert found["all", "runid"] == ["tag", "", ""]
-        assert found["q1", "relstring"][1:] == ["", ""]
+        assert found["all", "runid"] == ["tag", "", "", ""]
+        assert found["q1", "relstring"][1:] == ["", "", ""]
     # only texts, which have no range to print, need the notice
     assert any("ties" in line for line in gradeval("q", "r", "-m", "nDCG").lines)
     [notice] = [line for line in gradeval(*args, "--tie-range").lines if "ties" in line]

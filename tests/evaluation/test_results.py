@@ -154,7 +154,7 @@ def test_repr_is_short(results: Results) -> None:
 
 def test_range() -> None:
     results = made("AP num_q", ([[0.5, NAN, 0.25], [1, 1, 1]], [True, True, False]))
-    ends = np.array([[[0.25, NAN, 0], [1, 1, 1]], [[0.75, NAN, 1], [1, 1, 1]]])
+    ends = np.array([[[0.25, NAN, 0], [1, 1, 1]], [[0.75, NAN, 1], [1, 1, 1]], np.full((2, 3), NAN)])
     ranged = replace(results, runs=(replace(results.runs[0], tie_range=ends),))
     assert ranged.range("run0", "AP") == (0.25, 0.75)
     assert ranged.range(0, "num_q") == (2, 2)

@@ -118,7 +118,7 @@ def test_the_range_is_that_of_all_orders(options: dict[str, object]) -> None:
     [run] = found.runs
     assert run.tie_range is not None
     for m, spec in enumerate(specs):
-        values, (low, high) = run.values[m], run.tie_range[:, m]
+        values, (low, high, _) = run.values[m], run.tie_range[:, m]
         of_tries = [tried.runs[0].values[m, case == n] for n in range(len(cases))]
         least, most = (np.array([end.reduce(of) for of in of_tries]) for end in (np.fmin, np.fmax))
         assert not ((low > values) | (values > high)).any(), str(spec)
