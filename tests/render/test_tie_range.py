@@ -1,4 +1,4 @@
-"""The range over the orders of ties, in every format."""
+"""The range over the orders of ties and the mean within it, in every format."""
 
 from __future__ import annotations
 
@@ -18,46 +18,48 @@ NAN = float("nan")
 
 @pytest.fixture
 def ranged() -> Results:
-    """AP of run a has a range in q1; scaled_utility is negative; relstring is text."""
+    """AP of run a has a range in q1; scaled_utility is negative and has no mean; relstring is text."""
     specs = tuple(parse("AP scaled_utility relstring"))
     counted = np.ones(2, bool)
     first = np.array([[0.5, 0.25], [-0.5, 0.5], [NAN, NAN]])
     low, high = first.copy(), first.copy()
     low[0, 0], high[0, 0], low[1, 0] = 0.25, 0.75, -1.5
     second = np.array([[0.125, 0.125], [0.5, 0.5], [NAN, NAN]])
+    mean, same = np.full((2, 3, 2), NAN)
+    mean[0], same[0] = first[0] + 1e-9, second[0]
     runs = (
-        RunResult("a", "a", None, first, counted, {2: ["1", "0"]}, np.array([low, high])),
-        RunResult("long", "long", None, second, counted, {2: ["0", "1"]}, np.array([second, second])),
+        RunResult("a", "a", None, first, counted, {2: ["1", "0"]}, np.array([low, high, mean])),
+        RunResult("long", "long", None, second, counted, {2: ["0", "1"]}, np.array([second, second, same])),
     )
     return Results("qrels", None, ("q1", "q2"), specs, runs)
 
 
 SUMMARIES = {
     "table": (
-        "run                     AP         scaled_utility\n"
-        "─────────────────────────────────────────────────\n"
-        "a     0.375 [0.250, 0.500]  0.000 [-0.500, 0.000]\n"
-        "long  0.125                 0.500\n"
+        "run                            AP         scaled_utility\n"
+        "────────────────────────────────────────────────────────\n"
+        "a     0.375 [0.250, 0.375, 0.500]  0.000 [-0.500, 0.000]\n"
+        "long  0.125                        0.500\n"
     ),
     "md": (
-        "| run  |                       AP |        scaled_utility |\n"
-        "| :--- | -----------------------: | --------------------: |\n"
-        "| a    | **0.375** [0.250, 0.500] | 0.000 [-0.500, 0.000] |\n"
-        "| long |                    0.125 |             **0.500** |\n"
+        "| run  |                              AP |        scaled_utility |\n"
+        "| :--- | ------------------------------: | --------------------: |\n"
+        "| a    | **0.375** [0.250, 0.375, 0.500] | 0.000 [-0.500, 0.000] |\n"
+        "| long |                           0.125 |             **0.500** |\n"
     ),
     "tsv": (
-        "run\tquery\tmetric\tvalue\tlow\thigh\n"
-        "a\tall\tAP\t0.375\t0.250\t0.500\n"
-        "a\tall\tscaled_utility\t0.000\t-0.500\t0.000\n"
-        "long\tall\tAP\t0.125\t0.125\t0.125\n"
-        "long\tall\tscaled_utility\t0.500\t0.500\t0.500\n"
+        "run\tquery\tmetric\tvalue\tlow\thigh\texpected\n"
+        "a\tall\tAP\t0.375\t0.250\t0.500\t0.375\n"
+        "a\tall\tscaled_utility\t0.000\t-0.500\t0.000\t\n"
+        "long\tall\tAP\t0.125\t0.125\t0.125\t0.125\n"
+        "long\tall\tscaled_utility\t0.500\t0.500\t0.500\t\n"
     ),
     "csv": (
-        "run,query,metric,value,low,high\n"
-        "a,all,AP,0.375,0.250,0.500\n"
-        "a,all,scaled_utility,0.000,-0.500,0.000\n"
-        "long,all,AP,0.125,0.125,0.125\n"
-        "long,all,scaled_utility,0.500,0.500,0.500\n"
+        "run,query,metric,value,low,high,expected\n"
+        "a,all,AP,0.375,0.250,0.500,0.375\n"
+        "a,all,scaled_utility,0.000,-0.500,0.000,\n"
+        "long,all,AP,0.125,0.125,0.125,0.125\n"
+        "long,all,scaled_utility,0.500,0.500,0.500,\n"
     ),
 }
 
@@ -68,16 +70,16 @@ def test_summary(ranged: Results, format: str) -> None:
 
 
 def test_latex(ranged: Results) -> None:
-    row = r"a & \textbf{0.375} {[}0.250, 0.500] & 0.000 {[}$-$0.500, 0.000] \\"
+    row = r"a & \textbf{0.375} {[}0.250, 0.375, 0.500] & 0.000 {[}$-$0.500, 0.000] \\"
     assert row in ranged.render("latex", digits=3).splitlines()
 
 
 def test_each_query(ranged: Results) -> None:
     rows = [line.split("\t") for line in ranged.render("tsv", per_query=True, digits=2).splitlines()]
-    assert rows[1] == ["a", "q1", "AP", "0.50", "0.25", "0.75"]
-    assert rows[3] == ["a", "q1", "relstring", "1", "", ""]
+    assert rows[1] == ["a", "q1", "AP", "0.50", "0.25", "0.75", "0.50"]
+    assert rows[3] == ["a", "q1", "relstring", "1", "", "", ""]
     table = ranged.render("table", per_query=True, digits=2)
-    assert "0.50 [0.25, 0.75]" in table and "0.25 [" not in table.split("long")[0]
+    assert "0.50 [0.25, 0.50, 0.75]" in table and "0.25 [" not in table.split("long")[0]
 
 
 def test_json(ranged: Results) -> None:
@@ -88,15 +90,19 @@ def test_json(ranged: Results) -> None:
     assert first["per_query_high"]["q1"] == {"AP": 0.75, "scaled_utility": -0.5}
     assert second["low"] == second["high"] == second["summary"]
     lines = [json.loads(line) for line in ranged.render("jsonl", per_query=True).splitlines()]
-    assert lines[0] == {"run": "a", "query": "q1", "metric": "AP", "value": 0.5, "low": 0.25, "high": 0.75}
-    assert lines[2]["value"] == "1" and lines[2]["low"] is lines[2]["high"] is None
+    value = {"value": 0.5, "low": 0.25, "high": 0.75, "expected": 0.5 + 1e-9}
+    assert lines[0] == {"run": "a", "query": "q1", "metric": "AP", **value}
+    assert lines[2]["value"] == "1" and lines[2]["low"] is lines[2]["high"] is lines[1]["expected"] is None
+    assert first["expected"] == {"AP": 0.375 + 1e-9} and first["per_query_expected"]["q2"] == {
+        "AP": 0.25 + 1e-9
+    }
     names = json.loads(ranged.render("json", per_query=True, summary=False))["runs"][0].keys()
     assert {"per_query_low", "per_query_high"} <= names and "low" not in names
 
 
 def test_a_range_that_reads_as_the_value_is_left_out_of_tables(ranged: Results) -> None:
     [first, second] = ranged.runs
-    ends = np.array([first.values - 1e-6, first.values + 1e-6])
+    ends = np.array([first.values - 1e-6, first.values + 1e-6, first.values])
     text = replace(ranged, runs=(replace(first, tie_range=ends), second)).render("md")
     assert "[" not in text
     assert "[" in replace(ranged, runs=(replace(first, tie_range=ends), second)).render("md", digits=7)
