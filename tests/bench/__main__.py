@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from . import against
 from .measure import Result, floor, in_turn, warm
 from .suite import (
     DEFAULTS,
@@ -193,17 +194,42 @@ def wrong(report: dict[str, Any]) -> bool:
     return any(row["values"].startswith(("DIFFERS", "FAILED")) for row in report["tools"])
 
 
-def run(key: str, folder: Path, repeat: int, scale: float) -> dict[str, Any]:
-    """Make a workload in `folder`, and measure every tool there is on it."""
+def made(key: str, folder: Path, scale: float) -> tuple[Benchmark, int]:
+    """Make a workload in `folder`: what is measured there, and the size of its files."""
     subprocess.run([sys.executable, str(WORKLOADS), str(folder), key, str(scale)], check=True)
     size = warm(folder)
-    benchmark = SUITE[key](folder)
+    return SUITE[key](folder), size
+
+
+def run(key: str, folder: Path, repeat: int, scale: float) -> dict[str, Any]:
+    """Make a workload in `folder`, and measure every tool there is on it."""
+    benchmark, size = made(key, folder, scale)
     present = [tool for tool in benchmark.tools if not tool.missing]
     results = in_turn(
         {tool.name: tool.command for tool in present},
         {tool.name: 1 if tool.once else repeat for tool in present},
     )
     return report(key, benchmark, size, floor(), results, scale)
+
+
+def main_against(options: argparse.Namespace) -> int:
+    """Print gradeval as it is beside gradeval at a commit."""
+    print(against.LEGEND, flush=True)
+    are_same = []
+    with tempfile.TemporaryDirectory(prefix="gradeval-then-") as then:
+        try:
+            against.build(options.against, Path(then))
+        except ValueError as error:
+            print(f"--against {options.against}: {error}", file=sys.stderr)
+            return 2
+        for key in options.only:
+            with tempfile.TemporaryDirectory(prefix="gradeval-bench-") as temporary:
+                folder = (options.keep.resolve() if options.keep else Path(temporary)) / key
+                benchmark, _ = made(key, folder, options.scale)
+                rows = against.compare(benchmark, Path(then), options.repeat)
+            print(f"\n({key}) {benchmark.title}\n{table([against.HEADER, *rows])}", flush=True)
+            are_same.append(not any(row[-1].startswith(("DIFFERS", "FAILED")) for row in rows))
+    return int(not all(are_same))
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -219,6 +245,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1, metavar="X", help="size of the workloads (1)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it, every sample included")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="make the workloads here and keep them")
+    parser.add_argument("--against", metavar="COMMIT", help="compare gradeval with itself at this commit")
     options = parser.parse_args(given)
     if options.repeat < 1 or options.scale <= 0:
         parser.error("--repeat and --scale must be above 0")
@@ -227,6 +254,8 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 def main(given: Sequence[str] | None = None) -> int:
     options = arguments(given)
+    if options.against:
+        return main_against(options)
     about = machine()
     print(describe(about), flush=True)
     if options.scale != 1:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from . import __main__ as bench
-from . import measure, suite
+from . import against, measure, suite
 
 pytestmark = pytest.mark.slow
 
@@ -137,3 +137,26 @@ def test_the_whole_of_it(
     assert written["machine"]["numpy"] == np.__version__
     assert [len(tool["samples"]) for tool in written["workloads"][0]["tools"]] == [2, 2, 0]
     assert (tmp_path / "c" / "bm25.txt").exists()
+
+
+def test_against_a_commit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = "--only c --scale 0.02 --repeat 1 --against".split()
+    assert bench.main([*options, "HEAD", "--keep", str(tmp_path)]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[3:]]
+    assert [row[0] for row in rows] == ["work", "gradeval", "gradeval,"]
+    assert [row[-1] for row in rows[1:]] == ["same", "same"]
+    assert bench.main([*options, "no-such-commit"]) == 2
+    assert "no-such-commit" in capsys.readouterr().err
+
+
+def test_rows_against() -> None:
+    tool = suite.Tool("gradeval", [sys.executable, "-m", "gradeval"])
+    assert against.is_ours(tool)
+    assert not against.is_ours(suite.Tool("trec_eval", ["trec_eval"]))
+    now, then = result(2, 1, output="a"), result(2, 4, output="a")
+    assert against.rows(tool, now, then) == [["gradeval", "0.75", "1.5", "0.500", "1", "2", "0.500", "same"]]
+    assert against.rows(tool, now, result(2, output="b"))[0][-1] == "DIFFERS"
+    assert against.rows(tool, now, measure.Result(failure="exit code 1"))[0][-1] == "FAILED: then: exit code 1"
+    library = suite.Tool("in one process", [sys.executable, str(suite.IN_PROCESS)])
+    now, then = result(9, output="dicts\t0.5\nnew\t1\n"), result(9, output="dicts\t2\n")
+    assert against.rows(library, now, then) == [["dicts", "-", "-", "-", "0.5", "2", "0.250", ""]]
