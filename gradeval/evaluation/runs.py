@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ Runs = Sequence[tuple[str | None, Any]]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class SavedRun:
     """One run of a saved result. name, path, sha256: of the run when it was evaluated.
 
@@ -41,13 +41,13 @@ class SavedRun:
     name: str
     path: str
     sha256: str | None
-    queries: tuple[str, ...] = field(repr=False)
-    values: Mapping[str, Floats] = field(repr=False)
+    queries: tuple[str, ...]
+    values: Mapping[str, Floats]
     ties: str | None = None
     depths: tuple[int, int, int, int, int] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class SavedResult:
     """A saved result as read. path: its own; qrels, qrels_sha256, options: what it was made from.
 

@@ -21,7 +21,7 @@ _GAIN_FORM = f"linear, exp, or {_PAIRS_FORM}"
 Pairs = tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Param:
     """A parameter of a metric, given in an annotation: p: Annotated[float, fraction(…)].
 
