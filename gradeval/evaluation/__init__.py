@@ -21,7 +21,8 @@ from gradeval.tables.load import check_columns, is_path
 def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
     """Evaluate one or several runs.
 
-    qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade), or a data frame.
+    qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade) or
+    (query, subtopic, document, grade), or a data frame.
     runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame), a list
     of runs, a dict of runs by name, or a directory or a pattern such as 'runs/*.run'; a file of saved results
     (gradeval -f json -q) is a run too. Data frames are read by column name: query_id, doc_id, relevance or

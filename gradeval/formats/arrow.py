@@ -29,6 +29,7 @@ from gradeval.formats.memory import (
     BLOCK_ROWS,
     DOCUMENT,
     QUERY,
+    SUBTOPIC,
     Categories,
     Data,
     Distinct,
@@ -450,19 +451,20 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> Data
     if hasattr(data, "columns") and (hasattr(data, "iloc") or not offers_arrow(data)):
         names = [*map(str, data.columns)]
         chosen = choose(names, number, by_role, path, ARGUMENT)
-        columns = [_series(data[name]) for name in chosen[:3]]
+        columns = [_series(data[name]) for name in chosen.names]
     else:
         parts = list(batches(data))
         names = [chunk.name for chunk in parts[0]] if parts else []
         chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("", "", "")
-        columns = [Arrow([part[names.index(name)] for part in parts] if parts else []) for name in chosen[:3]]
+        columns = [Arrow([part[names.index(name)] for part in parts] if parts else []) for name in chosen.names]
     return Three(path, columns, column_labels(chosen, number), chosen.by_rank)
 
 
 def column_labels(chosen: Chosen, number: str) -> list[str]:
     """The names of columns in messages."""
     what = "rank" if chosen.by_rank else number
-    return [f"{each} (column {name})" for each, name in zip((QUERY, DOCUMENT, what), chosen, strict=False)]
+    values = (QUERY, DOCUMENT, what, SUBTOPIC)
+    return [f"{value} (column {name})" for value, name in zip(values, chosen.names, strict=False)]
 
 
 def _series(series: Any) -> Values:
@@ -527,7 +529,7 @@ def _file_table(file: _File, number: str, options: Options) -> Table:
     """Raises InputError."""
     with file.open() as (names, _):
         chosen = choose(names, number, dict(options.columns), file.name)
-    file.names = [*dict.fromkeys(chosen[:3])]
+    file.names = [*dict.fromkeys(chosen.names)]
     labels = column_labels(chosen, number)
 
     def columns(block: tuple[Any, bool, bool]) -> Columns:
@@ -535,7 +537,7 @@ def _file_table(file: _File, number: str, options: Options) -> Table:
         with readable(file.name):
             [chunks] = batches(rows)
             by_name = {chunk.name: chunk for chunk in chunks}
-            values = [Arrow([by_name[name]]) for name in chosen[:3]]
+            values = [Arrow([by_name[name]]) for name in chosen.names]
             read = read_values(values, labels, slice(0, rows.num_rows), is_first, is_last)
             return chosen.finished(read, number)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, Words
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.diagnostics import LineProblems, Problem
@@ -86,8 +86,8 @@ class Columns(NamedTuple):
     numbered: whether the documents of each query are numbered 1, 2, … in order because the file has no ids.
     rank: the rank column where it was asked for, NaN where it holds no number, (n,). left_out: whether rows of
     the block were left out on purpose. unrated: how many rows are none, since their rating is empty. extra: the
-    lines with more fields than a run has. subtopic: of qrels, a key of the value of column 2, (n,), None
-    without that column.
+    lines with more fields than a run has. subtopic: of qrels, the subtopic of each row, (n,), or that of
+    all, as is usual; None without such a column.
     """
 
     queries: Ids
@@ -106,14 +106,21 @@ class Columns(NamedTuple):
     left_out: bool = False
     unrated: int = 0
     extra: ExtraFields = ExtraFields()
-    subtopic: Words | None = None
+    subtopic: Ids | bytes | None = None
 
     @classmethod
-    def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:
+    def whole(
+        cls,
+        queries: Ids,
+        documents: Ids,
+        value: Floats,
+        line: Ints | None = None,
+        subtopic: Ids | bytes | None = None,
+    ) -> Columns:
         """All rows of a table in memory. queries: of each row, (n,). line: by default each row is one."""
         line = np.arange(len(value)) if line is None else line
         lines = int(line.max(initial=-1)) + 1
-        return cls(*grouped(queries), documents, value, line, lines)
+        return cls(*grouped(queries), documents, value, line, lines, subtopic=subtopic)
 
     @classmethod
     def failed(cls, lines: int, block: Any, problem: Problem) -> Columns:
@@ -160,6 +167,7 @@ class Columns(NamedTuple):
             value=self.value[rows],
             line=self.line[rows],
             rank=None if self.rank is None else self.rank[rows],
+            subtopic=self.subtopic.take(rows) if isinstance(self.subtopic, Ids) else self.subtopic,
         )
 
     def without_rows(self, problems: LineProblems) -> Columns:
@@ -191,6 +199,13 @@ class Columns(NamedTuple):
         """The same rows, whose ids hold on to nothing that they do not need."""
         queries, documents = (ids.light() if ids.short else ids.compact() for ids in self[:3:2])
         return self._replace(queries=queries, documents=documents)
+
+
+def light_subtopics(ids: Ids) -> Ids | bytes:
+    """The subtopics of rows, without the block: a single one where all are the same."""
+    if len(ids) and not len(ids.changes()):
+        return ids[0]
+    return ids.light() if ids.short else ids.compact()
 
 
 def grouped(queries: Ids) -> tuple[Ids, Ints]:

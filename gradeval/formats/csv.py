@@ -18,7 +18,7 @@ from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
 from gradeval.formats.memory import object_ids
 from gradeval.formats.scan import CR, LF, Rows, not_text
 from gradeval.formats.sources import Block, Source
-from gradeval.formats.trec import columns_of
+from gradeval.formats.trec import columns_of, with_subtopics
 from gradeval.notices import many
 from gradeval.options import ROLES, Options
 
@@ -38,9 +38,16 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "grade": (("relevance", "rel", "grade", "label", "rating", "qrel"),),
     "score": (("score", "scores", "sim", "similarity", "prediction"), ("rank",)),
+    "subtopic": (
+        ("subtopic", "subtopicid"),
+        ("aspect", "aspectid", "nugget", "nuggetid"),
+        ("intent",),
+        ("iteration",),
+    ),
 }
 OPTION = "--columns {}=NAME"  # how a user of the command names the column of a role
 ARGUMENT = "columns={{'{}': NAME}}"  # and how a user of Python does
+_SUBTOPIC = "subtopic"
 _QUEPID = "rating"  # in its exports an empty one is no judgment
 DELIMITERS = "\t,;|"
 _QUOTE = ord('"')
@@ -53,7 +60,8 @@ _LONGEST_BEIR_HEADER = 100  # bytes of a header
 
 class Chosen(NamedTuple):
     """The columns that are read. number: of the grade or score. by_rank: it holds ranks; the score is -rank.
-    empty_is_unjudged: whether a row with an empty number is left out, as in Quepid's exports.
+    empty_is_unjudged: whether a row with an empty number is left out, as in Quepid's exports. subtopic: '' if
+    the table has none.
     """
 
     query: str
@@ -61,6 +69,12 @@ class Chosen(NamedTuple):
     number: str
     by_rank: bool = False
     empty_is_unjudged: bool = False
+    subtopic: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns that are read."""
+        return (*self[:3], self.subtopic) if self.subtopic else self[:3]
 
     def finished(self, columns: Columns, number: str) -> Columns:
         """Columns of these names, with the score in place of the rank. Qrels hold on to no block."""
@@ -84,11 +98,27 @@ def choose(
     query, document = (by_role[role] if by_role.get(role) in names else usual(role) for role in ROLES[:2])
     if number in by_role:
         check_has(names, by_role[number], path)
-        return Chosen(query, document, by_role[number], False, simplified(by_role[number]) == _QUEPID)
-    if number == "grade" and set(map(simplified, BEIR_COLUMNS)) <= set(plain) and not _found(plain, "grade"):
-        return Chosen(query, document, names[plain.index("score")])
-    name = usual(number)
-    return Chosen(query, document, name, simplified(name) == "rank", simplified(name) == _QUEPID)
+        chosen = Chosen(query, document, by_role[number])
+    elif number == "grade" and set(map(simplified, BEIR_COLUMNS)) <= set(plain) and not _found(plain, "grade"):
+        chosen = Chosen(query, document, names[plain.index("score")])
+    else:
+        name = usual(number)
+        chosen = Chosen(query, document, name, simplified(name) == "rank")
+    if number == "score":
+        return chosen
+    chosen = chosen._replace(empty_is_unjudged=simplified(chosen.number) == _QUEPID)
+    if _SUBTOPIC in by_role:
+        check_has(names, by_role[_SUBTOPIC], path)
+        return chosen._replace(subtopic=by_role[_SUBTOPIC])
+    places = [place for place in _found(plain, _SUBTOPIC) if names[place] not in chosen[:3]]
+    if not places:
+        return chosen
+    return chosen._replace(subtopic=names[_only(names, places, _SUBTOPIC, path, naming)])
+
+
+def subtopic_column(names: Sequence[str]) -> int | None:
+    """The position of the column of subtopics, by its usual name; None where there is none."""
+    return next(iter(_found([*map(simplified, names)], _SUBTOPIC)), None)
 
 
 def query_column(names: Sequence[str], chosen: str | None, path: str) -> int:
@@ -120,7 +150,7 @@ def are_columns(names: Sequence[str], by_role: Mapping[str, str]) -> bool:
     plain = [*map(simplified, names)]
     roles = [
         any(_found(plain, role) or by_role.get(role) in names for role in several)
-        for several in (ROLES[:1], ROLES[1:2], ROLES[2:])
+        for several in (ROLES[:1], ROLES[1:2], ROLES[2:4])
     ]
     return sum(roles) >= 2 and not any(map(is_number, names))
 
@@ -262,7 +292,7 @@ class _File(FileBlocks):
         super().__init__(source)
         self.header, self.chosen, self.number = header, chosen, number
         names = header.names
-        self.wanted = [names.index(name) for name in chosen[:3]]
+        self.wanted = [names.index(name) for name in chosen.names]
 
     def blocks(self) -> Iterator[_Part]:
         blocks = iter(self.source.blocks())
@@ -398,6 +428,7 @@ class _File(FileBlocks):
             rows = rows._replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
         what = "rank" if self.chosen.by_rank else self.number
         columns = columns_of(block, rows, what, None, problems)._replace(unrated=unrated)
+        columns = with_subtopics(columns, rows) if self.chosen.subtopic else columns
         return self.chosen.finished(columns, self.number)
 
 

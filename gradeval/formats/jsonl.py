@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, described, named
-from gradeval.formats.columns import Columns, Table, grouped
+from gradeval.formats.columns import Columns, Table, grouped, light_subtopics
 from gradeval.formats.csv import Chosen, choose
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import are_numbers, has_control_character, not_utf8, reason, reject_saved
@@ -76,16 +76,18 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
 def _plain_columns(block: Block, lines: int, chosen: Chosen) -> Columns | None:
     """The columns of a block whose lines are alike, with strings for ids and a number; None for any other."""
     fields = _plain(block)
-    if fields is None or not set(chosen[:3]) <= fields.keys():
+    if fields is None or not set(chosen.names) <= fields.keys():
         return None
-    queries, documents, numbers = (fields[name] for name in chosen[:3])
-    are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in (queries, documents, numbers)]
+    texts = [fields[name] for name in chosen.names]
+    queries, documents, numbers = texts[:3]
+    are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in texts]
     values, bad = floats(numbers)
-    if not all(are_strings[:2]) or len(bad):
+    if not all(are_strings[:2] + are_strings[3:]) or len(bad):
         return None
     if not are_strings[2] and not are_numbers(numbers.block, numbers.start, numbers.length):
         return None
-    return Columns(*grouped(queries), documents, values, np.arange(lines), lines, block.first, block.last)
+    columns = Columns(*grouped(queries), documents, values, np.arange(lines), lines, block.first, block.last)
+    return columns._replace(subtopic=light_subtopics(texts[3])) if chosen.subtopic else columns
 
 
 def _plain(block: Block) -> dict[str, Ids] | None:
@@ -148,7 +150,7 @@ def _all_are(text: Bytes, start: Ints, end: Ints, part: bytes) -> bool:
 
 def _exact_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number: str) -> Columns:
     """The columns of any block, read line by line."""
-    names = chosen[:3]
+    names = chosen.names
     written = text.split(b"\n")
     line = [place for place, row in enumerate(written) if row and row.strip(_BLANK)]
     wrong: list[Problem] = []
@@ -158,7 +160,7 @@ def _exact_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number
         if len(objects) != len(line):
             raise ValueError  # a line with two, or none
     except (ValueError, KeyError, TypeError, RecursionError):
-        fields, rows, line = [[], [], []], line, []
+        fields, rows, line = [[] for _ in names], line, []
         for place in rows:
             members = _object(written[place])
             missing = [name for name in names if name not in members]
@@ -172,8 +174,13 @@ def _exact_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number
     queries, wrong_query = object_ids(fields[0], "query id")
     documents, wrong_document = object_ids(fields[1], "document id")
     values, wrong_number = object_numbers(fields[2], number)
-    for problem in chain(wrong_query.all(), wrong_document.all(), wrong_number.all()):
-        wrong.append(problem._replace(line=line[problem.line or 0]))
+    problems = [wrong_query, wrong_document, wrong_number]
     line_of_row = np.array(line, np.int64)
     columns = Columns(*grouped(queries), documents, values, line_of_row, lines, block.first, block.last)
+    if chosen.subtopic:
+        subtopics, wrong_subtopic = object_ids(fields[3], "subtopic")
+        columns = columns._replace(subtopic=light_subtopics(subtopics))
+        problems.append(wrong_subtopic)
+    for problem in chain.from_iterable(of.all() for of in problems):
+        wrong.append(problem._replace(line=line[problem.line or 0]))
     return columns.without_rows(LineProblems.listed(wrong)) if wrong else columns

@@ -22,16 +22,17 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import integer_ids
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import GradevalError, InputError, described, named, printable
-from gradeval.formats.columns import Columns, grouped
+from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.scan import NUMBER
 from gradeval.notices import many
 
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
 _ROW_BYTES = 32
-QUERY, DOCUMENT = "query id", "document id"  # what messages call them
+QUERY, DOCUMENT, SUBTOPIC = "query id", "document id", "subtopic"  # what messages call them
 A_TIME = "is a time, neither text nor number. Cast it to one of these"
 ROWS = "each row must be (query, document, number)"
+ROWS_OF_SUBTOPICS = "each row must be (query, subtopic, document, number)"
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
 
@@ -456,8 +457,8 @@ def are_mappings(values: Iterable[Any]) -> bool:
 
 
 class Three(Data):
-    """Three columns: query, document and number. labels: what messages call their values. by_rank: whether the
-    numbers are ranks.
+    """Three columns: query, document and number; and perhaps the subtopic. labels: what messages call their
+    values. by_rank: whether the numbers are ranks.
     """
 
     def __init__(
@@ -474,27 +475,31 @@ class Three(Data):
 
 
 class Tuples(Three):
-    """Tuples (query, document, number), or any other rows of three items or more. Raises InputError."""
+    """Tuples (query, document, number), or any other rows of three items or more. Raises InputError.
 
-    def __init__(self, path: str, rows: list[Any], number: str) -> None:
-        with readable(path, ROWS):
+    places: of the query, the document and the number in a row, and perhaps of the subtopic.
+    """
+
+    def __init__(self, path: str, rows: list[Any], number: str, places: Sequence[int] = (0, 1, 2)) -> None:
+        what = ROWS if len(places) == 3 else ROWS_OF_SUBTOPICS
+        with readable(path, what):
             if not all(issubclass(kind, (tuple, list)) for kind in set(map(type, rows))):
-                rows = [_tuple(row, path, line) for line, row in enumerate(rows, 1)]
+                rows = [_tuple(row, path, line, len(places)) for line, row in enumerate(rows, 1)]
             try:
-                columns = [Objects([row[place] for row in rows]) for place in range(3)]
+                columns = [Objects([row[place] for row in rows]) for place in places]
             except IndexError:
                 for line, row in enumerate(rows, 1):
-                    _tuple(row, path, line)
+                    _tuple(row, path, line, len(places))
                 raise
-        super().__init__(path, columns, (QUERY, DOCUMENT, number))
+        super().__init__(path, columns, (QUERY, DOCUMENT, number, SUBTOPIC))
 
 
-def _tuple(row: Any, path: str, line: int) -> tuple[Any, ...]:
-    with readable(path, ROWS, line):
+def _tuple(row: Any, path: str, line: int, count: int) -> tuple[Any, ...]:
+    with readable(path, ROWS if count == 3 else ROWS_OF_SUBTOPICS, line):
         if isinstance(row, (str, bytes)):
             raise TypeError(f"{shown(os.fsencode(row))} is a string; files are given by their paths")
         items = tuple(row)
-        if len(items) < 3:
+        if len(items) < count:
             raise ValueError(f"{described(row)} has {many(len(items), 'item', 'items')}")
         return items
 
@@ -502,8 +507,8 @@ def _tuple(row: Any, path: str, line: int) -> tuple[Any, ...]:
 def read_values(
     values: Sequence[Values], labels: Sequence[str], rows: slice, is_first: bool, is_last: bool
 ) -> Columns:
-    """Some rows of three columns. labels: what messages call their values."""
-    query, document, number = values
+    """Some rows of three columns, or four with the subtopics. labels: what messages call their values."""
+    query, document, number = values[:3]
     queries, wrong_query = query.ids(rows, labels[0])
     documents, wrong_document = document.ids(rows, labels[1])
     numbers, wrong_number = number.numbers(rows, labels[2])
@@ -511,7 +516,12 @@ def read_values(
     if not len(queries) == len(documents) == count:
         raise ValueError("the columns are not of one length")
     columns = Columns(*grouped(queries), documents, numbers, np.arange(count), count, is_first, is_last)
-    return _with_problems(columns, [wrong_query, wrong_document, wrong_number])
+    problems = [wrong_query, wrong_document, wrong_number]
+    if len(values) > 3:
+        subtopics, wrong_subtopic = values[3].ids(rows, labels[3])
+        columns = columns._replace(subtopic=light_subtopics(subtopics))
+        problems.append(wrong_subtopic)
+    return _with_problems(columns, problems)
 
 
 def _with_problems(columns: Columns, problems: Sequence[LineProblems]) -> Columns:

@@ -9,10 +9,18 @@ from functools import partial
 
 import numpy as np
 
-from gradeval.arrays import Ints, Words
+from gradeval.arrays import Ints
 from gradeval.arrays.strings import Ids
 from gradeval.formats import template
-from gradeval.formats.columns import Columns, ExtraFields, FileBlocks, RankCheck, Table, grouped
+from gradeval.formats.columns import (
+    Columns,
+    ExtraFields,
+    FileBlocks,
+    RankCheck,
+    Table,
+    grouped,
+    light_subtopics,
+)
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, split_at_tabs, unreadable
 from gradeval.formats.sources import Block, Source
@@ -57,18 +65,16 @@ def qrels_columns(block: Block) -> Columns:
     problems = _odd(rows, "qrels have 4 (query iter document grade)")
     read = columns_of(block, rows, "grade", unreadable(block, rows, _QRELS_BARE_CR), problems)
     problems = read.problems.within(block, read.problems.rows)
-    subtopics = rows.fields[3]
-    if len(read.line) < len(rows.line):  # lines with a bad grade are no rows
-        subtopics = subtopics.take(np.searchsorted(rows.line, read.line))
     queries, documents = read.queries.light(), read.documents.light()
-    return read._replace(queries=queries, documents=documents, subtopic=_keys(subtopics), problems=problems)
+    return with_subtopics(read, rows)._replace(queries=queries, documents=documents, problems=problems)
 
 
-def _keys(ids: Ids) -> Words:
-    """A key of each id, in the memory of one where all are the same, as is usual."""
-    length, word = ids.length, ids.word(0)
-    is_one = ids.short and (length == length[:1]).all() and (word == word[:1]).all()
-    return np.broadcast_to(ids.take(slice(1)).keys(), len(ids)) if is_one else ids.keys()
+def with_subtopics(columns: Columns, rows: Rows) -> Columns:
+    """The columns of these rows, whose fourth field is the subtopic."""
+    subtopics = rows.fields[3]
+    if len(columns.line) < len(rows.line):  # lines with a bad grade are no rows
+        subtopics = subtopics.take(np.searchsorted(rows.line, columns.line))
+    return columns._replace(subtopic=light_subtopics(subtopics))
 
 
 def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:

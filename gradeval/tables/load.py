@@ -19,6 +19,7 @@ from gradeval.formats.memory import (
     DOCUMENT,
     QUERY,
     ROWS,
+    SUBTOPIC,
     Data,
     Nested,
     Three,
@@ -449,9 +450,30 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
             return frame(data, path, number, dict(options.columns))
     with readable(path, ROWS):
         if isinstance(data, np.ndarray) and data.dtype.names and len(data.dtype.names) >= 3:
-            labels = (QUERY, DOCUMENT, number)
-            return Three(path, [array_values(data[field]) for field in data.dtype.names[:3]], labels)
-        return Tuples(path, list(data), number)
+            places = _places(data.dtype.names, None, number)
+            columns = [array_values(data[data.dtype.names[place]]) for place in places]
+            return Three(path, columns, (QUERY, DOCUMENT, number, SUBTOPIC))
+        rows = list(data)
+        first = rows[0] if rows else ()
+        count = len(first) if isinstance(first, (tuple, list)) else None
+        return Tuples(path, rows, number, _places(getattr(first, "_fields", None), count, number))
+
+
+def _places(fields: Sequence[str] | None, count: int | None, number: str) -> list[int]:
+    """Where the rows of tuples have the query, the document and the number, and where the subtopic, if any.
+
+    fields: their names, by which the subtopic is found; four values without names have it in the second place.
+    """
+    places, subtopic = [0, 1, 2], None
+    if number == "grade" and fields is not None:
+        from gradeval.formats.csv import subtopic_column  # imported only when needed
+
+        subtopic = subtopic_column(fields)
+    elif number == "grade" and count == 4:
+        subtopic = 1
+    if subtopic is None:
+        return places
+    return [*[place for place in range(4) if place != subtopic][:3], subtopic]
 
 
 def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:

@@ -142,8 +142,8 @@ class Rows:
     qrels: all of them. lines: the 0-based lines of each block's rows, and how many lines the block has. order:
     the row as read of each row, None where they are as read. again, first: the duplicates, and the rows of the
     first judgment of their documents, for the same subtopic. more, document: further subtopics of documents,
-    and the rows of the first judgment of these. keys: of the documents, (N,). subtopic: of its name, (N,), None
-    where all have one.
+    and the rows of the first judgment of these. keys: of the documents, (N,). subtopic: of each row, (N,),
+    None where all have one.
     """
 
     qrels: Qrels
@@ -154,7 +154,7 @@ class Rows:
     more: Ints
     document: Ints
     keys: Words
-    subtopic: Words | None
+    subtopic: Ids | None
 
     @classmethod
     def of(cls, path: str, parts: list[Columns], jobs: int = 1) -> Rows:
@@ -174,7 +174,7 @@ class Rows:
             order, counts = stable_order(number), np.diff(bounds)
             rows = ranges(bounds[order], counts[order])
             documents, grade = documents.take(rows), grade[rows]
-            subtopic = None if subtopic is None else subtopic[rows]
+            subtopic = None if subtopic is None else subtopic.take(rows)
             bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
         qrels = Qrels(path, ids.take(first_of).compact(), bounds, documents, grade)
         found = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
@@ -239,7 +239,7 @@ class Rows:
         used = np.delete(np.arange(len(self.keys)), self.again)
         row = (np.cumsum(self.kept()) - 1)[of_document[used]]
         assert self.subtopic is not None
-        grade, key = self.qrels.grade[used], self.subtopic[used]
+        grade, key = self.qrels.grade[used], self.subtopic.take(used).keys()
         return Subtopics.of(Segments(qrels.offsets), row, key, grade, qrels.documents)
 
     def _notices(self) -> Iterator[Notice]:
@@ -250,20 +250,27 @@ class Rows:
             yield Notice(Kind.SUBTOPICS, self.qrels.path, count)
 
 
-def _subtopics(parts: Sequence[Columns]) -> Words | None:
+def _subtopics(parts: Sequence[Columns]) -> Ids | None:
     """The subtopic of each row, None where there is only one."""
-    keys = [part.subtopic for part in parts if part.subtopic is not None and len(part.subtopic)]
-    if not keys or all(not of.strides[0] and of[0] == keys[0][0] for of in keys):
+    columns = [(part.subtopic, len(part.value)) for part in parts if len(part.value)]
+    names = [subtopic for subtopic, _ in columns if not isinstance(subtopic, Ids)]
+    if len(names) == len(columns) and len(set(names)) < 2:
         return None
-    return np.concatenate(keys)
+    return Ids.joined([_of_each_row(subtopic, count) for subtopic, count in columns])
 
 
-def _by_subtopic(again: Ints, first: Ints, subtopic: Words | None) -> tuple[Ints, Ints, Ints, Ints]:
+def _of_each_row(subtopic: Ids | bytes | None, count: int) -> Ids:
+    """The subtopic of each row of a block. subtopic: that of Columns."""
+    return subtopic if isinstance(subtopic, Ids) else Ids.of([subtopic or b""]).take(np.zeros(count, np.int64))
+
+
+def _by_subtopic(again: Ints, first: Ints, subtopics: Ids | None) -> tuple[Ints, Ints, Ints, Ints]:
     """The judgments of documents that are judged before: those of the same subtopic, with the first of these,
     and those of another one, with the first judgment of the document. again, first: as without subtopics.
     """
-    if subtopic is None or not len(again):
+    if subtopics is None or not len(again):
         return again, first, again[:0], first[:0]
+    subtopic = subtopics.keys()
     firsts = distinct(first)
     row, document = np.append(firsts, again), np.append(firsts, first)
     order = np.lexsort((row, subtopic[row], document))
