@@ -226,7 +226,7 @@ def test_examples_for_ci(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
         done = ci([step["run"] for step in job["steps"] if "run" in step], "hybrid")
         assert done.returncode == 0, done.stderr
-        assert "::notice title=gradeval gate::gate held: 6 of 6 checks held" in done.stderr
+        assert "::notice title=gradeval gate search::gate held: 6 of 6 checks held" in done.stderr
         assert "**gate held: 6 of 6 checks held**" in Path("summary.md").read_text()
         [upload] = [step for step in job["steps"] if "upload" in step.get("uses", "")]
         assert Path(upload["with"]["path"]).is_file() and upload["if"] == "always()"

@@ -109,6 +109,7 @@ def test_each_family_that_is_completed_is_one() -> None:
         ("-m AP -m ALL", {"all_trec"}),
         ("metrics set", {"set", "set_P", "set_F"}),
         ("-m trec", {"trec-dl"}),
+        ("gate q r --require nD", {"nDCG", "NDCNG"}),
         ("trec_eval -m nd", {"ndcg", "ndcg_cut", "ndcg_rel", "nDCGphi"}),
         ("trec_eval q r -m map -m P", {"P"}),
         ("trec_eval -m off", {"official"}),

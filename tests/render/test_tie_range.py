@@ -94,9 +94,7 @@ def test_json(ranged: Results) -> None:
     assert lines[0] == {"run": "a", "query": "q1", "metric": "AP", **value}
     assert lines[2]["value"] == "1" and lines[2]["low"] is lines[2]["high"] is lines[1]["expected"] is None
     assert first["expected"] == pytest.approx({"AP": 0.375 + 1e-9}, rel=1e-12)
-    assert first["per_query_expected"]["q2"] == {
-        "AP": 0.25 + 1e-9
-    }
+    assert first["per_query_expected"]["q2"] == {"AP": 0.25 + 1e-9}
     names = json.loads(ranged.render("json", per_query=True, summary=False))["runs"][0].keys()
     assert {"per_query_low", "per_query_high"} <= names and "low" not in names
 

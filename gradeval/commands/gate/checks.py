@@ -21,7 +21,7 @@ EXAMPLES = {
     REQUIRE: "nDCG@10 >= 0.45",
     MAX_DROP: "nDCG@10 0.01' or 'nDCG@10 2%",
     NO_WORSE: "nDCG@10",
-    NON_INFERIOR: "nDCG@10 0.01",
+    NON_INFERIOR: "nDCG@10 0.01' or 'nDCG@10 2%",
     MAX_QUERY_DROP: "RR 0.5 in 5%",
 }
 _NUMBER = r"(?P<amount>[^\s%<>=]+)"
@@ -31,7 +31,7 @@ _FORMS = {
     REQUIRE: rf"(?P<metrics>\S(?:.*?[^\s<>=])?)\s*(?P<operator>>=|<=|>|<)\s*{_NUMBER}{_PERCENT}",
     MAX_DROP: rf"{_METRICS}{_NUMBER}{_PERCENT}",
     NO_WORSE: r"(?P<metrics>.+)",
-    NON_INFERIOR: rf"{_METRICS}{_NUMBER}",
+    NON_INFERIOR: rf"{_METRICS}{_NUMBER}{_PERCENT}",
     MAX_QUERY_DROP: rf"{_METRICS}{_NUMBER}(?:\s+in\s+(?P<share>[^\s%]+)\s*%)?",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -20,10 +21,11 @@ from gradeval.cli.options import (
     section,
     sectioned_command,
 )
-from gradeval.cli.types import File, Integer, OutputPath, Percentage
-from gradeval.errors import GradevalError, UnknownQueryError
-from gradeval.notices import lines
+from gradeval.cli.types import File, Integer, OutputPath, Percentage, complete_metric
+from gradeval.errors import GradevalError, OptionError, UnknownQueryError, first_names
+from gradeval.notices import OF_QRELS, lines
 from gradeval.options import Options
+from gradeval.tables.run_names import labelled
 
 if TYPE_CHECKING:
     from gradeval.commands.gate.checks import Check
@@ -55,6 +57,8 @@ Examples:
   gradeval gate qrels.txt new.run --baseline old.run --init -o gates.toml
   gradeval gate qrels.txt new.run --config gates.toml --github --junit gate.xml
                                        checks in a file, reports for CI
+  gradeval gate qrels.txt new.run --baseline old.json --no-worse RR --update-baseline
+                                       where it holds, it is the next baseline
 
 \b
 Checks are also read from [tool.gradeval.gate] of ./pyproject.toml.
@@ -68,7 +72,8 @@ _reports = section("Reports")
 
 
 def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Decorated]:
-    return _checks(f"--{name}", multiple=True, metavar=f"'{form}'", help=about)
+    form = f"'{form}'"
+    return _checks(f"--{name}", multiple=True, metavar=form, shell_complete=complete_metric, help=about)
 
 
 @sectioned_command("gate", "Checks for CI: is the run good enough, no worse?", EPILOG)
@@ -92,8 +97,8 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
 @_check_option(
     "non-inferior",
     "METRIC X",
-    "The run must be shown to be no worse by more than X: the interval must not reach below -X; inconclusive "
-    "where it contains -X.",
+    "The run must be shown to be no worse by more than X, or X% of the baseline's mean: the interval must not "
+    "reach below -X; inconclusive where it contains -X.",
 )
 @_check_option(
     "max-query-drop",
@@ -118,13 +123,25 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
 @_against(
     "--init", is_flag=True, help="Write a commented file of checks from today's values, and judge nothing."
 )
+@_against(
+    "--update-baseline",
+    is_flag=True,
+    help="Where all checks hold, write the baseline anew from RUN: its saved result, with the metrics and "
+    "options of the gate.",
+)
+@_against(
+    "--force", is_flag=True, help="With --update-baseline: judge nothing, and write even a first baseline."
+)
+@_reports(
+    "--name", metavar="TEXT", help="Name of the gate, in its titles. Default: 'name' of the configuration."
+)
 @_reports(
     "--worst",
     type=Integer(0, 10**6),
     default=5,
     show_default=True,
     metavar="N",
-    help="Queries to list for each check that did not hold.",
+    help="Queries to list for each metric with a check that did not hold.",
 )
 @_reports("--junit", type=OutputPath(), metavar="FILE", help="Write a JUnit file too.")
 @_reports(
@@ -151,6 +168,9 @@ def gate_command(
     github: bool,
     min_coverage: float | None,
     worst: int,
+    name: str | None,
+    update_baseline: bool,
+    force: bool,
     **options: Any,
 ) -> int:
     """Judge a run by checks, for CI: exit code 0 if all held, 1 if some did not, 2 if they could not be judged.
@@ -163,17 +183,22 @@ def gate_command(
     from gradeval.commands.gate.verdicts import GateReport
 
     texts = {kind: options.pop(kind.replace("-", "_")) for kind in KINDS}
-    if init and any([*texts.values(), config, junit, github, job.asked_format]):
+    if init and any([*texts.values(), config, junit, github, job.asked_format, name, update_baseline]):
         raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
     if metrics and not init:
         raise click.UsageError("-m requires --init: the checks name their metrics.")
     if run is None and not options["features"]:
         raise click.UsageError("Missing argument 'RUN'.")
+    if force and not update_baseline:
+        raise click.UsageError("--force requires --update-baseline.")
+    if force and any([junit, github, job.output, job.asked_format]):
+        raise click.UsageError("--force judges nothing, and goes with no report.")
     if init:
         return _write_first_config(job, qrels, run, baseline, metrics, options)
     reports = _Reports(job, junit, github)
     warnings: list[str] = []
-    path = config or PYPROJECT
+    path, gate_name, updated = config or PYPROJECT, name or "", None
+    subject = {"run": qrels if run is None else labelled(run)[1]}
     try:
         reports.open(path)
         file = open_config(config)
@@ -181,9 +206,17 @@ def gate_command(
         settings = read_config(file)
         checks = [check for kind in KINDS for text in texts[kind] for check in parse_checks(kind, text)]
         settings = settings.joined(checks, baseline, min_coverage)
+        gate_name = gate_name or settings.name
+        if settings.baseline is not None:
+            subject["baseline"] = labelled(settings.baseline)[1]
         chosen = _chosen(options, settings.options)
-        judgments, runs = _opened(qrels, run, settings.baseline)
-        results = _evaluated(job, judgments, runs, settings.checks, chosen)
+        subject |= {"qrels": qrels, **_options_in_words(job, chosen)}
+        if update_baseline:
+            updated = _baseline_file(job, settings.baseline, force, [path, *named_files(file)])
+        judgments, runs = _opened(qrels, run, None if force else settings.baseline)
+        results = _evaluated(job, judgments, runs, settings.checks, chosen, hashes=update_baseline)
+        if force and updated:
+            return _write_first_baseline(job, results, updated)
         report, warnings = _judged(job, results, settings, worst)
     except UnknownQueryError as error:  # that of --query-ids is another error
         problem = error.in_file(path)
@@ -192,7 +225,24 @@ def gate_command(
     except GradevalError as error:
         out.report(error)
         report = GateReport(problems=tuple(str(error).split("\n")))
-    return reports.publish(report, warnings)
+    code = reports.publish(replace(report, name=gate_name, subject=subject), warnings)
+    if updated is not None and code == 0:
+        _write_baseline(results, updated)
+    return code
+
+
+def _options_in_words(job: Job, options: Options) -> dict[str, str]:
+    """The options that are not default, as in a file of checks; ids are those of --query-ids, or the first."""
+    from gradeval.commands.gate.config import not_default
+
+    texts = []
+    values = not_default({**vars(options), **({"query_ids": job.query_ids.text} if job.query_ids else {})})
+    for option, value in values.items():
+        text = f"{value:.15g}" if isinstance(value, float) else str(value)
+        if isinstance(value, tuple):
+            text = first_names("=".join(item) if isinstance(item, tuple) else item for item in value)
+        texts.append(option if value is True else f"{option} = {text}")
+    return {"options": ", ".join(texts)} if texts else {}
 
 
 def _chosen(options: Mapping[str, Any], of_file: Mapping[str, Any]) -> Options:
@@ -209,17 +259,18 @@ def _chosen(options: Mapping[str, Any], of_file: Mapping[str, Any]) -> Options:
 def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:
     """The qrels, and the run and its baseline, with saved results read."""
     from gradeval.evaluation import with_saved
-    from gradeval.tables.run_names import labelled
 
     runs = [(None, qrels) if run is None else labelled(run)]
     return with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])
 
 
-def _evaluated(job: Job, qrels: Any, runs: Runs, checks: Sequence[Check], options: Options) -> Results:
+def _evaluated(
+    job: Job, qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, *, hashes: bool = False
+) -> Results:
     from gradeval.commands.gate.verdicts import evaluate_to_gate
 
     with job.running() as progress:
-        how = {"watch": progress.watch, "hashes": job.format == "json", "query_ids": job.chosen}
+        how = {"watch": progress.watch, "hashes": hashes or job.format == "json", "query_ids": job.chosen}
         return evaluate_to_gate(qrels, runs, checks, options, **how)
 
 
@@ -234,9 +285,59 @@ def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tup
     report = judge(results, settings.checks, min_coverage=settings.min_coverage, allow=job.allow, worst=worst)
     faults = [notice for notice in report.notices if not notice.informational]
     warnings = [*(job.query_ids.warnings if job.query_ids else ()), *lines(faults, len(results.runs))]
+    if report.counts["error"] == len(report.outcomes):  # the reason comes first, and nothing else
+        return report, []
     if not job.passes(report.notices, len(results.runs)):
         report = GateReport(problems=("warnings are treated as errors (--strict)",))
     return report, [] if job.quiet else warnings
+
+
+def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[str]) -> OutputFile:
+    """The baseline to write anew. read: files that are read though no argument names them.
+
+    Raises OptionError where it is no saved result, since other files are not ours to replace.
+    """
+    from gradeval.evaluation.saved import is_saved
+    from gradeval.formats.sources import Source
+
+    option = "--update-baseline"
+    if baseline is None:
+        raise OptionError(
+            f"{option}: there is no baseline. Add --baseline FILE, or baseline = to the configuration"
+        )
+    path = labelled(baseline)[1]
+    if not os.path.exists(path) and not force:
+        raise OptionError(f"{option} {path}: no such file. Add --force to write a first one")
+    if os.path.exists(path) and not is_saved(Source(path)):
+        raise OptionError(f"{option} {path}: it is not a saved result, and is not replaced")
+    others = [other for other in input_files(*read) if other != path]
+    arguments = click.get_current_context().params
+    others += [labelled(str(arguments[name]))[1] for name in ("qrels", "run") if arguments[name] is not None]
+    file = job.output_file(path, others, option)
+    if file is None:
+        raise OptionError(f"{option}: the baseline is standard input")
+    return file
+
+
+def _write_first_baseline(job: Job, results: Results, file: OutputFile) -> int:
+    if results.failed:
+        job.report_failed(results.failed)
+        return 2
+    if not job.passes(results.notices, len(results.runs)):
+        return 2
+    _write_baseline(results, file)
+    return 0
+
+
+def _write_baseline(results: Results, file: OutputFile) -> None:
+    """Write the saved result of the run, without its baseline."""
+    run = results.runs[0]
+    notices = tuple(
+        notice for notice in results.notices if notice.subject == run.name or notice.kind in OF_QRELS
+    )
+    saved = replace(results, runs=(run,), notices=notices)
+    out.write(saved.render("json", per_query=True), file)
+    out.echo_error(f"{file.path}: written from {run.path}")
 
 
 def _write_first_config(
@@ -249,7 +350,6 @@ def _write_first_config(
 ) -> int:
     from gradeval.commands.gate.config import first_checks, first_config
     from gradeval.registry.spec import parse
-    from gradeval.tables.run_names import labelled
 
     if job.output is not None and os.path.exists(job.output):
         raise click.UsageError(f"--output {job.output}: the file exists; --init does not overwrite.")

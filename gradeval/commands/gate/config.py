@@ -26,7 +26,7 @@ from gradeval.tables.run_names import labelled
 
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml
-_KEYS = (*KINDS, "baseline", "min-coverage", "options")
+_KEYS = (*KINDS, "baseline", "min-coverage", "name", "options")
 _PLACES = 2  # significant digits of a bound
 
 
@@ -34,13 +34,14 @@ _PLACES = 2  # significant digits of a bound
 class GateConfig:
     """The configuration of a gate. baseline, min_coverage: None where nothing is said.
 
-    options: those of the evaluation that a file has, by the names of Options.
+    options: those of the evaluation that a file has, by the names of Options. name: of the gate, '' for none.
     """
 
     checks: tuple[Check, ...] = ()
     baseline: str | None = None
     min_coverage: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
 
     def joined(self, checks: Iterable[Check], baseline: str | None, min_coverage: float | None) -> GateConfig:
         """With the checks of the command line too, and its baseline and coverage instead, where it has them.
@@ -111,7 +112,10 @@ def read_config(file: TomlFile) -> GateConfig:
             raise _wrong(file, "min-coverage", what, table)
         percent = float(percent)
     options = _options(file, content.get("options", {}), f"{table}.options".lstrip("."), folder)
-    return GateConfig(tuple(checks), baseline, percent, options)
+    name = content.get("name", "")
+    if not isinstance(name, str):
+        raise _wrong(file, "name", f"must be a string, not {described(name)}", table)
+    return GateConfig(tuple(checks), baseline, percent, options, name)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -171,7 +175,7 @@ require = [
 ]
 
 # The run to compare with, or its saved result (gradeval QRELS RUN -q -f json -o baseline.json). The
-# path is relative to this file.
+# path is relative to this file; gradeval gate --update-baseline writes it, with --force the first time.
 {off}baseline = {baseline}
 
 # The mean must not fall by more than this, in the metric's unit or in percent of the baseline's.
@@ -233,9 +237,7 @@ def first_config(
     is_path = baseline not in (None, "-")
     lowest = min(coverage(results, r).share for r in range(len(results.runs)))
     percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
-    values = {name: getattr(options, name) for name in FILE_OPTIONS}
-    values["query_ids"] = results.options["query_ids"]
-    values = {name: value for name, value in values.items() if value != getattr(Options(), name)}
+    values = not_default({**vars(options), "query_ids": results.options["query_ids"]})
     if "groups" in values:
         values["groups"] = beside(values["groups"])
     if "columns" in values:
@@ -258,6 +260,11 @@ def first_config(
         off_options="" if values else "# ",
         options="".join(f"{name} = {_toml(value)}\n" for name, value in values.items()),
     )
+
+
+def not_default(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that a file may have and that differ from their defaults."""
+    return {name: options[name] for name in FILE_OPTIONS if options[name] != Options.table[name].default}
 
 
 def _toml(value: Any) -> str:

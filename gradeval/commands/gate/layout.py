@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gradeval.commands.gate.checks import NO_WORSE, NON_INFERIOR
 from gradeval.commands.gate.verdicts import ALPHA, TOLERANCE, CheckOutcome, GateReport
-from gradeval.errors import GradevalError, printable, visible
+from gradeval.errors import GradevalError, first_names, printable, visible
 from gradeval.render import Digits
 from gradeval.render.document import (
     NAME,
@@ -27,9 +27,8 @@ from gradeval.render.document import (
     grid_of,
     rows_of,
 )
+from gradeval.render.markup import escape_md
 from gradeval.render.numbers import number, plain, signed
-
-_SUITE = "gradeval gate"
 
 
 def document(report: GateReport, how: RenderOptions) -> Document:
@@ -40,19 +39,23 @@ def document(report: GateReport, how: RenderOptions) -> Document:
         for check in [outcome.check]
     ]
     worst = [
-        {"check": str(outcome.check), **query.to_dict()}
-        for outcome in report.outcomes
+        {"metric": outcome.check.metric, **query.to_dict()}
+        for outcome in _shows_worst(report)
         for query in outcome.worst
     ]
+    is_judged = report.counts["error"] < len(report.outcomes)
 
     def blocks() -> Iterator[Block]:
-        if report.outcomes or how.format == "table":
-            yield grid_of("Checks", _CHECKS, outcomes, how.digits)
-        if worst:
+        if reasons := _reasons(report):
+            yield Sentences(reasons)
+        if is_judged:
+            title = f"Checks: {visible(report.name)}" if report.name else "Checks"
+            yield grid_of(title, _CHECKS, outcomes, how.digits)
+        if worst and is_judged:
             yield grid_of("Worst queries", _WORST, worst, how.digits, 2)
         if report.problems and how.format != "table":  # there they are errors on the terminal
             yield Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
-        if sentences := _sentences(report):
+        if is_judged and (sentences := _sentences(report)):
             yield Sentences(sentences)
         yield Line(verdict_line(report), "strong")
 
@@ -108,7 +111,7 @@ _CHECKS = [
     Column("reason", ""),
 ]
 _WORST = [
-    Column("check", "check", NAME),
+    Column("metric", "metric", NAME),
     Column("query", "query", NAME),
     Column("baseline_value", "baseline value", NUMBER),
     Column("value", "value", NUMBER),
@@ -116,16 +119,39 @@ _WORST = [
 ]
 
 
-def _sentences(report: GateReport) -> list[str]:
-    """Why checks could not be judged, and what the intervals are."""
+def _shows_worst(report: GateReport) -> list[CheckOutcome]:
+    """The check of each metric whose worst queries are shown: one against the baseline, if one did not hold."""
+    by_metric: dict[str, CheckOutcome] = {}
+    for outcome in sorted(report.outcomes, key=lambda outcome: not outcome.check.needs_baseline):
+        if outcome.worst:
+            by_metric.setdefault(outcome.check.metric, outcome)
+    return list(by_metric.values())
+
+
+def _reasons(report: GateReport) -> list[str]:
+    """Why checks could not be judged."""
     reasons: dict[str, list[str]] = {}
     for outcome in report.outcomes:
         if outcome.reason:
             reasons.setdefault(outcome.reason, []).append(str(outcome.check))
-    sentences = [
-        f"{checks[0] if len(checks) == 1 else f'{len(checks)} checks'}: {reason}."
+    return [
+        visible(f"{checks[0] if len(checks) == 1 else f'{len(checks)} checks'}: {reason}.")
         for reason, checks in reasons.items()
     ]
+
+
+def _exceeded(report: GateReport) -> str:
+    """That the baseline could be raised, or ''."""
+    metrics = dict.fromkeys(outcome.check.metric for outcome in report.outcomes if outcome.exceeds)
+    if not metrics:
+        return ""
+    where = f"by more than the tolerance in {first_names(metrics)}"
+    return f"The run beats its baseline {where}: raise the baseline (--update-baseline)?"
+
+
+def _sentences(report: GateReport) -> list[str]:
+    """What was judged, what the intervals are, and whether the baseline could be raised."""
+    sentences = [f"R{_subject(report)[1:]}."] if report.subject else []
     kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
     if kinds:
         level = f"{100 * (1 - ALPHA):g} % confidence, two-sided, paired t-test"
@@ -135,7 +161,19 @@ def _sentences(report: GateReport) -> list[str]:
         sentences.append(f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance.")
     if NON_INFERIOR in kinds:
         sentences.append(f"{NON_INFERIOR} is inconclusive where the interval contains the bound.")
+    if exceeded := _exceeded(report):
+        sentences.append(exceeded)
     return list(map(visible, sentences))
+
+
+def _subject(report: GateReport) -> str:
+    """'run new.run, baseline old.json, qrels qrels.txt, rel = 2'."""
+    return ", ".join(f"{role} {text}" if role != "options" else text for role, text in report.subject.items())
+
+
+def _titled(report: GateReport) -> str:
+    """The title of the gate in CI."""
+    return f"gradeval gate {printable(report.name)}".rstrip()
 
 
 def verdict_line(report: GateReport) -> str:
@@ -164,7 +202,10 @@ def _message(outcome: CheckOutcome, digits: Digits) -> str:
 
 
 def junit(report: GateReport, digits: Digits) -> str:
-    """A test case for each check. Inconclusive checks are failures; what could not be judged is an error."""
+    """A test case for each check, in a suite that has the gate's name and what it judges.
+
+    Inconclusive checks are failures; what could not be judged is an error.
+    """
     from xml.etree import ElementTree
     from xml.etree.ElementTree import Element, SubElement
 
@@ -173,10 +214,15 @@ def junit(report: GateReport, digits: Digits) -> str:
     failures = len(report.outcomes) - report.counts["held"] - report.counts["error"]
     counts = {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
     suites = Element("testsuites", counts)
-    suite = SubElement(suites, "testsuite", {"name": _SUITE, **counts})
+    title = _titled(report)
+    suite = SubElement(suites, "testsuite", {"name": title, **counts})
+    if report.subject:
+        properties = SubElement(suite, "properties")
+        for role, text in report.subject.items():
+            SubElement(properties, "property", {"name": role, "value": printable(text)})
 
     def add(name: str, kind: str = "", verdict: str = "", lines: Sequence[str] = ()) -> None:
-        case = SubElement(suite, "testcase", {"classname": _SUITE, "name": printable(name)})
+        case = SubElement(suite, "testcase", {"classname": title, "name": printable(name)})
         if kind:
             texts = list(map(printable, lines))
             SubElement(case, kind, {"type": verdict, "message": texts[0]}).text = "\n".join(texts)
@@ -196,24 +242,29 @@ def junit(report: GateReport, digits: Digits) -> str:
 
 
 def github(report: GateReport, digits: Digits, warnings: Sequence[str] = ()) -> str:
-    """Commands that the runner of GitHub Actions reads in the log, a line each."""
-    commands = [("error", problem) for problem in report.problems]
+    """Commands that the runner of GitHub Actions reads in the log, a line each; the first is the verdict."""
+    subject = f" ({_subject(report)})" if report.subject else ""
+    commands = [("notice" if report.exit_code == 0 else "error", verdict_line(report) + subject)]
+    commands += [("error", problem) for problem in report.problems]
     commands += [("warning", warning) for warning in warnings]
+    shows_worst = _shows_worst(report)
     for outcome in report.outcomes:
         if outcome.verdict != "held":
-            ids = ", ".join(query.query for query in outcome.worst)
+            ids = ", ".join(query.query for query in outcome.worst if outcome in shows_worst)
             queries = f"; worst queries: {ids}" if ids else ""
             commands.append(("error", f"{outcome.check}: {_message(outcome, digits)}{queries}"))
-    commands.append(("notice" if report.exit_code == 0 else "error", verdict_line(report)))
-    # everything behind the second '::' is text, in which '%' begins an escape
+    if exceeded := _exceeded(report):
+        commands.append(("notice", exceeded))
+    # everything behind the second '::' is text, in which '%' begins an escape; so do ':' and ',' in the title
+    title = _titled(report).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
     return "".join(
-        f"::{level} title=gradeval gate::{printable(text).replace('%', '%25')}\n" for level, text in commands
+        f"::{level} title={title}::{printable(text).replace('%', '%25')}\n" for level, text in commands
     )
 
 
 def append_summary(path: str, report: GateReport, digits: Digits) -> None:
     """Append to the file that GITHUB_STEP_SUMMARY names. Raises GradevalError."""
-    text = f"## gradeval gate\n\n{report.render('md', digits=digits)}\n"
+    text = f"## {escape_md(_titled(report))}\n\n{report.render('md', digits=digits)}\n"
     try:
         with open(path, "ab") as file:
             file.write(text.encode("utf-8", "backslashreplace"))

@@ -23,7 +23,7 @@ from gradeval.commands.compare.result import (
     order_of_ids,
 )
 from gradeval.commands.gate.checks import MAX_DROP, MAX_QUERY_DROP, NON_INFERIOR, REQUIRE, Check
-from gradeval.errors import InputError, OptionError
+from gradeval.errors import InputError, OptionError, first_names
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult
@@ -40,6 +40,7 @@ from gradeval.version import __version__
 FORMAT_VERSION = 1
 FULL_COVERAGE = 100.0  # percent
 TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding does not decide
+MISSING_SHOWN = 5  # ids of queries that a run lacks
 ALPHA = 0.05  # of the intervals: one of a difference that is 0 in truth lies below 0 in ALPHA / 2 of cases
 
 RUN, BASELINE = 0, 1  # positions in Results.runs
@@ -69,7 +70,8 @@ class CheckOutcome:
     to 1. margin: how far the value is on the right side of the bound; of NO_WORSE and NON_INFERIOR, the end of
     the interval that decides. NaN where it could not be judged. reason: why it is no other verdict. n: queries
     with values. mean, baseline_mean: over the pairs of values; low, high: the interval of the difference; NaN
-    where there are none. worst: the queries that count most against a check that did not hold.
+    where there are none. worst: the queries that count most against a check that did not hold. exceeds: whether
+    the mean is better than the baseline's by more than a check tolerates below it.
     """
 
     check: Check
@@ -84,6 +86,7 @@ class CheckOutcome:
     n: int = 0
     reason: str = ""
     worst: tuple[WorstQuery, ...] = ()
+    exceeds: bool = False
 
     @property
     def is_share(self) -> bool:
@@ -122,7 +125,8 @@ class GateReport(Printable):
     """The outcomes of all checks. coverage: of the run, and of the baseline if there is one.
 
     problems: errors that kept the checks from being judged at all, a line each. inputs: what was judged, as
-    JSON can hold it.
+    JSON can hold it. name: of the gate, '' for none. subject: what was to be judged, in words: the run, the
+    baseline, the qrels, and the options that are not default.
     """
 
     layout = "gradeval.commands.gate.layout"
@@ -133,6 +137,8 @@ class GateReport(Printable):
     notices: tuple[Notice, ...] = ()
     problems: tuple[str, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    subject: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def counts(self) -> Counter[Verdict]:
@@ -151,6 +157,7 @@ class GateReport(Printable):
         return {
             "gradeval": __version__,
             "gate_format": FORMAT_VERSION,
+            "name": self.name,
             **self.inputs,
             "verdict": ("held", "failed", "error")[self.exit_code],
             "exit_code": self.exit_code,
@@ -180,7 +187,7 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
     run = runs[RUN][1]
     if isinstance(run, SavedResult):
         check_metrics(run, specs)
-    optional = [*(specs or parse("num_q")), *judged]
+    optional = list(dict.fromkeys([*(specs or parse("num_q")), *judged]))
     results = evaluate_all(qrels, runs, compared, options, optional=optional, **how)
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
@@ -220,9 +227,11 @@ def judge(
         judged = covered[RUN].judged_queries
         outcomes = [_with_values(outcome, results, judged, defined or 0.0) for outcome in outcomes]
     if lacking := next((run for run in bounded if not at_least(100 * run.share, min_coverage)), None):
+        missing = [id_ for notice in missing_notices(results, covered.index(lacking)) for id_ in notice.queries]
         reason = (
             f"{lacking.name} has {lacking.queries:,} of {lacking.judged_queries:,} judged queries "
             f"({100 * lacking.share:.4g} %), fewer than --min-coverage {min_coverage:g} %"
+            + (f"; it lacks {first_names(missing, MISSING_SHOWN)}" if missing else "")
         )
         outcomes = [replace(outcome, verdict="error", reason=outcome.reason or reason) for outcome in outcomes]
     names = {"", *(str(check.spec) for check in checks)}
@@ -317,6 +326,8 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     paired = ~np.isnan(gains)
     pairs, amount = gains[paired], check.amount
     gain, mean, baseline_mean = (mean_and_sd(of[paired])[0] for of in (gains, run, baseline))
+    if check.is_relative:
+        amount *= abs(baseline_mean) / 100
     outcome = CheckOutcome(check, "error", n=len(pairs), mean=mean, baseline_mean=baseline_mean)
     if not len(pairs):
         return replace(outcome, reason=f"{check.metric} is undefined: no query has a value in both runs")
@@ -325,8 +336,7 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         reason = f"{check.metric} is undefined for {of_queries} where the baseline has a value"
         return replace(outcome, reason=reason)
     if check.kind == MAX_DROP:
-        allowed = abs(baseline_mean) * amount / 100 if check.is_relative else amount
-        bound, margin = baseline_mean - sign * allowed, allowed + gain
+        bound, margin = baseline_mean - sign * amount, amount + gain
         outcome = replace(outcome, value=mean, bound=bound, margin=margin)
     elif check.kind == MAX_QUERY_DROP:
         share, bound = float((pairs < -amount - TOLERANCE).mean()), check.share / 100
@@ -340,7 +350,8 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         margin = (test.low if check.kind == NON_INFERIOR else test.high) + amount
         outcome = replace(outcome, margin=margin, low=low, high=high)
     if at_least(outcome.margin, 0.0):
-        return replace(outcome, verdict="held")
+        exceeds = check.kind in (MAX_DROP, NON_INFERIOR) and gain > amount + TOLERANCE
+        return replace(outcome, verdict="held", exceeds=exceeds)
     contains_bound = check.kind == NON_INFERIOR and at_least(test.high + amount, 0.0)
     fell = (q for q in lowest(gains, values.by_id, worst) if gains[q] < 0)
     return replace(

@@ -19,7 +19,8 @@ def save(run: str, *args: str, metrics: str = "nDCG@10 AP RR num_q tau") -> None
 def gate(line: str) -> Done:
     """A gate as a shell calls it, whose last line is the verdict, with the exit code of the verdict."""
     done = gradeval("gate", *shlex.split(line))
-    last = (done.out if done.out.startswith("Checks") else done.err).splitlines()[-1]
+    last_lines = [text.splitlines()[-1] for text in (done.out, done.err) if text]
+    last = next(line for line in last_lines if line.partition(":")[0] in CODES)
     verdict = last.partition(":")[0]
     assert CODES[verdict] == done.code, done
     assert not (done.code == 2 and "held" in last)

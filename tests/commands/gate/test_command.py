@@ -109,8 +109,11 @@ def test_saved_results_are_as_good_as_their_runs() -> None:
     for run in ("poor.run", "poor.json"):
         for baseline in ("good.run", "good.json"):
             done = gate(f"qrels {run} --baseline {baseline} {checks}")
-            assert (done.code, done.out) == (1, expected.out)
-    assert gate(f"qrels poor.run --baseline good.json --ties trec {checks}").out == expected.out
+            of_runs = done.out.replace(f"Run {run}, baseline {baseline}", "Run poor.run, baseline good.run")
+            assert (done.code, of_runs) == (1, expected.out)
+    done = gate(f"qrels poor.run --baseline good.json --ties trec {checks}")
+    named = "Run poor.run, baseline good.json, qrels qrels, ties = trec."
+    assert done.out.replace(named, "Run poor.run, baseline good.run, qrels qrels.") == expected.out
 
 
 def test_saved_results_that_say_too_little() -> None:
@@ -243,7 +246,82 @@ def test_help_has_examples_that_parse() -> None:
     save("fair")
     names = {"qrels.txt": "qrels", "new.run": "good.run", "old.run": "fair.run", "old.json": "fair.json"}
     examples = [one.strip() for one in EPILOG.splitlines() if one.startswith("  gradeval")]
-    assert len(examples) == 8
+    assert len(examples) == 9
     for example in examples:
         words = [names.get(word, word) for word in shlex.split(example)[1:]]
         assert gradeval(*words).code in (0, 1), example
+
+
+# --update-baseline
+
+UPDATE = "--config ci/gates.toml --update-baseline"
+
+
+@pytest.fixture
+def updated_gate(gate_files: Path) -> None:
+    (gate_files / "ci").mkdir(exist_ok=True)
+    checks = "max-drop = ['nDCG@10 0.05', 'AP 0.05']\nrequire = 'num_q >= 60'"
+    (gate_files / "ci/gates.toml").write_text(f"baseline = 'b.json'\n{checks}\n[options]\nrel = 2")
+
+
+@pytest.mark.usefixtures("updated_gate")
+def test_the_baseline_is_updated_where_all_checks_held() -> None:
+    missing = gate(f"qrels fair.run {UPDATE}")
+    assert missing.lines[0] == (
+        "gradeval: --update-baseline ci/b.json: no such file. Add --force to write a first one"
+    )
+    first = gradeval("gate", "qrels", "fair.run", *UPDATE.split(), "--force")
+    assert (first.code, first.out, first.lines[-1]) == (0, "", "ci/b.json: written from fair.run")
+    held = gate(f"qrels good.run {UPDATE}")
+    assert (held.code, held.lines[-1]) == (0, "ci/b.json: written from good.run")
+    text = Path("ci/b.json").read_text()
+    expected = json.loads(
+        gradeval("qrels", "good.run", "-m", "num_q nDCG@10 AP Judged@10", "-l", "2", "-q", "-f", "json").out
+    )
+    content = json.loads(text)
+    assert content["options"] == expected["options"] and content["qrels"] == expected["qrels"]
+    assert sorted(content["metrics"]) == sorted(expected["metrics"])
+    [run], [same] = content["runs"], expected["runs"]
+    assert {**run, "queries": None, "summary": None} == {**same, "queries": None, "summary": None}
+    assert gate("qrels good.run --config ci/gates.toml --quiet").code == 0
+    failed = gate(f"qrels poor.run {UPDATE}")
+    assert failed.code == 1 and Path("ci/b.json").read_text() == text
+    assert gate(f"qrels part.run {UPDATE}").code == 2 and Path("ci/b.json").read_text() == text
+    assert gradeval("gate", "qrels", "poor.run", *UPDATE.split(), "--force").code == 0
+    assert gate("qrels poor.run --config ci/gates.toml --quiet").code == 0
+    # a saved result is a run too, and a path may have a label
+    save("good", "-l", "2", metrics="nDCG@10 AP num_q Judged@10")
+    again = gate("qrels good.json --config ci/gates.toml --update-baseline --baseline B=ci/b.json")
+    assert again.lines[-1] == "ci/b.json: written from good.json"
+    assert json.loads(Path("ci/b.json").read_text())["runs"][0]["sha256"] == run["sha256"]
+
+
+@pytest.mark.usefixtures("updated_gate")
+def test_baselines_that_are_not_written() -> None:
+    option = "gradeval: --update-baseline"
+    save("good", "-l", "2", metrics="nDCG@10 AP num_q Judged@10")
+    before = {path.name: path.read_bytes() for path in Path().glob("*.*")}
+    lines = {
+        "qrels good.run --require 'AP > 0' --update-baseline":
+            f"{option}: there is no baseline. Add --baseline FILE, or baseline = to the configuration",
+        "qrels good.run --max-drop 'AP 0' --baseline fair.run --update-baseline":
+            f"{option} fair.run: it is not a saved result, and is not replaced",
+        f"qrels good.json {UPDATE} --baseline good.json":
+            f"{option} good.json: it is one of the input files",
+        "qrels good.run --max-drop 'AP 0' --baseline - --update-baseline --force":
+            f"{option}: the baseline is standard input",
+        f"none good.run {UPDATE} --force": "none: no such file. Check the path",
+    }  # fmt: skip
+    for line, message in lines.items():
+        done = gradeval("gate", *shlex.split(line))
+        assert (done.code, done.out, done.lines[0]) == (2, "", message)
+    strict = gradeval("gate", "qrels", "part.run", *UPDATE.split(), "--force", "--strict")
+    assert strict.code == 2 and not Path("ci/b.json").exists()
+    for line in (
+        "--force",
+        f"{UPDATE} --force --junit x",
+        f"{UPDATE} --force -o x",
+        "--init --update-baseline",
+    ):
+        assert "Try 'gradeval gate --help'" in gradeval("gate", "qrels", "good.run", *line.split()).err
+    assert {path.name: path.read_bytes() for path in Path().glob("*.*")} == before

@@ -31,7 +31,7 @@ def test_formats() -> None:
     assert check["margin"] == pytest.approx(check["mean"] - check["baseline_mean"])
     tsv = gate(f"{checks} -f tsv --worst 2")
     assert [line.split("\t")[0] for line in tsv.out.splitlines()] == [
-        "check", "max-drop AP 0", "", "check", "max-drop AP 0", "max-drop AP 0"
+        "check", "max-drop AP 0", "", "metric", "AP", "AP"
     ]  # fmt: skip
     done = gate(f"{checks} -o out")
     assert done.out == "" and Path("out").read_text() == table.out
@@ -150,9 +150,10 @@ def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
     line = "qrels good.run --require 'AP > 99%' --require 'AP > 0' --github"
     done = gate(line)
     assert [one.partition("gate::")[2][:16] for one in annotations(done)] == [
-        "AP > 0.99: faile",
         "gate failed: 1 o",
+        "AP > 0.99: faile",
     ]
+    assert annotations(done)[0].endswith("(run good.run, qrels qrels)")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     Path("summary.md").write_text("before\n")
     gate(line)
@@ -161,11 +162,12 @@ def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
     assert text.startswith("before\n## gradeval gate\n\n**Checks**\n") and text.count("## gradeval gate") == 2
     assert "| none: no such file. Check the path |" in text
     held = gate("qrels good.run --require 'AP > 0' --github")
-    assert annotations(held) == ["::notice title=gradeval gate::gate held: 1 of 1 check held"]
+    line = "gate held: 1 of 1 check held (run good.run, qrels qrels)"
+    assert annotations(held) == [f"::notice title=gradeval gate::{line}"]
     warned = gate("qrels good.run --require 'AP > 0' --github --query-ids q59")
-    assert annotations(warned)[0].startswith("::warning title=gradeval gate::only 1 query")
+    assert annotations(warned)[1].startswith("::warning title=gradeval gate::only 1 query")
     quiet = gate("qrels good.run --require 'AP > 0' --github --query-ids q59 --quiet")
-    assert annotations(quiet) == annotations(held)
+    assert annotations(quiet)[0].endswith("(run good.run, qrels qrels, query_ids = q59)")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "none/summary.md")
     done = gate("qrels good.run --require 'AP > 0' --github")
     assert (done.code, done.out) == (2, "")
@@ -207,3 +209,58 @@ def test_warnings() -> None:
     ]  # fmt: skip
     assert ElementTree.parse("gate.xml").getroot().attrib["errors"] == "1"
     assert gate("qrels good.run --require 'AP > 0' --query-ids q01 --strict --allow few_queries").code == 0
+
+
+def test_a_name_and_what_is_not_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    Path("gates.toml").write_text("name = 'web, 5%: night'\nrequire = 'AP > 0'\n[options]\nrel = 2\n")
+    done = gate("qrels good.run --config gates.toml --depth 50 --github --junit gate.xml")
+    subject = "run good.run, qrels qrels, rel = 2, depth = 50"
+    title = "title=gradeval gate web%2C 5%25%3A night"
+    assert done.out.startswith("Checks: web, 5%: night\n") and f"\nR{subject[1:]}.\n" in done.out
+    assert annotations(done) == [f"::notice {title}::gate held: 1 of 1 check held ({subject})"]
+    [suite] = ElementTree.parse("gate.xml").getroot()
+    assert suite.attrib["name"] == "gradeval gate web, 5%: night"
+    assert {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")} == {
+        "run": "good.run", "qrels": "qrels", "options": "rel = 2, depth = 50"
+    }  # fmt: skip
+    assert Path("summary.md").read_text().startswith("## gradeval gate web, 5%: night\n")
+    named = gate("qrels good.run --config gates.toml --name mine -f json")
+    assert json.loads(named.out)["name"] == "mine"
+    absent = gate("qrels none.run --config gates.toml --github --columns query=q")
+    assert annotations(absent)[0].endswith("(run none.run, qrels qrels, rel = 2, columns = query=q)")
+
+
+def test_a_run_that_cannot_be_judged() -> None:
+    """Its reason, and nothing else."""
+    Path("part.run").write_text("".join(Path("part.run").read_text().splitlines(keepends=True)[54:]))
+    done = gate("qrels part.run --require 'AP > 0.9' --require 'AP > 0' --baseline good.run --no-worse RR")
+    assert " ".join(done.out.split()) == (
+        "3 checks: part has 48 of 60 judged queries (80 %), fewer than --min-coverage 100 %; "
+        "it lacks q00, q01, q02, q03, q04, …. the gate could not decide: 3 of 3 checks could not be judged"
+    )
+    assert done.err == ""
+
+
+def test_worst_queries_once_for_each_metric() -> None:
+    """Those of a check against the baseline, where it has one."""
+    line = "qrels poor.run --baseline good.run --require 'AP > 0.9' --max-drop 'AP 0' --no-worse 'AP RR'"
+    done = gate(f"{line} --worst 2 --github -f tsv")
+    rows = [row.split("\t")[:2] for row in done.out.split("\n\n")[1].splitlines()[1:]]
+    assert [metric for metric, _ in rows] == ["AP", "AP", "RR", "RR"]
+    [worst] = [one for one in annotations(done) if "AP" in one and "worst queries" in one]
+    assert worst.endswith(f"max-drop AP 0: {worst.partition('AP 0: ')[2]}")
+    assert f"worst queries: {rows[0][1]}, {rows[1][1]}" in worst
+    falls = [gate(f"{line} --worst 0 -f json")]
+    assert all(check["worst"] == [] for check in json.loads(falls[0].out)["checks"])
+
+
+def test_a_run_that_beats_its_baseline() -> None:
+    line = "qrels good.run --baseline poor.run --github --max-drop"
+    advice = "raise the baseline (--update-baseline)?"
+    note = f"The run beats its baseline by more than the tolerance in AP, RR: {advice}"
+    done = gate(f"{line} 'AP RR 5%' --non-inferior 'AP 0.01'")
+    assert note in " ".join(done.out.split())
+    assert annotations(done)[-1] == f"::notice title=gradeval gate::{note}"
+    assert "raise the baseline" not in gate(f"{line} 'AP 0.9'").out
+    assert "raise the baseline" not in gate("qrels good.run --baseline good.run --max-drop 'AP 0'").out

@@ -47,7 +47,9 @@ def report() -> GateReport:
     )
     runs = (Coverage("neural|2", "neural|2.run", 5, 5), Coverage("bm25", "bm25.json", 5, 5))
     notices = (Notice(Kind.FEW_QUERIES, "", 5, rule="gate"),)
-    return GateReport(outcomes, runs, 100.0, notices, inputs={"qrels": {"path": "q", "sha256": None}})
+    inputs = {"qrels": {"path": "q", "sha256": None}}
+    subject = {"run": "neural|2.run", "baseline": "bm25.json", "qrels": "q", "options": "rel = 2"}
+    return GateReport(outcomes, runs, 100.0, notices, inputs=inputs, name="all, 5%", subject=subject)
 
 
 @each("format", [*FORMATS, "junit", "github"])
@@ -170,8 +172,8 @@ def test_annotations_are_ours() -> None:
         assert found is not None and found[2].isprintable()
         assert not re.search("%(?!25)", found[2])
     shown = [line.partition("gate::")[2].replace("%25", "%") for line in lines]
-    assert shown[: len(IDS)] == [printable(problem) for problem in gate.problems]
-    assert all(printable(id_) in shown[2 * len(IDS)] for id_ in IDS)
+    assert shown[1 : len(IDS) + 1] == [printable(problem) for problem in gate.problems]
+    assert all(printable(id_) in shown[2 * len(IDS) + 1] for id_ in IDS)
 
 
 def test_a_junit_file_is_ours() -> None:
