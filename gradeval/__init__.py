@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gradeval.evaluation.evaluator import Evaluator as Evaluator
     from gradeval.evaluation.results import Results as Results
     from gradeval.evaluation.training import score_arrays as score_arrays
+    from gradeval.notices import EvaluationWarning as EvaluationWarning
     from gradeval.tables.load import read_qrels as read_qrels
     from gradeval.tables.load import read_run as read_run
     from gradeval.version import __version__ as __version__
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Batch": "commands.batch.result",
     "Comparison": "commands.compare.result",
+    "EvaluationWarning": "notices",
     "Evaluator": "evaluation.evaluator",
     "Explanation": "commands.explain.result",
     "GradevalError": "errors",

@@ -54,6 +54,10 @@ class Kind(str, Enum):
     NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
 
 
+class EvaluationWarning(UserWarning):
+    """What a user should know about a result, as a warning of Python; Results.notices has the same as data."""
+
+
 OF_QRELS = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELEVANT)
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
-from gradeval.notices import ROWS, Kind, Notice, lines
+import pytest
+from cli.command import gradeval as command
+
+import gradeval
+from gradeval.notices import ROWS, EvaluationWarning, Kind, Notice, lines
 from gradeval.options import Options
 
 
@@ -66,3 +72,77 @@ def test_the_notice_that_stands_for_several() -> None:
     )
     reasons = [{"count": n, "rule": why} for n, why in ((1, "too few"), (3, "all equal"))]
     assert said(Kind.NO_P, *reasons) == "no p-value for 1 comparison (too few), 3 comparisons (all equal)"
+
+
+QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"a": 0}}
+TIED = {"1": {"a": 1.0, "b": 1.0, "c": 1.0}, "2": {"a": 1.0}}
+
+
+def caught(function: Any, *args: Any, **options: Any) -> tuple[Any, list[warnings.WarningMessage]]:
+    with warnings.catch_warnings(record=True) as messages:
+        warnings.simplefilter("always")
+        return function(*args, **options), messages
+
+
+def test_python_is_warned_once_for_each_kind_where_it_calls() -> None:
+    results, messages = caught(gradeval.evaluate, QRELS, {"x": TIED, "y": TIED}, "AP AP(rel=2)")
+    assert [(one.category, one.filename) for one in messages] == [(EvaluationWarning, __file__)] * len(messages)
+    assert [str(one.message) for one in messages] == results.sentences(False)
+    kinds = {notice.kind for notice in results.notices if not notice.informational}
+    assert len(messages) == len(kinds) == 3
+    assert "evaluate(..., tie_range=True)" in str(messages[-1].message)
+    assert gradeval.EvaluationWarning is EvaluationWarning and issubclass(EvaluationWarning, UserWarning)
+    assert repr(results).endswith(f"notices={len(results.notices)})") and "\n" not in repr(results)
+    caveats = [f"warning: {text}\n" for text in results.warnings]
+    assert str(results) == results.render() + "".join(caveats)
+
+
+def test_notes_are_printed_and_not_warned_of() -> None:
+    run = {"1": {"a": 3.0, "x": 2.0, "y": 1.0}}
+    results, messages = caught(gradeval.evaluate, {"1": {"a": 1, "b": 0}}, run, "AP@3 P@10")
+    assert messages == [] and "note: " in str(results) and "warning: " not in str(results)
+
+
+def test_what_is_known_is_not_warned_of_again() -> None:
+    runs = {"x": TIED, "y": {"1": {"a": 1.0}, "2": {"a": 1.0}}}
+    results, _ = caught(gradeval.evaluate, QRELS, runs, "AP")
+    comparison, messages = caught(results.compare)
+    assert [str(one.message).partition(";")[0] for one in messages] == ["only 3 queries"]
+    _, messages = caught(gradeval.compare, QRELS, runs, "AP")
+    assert [str(one.message) for one in messages] == comparison.sentences(False)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: gradeval.explain([("1", "a", 1), ("1", "a", 1)], TIED, "AP", "1"),
+        lambda: gradeval.report(QRELS, {"a": TIED, "b": TIED}, "AP"),
+        lambda: gradeval.plot.queries(QRELS, TIED, "AP"),
+        lambda: gradeval.plot.curve(QRELS, TIED, "P", at="1,2"),
+        lambda: gradeval.study.levels(QRELS, TIED),
+        lambda: gradeval.study.divergence(QRELS, TIED, "AP RR"),
+        lambda: gradeval.batch({"systems": ["s"], "collections": {"c": {"qrels": "q", "runs": "no"}}}),
+    ],
+)
+def test_every_function_warns(function: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q").write_text("1 0 a 1\n")
+    result, messages = caught(function)
+    assert messages and [str(one.message) for one in messages] == result.sentences(False)
+    assert {one.filename for one in messages} == {__file__}
+    assert f"notices={len(result.notices)}" in repr(result)
+
+
+def test_an_evaluator_does_not_warn() -> None:
+    results, messages = caught(gradeval.Evaluator(QRELS, "AP").evaluate, TIED)
+    assert messages == [] and len(results.notices) == 3
+
+
+@pytest.mark.parametrize("args", [["eval"], ["study", "levels"], ["plot", "queries"]])
+def test_the_command_line_warns_once(args: list[str], tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
+    (tmp_path / "run").write_text("1 Q0 a 1 1 t\n1 Q0 b 2 0 t\n")
+    done = command(*args, str(tmp_path / "qrels"), str(tmp_path / "run"))
+    assert done.err.count("not in the run") == 1 and "EvaluationWarning" not in done.err
+    assert done.code == 0
+    assert command(*args, str(tmp_path / "qrels"), str(tmp_path / "run"), "--strict").code == 2

@@ -15,7 +15,7 @@ from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.types import File, OutputPath
 from gradeval.errors import OptionError, UnknownQueryError
-from gradeval.notices import Kind, Notice, lines
+from gradeval.notices import EvaluationWarning, Kind, Notice, lines
 from gradeval.options import parse_ids
 from gradeval.render import Digits
 
@@ -71,6 +71,7 @@ class Job:
         self._reported: set[str] = set()
         if self.quiet or self.strict:  # the warnings of other code, such as a plugin's, are treated as ours
             warnings.simplefilter("error" if self.strict else "ignore")
+        warnings.simplefilter("ignore", EvaluationWarning)  # the command prints the notices itself
 
     # --- before anything is read
 

@@ -14,6 +14,7 @@ from gradeval.formats.sources import Source, compression_of
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options
 from gradeval.registry.spec import Spec, parse
+from gradeval.render.document import warned
 from gradeval.tables.load import check_columns, is_path
 
 
@@ -29,12 +30,13 @@ def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRI
     score, and other common names. metrics: names as on the command line, such as 'nDCG@5,10 AP(rel=2)', or a
     list of these.
 
-    options: those listed below.
+    options: those listed below. What a user should know about the results is warned of, once for each kind
+    (EvaluationWarning), and in Results.notices.
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
     separate, specs, chosen = separate_runs(runs), parse(metrics), Options.of(**options)
-    return complete(evaluate_all(*with_saved(qrels, separate), specs, chosen))
+    return warned(complete(evaluate_all(*with_saved(qrels, separate), specs, chosen)))
 
 
 def evaluate_all(

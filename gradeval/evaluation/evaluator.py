@@ -57,8 +57,9 @@ class Evaluator:
         >>> evaluator.evaluate("bm25.run").mean(0, "AP")
 
     The arguments are those of evaluate(). Nothing changes after the construction, so that several threads can
-    evaluate at once. The notices of its results are found on first access, from the ranks of the
-    judged documents, which the results keep until then.
+    evaluate at once. Nothing is warned of, unlike in evaluate(): a loop reads Results.notices or
+    Results.warnings, which are found on first access, from the ranks of the judged documents, which the results
+    keep until then.
     """
 
     def __init__(self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> None:

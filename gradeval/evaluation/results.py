@@ -15,10 +15,10 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation.score import summarize
-from gradeval.notices import Notice, lines
+from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.render.document import Printable
+from gradeval.render.document import WithNotices, warned
 
 if TYPE_CHECKING:
     from gradeval.commands.compare.result import Comparison
@@ -151,7 +151,7 @@ class _Deferred:
 
 
 @dataclass(frozen=True, eq=False)
-class Results(Printable):
+class Results(WithNotices):
     """The values of R runs for M metrics on Q queries.
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
@@ -185,9 +185,8 @@ class Results(Printable):
         return {"path": self.qrels, "sha256": self.qrels_sha256, **of_groups}
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """The notices as text, a line for each kind."""
-        return tuple(lines(self.notices, len(self.runs), in_python=True))
+    def runs_read(self) -> int:
+        return len(self.runs)
 
     @cached_property
     def _summaries(self) -> tuple[Summary, ...]:
@@ -419,11 +418,11 @@ class Results(Printable):
         from gradeval.commands.compare.options import CompareOptions
 
         specs = None if metrics is None else [self.specs[self._metric(spec)] for spec in parse(metrics)]
-        return compare_results(self, specs, CompareOptions.of(**options))
+        return warned(compare_results(self, specs, CompareOptions.of(**options)), self.notices)
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.runs)}, metrics={len(self.specs)}, queries={len(self.queries)}"
-        return f"Results(qrels={self.qrels!r}, {counts})"
+        return f"Results(qrels={self.qrels!r}, {counts}, notices={len(self.notices)})"
 
     def _run(self, run: str | int) -> int:
         if isinstance(run, Integral):

@@ -6,11 +6,14 @@ printed. The writers (table, tsv, csv, json, jsonl, md, latex) know documents an
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from gradeval.errors import OptionError, inert, visible
+from gradeval.notices import EvaluationWarning, Notice, lines
 from gradeval.render import WRITERS, Digits, checked_digits
 from gradeval.render.numbers import number, plain, probability, signed, significant
 
@@ -237,3 +240,57 @@ class Printable:
 
     def __str__(self) -> str:
         return self.render()
+
+
+class WithNotices(Printable):
+    """A result with caveats, which str() prints below it."""
+
+    @property
+    def notices(self) -> Sequence[Notice]:
+        """What a user should know about it."""
+        return ()
+
+    @property
+    def runs_read(self) -> int:
+        """How many runs the notices may be about."""
+        return 1
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The notices as text, a line for each kind."""
+        return tuple(lines(self.notices, self.runs_read, in_python=True))
+
+    def sentences(
+        self, informational: bool, *, in_python: bool = True, known: Iterable[Notice] = ()
+    ) -> list[str]:
+        """The warnings, or the notes, as text. in_python: whether options are named as in Python. known: those
+        that are left out.
+        """
+        chosen = of_kind(self.notices, informational, known)
+        return list(lines(chosen, self.runs_read, in_python=in_python))
+
+    def __str__(self) -> str:
+        caveats = [f"warning: {text}\n" for text in self.sentences(False)]
+        return "".join([self.render(), *caveats, *(f"note: {text}\n" for text in self.sentences(True))])
+
+
+def of_kind(notices: Iterable[Notice], informational: bool, known: Iterable[Notice] = ()) -> list[Notice]:
+    """The notes, or the others, that are not known."""
+    known = set(known)
+    return [notice for notice in notices if notice.informational is informational and notice not in known]
+
+
+Noticed = TypeVar("Noticed", bound=WithNotices)
+
+
+def warned(result: Noticed, known: Iterable[Notice] = ()) -> Noticed:
+    """The result, after a warning for each kind of its notices but notes, at the line that called gradeval.
+
+    known: notices that the caller has already.
+    """
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gradeval":
+        frame, level = frame.f_back, level + 1
+    for text in result.sentences(False, known=known):
+        warnings.warn(text, EvaluationWarning, stacklevel=level)
+    return result

@@ -149,7 +149,7 @@ def test_a_sum_depends_on_the_order_as_in_a_loop() -> None:
 
 
 def test_repr_is_short(results: Results) -> None:
-    assert repr(results) == "Results(qrels='qrels', runs=2, metrics=3, queries=3)"
+    assert repr(results) == "Results(qrels='qrels', runs=2, metrics=3, queries=3, notices=0)"
 
 
 def test_range() -> None:

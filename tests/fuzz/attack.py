@@ -20,6 +20,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from gradeval.notices import EvaluationWarning
+
 PATIENCE = 150  # seconds for a case, after which it hangs
 MOST_KINDS = 30  # of failures, after which an attack has shown enough
 
@@ -84,7 +86,8 @@ def attempt(name: str, seed: int, number: int, folder: Path) -> Done:
     os.chdir(folder)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # none may reach a user
+            warnings.simplefilter("error")  # none but those about results may reach a user
+            warnings.simplefilter("ignore", EvaluationWarning)
             return Done(number, attack.check(attack.make(rng_of(name, seed, number))), "")
     except Wrong as wrong:
         return Done(number, 0, str(wrong))

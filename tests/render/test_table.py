@@ -91,5 +91,6 @@ def test_names_are_text(make) -> None:
     assert "[bold]:smile:  0.5000" in text
 
 
-def test_str_is_the_table(results: Results) -> None:
-    assert str(results) == results.render("table")
+def test_str_is_the_table_and_the_notices(results: Results) -> None:
+    notice = "warning: neural: 1 judged query is not in the run, excluded\n"
+    assert str(results) == results.render("table") + notice

@@ -40,6 +40,7 @@ from gradeval.formats.sources import Source
 from gradeval.notices import Kind
 from gradeval.options import Options
 from gradeval.registry.spec import parse
+from gradeval.render.document import warned
 from gradeval.statistics.corrections import holm
 from gradeval.version import __version__
 
@@ -67,7 +68,7 @@ def batch(
     else:
         content = read_manifest(Source(manifest), baseline)
     earlier = read_earlier(Source(resume)) if resume is not None else {}
-    return evaluate_batch(content, baseline=baseline, pool=pool, earlier=earlier, jobs=jobs)
+    return warned(evaluate_batch(content, baseline=baseline, pool=pool, earlier=earlier, jobs=jobs))
 
 
 def read_earlier(source: Source) -> dict[Key, Cell]:

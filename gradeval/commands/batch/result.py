@@ -19,7 +19,7 @@ from gradeval.evaluation.findings import with_depths
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
-from gradeval.render.document import Printable
+from gradeval.render.document import WithNotices
 from gradeval.render.numbers import exact
 from gradeval.version import __version__
 
@@ -110,8 +110,8 @@ def _checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True, eq=False)
-class Batch(Printable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Batch(WithNotices):
     """Collections × systems. path: of the manifest. baseline: the system that others are compared with.
 
     cells: by (collection, system). pool: whether averages are over all queries together, instead of the mean of
@@ -191,9 +191,12 @@ class Batch(Printable):
             yield replace(notice, subject=collection.name) if notice.kind is Kind.DEPTH else notice
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """The notices as text, a line for each kind."""
-        return tuple(lines(self.notices, len(self.cells), in_python=True))
+    def runs_read(self) -> int:
+        return len(self.cells)
+
+    def __repr__(self) -> str:
+        counts = f"systems={len(self.systems)}, collections={len(self.collections)}"
+        return f"Batch(path={self.path!r}, {counts}, notices={len(self.notices)})"
 
     def _missing(self) -> Iterator[Notice]:
         missing = [cell for cell in self.cells.values() if cell.status == "missing"]

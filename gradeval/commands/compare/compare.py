@@ -46,6 +46,7 @@ from gradeval.evaluation.saved import common_metrics
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import COMPARED_METRICS, Options
 from gradeval.registry.spec import Spec, parse
+from gradeval.render.document import warned
 from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.intervals import agreeing
@@ -71,7 +72,7 @@ def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, *
     results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)
     for failed in results.failed:
         raise failed.error
-    return compare_results(results, compared, how)
+    return warned(compare_results(results, compared, how))
 
 
 def evaluate_to_compare(

@@ -19,7 +19,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.notices import Kind, Notice, lines
 from gradeval.registry.spec import Spec, parse, usable
-from gradeval.render.document import Printable
+from gradeval.render.document import WithNotices
 from gradeval.render.numbers import exact
 from gradeval.statistics.anova import TwoWayAnova
 from gradeval.statistics.tests import TESTS, paired_differences
@@ -376,7 +376,7 @@ class Section:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Printable):
+class Comparison(WithNotices):
     """Runs compared with a baseline, or all with each other.
 
     values: those of each query. pairs: (baseline, run), positions in values.runs, in the order of the
@@ -402,9 +402,8 @@ class Comparison(Printable):
         return self.sections[0].comparisons
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """The notices as text, a line for each kind."""
-        return tuple(lines(self.notices, len(self.values.runs), in_python=True))
+    def runs_read(self) -> int:
+        return len(self.values.runs)
 
     def find(
         self, run: str | int, metric: str | Spec, *, baseline: str | int | None = None, group: str | None = None
@@ -491,7 +490,8 @@ class Comparison(Printable):
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
-        return f"Comparison({counts}, queries={len(self.values.queries)}, test={self.options.test!r})"
+        counts += f", queries={len(self.values.queries)}"
+        return f"Comparison({counts}, test={self.options.test!r}, notices={len(self.notices)})"
 
 
 def estimand(test: str) -> str:

@@ -31,6 +31,7 @@ from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options, parse_number
 from gradeval.registry.spec import Spec, parse, split
+from gradeval.render.document import warned
 from gradeval.tables.load import is_path, source_of
 from gradeval.tables.run_names import run_names
 
@@ -98,13 +99,14 @@ def compare_tables(
     files = separate_runs(tables)
     if other := next((table for _, table in files if not is_path(table)), None):
         raise OptionError(f"a table of values must be a file, not a {type(other).__name__}")
-    return compare_files(
+    comparison = compare_files(
         [(label, source_of(table).path) for label, table in files],
         [metrics] if isinstance(metrics, str) else list(metrics or ()),
         [lower_is_better] if isinstance(lower_is_better, str) else list(lower_is_better),
         Options.of(queries=queries, query_ids=query_ids, columns=columns),
         CompareOptions.of(**options),
     )
+    return warned(comparison)
 
 
 def compare_files(

@@ -30,6 +30,7 @@ from gradeval.formats.lines import read_lines
 from gradeval.formats.sources import Source
 from gradeval.options import EXPECTED, Options
 from gradeval.registry.spec import Spec, parse
+from gradeval.render.document import warned
 from gradeval.tables.load import Run, check_columns, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
@@ -65,7 +66,7 @@ def explain(
     is_count = isinstance(worst, int) and not isinstance(worst, bool) and worst > 0
     if worst is not None and not is_count:
         raise OptionError(f"worst must be a positive integer, not {described(worst)}")
-    return explain_run(
+    explanations = explain_run(
         qrels,
         _single(run, "run"),
         one_metric(metric),
@@ -75,6 +76,7 @@ def explain(
         against=None if against is None else _single(against, "against"),
         text=text,
     )
+    return warned(explanations)
 
 
 def _single(run: Any, name: str) -> LabelledRun:

@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.notices import Notice
-from gradeval.render.document import Printable
+from gradeval.render.document import WithNotices
 
 
 class Document(NamedTuple):
@@ -198,7 +198,7 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Printable):
+class Explanation(WithNotices):
     """How the value of a metric for one query of a run comes about.
 
     metric: its canonical name. display: the name as tables show it. documents: those retrieved, by rank; then
@@ -252,7 +252,12 @@ class Explanation(Printable):
     notices: tuple[Notice, ...] = ()
 
     def __repr__(self) -> str:
-        return f"Explanation({self.metric} of query {self.query!r}, {self.run}: {self.value:.4f})"
+        what = f"{self.metric} of query {self.query!r}, {self.run}: {self.value:.4f}"
+        return f"Explanation({what}, notices={len(self.notices)})"
+
+    @property
+    def runs_read(self) -> int:
+        return 1 if self.against is None else 2
 
     @property
     def is_sum(self) -> bool:
@@ -396,10 +401,18 @@ class Explanation(Printable):
         return content
 
 
-class Explanations(Printable, list[Explanation]):
+class Explanations(WithNotices, list[Explanation]):
     """Explanations, which print one after the other."""
 
     layout = Explanation.layout
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        return tuple(dict.fromkeys(notice for explanation in self for notice in explanation.notices))
+
+    @property
+    def runs_read(self) -> int:
+        return max((explanation.runs_read for explanation in self), default=1)
 
 
 def _by_document(records: Sequence[Term | Change | Loss]) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from gradeval.evaluation.runs import separate_runs
 from gradeval.options import Options
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, dotted, group_of, metric_of, parse_one, split
+from gradeval.render.document import warned
 from gradeval.statistics.tests import interval_of_mean
 
 METRIC = "nDCG"
@@ -52,7 +53,7 @@ def curve(
     logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent.
     Raises GradevalError.
     """
-    return draw_curve(
+    picture = draw_curve(
         qrels,
         separate_runs(runs),
         curves_of(metrics, at),
@@ -60,6 +61,7 @@ def curve(
         log=log,
         confidence=confidence,
     )
+    return warned(picture)
 
 
 def draw_curve(

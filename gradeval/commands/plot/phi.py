@@ -20,6 +20,7 @@ from gradeval.formats.sources import Source
 from gradeval.metrics.ndcg_phi import fitted_phi
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
+from gradeval.render.document import warned
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import open_qrels
 
@@ -38,7 +39,7 @@ def phi(qrels: Any, metric: str = METRIC, query: str | Sequence[str] = (), **opt
     the queries that have the grade or a higher one. Raises GradevalError.
     """
     queries = [query] if isinstance(query, str) else list(map(str, query))
-    return draw_phi(qrels, phi_spec(metric), Options.of(**options), queries=queries)
+    return warned(draw_phi(qrels, phi_spec(metric), Options.of(**options), queries=queries))
 
 
 def phi_spec(metric: str | Sequence[str]) -> Spec:

@@ -17,6 +17,7 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
 from gradeval.notices import Notice
 from gradeval.options import Options
+from gradeval.render.document import warned
 from gradeval.statistics.tests import interval_of_mean
 
 METRIC = "nDCG@10"
@@ -38,7 +39,7 @@ def queries(
     baseline: a run by name or position, by default the first. confidence: of the intervals, in percent.
     Raises GradevalError.
     """
-    return draw_queries(
+    picture = draw_queries(
         qrels,
         separate_runs(runs),
         metrics,
@@ -46,6 +47,7 @@ def queries(
         baseline=baseline,
         confidence=confidence,
     )
+    return warned(picture)
 
 
 def draw_queries(

@@ -28,7 +28,7 @@ from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec, parse
-from gradeval.render.document import Printable
+from gradeval.render.document import WithNotices, warned
 from gradeval.tables.load import is_path, open_qrels, source_of
 
 DIFFERING = 10  # documents of a query that make the difference between runs
@@ -61,7 +61,7 @@ class ExplainedQuery(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Printable):
+class Report(WithNotices):
     """The contents of a report.
 
     results: the values, with those of the coverage. values: those of the metrics to compare, for the queries
@@ -87,9 +87,13 @@ class Report(Printable):
     notices: tuple[Notice, ...] = ()
     saved: bool = False
 
+    @property
+    def runs_read(self) -> int:
+        return len(self.values.runs)
+
     def __repr__(self) -> str:
         counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
-        return f"Report({counts}, queries={len(self.values.queries)})"
+        return f"Report({counts}, queries={len(self.values.queries)}, notices={len(self.notices)})"
 
     __str__ = __repr__
 
@@ -115,7 +119,8 @@ def report(
         raise OptionError("title must be a string")
     if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:
         raise OptionError("explain must be a number of queries")
-    return report_of(qrels, separate_runs(runs), metrics, options, text=text, title=title, explain=explain)
+    runs = separate_runs(runs)
+    return warned(report_of(qrels, runs, metrics, options, text=text, title=title, explain=explain))
 
 
 def report_of(

@@ -26,6 +26,7 @@ from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import Options, whole
 from gradeval.registry.spec import Spec
+from gradeval.render.document import warned
 from gradeval.statistics.anova import randomized_tukey_hsd
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.intervals import check_alpha
@@ -187,7 +188,7 @@ def agreement(
                 for notice in notices
             )
         )
-    return Study(
+    study = Study(
         name="agreement",
         options={
             "metrics": [str(spec) for spec in specs],
@@ -203,6 +204,7 @@ def agreement(
         runs_read=len(union.names),
         tables=_tables([str(spec) for spec in specs], paths, findings, tables),
     )
+    return warned(study)
 
 
 _Findings = tuple[list[Notice], list[Ints], dict[str, list[Row]]]

@@ -25,7 +25,6 @@ from gradeval.cli.options import (
     together,
 )
 from gradeval.cli.types import File, Finite, Integer
-from gradeval.notices import lines
 from gradeval.options import METRICS, MORE, PROCESS, Options, parse_number
 
 if TYPE_CHECKING:
@@ -120,10 +119,7 @@ def _show(job: Job, make: Callable[[Progress], Study]) -> int:
     with job.running() as progress:
         study = make(progress)
 
-    def sentences(informational: bool) -> list[str]:
-        groups = ([notice for notice in of if notice.informational is informational] for of in study.noticed)
-        return list(dict.fromkeys(line for group in groups for line in lines(group, study.runs_read)))
-
+    sentences = partial(study.sentences, in_python=False)
     is_wrong = any(notice.kind not in job.allow for notice in study.notices if not notice.informational)
     if not out.passes_with(sentences(False), sentences(True), is_wrong, job.quiet, job.strict):
         return 2

@@ -27,6 +27,7 @@ from gradeval.evaluation.score import score
 from gradeval.formats.sources import Source
 from gradeval.options import Options, whole
 from gradeval.registry.spec import Spec
+from gradeval.render.document import warned
 from gradeval.statistics.tests import paired_differences
 
 METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"
@@ -97,13 +98,14 @@ def divergence(
     chosen = Options.of(**options)
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen, watch=watch))
-    return Study(
+    study = Study(
         name="divergence",
         options={"metrics": [str(spec) for spec in specs], "evaluation": dict(results.options)},
         noticed=(results.notices,),
         runs_read=len(results.runs),
         tables=_differences(specs, results),
     )
+    return warned(study)
 
 
 def _differences(specs: Sequence[Spec], results: Results) -> tuple[Table, Table]:

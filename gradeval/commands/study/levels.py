@@ -14,6 +14,7 @@ from gradeval.formats.sources import Source
 from gradeval.notices import Kind
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
+from gradeval.render.document import warned
 
 METRICS = "muAP nDCG(gain=exp) NDCNG"
 _SHOWN = 5  # thresholds that the overview has
@@ -58,7 +59,7 @@ def levels(
         values += [(run, str(spec), None, mean) for spec, mean in zip(specs, means, strict=True)]
     count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
     some = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
-    return Study(
+    study = Study(
         name="levels",
         options={
             "metrics": [str(spec) for spec in specs],
@@ -93,6 +94,7 @@ def levels(
             ),
         ),
     )
+    return warned(study)
 
 
 def _order(spec: Spec, means: Floats, runs: Sequence[str]) -> str:

@@ -14,11 +14,11 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, OptionError, described, visible
-from gradeval.notices import Notice
+from gradeval.notices import Notice, lines
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import Digits
-from gradeval.render.document import Block, Document, Grid, Line, Printable, RenderOptions, Rows
+from gradeval.render.document import Block, Document, Grid, Line, RenderOptions, Rows, WithNotices, of_kind
 from gradeval.render.numbers import decimals
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.tables.judgments import Judgments
@@ -60,7 +60,7 @@ class Table:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Study(Printable):
+class Study(WithNotices):
     """The outcome of a study.
 
     name: the command's. options: what it was made from, the seed of its random numbers among it, as JSON can
@@ -79,11 +79,23 @@ class Study(Printable):
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{table.name} ({len(table.rows)})" for table in self.tables if table.data)
-        return f"{type(self).__name__}({self.name}, metrics={self.options['metrics']}, tables: {tables})"
+        counts = f"tables: {tables}, notices={len(self.notices)}"
+        return f"{type(self).__name__}({self.name}, metrics={self.options['metrics']}, {counts})"
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         return tuple(chain(*self.noticed))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.sentences(False), *self.sentences(True))
+
+    def sentences(
+        self, informational: bool, *, in_python: bool = True, known: Iterable[Notice] = ()
+    ) -> list[str]:
+        groups = (of_kind(notices, informational, known) for notices in self.noticed)
+        texts = (lines(group, self.runs_read, in_python=in_python) for group in groups)
+        return list(dict.fromkeys(chain.from_iterable(texts)))
 
     def table(self, name: str) -> Table:
         """The table of this name. Raises OptionError."""

@@ -219,4 +219,4 @@ def test_latex_has_signs_and_infinities() -> None:
 
 
 def test_repr_is_short() -> None:
-    assert repr(compared()) == "Comparison(runs=3, metrics=2, queries=5, test='t')"
+    assert repr(compared()) == "Comparison(runs=3, metrics=2, queries=5, test='t', notices=5)"

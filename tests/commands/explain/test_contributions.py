@@ -294,7 +294,7 @@ def test_groups_of_rank_dcg():
 
 def test_spec_is_canonical():
     [one] = gradeval.explain({"q": {"a": 1}}, {"q": {"a": 1}}, "ndcg_cut.5", "q")
-    assert (one.metric, repr(one)) == ("nDCG@5", "Explanation(nDCG@5 of query 'q', run1: 1.0000)")
+    assert (one.metric, repr(one)) == ("nDCG@5", "Explanation(nDCG@5 of query 'q', run1: 1.0000, notices=0)")
     assert isinstance(parse(one.metric)[0], Spec)
 
 

@@ -144,7 +144,7 @@ def test_tables():
     assert means[high] - means[low] == first["distance"]
     assert swaps(**(SMALL | {"repeats": 1})).table("curves").to_dicts()[0]["sd"] is None
     metrics = ["muAP", "NDCNG", "nDCG(gain=exp)"]
-    assert repr(study) == f"Swaps(swaps, {metrics=}, tables: distances (6), curves (72))"
+    assert repr(study) == f"Swaps(swaps, {metrics=}, tables: distances (6), curves (72), notices=0)"
     with pytest.raises(OptionError, match="unknown table 'overview'"):
         study.table("overview")
     one_level = swaps(**(SMALL | {"levels": (2,)}))
