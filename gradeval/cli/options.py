@@ -172,6 +172,7 @@ _TYPES: dict[str, Callable[[OptionKind], dict[str, Any]]] = {
     "features": lambda kind: {"multiple": True, "default": ()},
     "columns": lambda kind: {"default": ""},
     "run": lambda kind: {},
+    "metric": lambda kind: {"shell_complete": complete_metric},
     "text": lambda kind: {},
 }
 

@@ -7,7 +7,7 @@ import os
 import click
 
 from gradeval.cli.job import Job, with_job
-from gradeval.cli.options import other_options, output_options, section, sectioned_command
+from gradeval.cli.options import metric_option, other_options, output_options, section, sectioned_command
 from gradeval.cli.types import File
 from gradeval.errors import InputError
 
@@ -16,6 +16,8 @@ Examples:
   gradeval batch batch.toml            a table for each metric: collections as columns
   gradeval batch batch.toml --baseline bm25 -f latex
                                        with significance, for a paper
+  gradeval batch batch.toml -m 'nDCG@10 RR'
+                                       other metrics than those of the manifest
   gradeval batch folds.toml --pool     over the queries of all folds together
   gradeval batch batch.toml -o results.json --resume
                                        evaluate what has changed since
@@ -43,6 +45,7 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 
 @sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
 @click.argument("path", metavar="MANIFEST", type=File())
+@metric_option("One or several metrics, for all collections. Default: those of the manifest.")
 @_batch("--baseline", metavar="SYSTEM", help="Mark cells that are significantly better or worse than its.")
 @_batch(
     "--pool", is_flag=True, help="Average over all queries together, instead of the mean of the collections."
@@ -56,7 +59,9 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 @output_options(FORMATS)
 @other_options()
 @with_job(FORMATS)
-def batch_command(job: Job, path: str, baseline: str | None, pool: bool, resume: bool, jobs: int) -> int:
+def batch_command(
+    job: Job, path: str, metrics: tuple[str, ...], baseline: str | None, pool: bool, resume: bool, jobs: int
+) -> int:
     """Evaluate systems on several collections.
 
     MANIFEST is a TOML file: collections, each with qrels, metrics and options, and the systems, with the path
@@ -67,7 +72,7 @@ def batch_command(job: Job, path: str, baseline: str | None, pool: bool, resume:
     from gradeval.formats.lines import files_named
     from gradeval.formats.sources import Source
 
-    manifest = read_manifest(Source(path), baseline)
+    manifest = read_manifest(Source(path), baseline, metrics)
     files = [
         file
         for collection in manifest.collections

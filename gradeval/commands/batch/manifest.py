@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from glob import escape, glob
 from typing import Any, NoReturn
@@ -56,13 +56,21 @@ class Manifest:
     specs: tuple[Spec, ...]
 
 
-def read_manifest(source: Source, baseline: str | None = None) -> Manifest:
-    """The manifest in a TOML file; its paths are relative to it. Raises InputError.
+def read_manifest(source: Source, baseline: str | None = None, metrics: Sequence[str] = ()) -> Manifest:
+    """The manifest in a TOML file; its paths are relative to it. Raises InputError, MetricError.
 
-    baseline: the system with which others are compared, which has other default metrics.
+    baseline: the system with which others are compared, which has other default metrics. metrics: those of all
+    collections, instead of the manifest's.
     """
     folder = "" if source.path == "-" else os.path.dirname(source.path)
-    return _Reader(read_toml(source), folder, baseline).manifest()
+    specs = tuple(parse(metrics)) if metrics else ()
+    for spec in specs:
+        _check_summary(spec)
+    manifest = _Reader(read_toml(source), folder, baseline).manifest()
+    if not specs:
+        return manifest
+    collections = tuple(replace(collection, specs=specs) for collection in manifest.collections)
+    return replace(manifest, collections=collections, specs=specs)
 
 
 def manifest_of(content: Mapping[str, Any], baseline: str | None = None) -> Manifest:
@@ -198,11 +206,10 @@ class _Reader:
             return tuple(comparable(parse(self.default_metrics)))
         try:
             specs = parse(names)
+            for spec in specs:
+                _check_summary(spec)
         except MetricError as error:
             self.fail(f"{of}{error}")
-        for spec in specs:
-            if spec.metric.text or not spec.metric.has_summary:
-                self.fail(f"{of}{spec} has no summary value")
         return tuple(specs)
 
     def options_of(self, content: Mapping[str, Any], table: str) -> Options:
@@ -223,3 +230,9 @@ class _Reader:
             return Options.of(**values)
         except OptionError as error:
             self.fail(str(error), key or str(error).split()[0])
+
+
+def _check_summary(spec: Spec) -> None:
+    """Raise MetricError for a metric that a table of collections cannot have."""
+    if spec.metric.text or not spec.metric.has_summary:
+        raise MetricError(f"{spec} has no summary value")

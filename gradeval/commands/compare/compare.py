@@ -139,6 +139,8 @@ def compare_values(
     """Compare runs by their values. notices: what is known of these already. Raises GradevalError."""
     if len(values.runs) < 2:
         raise InputError("runs", f"there is {len(values.runs) or 'no'} run", hint="Give two runs or more")
+    if options.sort is not None:
+        values, options, judged = _sorted(values, options, judged)
     pairs = tuple(pairs_of(values, options))
     parts, of_groups = _parts(values, options)
     sections = tuple(_section(group, part, pairs, options) for group, part in parts)
@@ -157,6 +159,23 @@ def pairs_of(values: QueryValues, options: CompareOptions) -> Iterator[tuple[int
     else:
         baseline = values.run(0 if options.baseline is None else options.baseline)
         yield from ((baseline, run) for run in runs if run != baseline)
+
+
+def _sorted(
+    values: QueryValues, options: CompareOptions, judged: Judged | None
+) -> tuple[QueryValues, CompareOptions, Judged | None]:
+    """The runs in the order of options.sort, undefined means last; the baseline is the run that it was."""
+    name = str(options.sort)
+    m = values.metric(name.removeprefix("-"))
+    is_descending = (values.metrics[m].higher_is_better is not False) != name.startswith("-")
+    means = values.means[:, m]
+    order = np.argsort(-means if is_descending else means, kind="stable")
+    if not options.all_pairs:
+        baseline = values.run(0 if options.baseline is None else options.baseline)
+        options = options.replace(baseline=order.tolist().index(baseline))
+    if judged is not None:
+        judged = replace(judged, means=judged.means[order])
+    return values.of_runs(order), options, judged
 
 
 def _parts(

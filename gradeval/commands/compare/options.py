@@ -17,6 +17,7 @@ from gradeval.options import (
     OptionTable,
     check_known,
     integer,
+    must_be,
     option,
     plain,
 )
@@ -144,6 +145,17 @@ class CompareOptions(OptionTable):
         "Repeat for each group: 'query TAB group' lines.",
         "FILE",
         python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
+    )
+    sort: str | None = option(
+        Kind("metric", must_be("the name of a metric", lambda value: isinstance(value, str)), plain),
+        None,
+        "--sort",
+        FURTHER,
+        "Order the runs by the mean of this metric, the best first; -METRIC reverses the order. The baseline "
+        "stays the same.",
+        "METRIC",
+        python="the metric by whose mean the runs are ordered, the best first, or with '-' before its name the "
+        "worst; None: as given",
     )
     worst: int = option(integer(0, 10**6), 0, "--worst", FURTHER, "The N queries that lost most.", "N")
     best: int = option(integer(0, 10**6), 0, "--best", FURTHER, "The N queries that gained most.", "N")

@@ -120,6 +120,11 @@ class QueryValues:
         queries = tuple(self.queries[q] for q in positions)
         return QueryValues(queries, self.runs, self.paths, self.metrics, self.values[..., positions])
 
+    def of_runs(self, order: Ints) -> QueryValues:
+        """The same with the runs in this order."""
+        runs, paths = (tuple(names[r] for r in order.tolist()) for names in (self.runs, self.paths))
+        return QueryValues(self.queries, runs, paths, self.metrics, self.values[order])
+
     def run(self, named: str | int) -> int:
         """The position of a run, by its name, its path or its position. Raises GradevalError."""
         if isinstance(named, int):

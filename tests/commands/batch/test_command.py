@@ -253,3 +253,19 @@ def test_metrics_are_in_the_order_of_the_manifest() -> None:
     Path("m.toml").write_text(MANIFEST.replace('collections = ["north", "south"]\n', tables))
     done = batch("m.toml", "--quiet", "-f", "table")
     assert [line for line in done.out.splitlines() if line in ("AP", "P@2", "RR")] == ["AP", "P@2", "RR"]
+
+
+def test_metrics_of_the_command_line() -> None:
+    """For all collections, whatever the manifest says of them."""
+    text = MANIFEST.replace(
+        'collections = ["north", "south"]', "[collections.north]\n[collections.south]\nmetrics = 'RR'"
+    )
+    Path("m.toml").write_text(text)
+    assert {(collection, metric) for collection, _, metric in values("-m", "nDCG@5,10")} >= {
+        (collection, metric) for collection in ("north", "south") for metric in ("nDCG@5", "nDCG@10")
+    }
+    assert {metric for _, _, metric in values("-m", "nDCG@5", "--baseline", "good")} == {"nDCG@5"}
+    assert fails("batch", "m.toml", "-m", "runid") == "gradeval: runid has no summary value"
+    assert fails("batch", "m.toml", "-m", "nDGC") == "gradeval: nDGC: did you mean nDCG?"
+    Path("m.toml").write_text(text.replace("'RR'", "'RRR'"))
+    assert "RRR" in fails("batch", "m.toml", "-m", "AP")

@@ -220,3 +220,38 @@ def test_labels_name_runs() -> None:
     assert [(row["run"], row["baseline"]) for row in found] == [("A", "good"), ("fair", "good")]
     assert "two runs have the label 'A'" in fails("compare", "qrels", "A=poor.run", "A=good.run")
     assert "'-' can be given once only" in fails("compare", "qrels", "A=-", "B=-")
+
+
+@each("test", ["t", "randomization"])
+def test_sorted_runs(test: str) -> None:
+    """The numbers are the same, and the baseline stays; for tables of values too."""
+    args = ("qrels", "fair.run", "poor.run", "good.run", "-m", "AP nDCG@5", "--test", test)
+    given = rows(*args)
+    for sort, order in {"AP": ["good", "poor"], "-ndcg_cut_5": ["poor", "good"]}.items():
+        found = rows(*args, f"--sort={sort}")
+        assert [row["run"] for row in found[::2]] == order
+        assert {row["baseline"] for row in found} == {"fair"}
+        assert sorted(map(str, found)) == sorted(map(str, given))
+    done = compare(*args, "--sort", "AP", "-f", "md", "--quiet").out
+    assert [line.split()[1] for line in done.splitlines()[4:7]] == ["good", "fair", "poor"]
+    pairs = [(row["run"], row["baseline"]) for row in rows(*args, "--sort", "AP", "--all-pairs")[::2]]
+    assert pairs == [("fair", "good"), ("poor", "good"), ("poor", "fair")]
+    Path("a.csv").write_text("query,cost\nq1,3\nq2,4\n")
+    Path("b.csv").write_text("query,cost\nq1,2\nq2,1\n")
+    Path("c.csv").write_text("query,cost\nq1,1\nq2,1\n")
+    tables = ("--values", "a.csv", "b.csv", "c.csv", "--sort", "cost")
+    assert [row["run"] for row in rows(*tables)] == ["b", "c"]
+    assert [row["run"] for row in rows(*tables, "--lower-is-better", "cost")] == ["c", "b"]
+    assert "RR was not compared: there are AP, nDCG@5" in fails("compare", *args, "--sort", "RR")
+
+
+def test_sorted_runs_keep_their_judged_share() -> None:
+    Path("new.run").write_text(Path("good.run").read_text().replace(" d1 ", " new1 "))
+    given, found = (
+        {
+            row["run"]: row["Judged@10"]
+            for row in rows("qrels", "poor.run", "new.run", "good.run", "-m", "AP", *sort)
+        }
+        for sort in ((), ("--sort", "AP"))
+    )
+    assert given == found and len(set(found.values())) == 2
