@@ -17,7 +17,6 @@ from gradeval.cli.options import (
     output_options,
     query_options,
     row_option,
-    row_options,
     sectioned_command,
     warning_options,
 )
@@ -25,7 +24,7 @@ from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.commands.compare.command import t_test_options
 from gradeval.commands.compare.options import OF_SUMS
-from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, METRICS, MORE, Options
+from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, Options
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
@@ -78,7 +77,8 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
         + " Default: trec, with a warning if it can change a value; input requires --columns order=."
     },
 )
-@row_options(Options, METRICS, within=MORE)
+@row_option(Options, "tie_range")
+@row_option(Options, "by_level")
 @t_test_options("Compare the other runs with this one, a path or a name, by the paired t-test.")
 @query_options()
 @output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")

@@ -224,6 +224,8 @@ class Request(NamedTuple):
         run_columns = {role: name for role, name in pairs if role in _RUN_ROLES}
         columns = [(role, name) for role, name in pairs if role not in run_columns]
         chosen = Options.of(**{**options, "columns": columns})
+        if chosen.interval:
+            raise OptionError("on Spark, the interval of a mean is SparkSummary.interval()")
         if compared is None:
             specs, left_out = usable(
                 metrics,

@@ -70,9 +70,12 @@ DRAWS: dict[str, Draw] = {
     "ideal": lambda rng: rng.choice(["global", "max", "local"]),
     "need": lambda rng: rng.choice(["one", "all"]),
     "norm": lambda rng: rng.choice(["relevant", "min"]),
+    "of": lambda rng: rng.choice(["relevant", "all"]),
+    "alpha": lambda rng: round(rng.uniform(0, 0.99), 3),
 }
 OWN: dict[tuple[str, str], Draw] = {
     ("nDCGphi", "points"): _points,
+    **dict.fromkeys([("NRBP", "beta"), ("nNRBP", "beta")], lambda rng: round(rng.uniform(0.01, 0.99), 3)),
     ("rbp", "gain"): lambda rng: "binary" if rng.random() < 0.4 else _gain(rng),
 }
 # trec_eval's names, and what they are here
