@@ -47,12 +47,14 @@ Check = Callable[[str, Any], None]
 
 class Kind(NamedTuple):
     """The values that an option takes. type: for the command line. check: of a value. read: a value from what a
-    Python caller gave, which may be any object. choices, bounds: of words and of integers.
+    Python caller gave, which may be any object. accepts: the type of what a Python caller may give. choices,
+    bounds: of words and of integers.
     """
 
     type: str
     check: Check
     read: Callable[[Any], Any]
+    accepts: str
     choices: tuple[str, ...] = ()
     bounds: tuple[int, int] = (0, 0)
 
@@ -70,6 +72,11 @@ class Option(NamedTuple):
     metavar: str | None = None
     scope: Set[str] = frozenset((VALUES,))
     python: str = ""
+
+    @property
+    def annotation(self) -> str:
+        """The type of a keyword of Python."""
+        return self.kind.accepts + (" | None" if self.default is None else "")
 
 
 def option(*row: Any, **fields: Any) -> Any:
@@ -114,23 +121,17 @@ class OptionTable:
         return cls(**{name: read_option(name, cls.table[name].kind, value) for name, value in values.items()})
 
     @classmethod
-    def names(cls, *, without: Iterable[str] = (), within: str | None = None) -> tuple[str, ...]:
+    def rows(cls, *, without: Iterable[str] = (), within: str | None = None) -> dict[str, Option]:
         """The options that are about none of these, and about this."""
-        return tuple(
-            name
+        return {
+            name: row
             for name, row in cls.table.items()
             if row.scope.isdisjoint(without) and (within is None or within in row.scope)
-        )
+        }
 
     @classmethod
-    def document(cls, function: Function) -> Function:
-        """Add the options to the documentation of a function that takes them as keywords; a decorator."""
-        lines = (
-            f"    {name}: {row.python or row.about[0].lower() + row.about[1:].rstrip('.')} ({row.default!r})\n"
-            for name, row in cls.table.items()
-        )
-        function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{''.join(lines)}"
-        return function
+    def names(cls, *, without: Iterable[str] = (), within: str | None = None) -> tuple[str, ...]:
+        return tuple(cls.rows(without=without, within=within))
 
     def replace(self: Own, **changes: Any) -> Own:
         """The same options with these instead."""
@@ -148,6 +149,32 @@ class OptionTable:
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
         return f"{type(self).__name__}({values})"
+
+
+def takes(rows: Mapping[str, Option]) -> Callable[[Function], Function]:
+    """Show these options in the signature and the documentation of a function with **options; a decorator.
+
+    Type checkers see the same: gradeval.keywords is made from these signatures.
+    """
+
+    def decorate(function: Function) -> Function:
+        from inspect import Parameter, signature  # which dataclasses import too
+
+        lines = (
+            f"    {name}: {row.python or row.about[0].lower() + row.about[1:].rstrip('.')} ({row.default!r})\n"
+            for name, row in rows.items()
+        )
+        function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{''.join(lines)}"
+        *parameters, _ = (written := signature(function)).parameters.values()
+        for name, row in rows.items():
+            parameters.append(
+                Parameter(name, Parameter.KEYWORD_ONLY, default=row.default, annotation=row.annotation)
+            )
+        function.__signature__ = written.replace(parameters=parameters)  # type: ignore[attr-defined]
+        del function.__annotations__["options"]  # a name that only type checkers have
+        return function
+
+    return decorate
 
 
 def check_known(names: Iterable[str], known: Sequence[str]) -> None:
@@ -191,16 +218,23 @@ def must_be(what: str, is_valid: Callable[[Any], bool]) -> Check:
     return check
 
 
+def words(choices: Iterable[str | int]) -> str:
+    """The type of these words."""
+    return f"Literal[{', '.join(map(repr, choices))}]"
+
+
 def choice(*choices: str) -> Kind:
     is_valid = must_be(" or ".join(choices), lambda value: isinstance(value, str) and value in choices)
-    return Kind("choice", is_valid, plain, choices)
+    return Kind("choice", is_valid, plain, words(choices), choices)
 
 
 def integer(low: int, high: int) -> Kind:
     def is_valid(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
-    return Kind("integer", must_be(f"an integer from {low} to {high}", is_valid), plain, bounds=(low, high))
+    return Kind(
+        "integer", must_be(f"an integer from {low} to {high}", is_valid), plain, "int", bounds=(low, high)
+    )
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
@@ -341,9 +375,10 @@ def _read_percentage(value: Any) -> Any:
     return float(value) if is_number else plain(value)
 
 
-PERCENTAGE = Kind("percentage", _check_percentage, _read_percentage)
-FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), plain)
-GRADE = Kind("grade", _check_grade, plain)
+PATH = "str | bytes | os.PathLike[str]"  # for Python
+PERCENTAGE = Kind("percentage", _check_percentage, _read_percentage, "float")
+FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), plain, "bool")
+GRADE = Kind("grade", _check_grade, plain, "float")
 
 
 class Options(OptionTable):
@@ -386,7 +421,7 @@ class Options(OptionTable):
         "'both' qrels and run",
     )
     query_ids: tuple[str, ...] | None = option(
-        Kind("ids", _check_ids, _read_ids),
+        Kind("ids", _check_ids, _read_ids, "str | Iterable[object]"),
         None,
         "--query-ids",
         QUERIES_SECTION,
@@ -447,7 +482,7 @@ class Options(OptionTable):
         python="the grade that means non-relevant; subtracted from every grade first",
     )
     no_relevant: str | None = option(
-        choice(*NO_RELEVANT)._replace(read=_read_no_relevant),
+        choice(*NO_RELEVANT)._replace(read=_read_no_relevant, accepts=words((*NO_RELEVANT, 0, 1))),
         None,
         "--no-relevant",
         METRICS,
@@ -496,7 +531,7 @@ class Options(OptionTable):
         python=f"the format of the runs, {', '.join(map(repr, RUN_FORMATS))}; None: detected",
     )
     features: tuple[int, ...] = option(
-        Kind("features", _tuple_of(int), _read_features),
+        Kind("features", _tuple_of(int), _read_features, "int | str | Iterable[int | str]"),
         (),
         "--feature",
         INPUT,
@@ -516,7 +551,7 @@ class Options(OptionTable):
         python="the feature of a LETOR file that is the grade; None: its label",
     )
     groups: str | None = option(
-        Kind("path", _string("a path"), _read_path),
+        Kind("path", _string("a path"), _read_path, PATH),
         None,
         "--groups",
         INPUT,
@@ -527,7 +562,7 @@ class Options(OptionTable):
         "FILE.group",
     )
     columns: tuple[tuple[str, str], ...] = option(
-        Kind("columns", check_columns, read_columns),
+        Kind("columns", check_columns, read_columns, "str | Mapping[str, str] | Iterable[tuple[str, str]]"),
         (),
         "--columns",
         INPUT,
@@ -539,7 +574,7 @@ class Options(OptionTable):
         "or a dict; score is that of runs; others have usual names",
     )
     split: str | None = option(
-        Kind("text", _string("SPLIT or SUBSET/SPLIT"), plain),
+        Kind("text", _string("SPLIT or SUBSET/SPLIT"), plain, "str"),
         None,
         "--split",
         INPUT,
@@ -581,3 +616,5 @@ class Options(OptionTable):
 
 # those that a file of checks or a manifest may have; the others are the command's, or choose what the runs are
 FILE_OPTIONS = Options.names(without=(MORE, PROCESS, RUNS))
+OF_RUNS = Options.rows(without=(MORE,))  # those that every evaluation has
+OF_FILES = {name: row for name, row in Options.table.items() if {OF_QRELS, OF_RUN} & row.scope}

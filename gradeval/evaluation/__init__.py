@@ -5,21 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradeval.evaluation.evaluator import Evaluator, complete
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.formats.sources import Source, compression_of
 from gradeval.notices import Kind, Notice
-from gradeval.options import DEFAULT_METRICS, Options
+from gradeval.options import DEFAULT_METRICS, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import warned
 from gradeval.tables.load import check_columns, is_path
 
+if TYPE_CHECKING:
+    from gradeval.keywords import Evaluate, Unpack
 
-@Options.document
-def evaluate(qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> Results:
+
+@takes(Options.table)
+def evaluate(
+    qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Unpack[Evaluate]
+) -> Results:
     """Evaluate one or several runs.
 
     qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade) or

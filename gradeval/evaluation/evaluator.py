@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from gradeval.evaluation.runs import (
 from gradeval.evaluation.ties import check_expected
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
-from gradeval.options import DEFAULT_METRICS, EXPECTED, Options
+from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import (
     Run,
@@ -41,6 +41,9 @@ from gradeval.tables.load import (
     open_runs,
 )
 from gradeval.tables.qrels import Qrels
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Evaluate, Unpack
 
 
 def complete(results: Results) -> Results:
@@ -62,7 +65,10 @@ class Evaluator:
     keep until then.
     """
 
-    def __init__(self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Any) -> None:
+    @takes(Options.table)
+    def __init__(
+        self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Unpack[Evaluate]
+    ) -> None:
         self._open(qrels, parse(metrics), Options.of(**options), at_once=False)
 
     @classmethod

@@ -22,6 +22,7 @@ from gradeval.render.document import WithNotices, warned
 
 if TYPE_CHECKING:
     from gradeval.commands.compare.result import Comparison
+    from gradeval.keywords import CompareResults, Unpack
 
 Number = float | int | None
 
@@ -408,7 +409,9 @@ class Results(WithNotices):
         content: dict[str, Any] = import_module(self.layout).content(self, per_query=per_query, summary=summary)
         return content
 
-    def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
+    def compare(
+        self, metrics: str | Iterable[str] | None = None, **options: Unpack[CompareResults]
+    ) -> Comparison:
         """Compare the runs with a baseline, or all with each other.
 
         metrics: names; by default all with a number for each query. options: those of

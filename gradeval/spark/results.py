@@ -12,10 +12,11 @@ from gradeval import process
 from gradeval.arrays import Floats, cached_property
 from gradeval.arrays.numbers import subtracted
 from gradeval.arrays.segments import distinct
+from gradeval.commands.compare.options import OF_SUMS, CompareOptions
 from gradeval.errors import InputError, named
 from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.formats.memory import object_numbers
-from gradeval.options import DEFAULT_METRICS, FILES, PROCESS, Options, check_known
+from gradeval.options import DEFAULT_METRICS, FILES, PROCESS, Options, check_known, takes
 from gradeval.spark.frames import (
     Request,
     Wire,
@@ -35,15 +36,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from gradeval.commands.compare.result import Comparison
+    from gradeval.keywords import CompareOnSpark, OnSpark, Unpack
 
 
+@takes(Options.rows(without=(FILES, PROCESS)))
 def evaluate(
     qrels: DataFrame,
     runs: DataFrame | Mapping[str, DataFrame],
     metrics: str | Iterable[str] = DEFAULT_METRICS,
     *,
     buckets: int | None = None,
-    **options: Any,
+    **options: Unpack[OnSpark],
 ) -> SparkResults:
     """Evaluate the runs of Spark data frames, on the cluster.
 
@@ -231,11 +234,14 @@ class SparkResults:
         """The summary, in which runs that could not be evaluated are listed as failed."""
         return merged(self._buckets(self._plan.job), self._plan.job, self._request.notices)
 
-    def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
+    @takes({name: CompareOptions.table[name] for name in OF_SUMS})
+    def compare(
+        self, metrics: str | Iterable[str] | None = None, **options: Unpack[CompareOnSpark]
+    ) -> Comparison:
         """Compare the runs with a baseline, or all with each other, by the paired t-test.
 
-        metrics: names; by default all with a value for each query. options: baseline, all_pairs, correction and
-        confidence of gradeval.compare(). Raises GradevalError.
+        metrics: names; by default all with a value for each query. options: those
+        listed below. Raises GradevalError.
         """
         chosen = chosen_options(options)
         return comparison(self._plan.job, metrics, chosen, self._buckets)

@@ -31,7 +31,7 @@ from gradeval.formats.memory import (
 )
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
-from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, check_known
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, check_known, takes
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
@@ -41,6 +41,7 @@ _SHOWN = 20  # columns that an error names
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
+    from gradeval.keywords import ReadQrels, ReadRun, Unpack
 
 
 Filter = Callable[[Columns], Columns]
@@ -158,7 +159,8 @@ class Run:
         return self.source.sha256() if self.source else None
 
 
-def read_qrels(qrels: Any, **options: Any) -> Given:
+@takes(Options.rows(within=OF_QRELS))
+def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> Given:
     """Read judgments once, for several calls of evaluate().
 
     qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups, columns and jobs of
@@ -174,7 +176,8 @@ def _chosen(options: Mapping[str, Any], names: tuple[str, ...]) -> Options:
     return Options.of(**options)
 
 
-def read_run(run: Any, **options: Any) -> RunTable:
+@takes(Options.rows(within=OF_RUN))
+def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     """Read a run once, for several calls of evaluate(), whatever the judgments.
 
     run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:

@@ -12,13 +12,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
-from gradeval.commands.compare.options import MAXT, TUKEY, CompareOptions, split_options
+from gradeval.commands.compare.options import COMPARED, MAXT, TUKEY, CompareOptions, split_options
 from gradeval.commands.compare.result import (
     POWER,
     Change,
@@ -44,7 +44,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, separate_runs
 from gradeval.evaluation.saved import common_metrics
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
-from gradeval.options import COMPARED_METRICS, Options
+from gradeval.options import COMPARED_METRICS, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import warned
 from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
@@ -55,18 +55,23 @@ from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import NO_P as NO_P_BY_DESIGN
 from gradeval.statistics.tests import Outcome, Summary, paired_tests, summarize, without_p
 
+if TYPE_CHECKING:
+    from gradeval.keywords import Compare, Unpack
+
 Pairs = Sequence[tuple[int, int]]
 """(baseline, run) of each comparison, as positions."""
 
 
-@CompareOptions.document
-def compare(qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, **options: Any) -> Comparison:
+@takes(COMPARED)
+def compare(
+    qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, **options: Unpack[Compare]
+) -> Comparison:
     """Compare runs with a baseline, or all with each other.
 
     qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
     metrics: names; by default those that all saved results have, or else nDCG@10 and AP.
 
-    options: those of evaluate() but tie_range and by_level, and those listed below. Raises GradevalError.
+    options: those listed below. Raises GradevalError.
     """
     how, evaluation = split_options(options)
     results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)

@@ -10,7 +10,8 @@ from typing import Any
 from gradeval.errors import OptionError, described
 from gradeval.options import (
     FLAG,
-    MORE,
+    OF_RUNS,
+    PATH,
     PERCENTAGE,
     Kind,
     Options,
@@ -20,6 +21,7 @@ from gradeval.options import (
     must_be,
     option,
     plain,
+    words,
 )
 
 ALL = "all"  # stands in the place of a group for all queries
@@ -41,7 +43,7 @@ def one_of(*choices: str) -> Kind:
         if not isinstance(value, str) or value not in choices:
             raise OptionError(f"{name} must be one of {', '.join(choices)}, not {described(value)}")
 
-    return Kind("choice", check, plain, choices)
+    return Kind("choice", check, plain, words(choices), choices)
 
 
 def _check_baseline(name: str, value: Any) -> None:
@@ -78,11 +80,14 @@ def _id(query: Any) -> str:
     return query.decode("utf-8", "surrogateescape") if isinstance(query, bytes) else str(query)
 
 
+GROUPED = f"{PATH} | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]"
+
+
 class CompareOptions(OptionTable):
     """How to compare runs."""
 
     baseline: str | int | None = option(
-        Kind("run", _check_baseline, plain),
+        Kind("run", _check_baseline, plain, "str | int"),
         None,
         "--baseline",
         COMPARISON,
@@ -138,7 +143,7 @@ class CompareOptions(OptionTable):
         python="of the random samples",
     )
     by: Groups = option(
-        Kind("path", lambda name, value: None, _groups),
+        Kind("path", lambda name, value: None, _groups, GROUPED),
         (),
         "--by",
         FURTHER,
@@ -204,11 +209,13 @@ class CompareOptions(OptionTable):
         return {**values, "correction": self.used_correction, "alpha": self.alpha}
 
 
+COMPARED = {**CompareOptions.table, **OF_RUNS}  # of functions that evaluate and compare
+
+
 def split_options(options: Mapping[str, Any]) -> tuple[CompareOptions, Options]:
     """How to compare, and how to evaluate; jobs belongs to both. Raises OptionError."""
-    names = Options.names(without=(MORE,))
-    check_known(options, list(dict.fromkeys([*CompareOptions.table, *names])))
+    check_known(options, list(COMPARED))
     return (
         CompareOptions.of(**{name: value for name, value in options.items() if name in CompareOptions.table}),
-        Options.of(**{name: value for name, value in options.items() if name in names}),
+        Options.of(**{name: value for name, value in options.items() if name in OF_RUNS}),
     )

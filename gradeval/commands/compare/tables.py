@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,11 +29,14 @@ from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems,
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.options import Options, parse_number
+from gradeval.options import Options, parse_number, takes
 from gradeval.registry.spec import Spec, parse, split
 from gradeval.render.document import warned
 from gradeval.tables.load import is_path, source_of
 from gradeval.tables.run_names import run_names
+
+if TYPE_CHECKING:
+    from gradeval.keywords import CompareResults, Unpack
 
 SUMMARY = "all"  # the query of rows that hold means, as in gradeval's and trec_eval's output
 
@@ -76,6 +79,7 @@ class ValueTable:
         return f"the value {named(text)} of {metric} is beyond {LARGEST:g}" if abs(value) > LARGEST else ""
 
 
+@takes(CompareOptions.table)
 def compare_tables(
     tables: Any,
     metrics: str | Iterable[str] | None = None,
@@ -84,7 +88,7 @@ def compare_tables(
     queries: str = "judged",
     query_ids: str | Iterable[str] | None = None,
     columns: Any = (),
-    **options: Any,
+    **options: Unpack[CompareResults],
 ) -> Comparison:
     """Compare tables of values per query, which any tool may have computed.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,12 +28,15 @@ from gradeval.evaluation.score import scored
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
 from gradeval.formats.lines import read_lines
 from gradeval.formats.sources import Source
-from gradeval.options import EXPECTED, Options
+from gradeval.options import EXPECTED, OF_RUNS, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import warned
 from gradeval.tables.load import Run, check_columns, is_path, open_qrels, open_runs, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Runs, Unpack
 
 METRIC = "nDCG@10"
 _IDS = ("_id", "id", "doc_id", "docid", "docno", "pid")
@@ -42,6 +45,7 @@ LabelledRun = tuple[str | None, Any]
 """The label of a run, None if it has none, and the run."""
 
 
+@takes(OF_RUNS)
 def explain(
     qrels: Any,
     run: Any,
@@ -51,14 +55,14 @@ def explain(
     worst: int | None = None,
     against: Any = None,
     text: Any = None,
-    **options: Any,
+    **options: Unpack[Runs],
 ) -> Explanations:
     """Explain the value of a metric for queries of a run: a list, which prints and renders as a whole.
 
     qrels, run, against: as evaluate() takes them; against is another run, for Explanation.differences. query:
     an id, or several. worst: instead of these, this many queries with the lowest value, or, with against,
     with the largest drop from the other run. text: {document: text}, or a file of these (TSV or JSON lines),
-    for Explanation.titles. options: those of options.Options. Raises GradevalError.
+    for Explanation.titles. options: those listed below. Raises GradevalError.
     """
     queries = (
         () if query is None else (str(query),) if isinstance(query, (str, int)) else tuple(map(str, query))

@@ -25,12 +25,13 @@ from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
-from gradeval.options import Options, whole
+from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Rows
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
+    from gradeval.keywords import Files, Unpack
 
 MOST = 10**9
 _TIES = ("trec", "input")
@@ -80,6 +81,7 @@ class Converted(NamedTuple):
     subtopics: int = 0
 
 
+@takes(OF_FILES)
 def convert(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
@@ -91,7 +93,7 @@ def convert(
     tag: str | None = None,
     ties: str | None = None,
     qrels: str | os.PathLike[str] | None = None,
-    **options: Any,
+    **options: Unpack[Files],
 ) -> Converted:
     """Convert a file to another format, atomically.
 

@@ -22,7 +22,7 @@ from gradeval.formats.detect import AS_OTHER, format_of, role_of
 from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, misread, no_data, shown, with_hint
 from gradeval.formats.sources import Source
 from gradeval.notices import many
-from gradeval.options import Options, whole
+from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows
@@ -30,6 +30,7 @@ from gradeval.tables.reduction import Reduced, collect
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
+    from gradeval.keywords import Unpack, Validate
 
 DEFAULT_MAX_ERRORS = 10_000
 MAX_ERRORS = 10**9
@@ -37,13 +38,14 @@ _SHOWN_IDS = 5  # of queries that a warning names
 _NO_QRELS = Qrels("", Ids.of([]), np.zeros(1, np.int64), Ids.of([]), np.empty(0))
 
 
+@takes({"rel": Options.table["rel"], **OF_FILES})
 def validate(
     qrels: str | os.PathLike[str] | None = None,
     runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     *,
     max_errors: int | None = DEFAULT_MAX_ERRORS,
     watch: Callable[[Source], None] | None = None,
-    **options: Any,
+    **options: Unpack[Validate],
 ) -> Validation:
     """Check files without scoring them.
 

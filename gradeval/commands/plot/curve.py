@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from gradeval.errors import MetricError, OptionError, named
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
-from gradeval.options import Options
+from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, dotted, group_of, metric_of, parse_one, split
 from gradeval.render.document import warned
 from gradeval.statistics.tests import interval_of_mean
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Runs, Unpack
 
 METRIC = "nDCG"
 AT = "1-20"
@@ -36,6 +39,7 @@ Curves = dict[Spec, dict[float, Spec]]
 """Metrics without the value after '@' -> the values, ascending -> the metrics with them."""
 
 
+@takes(OF_RUNS)
 def curve(
     qrels: Any,
     runs: Any,
@@ -44,7 +48,7 @@ def curve(
     at: str | None = None,
     log: bool = False,
     confidence: float = 95.0,
-    **options: Any,
+    **options: Unpack[Runs],
 ) -> Picture:
     """The mean of a metric at each cutoff, or interpolated precision by recall (iprec_at_recall).
 

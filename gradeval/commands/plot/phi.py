@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +18,14 @@ from gradeval.commands.study.tables import Row, Table, spaced
 from gradeval.errors import MetricError
 from gradeval.formats.sources import Source
 from gradeval.metrics.ndcg_phi import fitted_phi
-from gradeval.options import Options
+from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import warned
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import open_qrels
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Runs, Unpack
 
 METRIC = "nDCGphi"
 POOLED = "all judgments as one query"
@@ -31,7 +34,8 @@ _SAMPLES = 201  # of a curve
 _SHOWN = 20  # grades that people see
 
 
-def phi(qrels: Any, metric: str = METRIC, query: str | Sequence[str] = (), **options: Any) -> Picture:
+@takes(OF_RUNS)
+def phi(qrels: Any, metric: str = METRIC, query: str | Sequence[str] = (), **options: Unpack[Runs]) -> Picture:
     """φ of nDCGφ by grade, with its control points.
 
     qrels, options: as evaluate() takes them. metric: nDCGphi with its parameters. query: an id, or several,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,14 +16,18 @@ from gradeval.commands.study.tables import Row, Table
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
 from gradeval.notices import Notice
-from gradeval.options import Options
+from gradeval.options import OF_RUNS, Options, takes
 from gradeval.render.document import warned
 from gradeval.statistics.tests import interval_of_mean
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Runs, Unpack
 
 METRIC = "nDCG@10"
 _PAIR = ("baseline_mean", "mean", "difference", "low", "high", "p", "p_corrected", "won", "tied", "lost")
 
 
+@takes(OF_RUNS)
 def queries(
     qrels: Any,
     runs: Any,
@@ -31,7 +35,7 @@ def queries(
     *,
     baseline: str | int | None = None,
     confidence: float = 95.0,
-    **options: Any,
+    **options: Unpack[Runs],
 ) -> Picture:
     """The value of each query, the highest first; of several runs, differences from a baseline.
 

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.plot.picture import Axis, Line, Panel, Picture
-from gradeval.commands.study.swaps import METRICS, USES
+from gradeval.commands.study.swaps import LEVELS, METRICS, USES
 from gradeval.commands.study.swaps import swaps as study_swaps
 from gradeval.statistics.intervals import t_intervals
 
 
-def swaps(metrics: str | Iterable[str] = METRICS, *, confidence: float = 95.0, **options: Any) -> Picture:
+def swaps(
+    metrics: str | Iterable[str] = METRICS,
+    *,
+    confidence: float = 95.0,
+    levels: Sequence[int] = LEVELS,
+    items: int = 100,
+    repeats: int = 100,
+    swaps: int = 99,
+    seed: int = 1,
+    jobs: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Picture:
     """How metrics fall as pairs of documents of an ideal ranking are swapped: the curves of study.swaps().
 
-    options: its options. confidence: of the intervals of the means over the repeats, in percent.
+    levels, items, repeats, swaps, seed, jobs, progress: as it has them. confidence: of the intervals of the
+    means over the repeats, in percent.
     Raises GradevalError.
     """
     confidence = CompareOptions.of(confidence=confidence).confidence
-    study = study_swaps(metrics, **options)
+    study = study_swaps(
+        metrics,
+        levels=levels,
+        items=items,
+        repeats=repeats,
+        swaps=swaps,
+        seed=seed,
+        jobs=jobs,
+        progress=progress,
+    )
     repeats = study.options["repeats"]
     low, high = t_intervals(study.mean, study.sd, study.count, 1 - confidence / 100)
     x = np.arange(study.mean.shape[-1], dtype=np.float64)

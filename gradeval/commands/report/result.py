@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays.strings import Texts
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
-from gradeval.commands.compare.options import EXPLAINED, CompareOptions, split_options
+from gradeval.commands.compare.options import COMPARED, EXPLAINED, CompareOptions, split_options
 from gradeval.commands.compare.result import Comparison, QueryValues
 from gradeval.commands.explain.explain import explain_runs, titles_of
 from gradeval.commands.explain.result import Document, Documents, Explanation, Selection
@@ -26,10 +26,13 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
-from gradeval.options import Options
+from gradeval.options import Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices, warned
 from gradeval.tables.load import is_path, open_qrels, source_of
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Compare, Unpack
 
 DIFFERING = 10  # documents of a query that make the difference between runs
 FURTHER = 5  # documents of an explanation below these ranks, and as many that were not retrieved
@@ -98,6 +101,7 @@ class Report(WithNotices):
     __str__ = __repr__
 
 
+@takes(COMPARED)
 def report(
     qrels: Any,
     runs: Any,
@@ -106,14 +110,14 @@ def report(
     text: Any = None,
     title: str = "",
     explain: int = EXPLAINED,
-    **options: Any,
+    **options: Unpack[Compare],
 ) -> Report:
     """Everything about runs on one page: Report.render() makes it.
 
     qrels, runs, metrics: as compare() takes them; one run is enough. text: {document: text}, or a file of these
     (TSV or JSON lines), whose texts stand beside the ids. title: of the page. explain: how many queries have
-    their values explained document by document: those on which the runs differ most. options: those of
-    CompareOptions and of options.Options. Raises GradevalError.
+    their values explained document by document: those on which the runs differ most. options: those
+    listed below. Raises GradevalError.
     """
     if not isinstance(title, str):
         raise OptionError("title must be a string")

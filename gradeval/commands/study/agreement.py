@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.options import Options, whole
+from gradeval.options import OF_RUNS, Options, takes, whole
 from gradeval.registry.spec import Spec
 from gradeval.render.document import warned
 from gradeval.statistics.anova import randomized_tukey_hsd
@@ -33,6 +33,9 @@ from gradeval.statistics.intervals import check_alpha
 from gradeval.statistics.sampling import FixedPoint, Sampling
 from gradeval.statistics.tests import TESTS, paired_differences, paired_tests
 from gradeval.tables.qrels import Qrels, out_of_range
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Runs, Unpack
 
 METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 TUKEY = "tukey"
@@ -116,6 +119,7 @@ def kappa(grades: Floats, counts: Ints, weights: str = "none") -> float:
     return 1 - float((weight * counts).sum()) / chance if chance else math.nan
 
 
+@takes(OF_RUNS)
 def agreement(
     qrels: Any,
     runs: Any,
@@ -130,7 +134,7 @@ def agreement(
     rescale: Sequence[float] = RESCALE,
     seed: int = 1,
     watch: Callable[[Source], None] | None = None,
-    **options: Any,
+    **options: Unpack[Runs],
 ) -> Study:
     """Whether metrics order systems alike, how well they separate them, and how stable their orders are.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,10 +25,13 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
 from gradeval.formats.sources import Source
-from gradeval.options import Options, whole
+from gradeval.options import OF_RUNS, Options, takes, whole
 from gradeval.registry.spec import Spec
 from gradeval.render.document import warned
 from gradeval.statistics.tests import paired_differences
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Runs, Unpack
 
 METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"
 DISTRIBUTIONS = ("balanced", "imbalanced")
@@ -54,6 +57,7 @@ def quartiles(values: Floats) -> list[float]:
     return numbers
 
 
+@takes(OF_RUNS)
 def divergence(
     qrels: Any = None,
     runs: Any = None,
@@ -64,7 +68,7 @@ def divergence(
     draws: int = 1000,
     seed: int = 1,
     watch: Callable[[Source], None] | None = None,
-    **options: Any,
+    **options: Unpack[Runs],
 ) -> Study:
     """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
 

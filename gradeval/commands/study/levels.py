@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradeval.arrays import Floats
 from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, levels_of, spaced
@@ -12,21 +12,25 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
-from gradeval.options import Options
+from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Spec
 from gradeval.render.document import warned
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Runs, Unpack
 
 METRICS = "muAP nDCG(gain=exp) NDCNG"
 _SHOWN = 5  # thresholds that the overview has
 
 
+@takes(OF_RUNS)
 def levels(
     qrels: Any,
     runs: Any = None,
     metrics: str | Iterable[str] = METRICS,
     *,
     watch: Callable[[Source], None] | None = None,
-    **options: Any,
+    **options: Unpack[Runs],
 ) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 

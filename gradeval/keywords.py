@@ -1,0 +1,169 @@
+"""The keywords of public functions for type checkers. Made by tests/test_keywords.py, not by hand."""
+
+# fmt: off
+# ruff: noqa: E501
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypedDict
+
+from typing_extensions import Unpack as Unpack
+
+
+class Evaluate(TypedDict, total=False):
+    rel: float | None  # None
+    depth: int | None  # None
+    judged_only: bool  # False
+    queries: Literal['judged', 'both']  # 'judged'
+    query_ids: str | Iterable[object] | None  # None
+    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
+    tie_range: bool  # False
+    interval: Literal['t', 'bootstrap'] | None  # None
+    confidence: float  # 95.0
+    zero_grade: float  # 0.0
+    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
+    by_level: bool  # False
+    jobs: int  # 0
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    features: int | str | Iterable[int | str]  # ()
+    qrels_feature: int | None  # None
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    split: str | None  # None
+    ignore_identical_ids: bool  # False
+
+
+class Compare(TypedDict, total=False):
+    baseline: str | int | None  # None
+    all_pairs: bool  # False
+    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
+    correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none'] | None  # None
+    confidence: float  # 95.0
+    samples: int  # 100000
+    seed: int  # 1
+    by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
+    worst: int  # 0
+    best: int  # 0
+    power: bool  # False
+    anova: bool  # False
+    jobs: int  # 0
+    rel: float | None  # None
+    depth: int | None  # None
+    judged_only: bool  # False
+    queries: Literal['judged', 'both']  # 'judged'
+    query_ids: str | Iterable[object] | None  # None
+    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
+    zero_grade: float  # 0.0
+    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    features: int | str | Iterable[int | str]  # ()
+    qrels_feature: int | None  # None
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    split: str | None  # None
+    ignore_identical_ids: bool  # False
+
+
+class CompareResults(TypedDict, total=False):
+    baseline: str | int | None  # None
+    all_pairs: bool  # False
+    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
+    correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none'] | None  # None
+    confidence: float  # 95.0
+    samples: int  # 100000
+    seed: int  # 1
+    by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
+    worst: int  # 0
+    best: int  # 0
+    power: bool  # False
+    anova: bool  # False
+    jobs: int  # 0
+
+
+class Runs(TypedDict, total=False):
+    rel: float | None  # None
+    depth: int | None  # None
+    judged_only: bool  # False
+    queries: Literal['judged', 'both']  # 'judged'
+    query_ids: str | Iterable[object] | None  # None
+    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
+    zero_grade: float  # 0.0
+    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
+    jobs: int  # 0
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    features: int | str | Iterable[int | str]  # ()
+    qrels_feature: int | None  # None
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    split: str | None  # None
+    ignore_identical_ids: bool  # False
+
+
+class Files(TypedDict, total=False):
+    jobs: int  # 0
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    features: int | str | Iterable[int | str]  # ()
+    qrels_feature: int | None  # None
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    split: str | None  # None
+    ignore_identical_ids: bool  # False
+
+
+class Validate(TypedDict, total=False):
+    rel: float | None  # None
+    jobs: int  # 0
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    features: int | str | Iterable[int | str]  # ()
+    qrels_feature: int | None  # None
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    split: str | None  # None
+    ignore_identical_ids: bool  # False
+
+
+class ReadQrels(TypedDict, total=False):
+    jobs: int  # 0
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    features: int | str | Iterable[int | str]  # ()
+    qrels_feature: int | None  # None
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+
+
+class ReadRun(TypedDict, total=False):
+    jobs: int  # 0
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    features: int | str | Iterable[int | str]  # ()
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    split: str | None  # None
+    ignore_identical_ids: bool  # False
+
+
+class OnSpark(TypedDict, total=False):
+    rel: float | None  # None
+    depth: int | None  # None
+    judged_only: bool  # False
+    queries: Literal['judged', 'both']  # 'judged'
+    query_ids: str | Iterable[object] | None  # None
+    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
+    tie_range: bool  # False
+    interval: Literal['t', 'bootstrap'] | None  # None
+    confidence: float  # 95.0
+    zero_grade: float  # 0.0
+    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
+    by_level: bool  # False
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    ignore_identical_ids: bool  # False
+
+
+class CompareOnSpark(TypedDict, total=False):
+    baseline: str | int | None  # None
+    all_pairs: bool  # False
+    correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none'] | None  # None
+    confidence: float  # 95.0

@@ -1,0 +1,150 @@
+"""The typed keywords of the public functions are those of the tables of options.
+
+`python tests/test_keywords.py` makes gradeval/keywords.py anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+import gradeval
+from gradeval.commands.compare.options import OF_SUMS, CompareOptions
+from gradeval.evaluation.evaluator import Evaluator
+from gradeval.evaluation.results import Results
+from gradeval.options import FILES, PROCESS, Option, Options
+
+FILE = Path(gradeval.__file__).with_name("keywords.py")
+FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
+    "Evaluate": [gradeval.evaluate, Evaluator.__init__],
+    "Compare": [gradeval.compare, gradeval.report],
+    "CompareResults": [gradeval.compare_tables, Results.compare],
+    "Runs": [
+        gradeval.explain,
+        gradeval.plot.curve,
+        gradeval.plot.phi,
+        gradeval.plot.queries,
+        gradeval.study.agreement,
+        gradeval.study.divergence,
+        gradeval.study.levels,
+    ],
+    "Files": [gradeval.convert],
+    "Validate": [gradeval.validate],
+    "ReadQrels": [gradeval.read_qrels],
+    "ReadRun": [gradeval.read_run],
+}
+OF_SPARK: dict[str, dict[str, Option]] = {
+    "OnSpark": Options.rows(without=(FILES, PROCESS)),
+    "CompareOnSpark": {name: CompareOptions.table[name] for name in OF_SUMS},
+}
+HEAD = '''"""The keywords of public functions for type checkers. Made by tests/test_keywords.py, not by hand."""
+
+# fmt: off
+# ruff: noqa: E501
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, TypedDict
+
+from typing_extensions import Unpack as Unpack
+'''
+
+
+def keywords(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:
+    """(name, type, default) of what its signature has beyond the parameters that are written."""
+    written = function.__code__.co_varnames[
+        : function.__code__.co_argcount + function.__code__.co_kwonlyargcount
+    ]
+    parameters = inspect.signature(function).parameters.values()
+    return [(one.name, one.annotation, one.default) for one in parameters if one.name not in written]
+
+
+def module() -> str:
+    sets = {name: keywords(functions[0]) for name, functions in FUNCTIONS.items()}
+    for name, rows in OF_SPARK.items():
+        sets[name] = [(option, row.annotation, row.default) for option, row in rows.items()]
+    text = HEAD
+    for name, rows in sets.items():
+        lines = "".join(f"    {option}: {type}  # {default!r}\n" for option, type, default in rows)
+        text += f"\n\nclass {name}(TypedDict, total=False):\n{lines}"
+    return text
+
+
+def test_the_module_is_of_the_tables() -> None:
+    assert FILE.read_text() == module()
+
+
+@pytest.mark.parametrize(("name", "function"), [(name, one) for name, of in FUNCTIONS.items() for one in of])
+def test_functions_show_their_options(name: str, function: Callable[..., Any]) -> None:
+    assert re.search(rf"\*\*options: Unpack\[{name}\]", inspect.getsource(function))
+    if function is not Results.compare:  # which imports the table when it is called
+        assert keywords(function) == keywords(FUNCTIONS[name][0])
+        assert all(f"\n    {option}: " in (function.__doc__ or "") for option, _, _ in keywords(function))
+        assert "options" not in inspect.signature(function).parameters
+
+
+def test_no_public_function_is_left_out() -> None:
+    modules = [gradeval.plot, gradeval.study]
+    public = [getattr(gradeval, name) for name in gradeval.__all__]
+    public += [value for module in modules for value in vars(module).values()]
+    taking = {
+        one
+        for one in public
+        if inspect.isfunction(one) and "**options" in inspect.getsource(one).split('"""')[0]
+    }
+    assert taking == {one for of in FUNCTIONS.values() for one in of} - {Evaluator.__init__, Results.compare}
+
+
+def test_signatures_at_run_time() -> None:
+    parameters = inspect.signature(gradeval.Evaluator).parameters
+    assert list(parameters)[:2] == ["qrels", "metrics"] and parameters["confidence"].default == 95.0
+    assert "Literal['trec', 'input', 'best', 'worst', 'expected'] | None" in str(parameters["ties"])
+    assert get_type_hints(gradeval.read_qrels)["return"].__name__ == "Given"
+
+
+def test_the_package_is_typed() -> None:
+    assert FILE.with_name("py.typed").exists()
+
+
+RIGHT = """
+import gradeval
+
+results = gradeval.evaluate("qrels", ["a.run"], "nDCG@10", ties="worst", rel=2, query_ids=["1"], no_relevant=1)
+gradeval.Evaluator("qrels", depth=10, columns={"query": "user"}).evaluate("a.run").mean(0, "AP")
+gradeval.compare("qrels", ["a", "b"], test="sign", correction=None, ties="best", by={"1": "short"})
+results.compare(all_pairs=True, test="tukey")
+gradeval.explain("qrels", "a.run", ties="input")
+gradeval.plot.curve("qrels", "a.run", judged_only=True, confidence=90)
+gradeval.read_run("a.run", run_format="msmarco")
+"""
+WRONG = [
+    'gradeval.evaluate("qrels", "a.run", tie="worst")',
+    'gradeval.evaluate("qrels", "a.run", ties="wrst")',
+    'gradeval.evaluate("qrels", "a.run", depth="10")',
+    'gradeval.Evaluator("qrels", test="t")',
+    'gradeval.compare("qrels", ["a", "b"], test="wilcoxn")',
+    'gradeval.compare("qrels", ["a", "b"], tie_range=True)',
+    "results.compare(seeds=1)",
+    'gradeval.explain("qrels", "a.run", jobs="all")',
+    'gradeval.plot.queries("qrels", "a.run", querys="both")',
+    'gradeval.read_qrels("qrels", run_format="trec")',
+]
+
+
+def test_type_checkers_find_what_is_misspelt(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    right = RIGHT.splitlines()
+    (tmp_path / "calls.py").write_text("\n".join([*right, *WRONG, ""]))
+    (tmp_path / "mypy.ini").write_text("[mypy]\n")
+    options = ["--strict", "--config-file", str(tmp_path / "mypy.ini"), "--cache-dir", str(tmp_path / "cache")]
+    output, problems, _ = api.run([*options, "--follow-imports=silent", str(tmp_path / "calls.py")])
+    lines = {int(line.split(":")[1]) for line in output.splitlines() if ": error: " in line}
+    assert problems == "" and lines == {len(right) + number for number in range(1, len(WRONG) + 1)}, output
+
+
+if __name__ == "__main__":
+    FILE.write_text(module())
