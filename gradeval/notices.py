@@ -52,6 +52,11 @@ class Kind(str, Enum):
     MISSING_RUNS = "missing_runs"  # systems without a run on a collection
     NO_BASELINE = "no_baseline"  # collections where the baseline of a batch has no value
     NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
+    # of options
+    AMBIGUOUS_IDS = "ambiguous_ids"  # the value of --query-ids is an id and the name of a file
+    NOTHING_RETRIEVED = "nothing_retrieved"  # queries to explain that are not in the run
+    NO_TITLES = "no_titles"  # a file of titles has none of the documents
+    NO_GLYPHS = "no_glyphs"  # characters that the font of saved pictures lacks
 
 
 class EvaluationWarning(UserWarning):
@@ -66,9 +71,10 @@ class Notice:
     """One thing that a user should know about a result.
 
     subject: the run; for DUPLICATES, SUBTOPICS and the three about relevance, the qrels; '' for a comparison;
-    of a batch, the collection or COLLECTION/SYSTEM. metric: the canonical name of the metric it is about, ''
-    where it is about all; for the JUDGED_ kinds the metric that measures the share; for MISSING_VALUES, the
-    metrics for which the queries are excluded though they count for the others.
+    of a batch, the collection or COLLECTION/SYSTEM; the value of --query-ids, and the file of titles. metric:
+    the canonical name of the metric it is about, '' where it is about all; for the JUDGED_ kinds the metric
+    that measures the share; for MISSING_VALUES, the metrics for which the queries are excluded though they
+    count for the others.
     count: how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN, documents;
     for EXTRA_FIELDS, lines; for DEPTH, runs; for NOT_SEPARABLE, pairs of runs, of each metric; for
     SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these.
@@ -77,7 +83,8 @@ class Notice:
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
     for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, the runs for DEPTH, the
     confidence in percent for NOT_SEPARABLE, the reason for NO_P, the names for EXCLUDED_METRICS, SMALL_GROUPS
-    and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate.
+    and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate; the characters for
+    NO_GLYPHS.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
     range of the summary value over the orders tried, None for texts; value is None where it is undefined;
     expected: for TIES, the mean of the summary value over all orders, None where the metric has no closed form;
@@ -178,6 +185,13 @@ def is_accepted(kind: Kind, options: Any) -> bool:
 
 
 def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) -> Iterator[str]:
+    """The sentences alone."""
+    return (sentence for _, sentence in sentences(notices, runs, in_python=in_python))
+
+
+def sentences(
+    notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False
+) -> Iterator[tuple[Kind, str]]:
     """A sentence for each kind of notice, however many of the runs and metrics it is about.
 
     runs: how many runs there are. in_python: whether options are named as in Python.
@@ -198,7 +212,7 @@ def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) 
             template = _OPTION.sub(lambda match: option(*match.groups()), template)
             line = template.format(**_fields(row, group, runs))
         judgments = max(notice.judgments for notice in group)
-        yield (f"by {judgments}: " if judgments else "") + line
+        yield kind, (f"by {judgments}: " if judgments else "") + line
 
 
 def many(count: int, one: str, more: str) -> str:
@@ -352,7 +366,12 @@ ROWS = {
     Kind.MISSING: Row(
         "{subject}: {count:judged query is|judged queries are} not in the run, {by_rule}",
         "{runs} lack judged queries, up to {count:,} ({subject}), {by_rule}",
-        rules={"both": "excluded", "empty": "evaluated with an empty ranking", "": "counted as 0"},
+        rules={
+            "both": "excluded",
+            "trec_eval": "excluded; -c counts them as 0",
+            "empty": "evaluated with an empty ranking",
+            "": "counted as 0",
+        },
     ),
     Kind.UNJUDGED: Row(
         "{subject}: {count:unjudged query|unjudged queries} of the run, ignored",
@@ -440,5 +459,19 @@ ROWS = {
     ),
     Kind.NOT_IN_BOTH: Row(
         "{each} not in the other judgments, excluded", each=("{count:query|queries} of {subject}", " and ")
+    ),
+    Kind.AMBIGUOUS_IDS: Row(
+        "[--query-ids|query_ids] {subject}: the id is in the qrels, so the file of this name is ignored; "
+        "./{subject} names the file"
+    ),
+    Kind.NOTHING_RETRIEVED: Row(
+        "{subject}: {count:query is|queries are} not in the run, so nothing is retrieved ({queries})",
+        "{runs} lack queries, for which nothing is retrieved, up to {count:,} ({subject}: {queries})",
+    ),
+    Kind.NO_TITLES: Row(
+        "{subject}: no document of the queries has a title in it; are the ids those of the runs?"
+    ),
+    Kind.NO_GLYPHS: Row(
+        "the font of saved pictures lacks {rule}, shown as boxes; label the runs with NAME=RUN"
     ),
 }

@@ -7,6 +7,7 @@ Commands and Python lines are run in the order of a page, in a copy of sample_da
 from __future__ import annotations
 
 import doctest
+import io
 import os
 import re
 import shlex
@@ -75,15 +76,15 @@ def bash(script: str, stdin: bytes = b"") -> bytes:
 
 
 def run(command: str) -> str:
-    """Standard error and standard output of a command on a terminal without colours.
+    """Standard output and standard error of a command on a terminal without colours.
 
     gradeval runs in this process; bash expands its arguments and runs other programs.
     """
-    if "<(" in command or "2>&1" in command:
+    if "<(" in command or "2>&1" in command or ">>" in command:
         return bash(command).decode()
     pipeline, *rest = re.split("(?=; echo | && echo )", command)
     stages = pipeline.split(" | ")
-    err, out, code = "", b"", 0
+    err, out, code = "", b"", 0  # the errors of all stages but the last
     for number, stage in enumerate(stages, 1):
         program, _, words = stage.partition(" ")
         if program != "gradeval":
@@ -93,9 +94,12 @@ def run(command: str) -> str:
         with tempfile.NamedTemporaryFile() as stdin:
             stdin.write(out)
             stdin.flush()
-            done = gradeval(*args, stdin=stdin.name, terminal=number == len(stages))
-        code, err, out = done.code, err + done.err, done.out.encode()
-    return err + (out + b"".join(bash(f"(exit {code}){script}") for script in rest)).decode()
+            is_last = number == len(stages)
+            log = io.BytesIO()
+            done = gradeval(*args, stdin=stdin.name, terminal=is_last, log=log)
+        code, out = done.code, log.getvalue() if is_last else done.out.encode()
+        err += "" if is_last else done.err
+    return out.decode() + err + b"".join(bash(f"(exit {code}){script}") for script in rest).decode()
 
 
 def shown(text: str) -> str:

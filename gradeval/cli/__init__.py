@@ -65,7 +65,8 @@ Examples:
 
 \b
 To read a file that has the name of a command, give its path: gradeval ./metrics my.run
-Exit codes: 0 success, 1 a check of a gate did not hold, 2 wrong usage or input.
+Exit codes: 0 success, 1 a check of a gate did not hold, 2 wrong usage or input, 3 warnings
+with --fail-on-warning.
 """
 INTERRUPTED = 128 + signal.SIGINT
 

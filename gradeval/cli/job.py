@@ -15,7 +15,7 @@ from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.types import File, OutputPath
 from gradeval.errors import OptionError, UnknownQueryError
-from gradeval.notices import EvaluationWarning, Kind, Notice, lines
+from gradeval.notices import EvaluationWarning, Kind, Notice, sentences
 from gradeval.options import parse_ids
 from gradeval.render import Digits
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from gradeval.formats.output import OutputFile
     from gradeval.render.document import Document, Printable
     from gradeval.render.progress import Progress
+
+MOST_ON_TERMINAL = 4  # lines of warnings and notes
+WARNED = 3  # the exit code of --fail-on-warning
 
 
 def with_job(
@@ -36,8 +39,15 @@ def with_job(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        def command(**values: Any) -> Any:
-            return function(Job(values, tuple(formats), otherwise), **values)
+        def command(**values: Any) -> int:
+            job = Job(values, tuple(formats), otherwise)
+            try:
+                code = function(job, **values) or 0
+            except BrokenPipeError:  # the consumer closed the pipe; warnings are still of interest
+                code = 0
+            finally:
+                job.show_warnings()
+            return job.exit_code(code)
 
         return update_wrapper(command, function)
 
@@ -58,10 +68,18 @@ class Job:
         self.asked_format: str | None = values.pop("format_", None)
         self.digits: Digits = values.pop("digits", 4)
         self.spreadsheet: bool = values.pop("spreadsheet", False)
+        self.header: bool = not values.pop("no_header", False)
+        self.label: dict[str, str] = dict(values.pop("label", ()))
         self.table: str | None = values.pop("table", None)
         self.quiet: bool = values.pop("quiet", False)
+        self.verbose: bool = values.pop("verbose", False)
         self.strict: bool = values.pop("strict", False)
+        self.fails_on_warning: bool = values.pop("fail_on_warning", False)
         self.allow: tuple[Kind, ...] = values.pop("allow", ())
+        if self.quiet and self.verbose:
+            raise click.UsageError("--quiet and --verbose are mutually exclusive.")
+        if self.strict and self.fails_on_warning:
+            raise click.UsageError("--strict and --fail-on-warning are mutually exclusive.")
         if values.pop("complete", False) and values["queries"] == "both":
             raise click.UsageError("-c and --queries both are mutually exclusive.")
         self._listed: str | None = values.pop("query_ids", None)
@@ -69,6 +87,8 @@ class Job:
         self.format = ""
         self.progress: Progress | None = None
         self._reported: set[str] = set()
+        self._warnings: list[str] = []  # to be printed, and notes
+        self._unaccepted: list[Kind] = []  # of warnings
         if self.quiet or self.strict:  # the warnings of other code, such as a plugin's, are treated as ours
             warnings.simplefilter("error" if self.strict else "ignore")
         warnings.simplefilter("ignore", EvaluationWarning)  # the command prints the notices itself
@@ -92,6 +112,10 @@ class Job:
             raise click.UsageError("--table requires -f tsv or -f csv.")
         if self.spreadsheet and self.format != "csv":
             raise click.UsageError("--spreadsheet requires -f csv.")
+        if not self.header and self.format not in ("tsv", "csv"):
+            raise click.UsageError("--no-header requires -f tsv or -f csv.")
+        if self.label and self.format not in ("tsv", "csv", "jsonl"):
+            raise click.UsageError("--label requires -f tsv, -f csv or -f jsonl.")
 
     @staticmethod
     def output_file(path: str | None, inputs: Iterable[str], option: str = "--output") -> OutputFile | None:
@@ -154,16 +178,52 @@ class Job:
 
     # --- what it says
 
-    def passes(self, notices: Iterable[Notice], runs: int, warnings: Iterable[str] = ()) -> bool:
-        """Print the warnings and notices; whether the command may go on, since with --strict they are errors.
+    def passes(self, *groups: Sequence[Notice], runs: int) -> bool:
+        """Whether the command may go on: with --strict warnings are errors, which are printed now; otherwise
+        warnings and notes are printed after the results.
 
-        runs: how many are evaluated. warnings: others than notices.
+        groups: each with a line for each kind. runs: how many are evaluated.
         """
-        notices, texts = list(notices), [*(self.query_ids.warnings if self.query_ids else ()), *warnings]
-        faults = [notice for notice in notices if not notice.informational]
-        notes = lines((notice for notice in notices if notice.informational), runs)
-        is_wrong = bool(texts) or any(notice.kind not in self.allow for notice in faults)
-        return out.passes_with((*texts, *lines(faults, runs)), notes, is_wrong, self.quiet, self.strict)
+        groups = (self.query_ids.notices if self.query_ids else (), *groups)
+        faults = [[notice for notice in group if not notice.informational] for group in groups]
+        notes = [[notice for notice in group if notice.informational] for group in groups]
+        kinds = (notice.kind for group in faults for notice in group)
+        self._unaccepted = [kind for kind in dict.fromkeys(kinds) if kind not in self.allow]
+        is_wrong = self.strict and bool(self._unaccepted)
+        if not self.quiet or is_wrong or (self.fails_on_warning and self._unaccepted):
+            self._warnings = _lines("warning", faults, runs)
+        if not self.quiet:
+            self._warnings += _lines("note", notes, runs)
+        if is_wrong:
+            self.show_warnings(all_of_them=True)
+            out.echo_error(f"gradeval: warnings are treated as errors (--strict); {self._hint}")
+        return not is_wrong
+
+    def show_warnings(self, *, all_of_them: bool = False) -> None:
+        """Print the warnings and notes that have not been printed, the first of them on a terminal."""
+        lines, self._warnings = self._warnings, []
+        count = MOST_ON_TERMINAL
+        if all_of_them or self.verbose or not out.errors_on_terminal():
+            count = len(lines)
+        if lines:
+            self._clear()
+        for line in lines[:count]:
+            out.echo_error(line)
+        if lines[count:]:
+            out.echo_error(f"… and {len(lines) - count} more (--verbose lists all)")
+
+    def exit_code(self, code: int) -> int:
+        """The exit code of the command, given that of its results: 3 where a warning makes it fail."""
+        if code or not (self.fails_on_warning and self._unaccepted):
+            return code
+        out.echo_error(f"gradeval: exit code {WARNED}, for warnings (--fail-on-warning); {self._hint}")
+        return WARNED
+
+    @property
+    def _hint(self) -> str:
+        """The option that accepts the warnings."""
+        kinds = ",".join(kind.value for kind in self._unaccepted)
+        return f"--allow {kinds} accepts {'this kind' if len(self._unaccepted) == 1 else 'these kinds'}"
 
     @property
     def on_terminal(self) -> bool:
@@ -180,20 +240,31 @@ class Job:
         is_plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
         return {"colour": not is_plain, "width": get_terminal_size().columns}
 
+    @property
+    def how(self) -> dict[str, Any]:
+        """How the result is written, in any format."""
+        how = {"digits": self.digits, "spreadsheet": self.spreadsheet, **self.style}
+        return {**how, "header": self.header, "label": self.label}
+
     def print(self, result: Printable | Callable[..., Document], **what: Any) -> None:
         """Write the result, or the document of this layout, in the format of the command. what: to print."""
         from gradeval.render.document import Printable, RenderOptions
 
-        how = {"digits": self.digits, "spreadsheet": self.spreadsheet, **self.style}
         if isinstance(result, Printable):
-            self.write(result.render(self.format, **how, **what))
+            self.write(result.render(self.format, **self.how, **what))
         else:
-            options = RenderOptions(**how, format=self.format)
+            options = RenderOptions(**self.how, format=self.format)
             self.write(result(options, **what).write(options))
 
     def write(self, text: str) -> None:
         self._clear()
         out.write(text, self.file, styled=self.format == "table")
+
+
+def _lines(prefix: str, groups: Iterable[Iterable[Notice]], runs: int) -> list[str]:
+    """The lines of notices, each once: the sentence and its kind."""
+    told = (pair for group in groups for pair in sentences(group, runs))
+    return list(dict.fromkeys(f"{prefix}: {sentence} [{kind.value}]" for kind, sentence in told))
 
 
 def input_files(*listed: str) -> list[str]:
@@ -233,12 +304,12 @@ class QueryIds:
     """The value of --query-ids: ids, or the name of a file of ids ('-': standard input); ids where it is both
     and all are judged.
 
-    warnings: one where it is both. Raises OptionError for no ids.
+    notices: one where it is both. Raises OptionError for no ids.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.warnings: list[str] = []
+        self.notices: list[Notice] = []
         is_path = text == "-" or "/" in text
         self._listed = () if is_path else parse_ids(text)
         self._is_file = is_path or (os.path.exists(text) and not os.path.isdir(text))
@@ -251,10 +322,7 @@ class QueryIds:
             return self._listed
         queries = set(judged)
         if self._listed and queries.issuperset(self._listed):
-            self.warnings.append(
-                f"--query-ids {self.text}: the id is in the qrels, so the file of this name is ignored; "
-                f"./{self.text} names the file"
-            )
+            self.notices.append(Notice(Kind.AMBIGUOUS_IDS, self.text, 1))
             return self._listed
         from gradeval.formats.lines import read_query_ids
         from gradeval.formats.sources import Source

@@ -17,6 +17,7 @@ from gradeval.cli.types import (
     Kinds,
     OutputPath,
     Percentage,
+    Setting,
     complete_metric,
 )
 from gradeval.notices import Kind
@@ -273,6 +274,17 @@ def text_option(option: OptionOf) -> Callable[[Decorated], Decorated]:
     )
 
 
+def _different_names(
+    context: click.Context, param: click.Parameter, labels: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    """The labels. Raises BadParameter where two have the same name."""
+    names = [name for name, _ in labels]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise click.BadParameter(f"'{twice}' is given twice.", context, param)
+    return labels
+
+
 def output_options(
     formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere", more: str = ""
 ) -> Callable[[Decorated], Decorated]:
@@ -285,6 +297,17 @@ def output_options(
         help="With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
         "formula.",
     )
+    in_rows = together(
+        output("--no-header", is_flag=True, help="With -f tsv or csv: leave out the line of column names."),
+        output(
+            "--label",
+            type=Setting(),
+            multiple=True,
+            callback=_different_names,
+            help="With -f tsv, csv or jsonl: a first column with this value in every row, such as "
+            "date=2026-11-22; may be repeated.",
+        ),
+    )
     return together(
         output(
             "-f",
@@ -295,6 +318,7 @@ def output_options(
         ),
         digits_option(),
         *([spreadsheet] if "csv" in formats else []),
+        *([in_rows] if "tsv" in formats else []),
         output_option(f"Write to this file, atomically. Its ending sets the format: {endings}.{more}"),
     )
 
@@ -317,6 +341,7 @@ def warning_options() -> Callable[[Decorated], Decorated]:
     """The treatment of warnings."""
     return together(
         quiet_option(),
+        other("--verbose", is_flag=True, help="Print all warnings on a terminal too, not only the first four."),
         other(
             "--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2."
         ),
@@ -326,7 +351,15 @@ def warning_options() -> Callable[[Decorated], Decorated]:
             multiple=True,
             callback=lambda context, param, lists: tuple(chain(*lists)),
             metavar="LIST",
-            help="Kinds of warnings that are not errors with --strict: "
+            help="Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings: "
             f"{', '.join(kind.value for kind in Kind)}.",
         ),
+    )
+
+
+def fail_on_warning_option() -> Callable[[Decorated], Decorated]:
+    return other(
+        "--fail-on-warning",
+        is_flag=True,
+        help="Exit with code 3 if there are warnings, after everything is printed.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import errno
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
@@ -49,27 +49,14 @@ def report(error: GradevalError) -> None:
         echo_error(ours + line)
 
 
-def passes_with(
-    warnings: Iterable[str], notes: Iterable[str], is_wrong: bool, quiet: bool, strict: bool
-) -> bool:
-    """Print the lines; whether the command may go on, since with --strict warnings are errors.
-
-    is_wrong: whether one of the warnings is an error then.
-    """
-    if not quiet or strict:
-        for warning in warnings:
-            echo_error(f"warning: {warning}")
-    if not quiet:
-        for note in notes:
-            echo_error(f"note: {note}")
-    if strict and is_wrong:
-        echo_error("gradeval: warnings are treated as errors (--strict)")
-    return not (strict and is_wrong)
-
-
 def on_terminal() -> bool:
     """Whether standard output is one."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def errors_on_terminal() -> bool:
+    """Whether standard error is one."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def write(text: str, file: OutputFile | None = None, *, styled: bool = False) -> None:

@@ -100,6 +100,20 @@ class Kinds(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(before + name) for name in names if name.startswith(last)]
 
 
+class Setting(click.ParamType):  # type: ignore[type-arg]
+    """A name and its value, NAME=VALUE."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = value.partition("=")
+        if not name or not equals:
+            self.fail(f"'{value}' is not NAME=VALUE.", param, ctx)
+        return name, text
+
+
 class Finite(click.ParamType):  # type: ignore[type-arg]
     """A finite number that can be a grade."""
 

@@ -11,6 +11,7 @@ import click
 
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
 from gradeval.cli.options import (
+    fail_on_warning_option,
     input_options,
     inputs,
     measure_options,
@@ -65,6 +66,7 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 )
 @input_options()
 @other_options()
+@fail_on_warning_option()
 @with_job(FORMATS)
 def eval_command(
     job: Job,
@@ -130,7 +132,7 @@ def eval_command(
             query_ids=job.chosen,
         )
     has_failed = job.strict and results.failed
-    if has_failed or not job.passes([*results.notices, *excluded, *query_all], len(results.runs)):
+    if has_failed or not job.passes([*results.notices, *excluded, *query_all], runs=len(results.runs)):
         return 2
     if results.runs and not is_streamed:
         if sort is not None:

@@ -91,7 +91,7 @@ def ir_measures_command(
     for failed in results.failed:
         raise failed.error
     # an undefined value is counted as 0, or left out, as ir_measures does
-    job.passes([notice for notice in results.notices if notice.kind in TOLD], 1)
+    job.passes([notice for notice in results.notices if notice.kind in TOLD], runs=1)
     if output_format == "jsonl" and places != PLACES and not job.quiet:
         out.echo_error("warning: --places has no effect on jsonl")
     results = _without_gaps(results, alone={measure.spec.metric.name for measure in chosen} == {"Accuracy"})

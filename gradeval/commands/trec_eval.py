@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from gradeval import process
-from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.options import AbbreviatedCommand, version_option
 from gradeval.cli.types import File, Finite, Integer, complete_trec_eval
@@ -147,7 +146,7 @@ def trec_eval_command(
     from gradeval.evaluation import evaluate_all
     from gradeval.evaluation.zscores import standardized
     from gradeval.formats.lines import read_zscores
-    from gradeval.notices import Kind
+    from gradeval.notices import Kind, Notice
     from gradeval.registry.measures import parse_trec_eval
 
     process.imported()
@@ -167,13 +166,10 @@ def trec_eval_command(
         raise failed.error
     told = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.QRELS_AS_RUN)
     notices = [notice for notice in results.notices if notice.kind in told]
-    job.passes(notices, 1)
     missing = int((~results.runs[0].counted).sum())
     if missing:
-        which = "1 judged query is" if missing == 1 else f"{missing:,} judged queries are"
-        out.echo_error(
-            f"warning: {results.runs[0].path}: {which} not in the run and excluded; -c counts them as 0"
-        )
+        notices.append(Notice(Kind.MISSING, results.runs[0].path, missing, rule="trec_eval"))
+    job.passes(notices, runs=1)
 
     results = results.by_id()
     prefixes = [""] * len(chosen)

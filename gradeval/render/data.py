@@ -20,7 +20,7 @@ _BREAKS = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 def write_tsv(tables: Iterable[Rows], how: RenderOptions) -> str:
     """A line for each row; an empty line between tables."""
-    return "\n".join(_lines(table, "\t", one_field) for table in tables)
+    return "\n".join(_lines(table, "\t", one_field, header=how.header) for table in tables)
 
 
 def write_trec(tables: Iterable[Rows], how: RenderOptions) -> str:
@@ -31,14 +31,22 @@ def write_trec(tables: Iterable[Rows], how: RenderOptions) -> str:
 def write_csv(tables: Iterable[Rows], how: RenderOptions) -> str:
     """A line for each row; an empty line between tables."""
     return "\n".join(
-        _lines(table, ",", _quoted, not_a_formula if how.spreadsheet else None) for table in tables
+        _lines(table, ",", _quoted, not_a_formula if how.spreadsheet else None, header=how.header)
+        for table in tables
     )
 
 
 def _lines(
-    table: Rows, separator: str, field: Callable[[str], str], name: Callable[[str], str] | None = None
+    table: Rows,
+    separator: str,
+    field: Callable[[str], str],
+    name: Callable[[str], str] | None = None,
+    header: bool = True,
 ) -> str:
-    """The head, if there is one, and the rows. field: writes a text; name: what is done to names before."""
+    """The head, if there is one, and the rows. field: writes a text; name: what is done to names before.
+
+    header: whether the head is written.
+    """
 
     def written(column: Text, is_name: bool) -> Text:
         if is_name and name is not None:
@@ -48,7 +56,7 @@ def _lines(
         together = "".join(column)
         return column if field(together) == together else list(map(field, column))
 
-    text = [separator.join(map(field, map(name or str, table.head))) + "\n"] if table.head else []
+    text = [separator.join(map(field, map(name or str, table.head))) + "\n"] if table.head and header else []
     for part in table.parts:
         rows = [[written(column, c in table.names) for c, column in enumerate(row)] for row in part]
         starts = ["", *[separator] * (max(map(len, rows), default=1) - 1)]
@@ -116,7 +124,7 @@ _MARKED = re.compile(rf'^( *)("[a-z_]+": )"{_MARK}"(?=,?$)', re.MULTILINE)
 def write_jsonl(records: Iterable[Mapping[str, Any]] | Rows, how: RenderOptions) -> str:
     if not isinstance(records, Rows):
         return "".join(json.dumps(record, default=str, allow_nan=False) + "\n" for record in records)
-    starts = [f'{", " if c else "{"}"{name}": ' for c, name in enumerate(records.head)]
+    starts = [f"{', ' if c else '{'}{encode_basestring_ascii(name)}: " for c, name in enumerate(records.head)]
     return "".join(interleaved(part, starts, "}\n") for part in records.parts)
 
 

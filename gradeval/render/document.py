@@ -6,6 +6,7 @@ printed. The writers (table, tsv, csv, json, jsonl, md, latex) know documents an
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +25,8 @@ Text = list[str] | str
 class RenderOptions(NamedTuple):
     """How a document is written. colour, width: for tables: terminal codes, and the width of the terminal
     (None: no limit). spreadsheet: for csv: a single quote before text that a spreadsheet would read as a
-    formula.
+    formula. header: whether tsv and csv have a line of column names. label: the names and the values of columns
+    in front, in tsv, csv and jsonl.
     """
 
     digits: Digits = 4
@@ -32,6 +34,8 @@ class RenderOptions(NamedTuple):
     width: int | None = None
     spreadsheet: bool = False
     format: str = "table"
+    header: bool = True
+    label: Mapping[str, str] = {}
 
 
 class Cell(NamedTuple):
@@ -163,6 +167,31 @@ def rows_of(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], digits
     return Rows.of([column.name for column in columns], texts, names)
 
 
+def _labelled(rows: Rows, label: Mapping[str, str]) -> Rows:
+    """The rows with columns in front, which have the same value in all rows. Raises OptionError."""
+    _check_label(label, rows.head)
+    parts = ([[*label.values(), *row] for row in part] for part in rows.parts)
+    names = (*range(len(label)), *(column + len(label) for column in rows.names))
+    return Rows((*label, *rows.head), parts, frozenset(names))
+
+
+def _labelled_records(
+    records: Iterable[Mapping[str, Any]] | Rows, label: Mapping[str, str]
+) -> Iterable[Mapping[str, Any]] | Rows:
+    """The same of jsonl."""
+    if isinstance(records, Rows):
+        return _labelled(records, {name: json.dumps(value) for name, value in label.items()})
+    records = list(records)
+    _check_label(label, {name for record in records for name in record})
+    return [{**label, **record} for record in records]
+
+
+def _check_label(label: Mapping[str, str], columns: Iterable[str]) -> None:
+    """Raise OptionError where a label has the name of a column."""
+    if taken := [name for name in columns if name in label]:
+        raise OptionError(f"--label {taken[0]}: the output has a column of this name")
+
+
 class Document:
     """The parts of what is printed, each made when a format asks for it; None for those that do not exist.
 
@@ -201,6 +230,10 @@ class Document:
             return self.page()
         writer = WRITERS[how.format]
         part = getattr(self, writer.part)()
+        if how.label and writer.part == "rows":
+            part = [_labelled(rows, how.label) for rows in part]
+        elif how.label and writer.part == "records":
+            part = _labelled_records(part, how.label)
         text: str = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{how.format}")(part, how)
         if not self.is_log:
             return text
@@ -223,18 +256,21 @@ class Printable:
         colour: bool = False,
         width: int | None = None,
         spreadsheet: bool = False,
+        header: bool = True,
+        label: Mapping[str, str] | None = None,
         **what: Any,
     ) -> str:
         """The result as text in one of its formats, by default a table, with '\\n' at the end of each line.
 
         digits: decimals, or 'full' for the shortest representation that round-trips; json and jsonl are always
         exact. colour, width: of tables: terminal codes, and the width of the terminal (None: no limit).
-        spreadsheet: for csv: a single quote before text that a spreadsheet would read as a formula. what: what
-        to print; the arguments of the layout's document(). Raises OptionError.
+        spreadsheet: for csv: a single quote before text that a spreadsheet would read as a formula. header:
+        whether tsv and csv have a line of column names. label: the names and the values of columns in front, in
+        tsv, csv and jsonl. what: what to print; the arguments of the layout's document(). Raises OptionError.
         Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
         """
         format = self.default_format if format is None else format
-        how = RenderOptions(checked_digits(digits), colour, width, spreadsheet, format)
+        how = RenderOptions(checked_digits(digits), colour, width, spreadsheet, format, header, label or {})
         document: Document = import_module(self.layout).document(self, how, **what)
         return document.write(how)
 

@@ -20,7 +20,7 @@ from gradeval.cli.options import (
     sectioned_command,
     warning_options,
 )
-from gradeval.cli.types import File, Integer
+from gradeval.cli.types import File, Integer, Setting
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.commands.compare.command import t_test_options
 from gradeval.commands.compare.options import OF_SUMS
@@ -51,20 +51,6 @@ randomization tests, need the values of all queries: 'gradeval compare'.
 _KINDS = ("trec", "csv", "tsv", "jsonl", "parquet")
 _VALUES = ".parquet"  # the ending of the values of queries
 _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherwise trec."
-
-
-class Setting(click.ParamType):  # type: ignore[type-arg]
-    """A setting of Spark, NAME=VALUE."""
-
-    name = "NAME=VALUE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        if isinstance(value, tuple):
-            return value
-        name, equals, text = value.partition("=")
-        if not name or not equals:
-            self.fail(f"'{value}' is not NAME=VALUE.", param, ctx)
-        return name, text
 
 
 @sectioned_command("spark", "Evaluate runs on Spark.", EPILOG)
@@ -163,7 +149,7 @@ def spark_command(
             if how and not results.failed:
                 comparison = evaluation.compare(map(str, request.specs), **how)
             notices = results.notices if comparison is None else comparison.notices
-            may_go_on = not (job.strict and results.failed) and job.passes(notices, len(results.runs))
+            may_go_on = not (job.strict and results.failed) and job.passes(notices, runs=len(results.runs))
             if values is not None:
                 if may_go_on and results.runs:
                     evaluation.per_query_of_evaluated().write.parquet(resolved(spark, values))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from math import log2
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gradeval.cli import run
 
@@ -55,11 +55,24 @@ class Done(NamedTuple):
         return self.err.splitlines()
 
 
-class Stream(io.TextIOWrapper):
-    """A standard stream that keeps what is written to it."""
+class Copied(io.BytesIO):
+    """What is written to a stream, and to the log, which several streams may have."""
 
-    def __init__(self, terminal: bool = False) -> None:
-        self.kept = io.BytesIO()
+    def __init__(self, log: io.BytesIO | None) -> None:
+        super().__init__()
+        self.log = log
+
+    def write(self, data: Any, /) -> int:
+        if self.log is not None:
+            self.log.write(data)
+        return super().write(data)
+
+
+class Stream(io.TextIOWrapper):
+    """A standard stream that keeps what is written to it. log: keeps it too."""
+
+    def __init__(self, terminal: bool = False, log: io.BytesIO | None = None) -> None:
+        self.kept = Copied(log)
         self.terminal = terminal
         super().__init__(self.kept, encoding="utf-8", errors="backslashreplace", write_through=True)
 
@@ -85,9 +98,17 @@ def standard_input(path: Path | str | None) -> Iterator[None]:
             sys.stdin = before
 
 
-def gradeval(*args: object, stdin: Path | str | None = None, terminal: bool = False) -> Done:
-    """Run the command. stdin: the file it reads as standard input. terminal: whether stdout is one."""
-    out, err = Stream(terminal), Stream()
+def gradeval(
+    *args: object,
+    stdin: Path | str | None = None,
+    terminal: bool = False,
+    errors_on_terminal: bool = False,
+    log: io.BytesIO | None = None,
+) -> Done:
+    """Run the command. stdin: the file it reads as standard input. terminal, errors_on_terminal: whether stdout
+    and stderr are one. log: keeps what is printed to both, in order.
+    """
+    out, err = Stream(terminal, log), Stream(errors_on_terminal, log)
     with redirect_stdout(out), redirect_stderr(err), standard_input(stdin):
         code = run([str(arg) for arg in args])
     assert "Traceback" not in err.text

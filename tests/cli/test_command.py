@@ -155,7 +155,7 @@ def test_help() -> None:
         assert f"\n  {command} " in out
     assert "--version" in out
     assert out.count("--help") == 1
-    assert "Exit codes: 0 success, 1 a check of a gate did not hold, 2 wrong usage or input." in out
+    assert "Exit codes: 0 success, 1 a check of a gate did not hold, 2 wrong usage or input, 3 warnings" in out
     for inside in ("_EvalByDefault", "format_", "x>=", "NaN"):
         assert inside not in out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from contextlib import redirect_stderr, redirect_stdout
@@ -20,9 +21,12 @@ from .command import QRELS, RUN, Stream, fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
 
-MISSING = "warning: r: 1 judged query is not in the run, counted as 0"
-UNJUDGED = "warning: r: 1 unjudged query of the run, ignored"
-TIED = "warning: r: ties in 1 query could change nDCG by up to 0.0097 (0.3358 to 0.3455; expected 0.3406)"
+STRICT = "gradeval: warnings are treated as errors (--strict)"
+MISSING = "warning: r: 1 judged query is not in the run, counted as 0 [missing]"
+UNJUDGED = "warning: r: 1 unjudged query of the run, ignored [unjudged]"
+TIED = (
+    "warning: r: ties in 1 query could change nDCG by up to 0.0097 (0.3358 to 0.3455; expected 0.3406) [ties]"
+)
 
 
 def said(*args: object, qrels: str = QRELS, ranking: str = RUN) -> list[str]:
@@ -71,7 +75,7 @@ def test_errors_and_warnings_of_a_path_with_a_line_end() -> None:
     ]
     Path("a\nb").write_text("q1 Q0 a 1 1 t\n")
     assert gradeval("q", "a\nb", "-m", "AP").lines == [
-        r"warning: a\nb: 2 judged queries are not in the run, counted as 0"
+        r"warning: a\nb: 2 judged queries are not in the run, counted as 0 [missing]"
     ]
 
 
@@ -89,7 +93,7 @@ def test_who_names_a_rule_of_ties_is_told_nothing(ties: str) -> None:
 @each("format", WRITERS)
 def test_a_query_named_as_the_summary_is(format: str) -> None:
     """In formats with a row for each value, where nothing else tells them apart."""
-    line = "warning: a query is named 'all', like the summary; -n omits the summary"
+    line = "warning: a query is named 'all', like the summary; -n omits the summary [query_all]"
     files = {"qrels": "all 0 a 1\nq1 0 a 1\n", "ranking": "all Q0 a 1 5 t\nq1 Q0 a 1 5 t\n"}
     assert said("-q", "-f", format, **files) == ([line] if format in ("tsv", "csv", "jsonl", "trec") else [])
     for args in (("-qn",), (), ("-q", "--query-ids", "q1"), ("-q", "--quiet")):
@@ -107,15 +111,14 @@ def test_quiet() -> None:
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
 def test_strict(quiet: tuple[str, ...]) -> None:
     """What is an error is said."""
-    lines = [MISSING, UNJUDGED, TIED, "gradeval: warnings are treated as errors (--strict)"]
-    assert fails("q", "r", "--strict", *quiet, "-m", "nDCG").splitlines() == lines
+    error = f"{STRICT}; --allow missing,unjudged,ties accepts these kinds"
+    assert fails("q", "r", "--strict", *quiet, "-m", "nDCG").splitlines() == [MISSING, UNJUDGED, TIED, error]
     assert said("--strict", qrels="q1 0 a 1\n", ranking="q1 Q0 a 1 1 t\n") == []
 
 
 def test_strict_lets_notes_and_allowed_kinds_pass() -> None:
-    assert "gradeval: warnings are treated as errors (--strict)" in fails(
-        "q", "r", "--strict", "--allow", "ties,missing"
-    )
+    said_last = fails("q", "r", "--strict", "--allow", "ties,missing", "-m", "nDCG").splitlines()[-1]
+    assert said_last == f"{STRICT}; --allow unjudged accepts this kind"
     assert gradeval("q", "r", "--strict", "--allow", "ties missing,unjudged", "-m", "nDCG").code == 0
     allowed = [f"--allow={kind}" for kind in ("ties", "missing", "unjudged")]
     assert gradeval("q", "r", "--strict", *allowed, "-m", "nDCG").code == 0
@@ -128,8 +131,63 @@ def test_strict_lets_notes_and_allowed_kinds_pass() -> None:
     assert done.code == 0
     assert done.lines == [
         "note: r: 10 % of the first 10 documents are judged; the others count as not relevant (see Judged@10, "
-        "-J and bpref)"
+        "-J and bpref) [judged_share]"
     ]
+
+
+@pytest.mark.parametrize("args", [(), ("-f", "jsonl"), ("-o", "out.tsv")])
+def test_fail_on_warning(args: tuple[str, ...]) -> None:
+    """The same is printed and written; an error in the input has its own code."""
+    call = ("q", "r", "-m", "nDCG", *args)
+    expected = gradeval(*call)
+    done = gradeval(*call, "--fail-on-warning")
+    allow = "--allow missing,unjudged,ties accepts these kinds"
+    last = f"gradeval: exit code 3, for warnings (--fail-on-warning); {allow}"
+    assert (done.code, done.out, done.lines) == (3, expected.out, [*expected.lines, last])
+    assert done.out or Path("out.tsv").read_text() == gradeval("q", "r", "-m", "nDCG").out
+    quiet = gradeval(*call, "--fail-on-warning", "--quiet")
+    assert (quiet.code, quiet.lines) == (3, [MISSING, UNJUDGED, TIED, last])
+    done = gradeval(*call, "--fail-on-warning", "--quiet", "--allow", "ties,missing,unjudged")
+    assert (done.code, done.err) == (0, "")
+    assert gradeval("q", "r", "none", "--fail-on-warning").code == 2
+    assert "mutually exclusive" in fails(*call, "--strict", "--fail-on-warning")
+
+
+def test_fail_on_warning_of_other_commands() -> None:
+    Path("m.toml").write_text('metrics = "AP"\nsystems = ["s"]\nruns = "r"\n[collections.a]\nqrels = "q"\n')
+    for call in (("batch", "m.toml"), ("compare", "q", "r", "b=r", "-m", "AP"), ("validate", "q", "r")):
+        done = gradeval(*call, "--fail-on-warning")
+        assert (done.code, done.out) == (3, gradeval(*call).out) and done.out
+    Path("bad").write_text("x\n")
+    assert gradeval("validate", "q", "bad", "--fail-on-warning").code == 2
+
+
+def test_results_come_first() -> None:
+    Path("s").write_text("q1 Q0 a 1 1 t\n")
+    for call in (
+        ("q", "r"),
+        ("compare", "q", "r", "b=r", "-f", "table"),
+        ("explain", "q", "r", "--query", "q3"),
+        ("study", "agreement", "q", "r", "s", "-m", "AP", "--splits", "1"),
+        ("trec_eval", "q", "r"),
+    ):
+        log = io.BytesIO()
+        done = gradeval(*call, log=log)
+        assert done.out and done.err and log.getvalue().decode() == done.out + done.err
+
+
+def test_on_a_terminal_the_first_lines_of_many() -> None:
+    Path("r").write_text(Path("r").read_text().replace(" tag", " tag more"))
+    call = ("q", "r", "-m", "nDCG tau")
+    lines = gradeval(*call).lines
+    assert len(lines) == 5
+    shown = gradeval(*call, errors_on_terminal=True).lines
+    assert shown == [*lines[:4], "… and 1 more (--verbose lists all)"]
+    assert gradeval(*call, "--verbose", errors_on_terminal=True).lines == lines
+    assert gradeval(*call, terminal=True).lines == lines
+    assert gradeval(*call, "--strict", errors_on_terminal=True).lines[:-1] == lines  # they are errors
+    assert gradeval("q", "r", "-m", "nDCG", errors_on_terminal=True).lines[4:] == []
+    assert "mutually exclusive" in fails(*call, "--quiet", "--verbose")
 
 
 def test_no_common_query_is_an_error() -> None:
@@ -279,4 +337,4 @@ def test_qrels_given_as_a_run_in_any_command(args: tuple[str, ...]) -> None:
     )
     subject = "a/s" if args[0] == "batch" else "r"
     line = f"warning: {subject}: every document is judged and its score is its grade; is this the qrels file?"
-    assert line in gradeval(*args).err.splitlines()
+    assert f"{line} [qrels_as_run]" in gradeval(*args).err.splitlines()

@@ -151,7 +151,7 @@ def test_query_ids_that_are_the_name_of_a_file_too(folder: Path) -> None:
     assert done.out == "run\tquery\tmetric\tvalue\nr\tq1\tAP\t0.2778\n"
     assert done.lines[0] == (
         "warning: --query-ids q1: the id is in the qrels, so the file of this name is ignored; "
-        "./q1 names the file"
+        "./q1 names the file [ambiguous_ids]"
     )
     assert per_query("AP", "--query-ids", "q1") == expected
     assert list(per_query("AP", "--query-ids", "q3,q1")) == ["q1", "q3"]
@@ -221,7 +221,8 @@ def test_interval() -> None:
         assert [saved["runs"][0][end]["AP"] for end in ("low", "high")] == [low, high]
         twice = gradeval("q", "a=r", "b=r", "-m", "AP", "--interval", method)
         assert [line for line in twice.lines if "separable" in line] == [
-            "note: 1 of 1 neighbouring pair is not separable at 95 % (compare --all-pairs shows which)"
+            "note: 1 of 1 neighbouring pair is not separable at 95 % (compare --all-pairs shows which) "
+            "[not_separable]"
         ]
     assert "--tie-range and --interval are mutually exclusive" in fails("q", "r", "--tie-range", "--interval")
 

@@ -235,3 +235,77 @@ def test_wide() -> None:
     assert fails("q", "r", "--wide").startswith("gradeval: --wide requires -q.")
     assert "--wide and --tie-range are mutually exclusive." in fails("q", "r", "-q", "--wide", "--tie-range")
     assert "--wide and -f trec are mutually exclusive." in fails("q", "r", "-q", "--wide", "-f", "trec")
+
+
+# Columns in front, and no head
+
+
+@pytest.mark.parametrize("args", [(), ("-q",), ("-q", "--wide"), ("-q", "--tie-range")])
+def test_labels(args: tuple[str, ...]) -> None:
+    """Each row has the same values in front, in the order given; the rest is as without them."""
+    call = ("q", "r", "-m", "AP runid", "--quiet", *args)
+    labels = ("--label", "night=2026-11-22", "--label", 'say "a",b=\tx=1')
+    for format, front in (("tsv", "2026-11-22\t\\tx=1\t"), ("csv", "2026-11-22,\tx=1,")):
+        head, *rows = gradeval(*call, "-f", format).out.splitlines()
+        labelled, *with_labels = gradeval(*call, *labels, "-f", format).out.splitlines()
+        assert labelled == {"tsv": 'night\tsay "a",b\t', "csv": 'night,"say ""a"",b",'}[format] + head
+        assert with_labels == [front + row for row in rows] and rows
+        without_head = gradeval(*call, *labels, "-f", format, "--no-header").out.splitlines()
+        assert without_head == with_labels
+    objects = [json.loads(line) for line in gradeval(*call, "-f", "jsonl").out.splitlines()]
+    with_labels = [json.loads(line) for line in gradeval(*call, *labels, "-f", "jsonl").out.splitlines()]
+    front_of = {"night": "2026-11-22", 'say "a",b': "\tx=1"}
+    assert with_labels == [{**front_of, **values} for values in objects]
+    assert [*with_labels[0]][:2] == [*front_of]
+
+
+def test_labels_of_other_commands() -> None:
+    Path("m.toml").write_text('metrics = "AP"\nsystems = ["s"]\nruns = "r"\n[collections.a]\nqrels = "q"\n')
+    for call in (
+        ("compare", "q", "r", "b=r", "--all-pairs", "-q"),  # two tables
+        ("batch", "m.toml"),
+        ("gate", "q", "r", "--require", "AP >= 0", "--min-coverage", "0"),
+        ("study", "levels", "q", "r"),
+        ("plot", "curve", "q", "r"),
+    ):
+        plain = gradeval(*call, "-f", "tsv", "--quiet").out
+        assert plain
+        tables = [table.splitlines() for table in plain.split("\n\n")]
+        labelled = gradeval(*call, "-f", "tsv", "--quiet", "--label", "a=b").out.split("\n\n")
+        assert [table.splitlines() for table in labelled] == [
+            [f"a\t{head}", *(f"b\t{row}" for row in rows)] for head, *rows in tables
+        ]
+        rows_alone = gradeval(*call, "-f", "tsv", "--quiet", "--no-header").out.split("\n\n")
+        assert [table.splitlines() for table in rows_alone] == [rows for _, *rows in tables]
+    lines = gradeval("batch", "m.toml", "-f", "jsonl", "--label", "a=b").out.splitlines()
+    assert lines and all(line.startswith('{"a": "b", ') for line in lines)
+
+
+@each(
+    ("args", "what"),
+    [
+        (("--label", "run=x"), "--label run: the output has a column of this name"),
+        (("--label", "run=x", "-f", "jsonl"), "--label run: the output has a column of this name"),
+        (("--label", "a=x", "--label", "a=y"), "'a' is given twice"),
+        (("--label", "a"), "'a' is not NAME=VALUE"),
+        (("--label", "=a"), "'=a' is not NAME=VALUE"),
+        (("--label", "a=x", "-f", "json"), "--label requires -f tsv, -f csv or -f jsonl"),
+        (("--label", "a=x", "-f", "trec"), "--label requires"),
+        (("--no-header", "-f", "table"), "--no-header requires -f tsv or -f csv"),
+        (("--no-header", "-f", "jsonl"), "--no-header requires"),
+    ],
+)
+def test_labels_that_cannot_be(args: tuple[str, ...], what: str) -> None:
+    assert what in fails("q", "r", "--quiet", *args)
+
+
+def test_labels_in_a_spreadsheet() -> None:
+    args = ("q", "r", "-m", "AP", "-f", "csv", "--spreadsheet", "--quiet", "--label", "=a=-1")
+    assert "not NAME=VALUE" in fails(*args)
+    assert gradeval(*args[:-1], "a==1+1").out.splitlines()[1].startswith("'=1+1,r,all,")
+
+
+def test_no_labels_in_what_is_read_again() -> None:
+    Path("m.toml").write_text('metrics = "AP"\nsystems = ["s"]\nruns = "r"\n[collections.a]\nqrels = "q"\n')
+    said = fails("batch", "m.toml", "--resume", "-o", "b.jsonl", "--label", "a=b")
+    assert "--resume and --label are mutually exclusive" in said

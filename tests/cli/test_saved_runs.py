@@ -69,7 +69,7 @@ def test_a_group_is_what_has_numbers_per_query() -> None:
     expected = shown("b.run", "-m", "all_trec").out.splitlines()
     others = ("runid", "gm_map", "gm_bpref")
     assert done.out.splitlines() == [line for line in expected if line.split("\t")[2] not in others]
-    said = "no number for each query, excluded: runid, gm_map, relstring, gm_bpref"
+    said = "no number for each query, excluded: runid, gm_map, relstring, gm_bpref [excluded_metrics]"
     assert f"note: 4 metrics of groups have {said}" in done.lines
 
 

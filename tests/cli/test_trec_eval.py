@@ -15,7 +15,7 @@ from gradeval.registry.measures import parse_trec_eval
 from .command import fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
-LACKING = "warning: r: 1 judged query is not in the run and excluded; -c counts them as 0\n"
+LACKING = "warning: r: 1 judged query is not in the run, excluded; -c counts them as 0 [missing]\n"
 
 
 def lines(*args: object, stdin: Path | str | None = None) -> list[str]:
@@ -241,7 +241,7 @@ def test_judgments_of_subtopics_are_told(folder: Path) -> None:
     with open(folder / "q", "a") as file:
         file.write("q1 2 a 1\n")
     done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
-    said = "note: q: 1 document has judgments of subtopics; the highest grade counts\n"
+    said = "note: q: 1 document has judgments of subtopics; the highest grade counts [subtopics]\n"
     assert (done.code, done.err) == (0, said)
 
 
@@ -249,7 +249,7 @@ def test_a_judgment_given_twice_is_told(folder: Path) -> None:
     with open(folder / "q", "a") as file:
         file.write("q1 0 a 3\n")
     done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
-    assert (done.code, done.err) == (0, "warning: q: 1 duplicate judgment with the same grade\n")
+    assert (done.code, done.err) == (0, "warning: q: 1 duplicate judgment with the same grade [duplicates]\n")
 
 
 def test_help_and_version() -> None:

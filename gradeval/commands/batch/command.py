@@ -7,7 +7,14 @@ import os
 import click
 
 from gradeval.cli.job import Job, with_job
-from gradeval.cli.options import metric_option, other_options, output_options, section, sectioned_command
+from gradeval.cli.options import (
+    fail_on_warning_option,
+    metric_option,
+    other_options,
+    output_options,
+    section,
+    sectioned_command,
+)
 from gradeval.cli.types import File
 from gradeval.errors import InputError
 
@@ -58,6 +65,7 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 )
 @output_options(FORMATS)
 @other_options()
+@fail_on_warning_option()
 @with_job(FORMATS)
 def batch_command(
     job: Job, path: str, metrics: tuple[str, ...], baseline: str | None, pool: bool, resume: bool, jobs: int
@@ -86,6 +94,8 @@ def batch_command(
     job.open(*(file for file in files if file and file != "-"))
     if resume and (job.file is None or job.format not in ("json", "jsonl")):
         raise click.UsageError("--resume requires -o FILE in json or jsonl.")
+    if resume and job.label:
+        raise click.UsageError("--resume and --label are mutually exclusive.")
     earlier = {}
     if resume and job.output is not None and os.path.exists(job.output) and os.path.getsize(job.output):
         earlier = read_earlier(Source(job.output))
@@ -103,7 +113,7 @@ def batch_command(
     statuses = {cell.status for cell in batch.cells.values()}
     if job.strict and "failed" in statuses:
         return 2
-    if not job.passes(batch.notices, len(batch.cells)):
+    if not job.passes(batch.notices, runs=len(batch.cells)):
         return 2
     if statuses == {"missing"}:
         first = next(iter(batch.cells.values()))

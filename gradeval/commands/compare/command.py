@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from gradeval.cli.job import Job, expand_runs, with_job
 from gradeval.cli.options import (
+    fail_on_warning_option,
     input_options,
     measure_options,
     other_options,
@@ -126,6 +127,7 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 @output_options(FORMATS)
 @input_options()
 @other_options()
+@fail_on_warning_option()
 @with_job(FORMATS)
 def compare_command(
     job: Job,
@@ -174,7 +176,7 @@ def compare_command(
             if results.failed:
                 return 2
             comparison = compare_results(results, specs, how)
-    if not job.passes(comparison.notices, len(comparison.values.runs)):
+    if not job.passes(comparison.notices, runs=len(comparison.values.runs)):
         return 2
     job.print(comparison, per_query=per_query, summary=not no_summary, relative=relative)
     return 0

@@ -20,6 +20,7 @@ from gradeval.cli.options import (
     text_option,
 )
 from gradeval.cli.types import File, Integer
+from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 
 if TYPE_CHECKING:
@@ -127,16 +128,21 @@ def explain_command(
             text=text,
             watch=progress.watch,
         )
-    if not job.passes(explanations[0].notices, 1 if other is None else 2, _warnings(explanations, text)):
+    notices = [*explanations[0].notices, *_notices(explanations, text)]
+    if not job.passes(notices, runs=1 if other is None else 2):
         return 2
     job.print(explanations, ranks=ranks, loss=loss)
     return 0
 
 
-def _warnings(explanations: Sequence[Explanation], text: str | None) -> Iterator[str]:
+def _notices(explanations: Sequence[Explanation], text: str | None) -> Iterator[Notice]:
+    """Notices about the queries that are explained."""
+    empty: dict[str, list[str]] = {}
     for explanation in explanations:
         for side in (explanation, explanation.against):
             if side is not None and not side.documents.retrieved:
-                yield f"{side.run}: query {side.query} is not in the run, so nothing is retrieved"
+                empty.setdefault(side.run, []).append(side.query)
+    for run, lacking in empty.items():
+        yield Notice(Kind.NOTHING_RETRIEVED, run, len(lacking), queries=lacking)
     if text is not None and not any(explanation.titles for explanation in explanations):
-        yield f"{text}: no document of the queries has a title in it; are the ids those of the run?"
+        yield Notice(Kind.NO_TITLES, text, 0)

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from gradeval.cli import output as out
-from gradeval.cli.job import Job, expand_runs, input_files, with_job
+from gradeval.cli.job import WARNED, Job, expand_runs, input_files, with_job
 from gradeval.cli.options import (
+    fail_on_warning_option,
     input_options,
     inputs,
     other,
@@ -35,7 +36,8 @@ Examples:
                                             evaluate only without errors and warnings
 
 \b
-Exit codes: 0 no errors, 2 errors, or with --strict warnings.
+Exit codes: 0 no errors, 2 errors, or with --strict warnings; with --fail-on-warning
+3 for warnings.
 """
 CONVERT_EPILOG = """\b
 Examples:
@@ -89,6 +91,7 @@ _role = click.Choice(("qrels", "run"))
 @row_option(Options, "jobs")
 @other("--quiet", is_flag=True, help="Do not show the progress bar.")
 @other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
+@fail_on_warning_option()
 @with_job(REPORTS, otherwise="table")
 def validate_command(
     job: Job, files: tuple[str, ...], role: str | None, max_errors: int | None, **options: Any
@@ -107,6 +110,8 @@ def validate_command(
 
         report = validate_files(files, role, max_errors=max_errors, watch=progress.watch, **options)
     job.print(report)
+    if report.warnings and job.fails_on_warning and not report.errors:
+        return WARNED
     return 2 if report.errors or (job.strict and report.warnings) else 0
 
 

@@ -284,11 +284,12 @@ def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tup
         return GateReport(problems=tuple("\n".join(errors).split("\n"))), []
     report = judge(results, settings.checks, min_coverage=settings.min_coverage, allow=job.allow, worst=worst)
     faults = [notice for notice in report.notices if not notice.informational]
-    warnings = [*(job.query_ids.warnings if job.query_ids else ()), *lines(faults, len(results.runs))]
+    warnings = list(lines([*(job.query_ids.notices if job.query_ids else ()), *faults], len(results.runs)))
     if report.counts["error"] == len(report.outcomes):  # the reason comes first, and nothing else
         return report, []
-    if not job.passes(report.notices, len(results.runs)):
+    if not job.passes(report.notices, runs=len(results.runs)):
         report = GateReport(problems=("warnings are treated as errors (--strict)",))
+    job.show_warnings()  # the verdict is the last line
     return report, [] if job.quiet else warnings
 
 
@@ -323,7 +324,7 @@ def _write_first_baseline(job: Job, results: Results, file: OutputFile) -> int:
     if results.failed:
         job.report_failed(results.failed)
         return 2
-    if not job.passes(results.notices, len(results.runs)):
+    if not job.passes(results.notices, runs=len(results.runs)):
         return 2
     _write_baseline(results, file)
     return 0

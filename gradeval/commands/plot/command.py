@@ -124,7 +124,7 @@ def _plot(job: Job, draw: Callable[[Progress], Picture], options: dict[str, Any]
     save, size, ascii = options.pop("save"), options.pop("size"), options.pop("ascii", None)
     if save is None and size is not None:
         raise click.UsageError("--size requires --save.")
-    file, kind, data, warnings = None, "", b"", []
+    file, kind, data, notices = None, "", b"", []
     job.open(*read)
     if save is not None:  # what would prevent it is an error before anything is read
         kind = format_of(save, "--save")
@@ -136,12 +136,11 @@ def _plot(job: Job, draw: Callable[[Progress], Picture], options: dict[str, Any]
         picture = draw(progress)
     if file is not None:
         data, missing = drawing().image(picture, kind, size)
-        warnings = [without_glyphs(missing)] if missing else []
-    if not job.passes(picture.notices, picture.runs_read, warnings):
+        notices = [without_glyphs(missing)] if missing else []
+    if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2
-    how = {} if ascii is None else {"ascii": ascii or (job.on_terminal and _lacks_blocks())}
-    how |= {"table": job.table, "digits": job.digits, "spreadsheet": job.spreadsheet, **job.style}
-    text = picture.render(job.format, **how)
+    how: dict[str, Any] = {} if ascii is None else {"ascii": ascii or (job.on_terminal and _lacks_blocks())}
+    text = picture.render(job.format, table=job.table, **how, **job.how)
     if file is not None:
         out.write_data(data, file)
     job.write(text)

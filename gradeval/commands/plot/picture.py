@@ -12,6 +12,7 @@ from gradeval.arrays import Floats
 from gradeval.commands.compare.result import PairComparison
 from gradeval.commands.study.tables import Study
 from gradeval.errors import GradevalError, OptionError
+from gradeval.notices import Kind, Notice
 
 
 class Axis(NamedTuple):
@@ -101,7 +102,7 @@ class Picture(Study):
         file = OutputFile(path, (), "save")
         data, missing = drawing().image(self, format, size)
         if missing:
-            warnings.warn(without_glyphs(missing), stacklevel=2)
+            warnings.warn(str(without_glyphs(missing)), stacklevel=2)
         try:
             file.write(data)
         except OSError as error:
@@ -130,7 +131,6 @@ def drawing() -> Any:
         ) from None
 
 
-def without_glyphs(missing: str) -> str:
-    """The warning about characters that the font lacks."""
-    shown = missing if len(missing) <= 10 else missing[:10] + "…"
-    return f"the font of saved pictures lacks {shown}, shown as boxes; label the runs with NAME=RUN"
+def without_glyphs(missing: str) -> Notice:
+    """The notice about characters that the font lacks."""
+    return Notice(Kind.NO_GLYPHS, "", 0, rule=missing if len(missing) <= 10 else missing[:10] + "…")

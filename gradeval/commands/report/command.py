@@ -23,6 +23,7 @@ from gradeval.cli.options import (
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.commands.compare.options import EXPLAINED
+from gradeval.notices import Kind, Notice
 from gradeval.options import COMPARED_METRICS
 
 if TYPE_CHECKING:
@@ -126,10 +127,10 @@ def report_command(
             steps=progress.steps,
             query_ids=job.chosen,
         )
-    warnings = []
+    notices = list(report.notices)
     if text is not None and report.explained and not report.titles:
-        warnings = [f"{text}: no document of the queries has a title in it; are the ids those of the runs?"]
-    if not job.passes(report.notices, len(report.values.runs), warnings):
+        notices.append(Notice(Kind.NO_TITLES, text, 0))
+    if not job.passes(notices, runs=len(report.values.runs)):
         return 2
     job.write(report.render(digits=job.digits))
     return 0

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from gradeval.cli import output as out
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
 from gradeval.cli.options import (
     Command,
@@ -118,10 +117,7 @@ def _show(job: Job, make: Callable[[Progress], Study]) -> int:
     job.open()
     with job.running() as progress:
         study = make(progress)
-
-    sentences = partial(study.sentences, in_python=False)
-    is_wrong = any(notice.kind not in job.allow for notice in study.notices if not notice.informational)
-    if not out.passes_with(sentences(False), sentences(True), is_wrong, job.quiet, job.strict):
+    if not job.passes(*study.noticed, runs=study.runs_read):
         return 2
     job.print(study, table=job.table)
     return 0

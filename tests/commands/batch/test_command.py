@@ -52,7 +52,7 @@ def test_formats(format: str) -> None:
     done = batch("m.toml", "--baseline", "good", "-f", format)
     assert done.lines[0] == (
         "warning: 1 of 4 cells has no run: south/bad <b> (south/bad <b>.run does not exist); "
-        "no average of bad <b>"
+        "no average of bad <b> [missing_runs]"
     )
     out = done.out
     assert out.endswith("\n") and "nan" not in out.replace("\tnan", "").replace(",nan", "")
@@ -151,7 +151,10 @@ def test_nothing_can_be_evaluated() -> None:
 def test_missing_runs_are_warnings() -> None:
     os.remove("north/good.run")
     said = fails("batch", "m.toml", "--strict", "--quiet")
-    assert said.splitlines()[-1] == "gradeval: warnings are treated as errors (--strict)"
+    assert (
+        said.splitlines()[-1]
+        == "gradeval: warnings are treated as errors (--strict); --allow missing_runs accepts this kind"
+    )
     allowed = batch("m.toml", "--strict", "--allow", "missing_runs", "-f", "json")
     assert json.loads(allowed.out)["warnings"] == [
         "1 of 4 cells has no run: north/good (north/good.run does not exist); no average of good"
@@ -163,7 +166,7 @@ def test_notices_are_of_the_metrics_that_were_asked_for() -> None:
     Path("north/good.run").write_text("".join(f"q1 Q0 {d} 1 1 t\n" for d in ["d1", "d2", *map(str, range(20))]))
     Path("m.toml").write_text(MANIFEST.replace('"good", "bad <b>"', '"good"').replace(', "south"', ""))
     [ties] = [line for line in batch("m.toml").lines if "ties in" in line]
-    assert ties.endswith(", and 1 other metric by less")  # of AP and P@2
+    assert ties.endswith(", and 1 other metric by less [ties]")  # of AP and P@2
 
 
 @pytest.mark.parametrize("format", ["table", "tsv", "jsonl"])
@@ -186,9 +189,11 @@ def test_notices_name_collection_and_system() -> None:
     done = batch("m.toml")
     assert (
         "warning: north/qrels: 1 query has no relevant document, counted as 0 in the mean of AP "
-        "(and 1 other qrels alike) (see --no-relevant)"
+        "(and 1 other qrels alike) (see --no-relevant) [no_relevant]"
     ) in done.lines
-    assert "warning: 4 of 4 runs lack judged queries, up to 1 (north/good), counted as 0" in done.lines
+    assert (
+        "warning: 4 of 4 runs lack judged queries, up to 1 (north/good), counted as 0 [missing]" in done.lines
+    )
 
 
 @each(
@@ -240,7 +245,8 @@ def test_a_baseline_without_a_run() -> None:
     os.remove("south/bad <b>.run")
     done = batch("m.toml", "--baseline", "bad <b>", "-f", "table")
     warning = (
-        "warning: nothing is compared on 1 of 2 collections (south): the baseline bad <b> has no value there"
+        "warning: nothing is compared on 1 of 2 collections (south): the baseline bad <b> has no value there "
+        "[no_baseline]"
     )
     assert warning in done.lines and "Holm correction for 2 comparisons" in " ".join(done.out.split())
     os.remove("north/bad <b>.run")

@@ -72,7 +72,7 @@ def test_groups() -> None:
     )
     done = compare("qrels", "good.run", "poor.run", "-m", "AP", "--by", "groups")
     assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["all", "a", "b"]
-    assert done.lines == ["warning: 2 groups have fewer than 25 queries: a, b"]
+    assert done.lines == ["warning: 2 groups have fewer than 25 queries: a, b [small_groups]"]
 
 
 def test_what_else_is_printed() -> None:
@@ -119,7 +119,7 @@ def test_saved_results() -> None:
     assert found.lines == [
         *expected.lines,
         "note: Judged@5 of good is unknown, so whether the runs differ in it was not checked; save results "
-        "with Judged@5 among the metrics",
+        "with Judged@5 among the metrics [judged_unknown]",
     ]
     assert compare("qrels", "-", "poor.run", stdin="good.json") == found
     assert fails("compare", "qrels", "good.json", "poor.run", "-l", 2).startswith(
@@ -153,14 +153,14 @@ def test_missing_queries_are_counted() -> None:
     Path("half.run").write_text("".join(Path("good.run").read_text().splitlines(keepends=True)[:135]))
     args = ("compare", "qrels", "good.run", "half.run", "-m", "AP")
     done = gradeval(*args)
-    assert done.lines[0] == "warning: half: 15 judged queries are not in the run, counted as 0"
+    assert done.lines[0] == "warning: half: 15 judged queries are not in the run, counted as 0 [missing]"
     assert done.out.splitlines()[1].split("\t")[4] == "30"
     done = gradeval(*args, "--queries", "both")
     assert done.lines == [
-        "warning: half: 15 judged queries are not in the run, excluded",
+        "warning: half: 15 judged queries are not in the run, excluded [missing]",
         "warning: only 15 queries; with fewer than 25, only large differences are found and "
-        "intervals are rough",
-        "warning: no p-value for 1 comparison (all differences are equal)",
+        "intervals are rough [few_queries]",
+        "warning: no p-value for 1 comparison (all differences are equal) [no_p]",
     ]
     assert done.out.splitlines()[1].split("\t")[4] == "15"
     assert "warnings are treated as errors (--strict)" in fails(*args, "--strict", "--quiet")

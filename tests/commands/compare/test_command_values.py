@@ -24,10 +24,11 @@ def test_missing_and_undefined_values_of_tables() -> None:
     args = tables("id,x,rt,y\n1,1,5,1\n2,2,6,1\n3,3,7,1\n4,,8,1\n", "id,x,rt\n1,2,4\n2,4,3\n5,1,1\n4,1,1\n")
     done = compare(*args)
     assert done.lines == [
-        "warning: 1 metric is not in every table or saved result, excluded: y",
-        "warning: 2 of 2 runs lack queries of the other tables, up to 1 (a), counted as 0",
-        "warning: a: x is undefined for 1 query, excluded from its mean",
-        "warning: only 4 queries; with fewer than 25, only large differences are found and intervals are rough",
+        "warning: 1 metric is not in every table or saved result, excluded: y [excluded_metrics]",
+        "warning: 2 of 2 runs lack queries of the other tables, up to 1 (a), counted as 0 [missing_values]",
+        "warning: a: x is undefined for 1 query, excluded from its mean [undefined]",
+        "warning: only 4 queries; with fewer than 25, only large differences are found and intervals are rough "
+        "[few_queries]",
     ]
     x, rt = rows(*args)
     assert (x["n"], x["won"], x["lost"]) == ("4", "3", "1")
@@ -61,11 +62,11 @@ def test_names_and_ids_are_the_bytes_they_are(folder: Path) -> None:
 def test_where_lower_is_better_a_missing_query_is_excluded_and_the_notice_says_so() -> None:
     args = tables("query,lat,AP\n1,5,1\n2,6,0\n3,7,1\n", "query,lat,AP\n1,4,1\n2,5,1\n")
     done = compare(*args, "-m", "lat", "--lower-is-better", "lat", "-f", "table")
-    assert done.lines[0] == "warning: b: no values for 1 query of the other tables, excluded"
+    assert done.lines[0] == "warning: b: no values for 1 query of the other tables, excluded [missing_values]"
     assert "Means: of each run over its own 2 to 3 queries with a value;" in done.out
     done = compare(*args, "--lower-is-better", "lat")
     fate = "counted as 0, excluded for lat (lower is better)"
-    assert done.lines[0] == f"warning: b: no values for 1 query of the other tables, {fate}"
+    assert done.lines[0] == f"warning: b: no values for 1 query of the other tables, {fate} [missing_values]"
     assert [row["n"] for row in rows(*args, "--lower-is-better", "lat")] == ["2", "3"]
     assert "Means: of each" not in compare(*args, "-f", "table").out
 

@@ -54,7 +54,9 @@ def test_several_queries_and_a_name(files):
 def test_the_worst_query(files):
     done = gradeval("explain", *files, "--worst", "1")
     assert done.out.startswith("nDCG@10, query q3, r: 0.0000\n")
-    assert done.err == "warning: r: query q3 is not in the run, so nothing is retrieved\n"
+    assert (
+        done.err == "warning: r: 1 query is not in the run, so nothing is retrieved (q3) [nothing_retrieved]\n"
+    )
     assert "The run has no documents for this query." in done.out
     assert gradeval("explain", *files, "--worst", "1", "--strict").code == 2
     assert gradeval("explain", *files, "--worst", "1", "--quiet").err == ""
@@ -77,9 +79,9 @@ def test_titles(files, tmp_path):
     titles.write_bytes(b"z9\tother\n")
     done = gradeval("explain", *files, "--query", "q1", "--text", titles)
     assert done.code == 0
-    assert (
-        done.err
-        == f"warning: {titles}: no document of the queries has a title in it; are the ids those of the run?\n"
+    assert done.err == (
+        f"warning: {titles}: no document of the queries has a title in it; are the ids those of the runs? "
+        "[no_titles]\n"
     )
 
 
@@ -178,5 +180,5 @@ def test_duplicate_judgments_are_a_warning(files):
     qrels, run = files
     qrels.write_text(QRELS + "q1 0 a 3\n")
     done = gradeval("explain", qrels, run, "--query", "q1")
-    assert done.err == f"warning: {qrels}: 1 duplicate judgment with the same grade\n"
+    assert done.err == f"warning: {qrels}: 1 duplicate judgment with the same grade [duplicates]\n"
     assert gradeval("explain", qrels, run, "--query", "q1", "--strict").out == ""

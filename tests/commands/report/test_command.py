@@ -70,7 +70,8 @@ def test_titles(files, tmp_path):
     titles.write_bytes(b"z9\tother\n")
     done = gradeval("report", *files, "--text", titles)
     assert done.err.splitlines()[0] == (
-        f"warning: {titles}: no document of the queries has a title in it; are the ids those of the runs?"
+        f"warning: {titles}: no document of the queries has a title in it; are the ids those of the runs? "
+        "[no_titles]"
     )
     assert gradeval("report", *files, "--text", titles, "--strict").code == 2
 
