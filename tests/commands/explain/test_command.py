@@ -55,7 +55,8 @@ def test_the_worst_query(files):
     done = gradeval("explain", *files, "--worst", "1")
     assert done.out.startswith("nDCG@10, query q3, r: 0.0000\n")
     assert (
-        done.err == "warning: r: 1 query is not in the run, so nothing is retrieved (q3) [nothing_retrieved]\n"
+        done.err
+        == "warning: r: 1 query is not in the run, so nothing is retrieved ('q3') [nothing_retrieved]\n"
     )
     assert "The run has no documents for this query." in done.out
     assert gradeval("explain", *files, "--worst", "1", "--strict").code == 2
