@@ -90,7 +90,7 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         except TypeError:
             hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
             raise InputError("runs", f"a {type(runs).__name__} is not a run", hint=hint) from None
-        if items and _is_row(items[0]):
+        if items and is_row(items[0]):
             yield None, items
         else:
             yield from ((None, run) for item in items for run in _files(item))
@@ -101,7 +101,7 @@ def _files(run: Any) -> list[Any]:
     return run_files(run) if isinstance(run, (str, bytes, os.PathLike)) else [run]
 
 
-def _is_row(item: Any) -> bool:
+def is_row(item: Any) -> bool:
     """Whether it is (query, document, score), not a run: its first element is an id of any type."""
     if is_frame(item):
         return False

@@ -178,28 +178,26 @@ _COUNTS = 1 << 17  # how often queries are drawn, in a block of resamples: 1 MB
 _UNKNOWN = 255  # a count that 16 bits do not decide
 
 
-def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
-    """The means of bootstrap resamples, (samples, C), of differences (n, C) without NaN, in their unit.
+def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
+    """function(times) for each block of bootstrap resamples, in order, on `sampling.jobs` threads.
 
-    A resample draws n of the n rows with replacement, the same rows for every column. What counts is how often
-    it has each row: n numbers with a multinomial distribution. They are first drawn as n independent Poisson
-    numbers with the mean max(0, 1 - 3 / sqrt(n)), whose sum is nearly always less than n, and given their sum
-    they are multinomial; the draws that are missing are then made one by one. The few resamples with more than
-    n begin again with 0 for each row.
+    A resample draws n of the n queries with replacement. times: how often it has each, (rows, n); the rows of
+    all blocks are the `samples` resamples. They have a multinomial distribution: they are first drawn as n
+    independent Poisson numbers with the mean max(0, 1 - 3 / sqrt(n)), whose sum is nearly always less than n,
+    and given their sum they are multinomial; the draws that are missing are then made one by one. The few
+    resamples with more than n begin again with 0 for each query.
 
     A block has the largest number of resamples with at most 2^17 counts, and at least one. Its stream has 16
     bits for each count, the high bits of a fraction; then 32 more for those that these do not decide; then 32
     for each missing draw, half * n / 2^32 rounded down; each of the three begins with a new word.
     """
-    queries = len(differences)
-    fixed = FixedPoint.of(differences)
     block_rows = max(1, _COUNTS // queries)
     thresholds = poisson_thresholds(max(0.0, 1 - 3 / sqrt(queries)))
     first = np.arange(1 << 16, dtype=np.int64) << 32  # of the fractions that begin with each 16 bits
     least, most = (np.searchsorted(thresholds, ends, side="right") for ends in (first, first + (2**32 - 1)))
     table = np.where(least == most, least, _UNKNOWN).astype(np.uint8)
 
-    def one_block(block: int) -> Floats:
+    def one_block(block: int) -> R:
         rows = min(block_rows, sampling.samples - block * block_rows)
         stream = Stream(sampling.seed, RESAMPLES, block)
         quarters = stream.take(rows * queries, "<u2")
@@ -214,12 +212,23 @@ def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
         drawn = scaled(stream.take(int(missing.sum()), "<u4"), queries)
         drawn += np.repeat(np.arange(rows) * queries, missing)
         np.add.at(times.reshape(-1), drawn, 1.0)
-        return fixed.value(times @ fixed.parts)
+        return function(times)
 
+    yield from ordered_map(one_block, range(-(-sampling.samples // block_rows)), sampling.jobs)
+
+
+def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
+    """The means of bootstrap resamples, (samples, C), of differences (n, C) without NaN, in their unit.
+
+    A resample has the same rows for every column; see over_resamples.
+    """
+    queries = len(differences)
+    fixed = FixedPoint.of(differences)
     means: Floats = np.empty((sampling.samples, differences.shape[1]), order="F")  # a column is used at a time
-    blocks = range(-(-sampling.samples // block_rows))
-    for block, sums in enumerate(ordered_map(one_block, blocks, sampling.jobs)):
-        np.divide(sums, queries, out=means[block * block_rows : block * block_rows + len(sums)])
+    end = 0
+    for sums in over_resamples(queries, sampling, lambda times: fixed.value(times @ fixed.parts)):
+        start, end = end, end + len(sums)
+        np.divide(sums, queries, out=means[start:end])
     return means
 
 

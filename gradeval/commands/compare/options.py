@@ -152,7 +152,7 @@ class CompareOptions(OptionTable):
         python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
     )
     sort: str | None = option(
-        Kind("metric", must_be("the name of a metric", lambda value: isinstance(value, str)), plain),
+        Kind("metric", must_be("the name of a metric", lambda value: isinstance(value, str)), plain, "str"),
         None,
         "--sort",
         FURTHER,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,13 +21,14 @@ from gradeval.commands.study.collection import Collection, collect, grades_in
 from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics, levels_of
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError, described, is_grade
 from gradeval.evaluation.outcome import Outcome
-from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import OF_RUNS, Options, takes, whole
 from gradeval.registry.spec import Spec
 from gradeval.render.document import warned
+from gradeval.statistics.agreement import Ratings, estimates
 from gradeval.statistics.anova import randomized_tukey_hsd
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.intervals import check_alpha
@@ -42,6 +44,7 @@ TUKEY = "tukey"
 POWER_TESTS = (*(name for name in TESTS if name != "bootstrap"), TUKEY)
 POWER_CORRECTIONS = (*CORRECTIONS, "maxt")
 RESCALE = (0.5, 2.0)
+RESAMPLES = 2_000  # of the queries, for the agreement of grades
 _TOGETHER = 256  # pairs of systems that are tested at a time
 _SHOWN = 12  # grades of a confusion matrix that is shown
 _TAUS = ("tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second")
@@ -105,24 +108,10 @@ def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]
     return kendall_tau(first, second), (truth_first + truth_second) / 2, truth_first, truth_second
 
 
-def kappa(grades: Floats, counts: Ints, weights: str = "none") -> float:
-    """Cohen's κ of two sets of judgments, 1 - observed / expected disagreement; NaN where none is expected.
-
-    grades: those that occur, ascending, (G,). counts: of the documents that both judge, (G, G), rows by the
-    first set. weights: of two different grades: 1 (none), their distance (linear), or its square (quadratic).
-    Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa", 1968.
-    """
-    apart = np.abs(grades[:, None] - grades[None, :])
-    weight = {"none": np.sign(apart), "linear": apart, "quadratic": apart * apart}[weights]
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(int(counts.sum()), 1)
-    chance = float((weight * expected).sum())
-    return 1 - float((weight * counts).sum()) / chance if chance else math.nan
-
-
 @takes(OF_RUNS)
 def agreement(
     qrels: Any,
-    runs: Any,
+    runs: Any = None,
     metrics: str | Iterable[str] = METRICS,
     *,
     qrels2: Any = None,
@@ -133,6 +122,7 @@ def agreement(
     splits: int = 100,
     rescale: Sequence[float] = RESCALE,
     seed: int = 1,
+    per_query: bool = False,
     watch: Callable[[Source], None] | None = None,
     **options: Unpack[Runs],
 ) -> Study:
@@ -142,11 +132,19 @@ def agreement(
     means. For each metric: the share of pairs of systems that a paired test separates at α after correction for
     all pairs (discriminative power: Sakai 2006); the agreement of two random halves of the queries; and what
     multiplying all grades by the factors of `rescale` changes, while levels of relevance that are given as
-    numbers stay. With qrels2, all of it for both sets of judgments on the queries that both have, and the
-    agreement between them: of the orders of systems by each metric, and of the grades.
+    numbers stay.
 
-    qrels, runs, options: as evaluate() takes them. test: one of POWER_TESTS, 'tukey' being the randomized Tukey
-    HSD, which is its own correction. correction: one of POWER_CORRECTIONS. samples: of tests that sample.
+    With qrels2, one further set of judgments or a list of them, all of it for each set on the queries that all
+    have, and the agreement between them: of the orders of systems by each metric, and of the grades. Each two
+    sets have the share of equal grades, Cohen's κ (unweighted, linear, quadratic), Krippendorff's α (nominal,
+    ordinal, interval) and the mean difference, the second less the first, over the documents that both judge;
+    three sets or more have α over the documents that two or more of them judge. Intervals have the confidence
+    1 - α: BCa, with 2,000 bootstrap resamples of the queries. per_query: the same for each query too. Without
+    runs there is the agreement of the grades only.
+
+    qrels, runs, options: as evaluate() takes them; runs=None with features: those of the qrels. test: one of
+    POWER_TESTS, 'tukey' being the randomized Tukey HSD, which is its own correction. correction: one of
+    POWER_CORRECTIONS. samples: of tests that sample.
     Raises InputError, MetricError, OptionError.
     Source: Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006; Voorhees and Buckley,
     "The effect of topic set size on retrieval experiment error", SIGIR 2002.
@@ -171,36 +169,47 @@ def agreement(
         raise OptionError("agreement takes neither query_ids nor by_level nor tie_range")
     if qrels2 is not None and chosen.ties in ("best", "worst"):
         raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
-    named_runs = separate_runs(qrels if runs is None else runs)
-    others = () if qrels2 is None else (qrels2,)
+    others = _several(qrels2)
+    if per_query and not others:
+        raise OptionError("per_query requires qrels2")
+    is_of_runs = runs is not None or bool(chosen.features) or not others
+    named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
     union, judged = collect(qrels, named_runs, chosen, others=others, watch=watch)
-    if len(union.names) < 2:
+    if is_of_runs and len(union.names) < 2:
         raise InputError(judged[0].path, "an order needs two systems", hint="Give two or more runs")
+    paths = distinct_paths(qrels.path for qrels in judged)
     collections, tables, left_out = [union], list[Table](), list[Notice]()
-    if qrels2 is not None:
-        collections, tables, left_out = _by_each(union, judged)
-    paths = [collection.qrels.path for collection in collections]
-    if len(set(paths)) < len(paths):
-        paths[1] += "#2"
-    findings = [_findings(each, specs, power, splits, sampling.seed, factors) for each in collections]
-    noticed = [notices for notices, _, _ in findings]
+    if others:
+        grades = np.array([grades_in(union.qrels, qrels) for qrels in judged])
+        collections, left_out = _by_each(union, judged, grades, len(others) + 1 if is_of_runs else 2)
+        tables = list(_of_grades(paths, union.qrels, grades, float(alpha), sampling, per_query))
+    findings: list[_Findings] = []
+    if is_of_runs:
+        findings = [_findings(each, specs, power, splits, sampling.seed, factors) for each in collections]
     groups = [tuple(left_out)]
-    for notices, others, path in zip(noticed, reversed(noticed), paths, strict=True):
-        groups.append(  # a notice of a run by one of two sets of judgments names it
+    for path, (notices, _, _) in zip(paths, findings, strict=bool(findings)):
+        groups.append(  # a notice of a run by some of the sets of judgments names them
             tuple(
-                notice if notice.subject == path or notice in others else replace(notice, judgments=path)
+                notice
+                if notice.subject == path or all(notice in noticed for noticed, _, _ in findings)
+                else replace(notice, judgments=path)
                 for notice in notices
             )
         )
+    of_systems = {
+        "metrics": [str(spec) for spec in specs],
+        "test": test,
+        **({} if test == TUKEY else {"correction": correction}),
+    }
+    if not is_of_runs:
+        groups += [collection.qrels.notices for collection in collections]
     study = Study(
         name="agreement",
         options={
-            "metrics": [str(spec) for spec in specs],
-            "test": test,
-            **({} if test == TUKEY else {"correction": correction}),
+            **(of_systems if is_of_runs else {"metrics": []}),
             "alpha": float(alpha),
-            "splits": splits,
-            "rescale": list(factors),
+            **({"splits": splits, "rescale": list(factors)} if is_of_runs else {}),
+            **({"resamples": RESAMPLES} if others else {}),
             "seed": seed,
             "evaluation": chosen.to_dict(),
         },
@@ -215,20 +224,41 @@ _Findings = tuple[list[Notice], list[Ints], dict[str, list[Row]]]
 """By one set of judgments: the notices, the orders of the systems by each metric, and the rows of tables."""
 
 
+def _several(qrels2: Any) -> list[Any]:
+    """The further sets of judgments: those of a list, or the only one."""
+    if isinstance(qrels2, (list, tuple)) and qrels2 and not is_row(qrels2[0]):
+        return list(qrels2)
+    return [] if qrels2 is None else [qrels2]
+
+
+def distinct_paths(paths: Iterable[str]) -> list[str]:
+    """The paths, with '#2' and so on after those that come again."""
+    count: Counter[str] = Counter()
+    names = []
+    for path in paths:
+        count[path] += 1
+        names.append(path if count[path] == 1 else f"{path}#{count[path]}")
+    return names
+
+
 def _tables(
     metrics: Sequence[str], paths: Sequence[str], findings: Sequence[_Findings], of_grades: Sequence[Table]
 ) -> tuple[Table, ...]:
-    """findings: by each set of judgments. of_grades: tables that only two sets have."""
+    """findings: by each set of judgments, or none. of_grades: tables that only several sets have."""
     tables = list(of_grades)
-    if len(findings) == 2:
-        (_, first, _), (_, second, _) = findings
+    if len(findings) > 1:
+        after = [table.name for table in tables].index("labels")
         rows: list[Row] = [
-            (name, *correlations(*orders)) for name, *orders in zip(metrics, first, second, strict=True)
+            (*([paths[a], paths[b]] if len(paths) > 2 else []), name, *correlations(*orders))
+            for a, b in combinations(range(len(paths)), 2)
+            for name, *orders in zip(metrics, findings[a][1], findings[b][1], strict=True)
         ]
-        what = "Agreement of the orders of systems by the two sets of judgments"
-        tables.insert(0, Table("judgments", what, ("metric", *_TAUS), rows))
-    for name, (title, columns) in _TABLES.items():
-        label = ("judgments",) if len(findings) == 2 else ()
+        sets = ("judgments", "other") if len(paths) > 2 else ()
+        which = "each two" if sets else "the two"
+        what = f"Agreement of the orders of systems by {which} sets of judgments"
+        tables.insert(after, Table("judgments", what, (*sets, "metric", *_TAUS), rows))
+    for name, (title, columns) in _TABLES.items() if findings else ():
+        label = ("judgments",) if len(findings) > 1 else ()
         rows = []
         for path, (_, _, by_table) in zip(paths, findings, strict=True):
             rows += [(*([path] if label else []), *row) for row in by_table[name]]
@@ -314,68 +344,104 @@ def separated_pairs(values: Floats, test: str, correction: str, alpha: float, sa
     return int((p < alpha).sum())
 
 
-def _by_each(union: Collection, judged: Sequence[Qrels]) -> tuple[list[Collection], list[Table], list[Notice]]:
-    """The runs with either set of judgments of the queries that both have; tables of how their grades agree;
-    and the queries that only one of them has. union: has the documents of both.
+def _by_each(
+    union: Collection, judged: Sequence[Qrels], grades: Floats, needed: int
+) -> tuple[list[Collection], list[Notice]]:
+    """The runs with each set of judgments of the queries that enough sets have, and the queries left out.
+
+    union: has the documents of all sets. grades: of each set and document, NaN where it has none. needed: how
+    many sets must have a query.
     """
-    grades = [grades_in(union.qrels, qrels) for qrels in judged]
-    query = np.repeat(np.arange(len(union.qrels.queries)), np.diff(union.qrels.offsets))
-    has = [np.bincount(query[~np.isnan(grade)], minlength=len(union.qrels.queries)) > 0 for grade in grades]
-    is_common = has[0] & has[1]
+    query = _query_of_rows(union.qrels)
+    has = np.array([np.bincount(query[~np.isnan(of)], minlength=len(union.qrels.queries)) > 0 for of in grades])
+    is_common = has.sum(axis=0) >= needed
     common = np.flatnonzero(is_common)
     if not len(common):
-        raise InputError(
-            judged[1].path, f"no query in common with {judged[0].path}", hint="Check the query ids"
-        )
+        others = "the other judgments" if len(judged) > 2 else judged[0].path
+        raise InputError(judged[1].path, f"no query in common with {others}", hint="Check the query ids")
     collections = [union.judged_by(qrels, grade, common) for qrels, grade in zip(judged, grades, strict=True)]
     left_out = []
     for qrels, of in zip(judged, has, strict=True):
         if len(rest := np.flatnonzero(of & ~is_common)):
             ids = tuple(Texts(union.qrels.queries.take(rest[:MAX_QUERIES])))
             left_out.append(Notice(Kind.NOT_IN_BOTH, qrels.path, len(rest), queries=ids))
-    paths = [qrels.path for qrels in judged]
-    first, second = (grade[is_common[query]] for grade in grades)
-    return collections, list(_agreement_of_grades(paths, first, second)), left_out
+    return collections, left_out
 
 
-def _agreement_of_grades(paths: Sequence[str], first: Floats, second: Floats) -> Iterator[Table]:
-    """first, second: grades of the same documents by the two sets of judgments, NaN where it has none."""
-    by_first, by_second = ~np.isnan(first), ~np.isnan(second)
-    both = by_first & by_second
-    grades = distinct(np.concatenate([first[both], second[both]]))
-    cell = np.searchsorted(grades, first[both]) * len(grades) + np.searchsorted(grades, second[both])
-    counts = np.bincount(cell, minlength=len(grades) ** 2).reshape(len(grades), len(grades))
-    documents = int(counts.sum())
-    yield Table(
-        "kappa",
-        "Agreement of the grades",
-        ("documents", "only_first", "only_second", "agreement", "kappa", "linear", "quadratic"),
-        [
+def _query_of_rows(qrels: Qrels) -> Ints:
+    """The query of each judgment, (N,)."""
+    return np.repeat(np.arange(len(qrels.queries)), np.diff(qrels.offsets))
+
+
+def _of_grades(
+    paths: Sequence[str], union: Qrels, grades: Floats, alpha: float, sampling: Sampling, per_query: bool
+) -> Iterator[Table]:
+    """How the sets of judgments agree about grades. grades: of each set and document, NaN where it has none.
+
+    The tables of more than two sets have two columns more: of which two sets a row is, or of all.
+    """
+    ids = union.queries.tolist()
+    by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
+    query = np.argsort(by_id)[_query_of_rows(union)]
+    pairs = [[a, b] for a, b in combinations(range(len(paths)), 2)]
+    sets = ("judgments", "other") if len(paths) > 2 else ()
+    labelled = [([paths[a], paths[b]], grades[[a, b]]) for a, b in pairs]
+    several = [(["all", "all"], grades)] if sets else []
+    rated = [(label, Ratings.of(of_sets, query)) for label, of_sets in (*labelled, *several)]
+    if per_query:
+        names = Texts(union.queries.take(np.array(by_id)))
+        of_queries: list[Row] = [
+            (names[q], *label[: len(sets)], name, value)
+            for label, ratings in rated
+            for q, values in zip(ratings.queries.tolist(), ratings.by_query().tolist(), strict=True)
+            for name, value in zip(ratings.names, values, strict=True)
+        ]
+        columns = ("query", *sets, "statistic", "value")
+        yield Table("queries", "Agreement of the grades of each query", columns, of_queries)
+    sampling = replace(sampling, samples=RESAMPLES)
+    labels: list[Row] = [
+        (*label[: len(sets)], name, *estimate)
+        for label, ratings in rated
+        for name, estimate in zip(ratings.names, estimates(ratings, alpha, sampling), strict=True)
+    ]
+    title = f"Agreement of the grades, with {100 * (1 - alpha):g} % intervals"
+    yield Table("labels", title, (*sets, "statistic", "value", "low", "high"), labels)
+    yield from _confusion(sets, labelled, query)
+
+
+def _confusion(
+    sets: Sequence[str], labelled: Sequence[tuple[Sequence[str], Floats]], query: Ints
+) -> Iterator[Table]:
+    """How many documents of their common queries two sets of judgments share, and with which grades."""
+    documents: list[Row] = []
+    cells: list[Row] = []
+    matrices = []
+    for label, grades in labelled:
+        by_first, by_second = ~np.isnan(grades)
+        is_common = (np.bincount(query, by_first) * np.bincount(query, by_second) > 0)[query]
+        both = by_first & by_second
+        documents.append(
             (
-                documents,
-                int(np.count_nonzero(by_first & ~by_second)),
-                int(np.count_nonzero(by_second & ~by_first)),
-                float(np.trace(counts)) / documents if documents else math.nan,
-                *(kappa(grades, counts, weights) for weights in ("none", "linear", "quadratic")),
+                *label[: len(sets)],
+                *(int((is_common & of).sum()) for of in (both, by_first > both, by_second > both)),
             )
-        ],
-    )
-    cells = list(zip(grades.tolist(), counts.tolist(), strict=True))
-    yield Table(
-        "confusion",
-        "Documents by their grades",
-        ("grade", "grade2", "documents"),
-        [(a, b, n) for a, row in cells for b, n in zip(grades.tolist(), row, strict=True)],
-        shown=False,
-    )
-    yield Table(
-        "matrix",
-        f"Documents by their grades: rows by {paths[0]}, columns by {paths[1]}",
-        ("grade", *(f"{grade:g}" for grade, _ in cells)),
-        [(f"{grade:g}", *row) for grade, row in cells],
-        data=False,
-        shown=len(cells) <= _SHOWN,
-    )
+        )
+        levels = distinct(grades[:, both].reshape(-1))
+        first, second = np.searchsorted(levels, grades[:, both])
+        kind, count = np.unique(first * len(levels) + second, return_counts=True)
+        if 0 < len(levels) <= _SHOWN:  # few enough to list those that no document has
+            counts = np.bincount(kind, count, len(levels) ** 2).astype(np.int64).reshape(len(levels), -1)
+            kind, count = np.arange(counts.size), counts.reshape(-1)
+            texts = [f"{level:g}" for level in levels.tolist()]
+            title = "Documents by their grades: rows by {}, columns by {}".format(*label)
+            matrix: list[Row] = [(text, *row) for text, row in zip(texts, counts.tolist(), strict=True)]
+            matrices.append(Table("matrix", title, ("grade", *texts), matrix, data=False))
+        ends = (levels[of].tolist() for of in np.divmod(kind, max(len(levels), 1)))
+        cells += [(*label[: len(sets)], *cell) for cell in zip(*ends, count.tolist(), strict=True)]
+    columns = ("both", "only_first", "only_second")
+    yield Table("documents", "Documents that both judge, or only one", (*sets, *columns), documents)
+    yield Table("confusion", "", (*sets, "grade", "grade2", "documents"), cells, shown=False)
+    yield from matrices
 
 
 def halves(values: Floats, splits: int, seed: int) -> tuple[float, float, float, float]:

@@ -278,17 +278,33 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     return _show(job, lambda progress: criteria(metrics or METRICS))
 
 
+# what has no effect where only grades are compared
+_OF_SYSTEMS = (
+    *("metrics", "test", "correction", "samples", "splits", "rescale"),
+    *(name for name, row in Options.table.items() if row.section == METRICS and name != "zero_grade"),
+    *("queries", "ignore_identical_ids", "run_format", "split"),
+)
+
+
 @study(
     "agreement",
     "Do metrics, or two sets of judgments, order systems alike?",
     "gradeval study agreement qrels.txt *.run",
     "gradeval study agreement qrels.txt *.run -m 'nDCG@10 AP' --test tukey",
     "gradeval study agreement people.qrels --qrels2 llm.qrels *.run",
+    "gradeval study agreement people.qrels --qrels2 llm1.qrels --qrels2 llm2.qrels",
     "gradeval study agreement qrels.txt *.run -f tsv --table power",
 )
-@of_files(runs="RUN...")
+@of_files()
 @metrics_option("muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP")
-@click.option("--qrels2", type=File(), metavar="FILE", help="A second set of judgments, to compare with QRELS.")
+@click.option(
+    "--qrels2",
+    type=File(),
+    multiple=True,
+    metavar="FILE",
+    help="A second set of judgments, to compare with QRELS; several times for more sets.",
+)
+@click.option("-q", "--per-query", is_flag=True, help="With --qrels2: the agreement of each query too.")
 @click.option(
     "--test",
     type=click.Choice(("t", "randomization", "wilcoxon", "sign", "tukey")),
@@ -309,7 +325,7 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     default="0.05",
     show_default=True,
     metavar="P",
-    help="A pair is separated where its corrected p is below it.",
+    help="A pair is separated where its corrected p is below it; intervals have the confidence 1 - P.",
 )
 @count_option(
     "--samples", 100_000, "Permutations of the tests randomization and tukey, and of maxt.", high=10**9
@@ -324,9 +340,18 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     help="Factors by which all grades are multiplied.",
 )
 @seed_option("Seed of the random numbers.")
-@of_runs("correlations", "power", "halves", "rescaled", "systems", "judgments", "kappa", "confusion")
+@of_runs(
+    *("correlations", "power", "halves", "rescaled", "systems"),
+    *("judgments", "labels", "queries", "documents", "confusion"),
+)
 def agreement_command(
-    job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
+    job: Job,
+    qrels: str,
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    qrels2: tuple[str, ...],
+    per_query: bool,
+    **options: Any,
 ) -> int:
     """Whether metrics order systems alike, how well they separate them, how stable their orders are.
 
@@ -336,13 +361,22 @@ def agreement_command(
     pairs of systems in opposite orders), and what multiplying all grades changes (change, the largest absolute
     change of a mean, and the tau of the orders). Tables: correlations, power, halves, rescaled, systems.
 
-    With --qrels2: all of it for both sets of judgments on their common queries, the agreement of the orders of
-    systems by each metric, and the confusion matrix and Cohen's kappa of the grades.
+    With --qrels2: all of it for each set of judgments on the queries that all have, and the agreement of the
+    orders of systems by each metric (table judgments). Without runs, or beside that, the agreement of the
+    grades with bootstrap intervals over queries (table labels): the share of equal grades, Cohen's kappa,
+    Krippendorff's alpha of two sets and of all, and the mean difference, the second less the first; the
+    confusion matrix; and with -q the same for each query. 'gradeval guide studies' says how to read it.
     """
     from gradeval.commands.study.agreement import METRICS, agreement
 
     if options["test"] == "tukey":
         check_apart(("correction",), "does not go with --test tukey, which corrects for all pairs")
-    check_runs(runs, options["features"])
+    if per_query and not qrels2:
+        raise click.UsageError("-q requires --qrels2.")
+    if not qrels2:
+        check_runs(runs, options["features"])
+    elif not runs and not options["features"]:
+        check_apart(_OF_SYSTEMS, "requires RUN...: without runs, only grades are compared")
     arguments = qrels, runs or None, metrics or METRICS
+    options |= {"qrels2": list(qrels2) or None, "per_query": per_query}
     return _show(job, lambda progress: agreement(*arguments, **options, watch=progress.watch))

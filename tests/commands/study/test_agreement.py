@@ -15,10 +15,11 @@ from scipy.stats import kendalltau, ttest_rel
 from shared_data import shared
 
 import gradeval
-from gradeval.commands.study.agreement import agreement, halves, kappa, kendall_tau, tau_ap
+from gradeval.commands.study.agreement import agreement, halves, kendall_tau, tau_ap
 from gradeval.commands.study.tables import levels_of
 from gradeval.errors import InputError, MetricError, OptionError
 from gradeval.notices import Kind
+from gradeval.statistics.agreement import ALPHAS, OF_TWO, Ratings
 
 METRICS = "nDCG@5 nDCG(gain=exp) AP rankDCG muAP"
 
@@ -168,9 +169,9 @@ def test_two_sets_of_judgments():
             counted[pair] = counted.get(pair, 0) + 1
     rows = study.table("confusion").to_dicts()
     assert {(row["grade"], row["grade2"]): row["documents"] for row in rows if row["documents"]} == counted
-    [row] = study.table("kappa").to_dicts()
-    assert row["documents"] == sum(len(other[query]) for query in common)
-    assert row["only_first"] == sum(len(QRELS[query]) for query in common) - row["documents"]
+    [row] = study.table("documents").to_dicts()
+    assert row["both"] == sum(len(other[query]) for query in common)
+    assert row["only_first"] == sum(len(QRELS[query]) for query in common) - row["both"]
     assert row["only_second"] == 0
     assert study.table("power").columns[0] == "judgments"
 
@@ -178,28 +179,104 @@ def test_two_sets_of_judgments():
 def test_the_same_judgments_agree():
     study = agreement(QRELS, RUNS, "nDCG@5", qrels2=QRELS, splits=5)
     assert column(study, "judgments", "tau") == [pytest.approx(1)]
-    [row] = study.table("kappa").to_dicts()
-    assert [row[name] for name in ("agreement", "kappa", "linear", "quadratic")] == [1, 1, 1, 1]
+    rows = study.table("labels").rows
+    assert [name for name, *_ in rows] == list(OF_TWO)
+    assert {tuple(values) for _, *values in rows[:-1]} == {(1, 1, 1)}
+    assert rows[-1] == ("difference", 0, 0, 0)
     one, two = means_of(study)
     np.testing.assert_array_equal(one, two)
     np.testing.assert_array_equal(one, gradeval.evaluate(QRELS, RUNS, "nDCG@5").means.T)
     assert len(set(column(study, "power", "judgments"))) == 2
 
 
-def test_kappa_by_hand():
-    """Cohen 1960, table 1, as counts of 200: agreement .70, by chance .41; with three grades 0, 1, 2."""
-    counts = np.array([[88, 14, 18], [10, 40, 10], [2, 6, 12]])
-    grades = np.array([0.0, 1, 2])
-    assert kappa(grades, counts) == pytest.approx((0.70 - 0.41) / (1 - 0.41))
-    rows, columns = counts.sum(axis=1), counts.sum(axis=0)
-    for weights, power in (("linear", 1), ("quadratic", 2)):
-        observed = (14 + 10 + 10 + 6) * 1 + (18 + 2) * 2**power
-        expected = sum(rows[i] * columns[j] * abs(i - j) ** power for i in range(3) for j in range(3)) / 200
-        assert kappa(grades, counts, weights) == pytest.approx(1 - observed / expected)
-    assert math.isnan(kappa(np.array([1.0]), np.array([[5]])))
-    far = np.array([0.0, 1, 9])  # 0 and 9 are farther apart than 0 and 2, though one grade lies between
-    assert kappa(grades, counts) == kappa(far, counts)
-    assert kappa(grades, counts, "linear") != kappa(far, counts, "linear")
+def label_rows(study):
+    """Statistic -> value, for each two sets of judgments."""
+    values = {}
+    for *sets, name, value, low, high in study.table("labels").rows:
+        values.setdefault(tuple(sets), {})[name] = value
+        assert math.isnan(low) or low <= value <= high
+    return values
+
+
+def test_grades_alone():
+    """Without runs; queries and documents only in some sets; real and negative grades."""
+    other = {q: {d: g - 1.5 for d, g in own.items()} for q, own in second_judgments().items()}
+    study = agreement(QRELS, qrels2=other)
+    assert [table.name for table in study.tables if table.data] == ["labels", "documents", "confusion"]
+    pairs = [(g, other[q][d]) for q in QRELS if q in other for d, g in QRELS[q].items() if d in other[q]]
+    ratings = Ratings.of(np.array(pairs, float).T, np.zeros(len(pairs), int))
+    expected = dict(zip(OF_TWO, ratings.overall(), strict=True))
+    [values] = label_rows(study).values()
+    assert values == pytest.approx(expected)
+    assert values["difference"] == pytest.approx(np.mean([b - a for a, b in pairs]))
+    assert [notice.queries for notice in study.notices] == [("q3",), ("new",)]
+    assert study.options == agreement(QRELS, qrels2=[other]).options
+    with_runs = agreement(QRELS, RUNS, "AP", qrels2=other, splits=1)
+    assert with_runs.table("labels").rows == study.table("labels").rows
+
+
+def test_order_of_the_file_changes_no_interval():
+    other = second_judgments()
+    rows = agreement(QRELS, qrels2=other).table("labels").rows
+    again = {query: dict(reversed(QRELS[query].items())) for query in sorted(QRELS, reverse=True)}
+    assert agreement(again, qrels2=other, jobs=3).table("labels").rows == rows
+    assert agreement(QRELS, qrels2=other, seed=2).table("labels").rows != rows
+
+
+def test_three_sets_of_judgments():
+    second = second_judgments()
+    third = {q: {d: min(g, 1) for d, g in own.items()} for q, own in QRELS.items() if q != "q5"}
+    study = agreement(QRELS, RUNS, "AP nDCG@5", qrels2=[second, third], splits=2)
+    sets = ["qrels", "qrels#2", "qrels#3"]
+    values = label_rows(study)
+    assert list(values) == [*combinations(sets, 2), ("all", "all")]
+    assert list(values["all", "all"]) == list(ALPHAS)
+    for (first, other), pair in zip(
+        combinations(sets, 2), combinations([QRELS, second, third], 2), strict=True
+    ):
+        [alone] = label_rows(agreement(pair[0], qrels2=pair[1])).values()
+        assert values[first, other] == pytest.approx(alone)
+    for name in ("correlations", "power", "systems"):
+        assert list(dict.fromkeys(column(study, name, "judgments"))) == sets
+    for row in study.table("judgments").to_dicts():
+        m = study.options["metrics"].index(row["metric"])
+        means = [means_of(study)[sets.index(row[key]), m] for key in ("judgments", "other")]
+        assert row["tau"] == pytest.approx(kendalltau(*means).statistic)
+    expected = gradeval.evaluate(
+        {q: third[q] for q in QRELS if q in second and q in third}, RUNS, "AP nDCG@5"
+    )  # the queries that all sets have
+    np.testing.assert_allclose(means_of(study)[2], expected.means.T, rtol=1e-14)
+
+
+def test_agreement_of_each_query():
+    other = second_judgments()
+    study = agreement(QRELS, qrels2=other, per_query=True)
+    rows = study.table("queries").rows
+    assert list(dict.fromkeys(row[0] for row in rows)) == sorted(set(QRELS) & set(other))
+    for query in ("q0", "q7"):
+        [alone] = label_rows(agreement({query: QRELS[query]}, qrels2={query: other[query]})).values()
+        assert {row[1]: row[2] for row in rows if row[0] == query} == pytest.approx(alone, nan_ok=True)
+    with pytest.raises(OptionError, match="requires qrels2"):
+        agreement(QRELS, RUNS, per_query=True)
+
+
+def test_many_different_grades():
+    """The confusion table then has the cells with documents only, and people see no matrix."""
+    random = np.random.default_rng(1)
+    qrels, other = (
+        {f"q{q}": {f"d{d}": float(random.random()) for d in range(30)} for q in range(4)} for _ in range(2)
+    )
+    study = agreement(qrels, qrels2=other)
+    assert len(study.table("confusion").rows) == 120
+    assert "matrix" not in [table.name for table in study.tables]
+    assert "rows by" in str(agreement(QRELS, qrels2=QRELS))
+
+
+def test_no_document_in_common():
+    study = agreement({"q": {"a": 1}}, qrels2={"q": {"b": 1}})
+    assert {value for row in study.table("labels").to_dicts() for value in list(row.values())[1:]} == {None}
+    assert study.table("documents").rows == [(0, 1, 1)]
+    assert study.table("confusion").rows == []
 
 
 def test_missing_and_undefined_queries_are_noticed():

@@ -38,6 +38,8 @@ CALLS = {
     "criteria": ("study", "criteria"),
     "agreement": ("study", "agreement", "q", "r", "s", "-m", "AP nDCG", "--splits", "3"),
     "agreement of judgments": ("study", *"agreement q r s -m AP --qrels2 q2 --splits 3".split()),
+    "agreement of three": ("study", *"agreement q r s -m AP --qrels2 q2 --qrels2 q --splits 3".split()),
+    "agreement of grades": ("study", *"agreement q --qrels2 q2 -q".split()),
 }
 
 
@@ -46,7 +48,8 @@ def test_formats_say_the_same(call):
     check_formats(*call)
     done = gradeval(*call, terminal=True)
     assert done.code == 0
-    assert any(line.lstrip("\x1b[2m").startswith(f"{call[1]}: metrics ") for line in done.out.splitlines()[-3:])
+    about = "alpha" if call == CALLS["agreement of grades"] else "metrics"
+    assert any(line.lstrip("\x1b[2m").startswith(f"{call[1]}: {about} ") for line in done.out.splitlines()[-3:])
 
 
 def test_seed_is_printed_and_decides():
@@ -128,6 +131,12 @@ def test_errors_are_one_line():
         ("agreement q r s --alpha 1,2", "--alpha"),
         ("agreement q r s --test tukey --correction bh", "--correction does not go with"),
         ("agreement - - r", "once"),
+        ("agreement q", "Missing argument 'RUN...'"),
+        ("agreement q r s -q", "-q requires --qrels2"),
+        ("agreement q r --qrels2 q2", "an order needs two systems"),
+        ("agreement q --qrels2 q2 -m AP", "--metric requires RUN...: without runs, only grades are compared"),
+        ("agreement q --qrels2 q2 --splits 3", "--splits requires RUN..."),
+        ("agreement q --qrels2 q2 --table queries -f tsv", "queries"),
         ("agreement - r s --qrels2 -", "once"),
     ):
         check_error("study", *call.split(), says=says)

@@ -1,0 +1,210 @@
+"""Agreement of raters about the grades of documents: Cohen's κ, Krippendorff's α, the mean difference.
+
+Documents of a query are not independent, so that the bootstrap samples queries, not documents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import distinct
+from gradeval.statistics.intervals import bca_interval
+from gradeval.statistics.sampling import Sampling, over_resamples
+
+ALPHAS: Final = ("alpha_nominal", "alpha_ordinal", "alpha_interval")
+OF_TWO: Final = ("agreement", "kappa", "kappa_linear", "kappa_quadratic", *ALPHAS, "difference")
+
+_CELLS = 1 << 20  # sums that are held at once
+
+
+class Estimate(NamedTuple):
+    """A statistic, and the ends of its interval; NaN where undefined."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """The grades that R raters gave the same documents, counted by query, so that samples of queries have sums.
+
+    Only documents with two grades or more count. levels: the different grades, ascending, (G,). queries: those
+    with such documents, ascending, (Q,). table: sparse, (Q, R G + K): how often each rater gave each grade, and
+    the pairs of grades of the same document, each kind of pair in a column; a pair of a document with m grades
+    weighs 1 / (m - 1). first, second: the grades of each kind as positions in levels, the earlier rater's
+    first, (K,).
+    """
+
+    raters: int
+    levels: Floats
+    queries: Ints
+    table: Any
+    first: Ints
+    second: Ints
+
+    @classmethod
+    def of(cls, grades: Floats, query: Ints) -> Ratings:
+        """grades: of each rater and document, (R, N), NaN: none. query: of each document, (N,)."""
+        from scipy.sparse import csr_array
+
+        rated = (~np.isnan(grades)).sum(axis=0)
+        grades, query, rated = grades[:, rated > 1], query[rated > 1], rated[rated > 1]
+        is_rated = ~np.isnan(grades)
+        levels, queries = distinct(grades[is_rated]), distinct(query)
+        row, code = np.searchsorted(queries, query), np.searchsorted(levels, grades)
+        size = len(levels)
+        columns = [rater * size + code[rater, is_rated[rater]] for rater in range(len(grades))]
+        rows, weights = [row[has] for has in is_rated], [np.ones(len(of)) for of in columns]
+        both = [(a, b, is_rated[a] & is_rated[b]) for a, b in combinations(range(len(grades)), 2)]
+        kinds, kind = np.unique(
+            np.concatenate([code[a, has] * size + code[b, has] for a, b, has in both]), return_inverse=True
+        )
+        columns.append(len(grades) * size + kind)
+        rows += [row[has] for _, _, has in both]
+        weights += [1 / (rated[has] - 1) for _, _, has in both]
+        cells = np.concatenate(weights), (np.concatenate(rows), np.concatenate(columns))
+        table = csr_array(cells, shape=(len(queries), len(grades) * size + len(kinds)))  # adds up duplicates
+        first, second = np.divmod(kinds, max(size, 1))
+        return cls(len(grades), levels, queries, table, first, second)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The statistics for so many raters, in order: for more than two only Krippendorff's."""
+        return OF_TWO if self.raters == 2 else ALPHAS
+
+    def overall(self) -> Floats:
+        """The statistics of all queries, (S,)."""
+        values: Floats = self._statistics(self.table.sum(axis=0)[None])[0]
+        return values
+
+    def by_query(self) -> Floats:
+        """The statistics of each query alone, (Q, S)."""
+        return self._joined(self._statistics(self.table[part].toarray()) for part in self._parts())
+
+    def without_each(self) -> Floats:
+        """The statistics of all queries but one, (Q, S)."""
+        total = self.table.sum(axis=0)
+        return self._joined(self._statistics(total - self.table[part].toarray()) for part in self._parts())
+
+    def resampled(self, sampling: Sampling) -> Floats:
+        """The statistics of bootstrap resamples of the queries, (samples, S)."""
+
+        def of_block(times: Floats) -> Floats:
+            parts = (times[start : start + self._rows] for start in range(0, len(times), self._rows))
+            return self._joined(self._statistics(part @ self.table) for part in parts)
+
+        return self._joined(over_resamples(len(self.queries), sampling, of_block))
+
+    @property
+    def _rows(self) -> int:
+        """Samples whose sums are held at once."""
+        return max(1, _CELLS // max(int(self.table.shape[1]), 1))
+
+    def _parts(self) -> Iterator[slice]:
+        return (slice(start, start + self._rows) for start in range(0, len(self.queries), self._rows))
+
+    def _joined(self, parts: Iterator[Floats]) -> Floats:
+        return np.concatenate([np.empty((0, len(self.names))), *parts])
+
+    def _statistics(self, sums: Floats) -> Floats:
+        """The statistics of samples with these sums of the rows of the table, (B, S)."""
+        if not len(self.levels):
+            return np.full((len(sums), len(self.names)), np.nan)
+        counts = sums[:, : self.raters * len(self.levels)].reshape(len(sums), self.raters, -1)
+        pairs = sums[:, self.raters * len(self.levels) :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.array(alphas(self.levels, counts.sum(axis=1), pairs, self.first, self.second))
+            if self.raters == 2:
+                documents = pairs.sum(axis=1)
+                change = self.levels[self.second] - self.levels[self.first]
+                agreement = (pairs * (change == 0)).sum(axis=1) / documents
+                weighted = kappas(self.levels, counts[:, 0], counts[:, 1], pairs, self.first, self.second)
+                difference = (pairs * change).sum(axis=1) / documents
+                values = np.array([agreement, *weighted, *values, difference])
+        by_sample: Floats = values.T
+        return by_sample
+
+
+def kappas(
+    levels: Floats, by_first: Floats, by_second: Floats, pairs: Floats, first: Ints, second: Ints
+) -> list[Floats]:
+    """Cohen's κ of two raters: unweighted, linear, quadratic, (B,) each; NaN where all grades are equal.
+
+    κ = 1 - Σ w observed / Σ w expected, w = 1 for two different grades, |i - j|, or (i - j)², of grades i, j.
+    by_first, by_second: how often each gave each grade, (B, G). pairs: documents by the kind of pair, (B, K).
+    first, second: the positions of its grades, (K,).
+    Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa: nominal scale
+    agreement with provision for scaled disagreement or partial credit", 1968.
+    """
+    documents, value = pairs.sum(axis=1), levels / max(float(np.abs(levels).max()), 1.0)
+    p, q = by_first / documents[:, None], by_second / documents[:, None]
+    mean_p, mean_q = ((of * value).sum(axis=1) for of in (p, q))
+    spread = [(of * np.square(value - mean[:, None])).sum(axis=1) for of, mean in ((p, mean_p), (q, mean_q))]
+    up_to_p, up_to_q = (np.cumsum(of, axis=1)[:, :-1] for of in (p, q))
+    expected = (
+        (p * (1 - q)).sum(axis=1),
+        # two grades are apart by the gaps that lie between them
+        ((up_to_p * (1 - up_to_q) + up_to_q * (1 - up_to_p)) * np.diff(value)).sum(axis=1),
+        sum(spread) + np.square(mean_p - mean_q),
+    )
+    apart = np.abs(value[first] - value[second])
+    observed = [(pairs * weight).sum(axis=1) / documents for weight in (apart > 0, apart, np.square(apart))]
+    varies = np.count_nonzero(by_first + by_second, axis=1) > 1  # where not, expected is 0 but for rounding
+    return [np.where(varies, 1 - o / e, np.nan) for o, e in zip(observed, expected, strict=True)]
+
+
+def alphas(levels: Floats, counts: Floats, pairs: Floats, first: Ints, second: Ints) -> list[Floats]:
+    """Krippendorff's α, nominal, ordinal and interval, (B,) each; NaN where all grades are equal.
+
+    α = 1 - D_o / D_e, D_o = Σ o_ck δ²_ck / n, D_e = Σ n_c n_k δ²_ck / (n (n - 1)), over all ordered pairs of
+    grades c, k; n_c is how often c was given to documents with two grades or more, n their sum. δ² is 1 for
+    different grades (nominal), (c - k)² (interval), or the square of Σ_{g=c..k} n_g - (n_c + n_k) / 2
+    (ordinal), which is the distance of the mean ranks of c and k.
+    counts: n_c, (B, G). pairs: o_ck of pairs in one order, (B, K), with first, second as in kappas().
+    Source: Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
+    """
+    n = counts.sum(axis=1)
+    varies = np.count_nonzero(counts, axis=1) > 1
+    mean_rank = (np.cumsum(counts, axis=1) - counts / 2) / n[:, None]
+    value = np.broadcast_to(levels / max(float(np.abs(levels).max()), 1.0), counts.shape)
+    observed, expected = (
+        [(pairs * (first != second)).sum(axis=1)],
+        [(counts * (n[:, None] - counts)).sum(axis=1)],
+    )
+    for place in (mean_rank, value):
+        observed.append((pairs * np.square(place[:, first] - place[:, second])).sum(axis=1))
+        mean = (counts * place).sum(axis=1) / n
+        expected.append(2 * n * (counts * np.square(place - mean[:, None])).sum(axis=1))
+    return [np.where(varies, 1 - (n - 1) * 2 * o / e, np.nan) for o, e in zip(observed, expected, strict=True)]
+
+
+def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[Estimate]:
+    """The statistics in the order of Ratings.names, each with its bootstrap interval (BCa) over queries.
+
+    The acceleration is that of the jackknife over queries; resamples in which a statistic is undefined are left
+    out. There is no interval where it is undefined, or with fewer than two queries.
+    """
+    values = ratings.overall()
+    if len(ratings.queries) < 2:
+        return [Estimate(value, math.nan, math.nan) for value in values.tolist()]
+    resampled, without = ratings.resampled(sampling), ratings.without_each()
+    made = []
+    for value, of_samples, of_others in zip(values.tolist(), resampled.T, without.T, strict=True):
+        valid = of_samples[~np.isnan(of_samples)]
+        # a query's influence, where the mean of numbers would have its difference from the mean
+        influence = np.nan_to_num(np.nanmean(of_others) - of_others) if not np.isnan(value) else of_others
+        if np.isnan(value) or not len(valid):
+            made.append(Estimate(value, math.nan, math.nan))
+        elif not influence.any() or np.ptp(valid) == 0:
+            made.append(Estimate(value, *np.quantile(valid, [alpha / 2, 1 - alpha / 2]).tolist()))
+        else:
+            made.append(Estimate(value, *bca_interval(valid, value + influence, value, alpha)))
+    return made

@@ -1,0 +1,267 @@
+"""Agreement of raters, against published numbers and slow recomputation document by document."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gradeval.statistics import agreement
+from gradeval.statistics.agreement import ALPHAS, OF_TWO, Ratings, estimates
+from gradeval.statistics.sampling import Sampling, over_resamples
+
+A, B = ([float(digit) for digit in text] for text in ("0011223301", "0111233200"))
+NONE = math.nan
+# Krippendorff, "Computing Krippendorff's alpha-reliability", 2011, section C: four observers, twelve units
+OBSERVERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
+    [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
+]
+
+
+def overall(grades, query=None):
+    """The statistics by name."""
+    grades = np.array(grades, np.float64)
+    query = np.zeros(grades.shape[1], np.int64) if query is None else np.array(query)
+    ratings = Ratings.of(grades, query)
+    return dict(zip(ratings.names, ratings.overall().tolist(), strict=True))
+
+
+def slow_kappa(first, second, weight):
+    """1 - observed / expected disagreement, over all pairs of documents."""
+    documents = [pair for pair in zip(first, second, strict=True) if not any(map(math.isnan, pair))]
+    expected = sum(weight(a, b) for a, _ in documents for _, b in documents) / len(documents) ** 2
+    observed = sum(weight(a, b) for a, b in documents) / len(documents)
+    return 1 - observed / expected if expected else NONE
+
+
+def slow_alpha(grades, kind):
+    """From the coincidence matrix, with ordinal distances as sums over grades."""
+    units = [[g for g in unit if not math.isnan(g)] for unit in zip(*grades, strict=True)]
+    coincidences = {}
+    for unit in units:
+        for c, k in permutations(unit, 2):
+            coincidences[c, k] = coincidences.get((c, k), 0) + 1 / (len(unit) - 1)
+    count = {}
+    for (c, _), number in coincidences.items():
+        count[c] = count.get(c, 0) + number
+
+    def square(c, k):
+        if kind == "nominal":
+            return float(c != k)
+        if kind == "interval":
+            return (c - k) ** 2
+        between = sum(number for g, number in count.items() if min(c, k) <= g <= max(c, k))
+        return (between - (count[c] + count[k]) / 2) ** 2 if c != k else 0.0
+
+    n = sum(count.values())
+    if len(count) < 2:
+        return NONE
+    observed = sum(number * square(c, k) for (c, k), number in coincidences.items()) / n
+    expected = sum(count[c] * count[k] * square(c, k) for c in count for k in count) / (n * (n - 1))
+    return 1 - observed / expected
+
+
+def slow(grades):
+    values = {f"alpha_{kind}": slow_alpha(grades, kind) for kind in ("nominal", "ordinal", "interval")}
+    if len(grades) > 2:
+        return values
+    pairs = [pair for pair in zip(*grades, strict=True) if not any(map(math.isnan, pair))]
+    weights = {
+        "kappa": lambda a, b: a != b,
+        "kappa_linear": lambda a, b: abs(a - b),
+        "kappa_quadratic": lambda a, b: (a - b) ** 2,
+    }
+    return {
+        "agreement": sum(a == b for a, b in pairs) / len(pairs),
+        "difference": sum(b - a for a, b in pairs) / len(pairs),
+        **{name: slow_kappa(*grades, weight) for name, weight in weights.items()},
+        **values,
+    }
+
+
+def test_worked_numbers():
+    values = overall([A, B])
+    assert values["kappa"] == pytest.approx(0.459459, abs=5e-7)
+    assert values["kappa_linear"] == pytest.approx(0.672131, abs=5e-7)
+    assert values["kappa_quadratic"] == pytest.approx(0.834711, abs=5e-7)
+    assert values["agreement"] == pytest.approx(0.6)
+    assert values["difference"] == pytest.approx(0)
+
+
+def test_krippendorffs_example():
+    values = overall(OBSERVERS)
+    assert list(values) == list(ALPHAS)
+    assert [round(value, 3) for value in values.values()] == [0.743, 0.815, 0.849]
+
+
+def test_cohens_example():
+    """Cohen 1960, table 1, as counts of 200: agreement .70, by chance .41; with three grades 0, 1, 2."""
+    counts = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
+    cells = [(i, j) for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)]
+    values = overall(list(zip(*cells, strict=True)))
+    assert values["kappa"] == pytest.approx((0.70 - 0.41) / (1 - 0.41))
+    far = [[9 if grade == 2 else grade for grade in of] for of in zip(*cells, strict=True)]
+    assert overall(far)["kappa"] == values["kappa"]  # 0 and 9 are farther apart than 0 and 2
+    assert overall(far)["kappa_linear"] != pytest.approx(values["kappa_linear"])
+
+
+GRADES = st.sampled_from([-2.0, -0.3, 0.0, 0.5, 1.0, 3.0, 7.5])
+
+
+@st.composite
+def rated(draw, raters=None):
+    """Grades of some raters, each lacking some documents, and the query of each document."""
+    raters = draw(st.integers(2, 4)) if raters is None else raters
+    documents = draw(st.integers(1, 12))
+    grade = st.one_of(GRADES, GRADES, st.just(NONE))
+    grades = draw(st.lists(st.tuples(*[grade] * raters), min_size=documents, max_size=documents))
+    query = draw(st.lists(st.integers(0, 3), min_size=documents, max_size=documents))
+    return np.array(grades).T, np.array(query)
+
+
+def close(values, expected):
+    assert values == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def has_pairs(grades):
+    return bool(((~np.isnan(grades)).sum(axis=0) > 1).any())
+
+
+@given(rated())
+def test_slow_recomputation(case):
+    grades, query = case
+    values = overall(grades, query)
+    if has_pairs(grades):
+        close(values, slow(grades.tolist()))
+    else:
+        assert all(map(math.isnan, values.values()))
+
+
+@given(rated(), st.randoms())
+def test_order_of_raters_and_documents(case, random):
+    grades, query = case
+    places = random.sample(range(len(query)), len(query))
+    close(overall(grades[:, places], query[places]), overall(grades, query))
+    swapped, values = overall(grades[::-1], query), overall(grades, query)
+    if "difference" in values:
+        values["difference"] *= -1
+    close(swapped, values)
+
+
+@given(rated(raters=1), st.integers(2, 4))
+def test_identical_judgments_agree(case, raters):
+    [grades], query = case
+    values = overall(np.array([grades] * raters), query)
+    different = len(set(grades[~np.isnan(grades)].tolist()))
+    for name, value in values.items():
+        if not different or (different == 1 and name not in ("agreement", "difference")):
+            assert math.isnan(value)
+        else:
+            assert value == (0 if name == "difference" else 1)
+
+
+@given(rated())
+def test_each_query_is_as_if_it_were_alone(case):
+    grades, query = case
+    ratings = Ratings.of(grades, query)
+    values, without = ratings.by_query(), ratings.without_each()
+    for index, of_query in enumerate(ratings.queries.tolist()):
+        for rows, mask in ((values, query == of_query), (without, query != of_query)):
+            alone = Ratings.of(grades[:, mask], query[mask])
+            np.testing.assert_allclose(rows[index], alone.overall(), atol=1e-9)
+
+
+@given(rated())
+def test_resamples_are_those_of_repeated_queries(case):
+    grades, query = case
+    ratings = Ratings.of(grades, query)
+    if not len(ratings.queries):
+        return
+    sampling = Sampling(20, 3)
+    [times] = over_resamples(len(ratings.queries), sampling, lambda times: times)
+    for row, values in zip(times.astype(int), ratings.resampled(sampling), strict=True):
+        places = [
+            place
+            for of_query, count in zip(ratings.queries, row, strict=True)
+            for _ in range(count)
+            for place in np.flatnonzero(query == of_query)
+        ]
+        again = Ratings.of(grades[:, places], np.zeros(len(places), np.int64))
+        np.testing.assert_allclose(values, again.overall(), atol=1e-12)
+
+
+@given(rated())
+def test_units_do_not_matter(case):
+    grades, query = case
+    values, scaled = overall(grades, query), overall(grades * 1e120, query)
+    if "difference" in values:
+        values["difference"] *= 1e120
+    assert scaled == pytest.approx(values, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+def test_all_values_equal_is_undefined():
+    for grade in (0.1, 0.0, -1 / 3):
+        for raters in (2, 3):
+            values = overall([[grade] * 7] * raters)
+            assert all(math.isnan(value) for name, value in values.items() if name in (*ALPHAS, *OF_TWO[1:-1]))
+    assert overall([[0.0] * 3, [1.0] * 3])["kappa"] == 0  # nothing but chance
+
+
+def made(seed, queries=30, documents=20):
+    random = np.random.default_rng(seed)
+    ease = np.repeat(random.random(queries), documents)
+    truth = random.integers(0, 4, queries * documents)
+    other = np.where(random.random(len(truth)) < ease, truth, random.integers(0, 4, len(truth)))
+    return np.array([truth, other], np.float64), np.repeat(np.arange(queries), documents)
+
+
+def test_intervals_of_a_mean_are_those_of_the_bootstrap():
+    """The mean difference of queries of one size is a mean over queries, whose BCa interval is known."""
+    from gradeval.statistics.tests import bootstrap_intervals
+
+    grades, query = made(1)
+    sampling = Sampling(2000, 5)
+    made_of = dict(zip(OF_TWO, estimates(Ratings.of(grades, query), 0.1, sampling), strict=True))
+    of_queries = np.bincount(query, grades[1] - grades[0]) / 20
+    [expected] = bootstrap_intervals(of_queries[:, None], 0.1, sampling)
+    interval = made_of["difference"]
+    assert interval.value == pytest.approx(of_queries.mean())
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_intervals_cover_the_value():
+    """90 % intervals of samples of 30 queries hold the value of all queries in 80 to 100 % of them."""
+    grades, query = made(7, queries=3000)
+    truth = Ratings.of(grades, query).overall()
+    inside = np.zeros(len(OF_TWO))
+    for sample in range(100):
+        mask = query // 30 == sample
+        found = estimates(Ratings.of(grades[:, mask], query[mask]), 0.1, Sampling(300, sample))
+        inside += [low <= value <= high for value, (_, low, high) in zip(truth, found, strict=True)]
+    assert (inside >= 80).all()
+
+
+def test_edges_of_intervals():
+    one_query = estimates(Ratings.of(np.array([A, B]), np.zeros(10, int)), 0.05, Sampling(50))
+    assert all(math.isnan(low) and not math.isnan(value) for value, low, _ in one_query)
+    same = estimates(Ratings.of(np.array([A, A]), np.arange(10)), 0.05, Sampling(50))
+    assert {tuple(estimate) for estimate in same} == {(1, 1, 1), (0, 0, 0)}
+    nothing = estimates(Ratings.of(np.array([[1, NONE], [NONE, 1]]), np.arange(2)), 0.05, Sampling(50))
+    assert all(map(math.isnan, np.ravel(nothing)))
+
+
+def test_parts_change_nothing(monkeypatch):
+    grades, query = made(2)
+    ratings = Ratings.of(grades, query)
+    methods = (ratings.by_query, ratings.without_each, lambda: ratings.resampled(Sampling(30)))
+    whole = [method() for method in methods]
+    monkeypatch.setattr(agreement, "_CELLS", 70)
+    for method, values in zip(methods, whole, strict=True):
+        np.testing.assert_allclose(method(), values, rtol=1e-14)
