@@ -42,6 +42,7 @@ class Compare(TypedDict, total=False):
     samples: int  # 100000
     seed: int  # 1
     by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
+    sort: str | None  # None
     worst: int  # 0
     best: int  # 0
     power: bool  # False
@@ -74,6 +75,7 @@ class CompareResults(TypedDict, total=False):
     samples: int  # 100000
     seed: int  # 1
     by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
+    sort: str | None  # None
     worst: int  # 0
     best: int  # 0
     power: bool  # False
