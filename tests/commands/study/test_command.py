@@ -99,10 +99,10 @@ def test_warnings_of_runs_name_the_judgments(tmp_path):
     done = gradeval("study", "agreement", "q", "r", "s", "--qrels2", "q2", "-m", "AP", "--splits", "1")
     assert done.lines == [
         "warning: r: 1 unjudged query of the run, ignored [unjudged]",
-        "warning: by q: r: ties in 1 query could change AP by up to 0.6667 (0.3333 to 1.0000; expected 0.6111) "
-        "[ties]",
-        "warning: by q2: r: ties in 1 query could change AP by up to 0.5000 (0.3333 to 1.0000; expected 0.6111) "
-        "[ties]",
+        "warning: by q: r: ties in 1 query could change AP by up to 0.6667 (0.3333 to 1.0000; "
+        "expected 0.6111) [ties]",
+        "warning: by q2: r: ties in 1 query could change AP by up to 0.5000 (0.3333 to 1.0000; "
+        "expected 0.6111) [ties]",
     ]
     done = gradeval("study", "agreement", "q", "r", "s", "-m", "AP", "--splits", "1")
     assert not [line for line in done.lines if ": by " in line]
