@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.errors import GradevalError, named
 from gradeval.evaluation.results import Results
-
-_EXTRAS = {"pyarrow": "gradeval[arrow]"}
+from gradeval.registry.spec import Spec
+from gradeval.render.frames import frame_of, library
 
 
 def long_form(results: Results) -> tuple[dict[str, tuple[Sequence[str], Ints]], Floats]:
@@ -40,29 +39,28 @@ def long_form(results: Results) -> tuple[dict[str, tuple[Sequence[str], Ints]], 
         "metric": ([str(specs[m]) for m in numeric], metric),
     }
     for what, (names, _) in columns.items():
-        try:
-            "".join(names).encode()
-        except UnicodeEncodeError:
-            wrong = next(name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name))
-            message = f"{what} {named(wrong)}: data frames need names in UTF-8. Results.per_query() takes any"
-            raise GradevalError(message) from None
+        _check_utf8(what, names)
     return columns, value
 
 
+def _check_utf8(what: str, names: Sequence[str]) -> None:
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        wrong = next(name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name))
+        message = f"{what} {named(wrong)}: data frames need names in UTF-8. Results.per_query() takes any"
+        raise GradevalError(message) from None
+
+
 def to_pandas(results: Results) -> Any:
-    pandas = _library("pandas")
+    pandas = library("pandas")
     columns, value = long_form(results)
     texts = {name: np.array(distinct, object)[code] for name, (distinct, code) in columns.items()}
     return pandas.DataFrame({**texts, "value": value})
 
 
-def of_rows(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """A pandas.DataFrame of dicts with the same keys."""
-    return _library("pandas").DataFrame(list(rows))
-
-
 def to_polars(results: Results) -> Any:
-    polars = _library("polars")
+    polars = library("polars")
     columns, value = long_form(results)
     texts = {
         name: polars.Series(list(distinct), dtype=polars.String).gather(code)
@@ -72,7 +70,7 @@ def to_polars(results: Results) -> Any:
 
 
 def to_arrow(results: Results) -> Any:
-    pyarrow = _library("pyarrow")
+    pyarrow = library("pyarrow")
     columns, value = long_form(results)
     texts = {
         name: pyarrow.array(list(distinct), pyarrow.string()).take(pyarrow.array(code))
@@ -81,9 +79,26 @@ def to_arrow(results: Results) -> Any:
     return pyarrow.table({**texts, "value": value})
 
 
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        hint = f"pip install '{_EXTRAS.get(name, name)}'"
-        raise GradevalError(f"{name} is not installed. Install it with {hint}") from None
+def means(results: Results, name: str) -> Any:
+    """The frame of Results.means_frame()."""
+    shown = [(m, spec) for m, spec in enumerate(results.specs) if _has_mean(spec)]
+    columns: dict[str, Any] = {str(spec): results.means[:, m] for m, spec in shown}
+    return frame_of({"run": [run.name for run in results.runs], **columns}, name, ["run"])
+
+
+def _has_mean(spec: Spec) -> bool:
+    return spec.metric.has_summary and not spec.metric.text
+
+
+def per_query(results: Results, name: str) -> Any:
+    """The frame of Results.per_query_frame()."""
+    _check_utf8("run", [run.name for run in results.runs])
+    _check_utf8("query", results.queries)
+    counted = [results.counted_queries(r) for r in range(len(results.runs))]
+    names = np.repeat(np.array([run.name for run in results.runs], object), [len(ids) for ids in counted])
+    columns: dict[str, Any] = {"run": names.tolist(), "query": [query for ids in counted for query in ids]}
+    for m, spec in enumerate(results.specs):
+        if spec.metric.per_query and not spec.metric.text:
+            of_runs = [run.values[m, run.counted] for run in results.runs]
+            columns[str(spec)] = np.concatenate([np.empty(0), *of_runs])
+    return frame_of(columns, name, ["run", "query"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -378,6 +378,31 @@ class Results(WithNotices):
                 of_ends = tuple(Column(spec, end[m]) for end in shown)
                 columns.append(Column(spec, values[m], texts, of_ends))
         return columns
+
+    def __getitem__(self, metric: str | Spec | int) -> dict[str, float]:
+        """The mean of a metric for each run, by name."""
+        m = self._numeric(metric)
+        return dict(zip([run.name for run in self.runs], self.means[:, m].tolist(), strict=True))
+
+    __iter__ = None  # it is no sequence
+
+    def means_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+        """The means as a data frame: a row for each run, a column for each metric.
+
+        library: of the frame; with pandas the names of the runs are the index.
+        """
+        from gradeval.evaluation.frames import means
+
+        return means(self, library)
+
+    def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
+        """The values as a data frame: a row for each query of each run, a column for each metric.
+
+        library: of the frame; with pandas the names of the runs and the queries are the index.
+        """
+        from gradeval.evaluation.frames import per_query
+
+        return per_query(self, library)
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with the columns run, query, metric and value, a row for each value of a query.

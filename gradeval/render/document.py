@@ -277,6 +277,18 @@ class Printable:
     def __str__(self) -> str:
         return self.render()
 
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        html = import_module("gradeval.render.html")
+        document: Document = import_module(self.layout).document(self, RenderOptions())
+        if document.page is not None:
+            return str(html.page(document.page()))
+        return str(html.write_html(document.blocks() if document.blocks else (), self._caveats()))
+
+    def _caveats(self) -> list[str]:
+        """Lines below the result."""
+        return []
+
 
 class WithNotices(Printable):
     """A result with caveats, which str() prints below it."""
@@ -306,8 +318,11 @@ class WithNotices(Printable):
         return list(lines(chosen, self.runs_read, in_python=in_python))
 
     def __str__(self) -> str:
-        caveats = [f"warning: {text}\n" for text in self.sentences(False)]
-        return "".join([self.render(), *caveats, *(f"note: {text}\n" for text in self.sentences(True))])
+        return "".join([self.render(), *(f"{line}\n" for line in self._caveats())])
+
+    def _caveats(self) -> list[str]:
+        warnings = [f"warning: {text}" for text in self.sentences(False)]
+        return warnings + [f"note: {text}" for text in self.sentences(True)]
 
 
 def of_kind(notices: Iterable[Notice], informational: bool, known: Iterable[Notice] = ()) -> list[Notice]:

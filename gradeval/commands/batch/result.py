@@ -20,6 +20,7 @@ from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices
+from gradeval.render.frames import Tabular
 from gradeval.render.numbers import exact
 from gradeval.version import __version__
 
@@ -111,7 +112,7 @@ def _checksum(content: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Batch(WithNotices):
+class Batch(WithNotices, Tabular):
     """Collections × systems. path: of the manifest. baseline: the system that others are compared with.
 
     cells: by (collection, system). pool: whether averages are over all queries together, instead of the mean of
@@ -238,6 +239,21 @@ class Batch(WithNotices):
             names = ", ".join(map(str, self.specs))
             raise MetricError(f"{metric} was not evaluated", hint=f"the metrics are {names}")
         return specs[0]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each metric of each cell: its mean, how many queries have a value, and the comparison with
+        the baseline. A cell without values has one, with its status.
+        """
+        rows = []
+        for cell in self.cells.values():
+            about = {"collection": cell.collection, "system": cell.system, "status": cell.status}
+            for name, value in cell.values.items() or [("", Value(math.nan, 0))]:
+                pair = cell.comparisons.get(name)
+                compared = {
+                    field: getattr(pair, field, None) for field in ("difference", "p_corrected", "verdict")
+                }
+                rows.append({**about, "metric": name, "mean": value.mean, "n": value.n, **compared})
+        return rows
 
     def averages(self) -> dict[str, dict[str, float | None]]:
         """System -> metric -> average, as in JSON."""

@@ -20,6 +20,7 @@ from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.notices import Kind, Notice, lines
 from gradeval.registry.spec import Spec, parse, usable
 from gradeval.render.document import WithNotices
+from gradeval.render.frames import Tabular
 from gradeval.render.numbers import exact
 from gradeval.statistics.anova import TwoWayAnova
 from gradeval.statistics.tests import TESTS, paired_differences
@@ -381,7 +382,7 @@ class Section:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(WithNotices):
+class Comparison(WithNotices, Tabular):
     """Runs compared with a baseline, or all with each other.
 
     values: those of each query. pairs: (baseline, run), positions in values.runs, in the order of the
@@ -486,12 +487,6 @@ class Comparison(WithNotices):
         """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
         sections = [(section.group, section.comparisons) for section in self.sections]
         return [{"group": group, **asdict(pair)} for group, pairs in sections for pair in pairs]
-
-    def to_pandas(self) -> Any:
-        """A pandas.DataFrame with a row for each comparison, as rows() has them."""
-        from gradeval.evaluation.frames import of_rows
-
-        return of_rows(self.rows())
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"

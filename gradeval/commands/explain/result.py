@@ -14,6 +14,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.notices import Notice
 from gradeval.render.document import WithNotices
+from gradeval.render.frames import Tabular
 
 
 class Document(NamedTuple):
@@ -198,7 +199,7 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(WithNotices):
+class Explanation(WithNotices, Tabular):
     """How the value of a metric for one query of a run comes about.
 
     metric: its canonical name. display: the name as tables show it. documents: those retrieved, by rank; then
@@ -258,6 +259,13 @@ class Explanation(WithNotices):
     @property
     def runs_read(self) -> int:
         return 1 if self.against is None else 2
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each document: its rank, id, score and grade, and what it adds to the value."""
+        return [
+            {**document._asdict(), "contribution": self.contributions.get(document)}
+            for document in self.documents
+        ]
 
     @property
     def is_sum(self) -> bool:
@@ -401,10 +409,14 @@ class Explanation(WithNotices):
         return content
 
 
-class Explanations(WithNotices, list[Explanation]):
+class Explanations(WithNotices, Tabular, list[Explanation]):
     """Explanations, which print one after the other."""
 
     layout = Explanation.layout
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Those of each explanation, with the query and its value."""
+        return [{"query": of.query, "value": of.value, **row} for of in self for row in of.rows()]
 
     @property
     def notices(self) -> tuple[Notice, ...]:

@@ -11,6 +11,7 @@ from gradeval.evaluation.findings import FIRST_RANKS
 from gradeval.formats.diagnostics import Problem
 from gradeval.notices import many
 from gradeval.render.document import Document, Lines, Printable, RenderOptions
+from gradeval.render.frames import Tabular
 from gradeval.render.table import BOLD, DIM, styled
 
 _BAR = 40  # characters of the longest bar of the histogram
@@ -124,7 +125,7 @@ class FileReport:
 
 
 @dataclass(frozen=True)
-class Validation(Printable):
+class Validation(Printable, Tabular):
     """The reports of all files."""
 
     layout = "gradeval.commands.files.report"
@@ -143,6 +144,15 @@ class Validation(Printable):
     def ok(self) -> bool:
         """Whether no file has an error."""
         return not self.errors
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each error and warning that is listed: its file, line (from 1) and text."""
+        return [
+            {"path": file.path, "line": issue.line, "kind": kind, "what": issue.what}
+            for file in self.files
+            for kind, issues in (("error", file.errors), ("warning", file.warnings))
+            for issue in issues.first
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         counts = {"ok": self.ok, "errors": self.errors, "warnings": self.warnings}

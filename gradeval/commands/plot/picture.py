@@ -90,6 +90,16 @@ class Picture(Study):
     across: int = 1
     same_y: bool = False
 
+    _repr_html_ = None  # type: ignore[assignment]  # notebooks prefer it, and would not show the picture
+
+    def _repr_svg_(self) -> str:
+        data: bytes = drawing().image(self, "svg")[0]
+        return data.decode()
+
+    def _repr_png_(self) -> bytes:
+        data: bytes = drawing().image(self, "png")[0]
+        return data
+
     def save(self, path: str | os.PathLike[str], *, size: tuple[float, float] | None = None) -> None:
         """Save it as an SVG, PNG or PDF file, by the ending of the path. size: width and height in inches.
 

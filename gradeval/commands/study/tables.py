@@ -19,6 +19,7 @@ from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import Digits
 from gradeval.render.document import Block, Document, Grid, Line, RenderOptions, Rows, WithNotices, of_kind
+from gradeval.render.frames import pandas_of, polars_of
 from gradeval.render.numbers import decimals
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.tables.judgments import Judgments
@@ -57,6 +58,14 @@ class Table:
             }
             for row in self.rows
         ]
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame of the rows."""
+        return pandas_of(self.to_dicts())
+
+    def to_polars(self) -> Any:
+        """A polars.DataFrame of the rows."""
+        return polars_of(self.to_dicts())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
