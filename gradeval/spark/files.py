@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays.strings import PAD
+from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, OptionError, described, named
 from gradeval.evaluation.runs import check_labels
 from gradeval.formats.columns import Columns
@@ -230,7 +230,8 @@ def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, st
             return parsed(batches, read)
 
         with known_warnings_ignored():
-            return text.mapInArrow(lines, f"query string, document string, {number} double")
+            schema = f"query string, document string, {number} double"
+            return text.mapInArrow(lines, f"{schema}, subtopic string" if number == "grade" else schema)
     text = text.where("trim(value) != ''")
     first = text.limit(1).collect()
     if not first:
@@ -310,20 +311,23 @@ def parsed(batches: Iterator[Any], read: Callable[[Block], Columns]) -> Iterator
         block[text.size] = ord("\n")
         columns = read(Block(block, text.size + 1, False, False))
         queries = columns.queries.take(np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds)))
-        name = "grade" if read is qrels_columns else "score"
-        numbers = pa.array(columns.value)
-        yield _batch(pa, text_column(pa, queries), text_column(pa, columns.documents), numbers, name)
+        rows = {"query": text_column(pa, queries), "document": text_column(pa, columns.documents)}
+        rows["grade" if read is qrels_columns else "score"] = pa.array(columns.value)
+        if isinstance(columns.subtopic, Ids):
+            rows["subtopic"] = text_column(pa, columns.subtopic)
+        elif columns.subtopic is not None:
+            rows["subtopic"] = pa.array([os.fsdecode(columns.subtopic)] * len(columns.value))
+        yield _batch(pa, rows)
         wrong = [
             f"{NO_ROW}{problem.what}{NO_ROW}{lines[problem.line].as_py()}"
             for problem in columns.problems.first
             if problem.line is not None
         ]
         if wrong:
-            nothing = pa.nulls(len(wrong))
-            yield _batch(pa, pa.array(wrong, pa.string()), nothing, nothing, name)
+            yield _batch(pa, {**dict.fromkeys(rows, pa.nulls(len(wrong))), "query": pa.array(wrong)})
 
 
-def _batch(pa: Any, queries: Any, documents: Any, numbers: Any, name: str) -> Any:
-    kinds = (pa.string(), pa.string(), pa.float64())
-    arrays = [column.cast(kind) for column, kind in zip((queries, documents, numbers), kinds, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, ["query", "document", name])
+def _batch(pa: Any, rows: Mapping[str, Any]) -> Any:
+    numbers = ("grade", "score")
+    arrays = [column.cast(pa.float64() if name in numbers else pa.string()) for name, column in rows.items()]
+    return pa.RecordBatch.from_arrays(arrays, [*rows])

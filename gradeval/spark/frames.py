@@ -18,7 +18,7 @@ from gradeval.formats.csv import ARGUMENT, Chosen, check_has, choose, simplified
 from gradeval.notices import Notice
 from gradeval.options import ROLES, Options, check_columns, read_option, whole
 from gradeval.registry.spec import Spec, usable
-from gradeval.spark.kernel import DOCUMENT, NUMBER, PLACE, QRELS, QUERY, RUN, Names
+from gradeval.spark.kernel import DOCUMENT, NUMBER, PLACE, QRELS, QUERY, RUN, SUBTOPIC, Names
 from gradeval.spark.sessions import check_installed
 
 if TYPE_CHECKING:
@@ -55,7 +55,10 @@ def qrels_wire(
     """
     chosen = choose(column_names(frame), "grade", columns, path, naming)
     types = _types(frame)
-    wire = frame.select(*_row(types, chosen, "grade", path))
+    row = _row(types, chosen, "grade", path)
+    if chosen.subtopic:
+        row.append(_id(types, chosen.subtopic, "subtopic", path).cast("string").alias(SUBTOPIC))
+    wire = frame.select(*row)
     return Wire(wire, Names(path, *column_labels(chosen, "grade")))
 
 
@@ -185,6 +188,8 @@ def in_buckets(qrels: Wire, runs: Wire, buckets: int) -> DataFrame:
         frames[1] = frames[1].withColumn(RUN, F.lit(0))
     if PLACE in runs.frame.columns:
         frames[0] = frames[0].withColumn(PLACE, F.lit(None).cast(dict(runs.frame.dtypes)[PLACE]))
+    if SUBTOPIC in qrels.frame.columns:
+        frames[1] = frames[1].withColumn(SUBTOPIC, F.lit(None).cast("string"))
     judged, retrieved = _alike(frames)
     return judged.unionByName(retrieved).repartition(buckets, QUERY)
 

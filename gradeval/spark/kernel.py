@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import ranges, stable_order
+from gradeval.arrays.segments import Segments, ranges, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError, InputError, InputErrors
 from gradeval.evaluation.findings import depth_counts, query_notices, relevance_notices
@@ -24,7 +24,7 @@ from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of_reduced
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
 from gradeval.formats.arrow import Arrow, batches
-from gradeval.formats.columns import Columns
+from gradeval.formats.columns import Columns, light_subtopics
 from gradeval.formats.diagnostics import SHOWN, shown
 from gradeval.formats.write import text_column
 from gradeval.notices import Notice
@@ -36,7 +36,8 @@ from gradeval.tables.ranking import Lines
 from gradeval.tables.reduction import Reduced, Total
 from gradeval.version import __version__
 
-QUERY, DOCUMENT, NUMBER, RUN, PLACE = "query", "document", "number", "run", "place"  # the columns of a table
+# the columns of a table
+QUERY, DOCUMENT, NUMBER, RUN, PLACE, SUBTOPIC = "query", "document", "number", "run", "place", "subtopic"
 QRELS = -1  # in the place of the position of a run
 # a line of a file that is no row has as its query NO_ROW, the error, NO_ROW, and the line
 NO_ROW = "\0"
@@ -45,12 +46,15 @@ RunValues = tuple[int, Ids, Floats]
 
 
 class Names(NamedTuple):
-    """The names of a table and its values in messages. path: the table, '' for runs, which have names."""
+    """The names of a table and its values in messages. path: the table, '' for runs, which have names.
+    subtopic: '' for a table without subtopics.
+    """
 
     path: str
     query: str = "query id"
     document: str = "document id"
     number: str = "score"
+    subtopic: str = ""
 
 
 class RowError(NamedTuple):
@@ -64,6 +68,7 @@ class RowError(NamedTuple):
 class TableRows(NamedTuple):
     """Rows as they are. queries, documents: ids, (n,). number: the grade or score, (n,). run: which run each is
     of, and place: its place in the order of the run, (n,); None where the table does not have them.
+    subtopic: as in Columns.
 
     errors: of the rows that cannot be read, ascending, and of which row each is.
     """
@@ -74,6 +79,7 @@ class TableRows(NamedTuple):
     run: Ints | None = None
     place: Floats | Ints | None = None
     errors: Sequence[RowError] = ()
+    subtopic: Ids | bytes | None = None
 
     def take(self, rows: Ints | Bools) -> TableRows:
         """Some of the rows, without errors."""
@@ -93,7 +99,7 @@ def raised(path: str, errors: Sequence[RowError], total: int = 0) -> InputError 
 
 
 def read_rows(table: Any, names: Names) -> TableRows:
-    """The rows of a table with the columns QUERY, DOCUMENT, NUMBER, and perhaps RUN and PLACE.
+    """The rows of a table with the columns QUERY, DOCUMENT, NUMBER, and perhaps RUN, PLACE and SUBTOPIC.
 
     table: an object with Arrow's C stream.
     """
@@ -119,6 +125,11 @@ def read_rows(table: Any, names: Names) -> TableRows:
         if len(exact) == len(columns[PLACE].chunks):  # integers may have more digits than doubles
             place = np.concatenate(exact)
         wrong.append(wrong_place)
+    subtopic: Ids | bytes | None = None
+    if names.subtopic:
+        subtopics, wrong_subtopic = columns[SUBTOPIC].ids(everything, names.subtopic)
+        subtopic = light_subtopics(subtopics)
+        wrong.append(wrong_subtopic)
     errors: dict[int, RowError] = {}  # the first error of each row
     no_query, no_document = ({problem.line for problem in of.all()} for of in (wrong_query, wrong_document))
     for problem in chain.from_iterable(problems.all() for problems in wrong):
@@ -133,7 +144,8 @@ def read_rows(table: Any, names: Names) -> TableRows:
             where += [f"query {shown(queries[row])}"] if row not in no_query else []
             where += [f"document {shown(documents[row])}"] if row not in no_document else []
         errors[row] = RowError(row, ": ".join(filter(None, (", ".join(where), what))))
-    return TableRows(queries, documents, number, run, place, [errors[row] for row in sorted(errors)])
+    in_order = [errors[row] for row in sorted(errors)]
+    return TableRows(queries, documents, number, run, place, in_order, subtopic)
 
 
 class Job(NamedTuple):
@@ -280,7 +292,8 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     if not len(judged.number):
         nothing = np.zeros(1, np.int64)
         return _with_scale(Qrels(names.path, Ids.of([]), nothing, Ids.of([]), np.empty(0)), job), ()
-    rows = Rows.of(names.path, [Columns.whole(judged.queries, judged.documents, judged.number)])
+    columns = Columns.whole(judged.queries, judged.documents, judged.number, subtopic=judged.subtopic)
+    rows = Rows.of(names.path, [columns])
     line, grade = rows.line(), rows.qrels.grade
     errors = [
         judged.error(int(line[row]), f"the grade {float(grade[row])!r} is out of range", RESCALE)
@@ -303,12 +316,17 @@ def _by_id(qrels: Qrels) -> Qrels:
     rows = ranges(qrels.offsets[order], counts)
     query = np.repeat(np.arange(len(counts)), counts)
     rows = rows[np.lexsort((qrels.keys[rows], query))]
+    offsets, documents = np.append(0, np.cumsum(counts)), qrels.documents.take(rows)
+    subtopics = qrels.subtopics
+    if subtopics is not None:
+        subtopics = subtopics.reordered(Segments(offsets), documents, rows)
     ordered = replace(
         qrels,
         queries=qrels.queries.take(order),
-        offsets=np.append(0, np.cumsum(counts)),
-        documents=qrels.documents.take(rows),
+        offsets=offsets,
+        documents=documents,
         grade=qrels.grade[rows],
+        subtopics=subtopics,
     )
     ordered.__dict__["keys"] = qrels.keys[rows]  # fills the cached property
     return ordered
@@ -474,7 +492,7 @@ def tables(batches: Iterable[Any]) -> tuple[Any, Any]:
             retrieved.append(batch.filter(pa.array(~rows)))
     qrels, runs = (pa.Table.from_batches(of) if of else pa.table({}) for of in (judged, retrieved))
     if judged:
-        qrels = qrels.select([QUERY, DOCUMENT, NUMBER])
+        qrels = qrels.drop_columns([name for name in (RUN, PLACE) if name in qrels.column_names])
     return qrels.combine_chunks(), runs.combine_chunks()
 
 

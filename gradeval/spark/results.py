@@ -27,7 +27,18 @@ from gradeval.spark.frames import (
     run_wire,
     united,
 )
-from gradeval.spark.kernel import NUMBER, RUN, Bucket, Job, arrow_table, evaluate_bucket, tables
+from gradeval.spark.kernel import (
+    DOCUMENT,
+    NUMBER,
+    QUERY,
+    RUN,
+    SUBTOPIC,
+    Bucket,
+    Job,
+    arrow_table,
+    evaluate_bucket,
+    tables,
+)
 from gradeval.spark.merge import SparkSummary, chosen_options, comparison, merged, no_rows, pairs_to_compare
 from gradeval.spark.sessions import known_warnings_ignored
 from gradeval.tables.load import check_names
@@ -146,7 +157,12 @@ class SparkResults:
         """A table of Arrow with the distinct grades and the names of the runs, and how many rows have each."""
         from pyspark.sql import functions as F
 
-        grades, runs = self._qrels.frame.groupBy(NUMBER).count(), self._runs
+        judged, runs = self._qrels.frame, self._runs
+        grades = judged.groupBy(NUMBER).count()
+        if SUBTOPIC in judged.columns:  # the highest grade of a document counts
+            highest = F.max_by(NUMBER, F.expr(f"try_cast({NUMBER} as double)")).alias(NUMBER)
+            of_documents = judged.groupBy(QUERY, DOCUMENT).agg(highest, F.count("*").alias("count"))
+            grades = of_documents.groupBy(NUMBER).agg(F.sum("count").alias("count"))
         no_run, no_grade = (F.lit(None).cast(kind) for kind in ("string", dict(grades.dtypes)[NUMBER]))
         counted = grades.select(F.lit(True).alias("is_grade"), NUMBER, no_run.alias(RUN), "count")
         if self._names is None or self._request.buckets is None:

@@ -52,7 +52,7 @@ WRONG = [
     ("q.txt a.txt --tie-range -f trec", "gradeval: --tie-range and -f trec are mutually exclusive"),
     ("q.txt a.txt -c --queries both", "gradeval: -c and --queries both are mutually exclusive"),
     ("q.txt a.txt --columns foo=x", "gradeval: columns must be some of query=NAME, document=NAME, grade=NAME, "
-     "score=NAME, run=NAME, order=NAME, each once, not 'foo=x'"),
+     "score=NAME, subtopic=NAME, run=NAME, order=NAME, each once, not 'foo=x'"),
     ("q.txt a.txt -o b.parquet", "gradeval: b.parquet exists; choose another name, or remove it"),
     ("q.txt X=a.txt -o a.txt", "gradeval: --output a.txt: it is one of the input files"),
     ("q.txt a.txt --baseline a", "runs: there is 1 run. Give two runs or more"),

@@ -60,6 +60,33 @@ def both(spark: Any) -> Any:
     return spark.createDataFrame(rows, "run string, query_id string, doc_id string, score double")
 
 
+SUBTOPICS = [
+    *(("q1", "s1", "a", 1), ("q1", "s2", "a", 0), ("q1", "s1", "x", 0), ("q1", "s2", "x", 3)),
+    *(("q2", "s1", "a", 1), ("q2", "s1", "c", 1), ("q2", "s9", "c", 2), ("q2", "s3", "e", 1)),
+]
+
+
+@pytest.mark.parametrize("kind", ["trec", "csv", "jsonl", "parquet"])
+def test_subtopics(kind: str, spark: Any) -> None:
+    names = ("query", "subtopic", "doc", "grade")
+    path = f"subtopics.{kind}"
+    Path("subtopics.trec").write_text("".join(" ".join(map(str, row)) + "\n" for row in SUBTOPICS))
+    if kind == "csv":
+        lines = [",".join(names), *(",".join(map(str, row)) for row in SUBTOPICS)]
+        Path(path).write_text("\n".join(lines) + "\n")
+    elif kind == "jsonl":
+        objects = [dict(zip(names, row, strict=True)) for row in SUBTOPICS]
+        Path(path).write_text("".join(json.dumps(row) + "\n" for row in objects))
+    elif kind == "parquet":
+        spark.createDataFrame(SUBTOPICS, list(names)).write.parquet(str(Path(path).resolve()))
+    metrics = "alpha_nDCG@2 StRecall(of=all) AP_IA nDCG"
+    for options in (["-m", metrics], ["-m", metrics, "--zero-grade", "1"], ["-m", "AP", "--by-level"]):
+        expected = gradeval("subtopics.trec", "r.txt", *options)
+        found = gradeval("spark", path, "r.txt", *options, "--buckets", "3")
+        assert (found.code, found.out) == (0, expected.out)
+        assert found.err == expected.err.replace("subtopics.trec", path)
+
+
 def test_prints_what_eval_prints() -> None:
     for options in (
         [],
