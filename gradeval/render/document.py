@@ -308,14 +308,9 @@ class WithNotices(Printable):
         """The notices as text, a line for each kind."""
         return tuple(lines(self.notices, self.runs_read, in_python=True))
 
-    def sentences(
-        self, informational: bool, *, in_python: bool = True, known: Iterable[Notice] = ()
-    ) -> list[str]:
-        """The warnings, or the notes, as text. in_python: whether options are named as in Python. known: those
-        that are left out.
-        """
-        chosen = of_kind(self.notices, informational, known)
-        return list(lines(chosen, self.runs_read, in_python=in_python))
+    def sentences(self, informational: bool, known: Iterable[Notice] = ()) -> list[str]:
+        """The warnings, or the notes, as text. known: those that are left out."""
+        return list(lines(of_kind(self.notices, informational, known), self.runs_read, in_python=True))
 
     def __str__(self) -> str:
         return "".join([self.render(), *(f"{line}\n" for line in self._caveats())])

@@ -101,8 +101,8 @@ def test_a_misspelled_option_gets_one_suggestion(option: str, meant: str) -> Non
 
 
 def test_dashes_are_no_letters_of_an_option() -> None:
-    said = "gradeval: No such option '--sort'. Try 'gradeval compare --help'."  # not --worst
-    assert fails("compare", "q", "r", "r", "--sort", "AP") == said
+    said = "gradeval: No such option '--sort'. Try 'gradeval explain --help'."  # not --worst
+    assert fails("explain", "q", "r", "--sort", "AP") == said
 
 
 @pytest.mark.parametrize("option", ["--threshold", "--output-file-name", "--cutoff"])

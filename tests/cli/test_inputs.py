@@ -82,7 +82,9 @@ def test_directories_and_patterns(given: str, command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [("q", "r"), ("compare", "q", "r", "r"), ("gate", "q", "r", "--require", "AP >= 0")], ids=str
+    "args",
+    [("q", "r"), ("compare", "q", "r", "r"), ("gate", "q", "r", "--require", "AP >= 0", "-f", "tsv")],
+    ids=str,
 )
 def test_query_ids_from_standard_input(args: tuple[str, ...], folder: Path) -> None:
     chosen = ("--query-ids", "-", "-m", "AP") if args[0] != "gate" else ("--query-ids", "-")

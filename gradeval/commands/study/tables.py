@@ -99,11 +99,9 @@ class Study(WithNotices):
     def warnings(self) -> tuple[str, ...]:
         return (*self.sentences(False), *self.sentences(True))
 
-    def sentences(
-        self, informational: bool, *, in_python: bool = True, known: Iterable[Notice] = ()
-    ) -> list[str]:
+    def sentences(self, informational: bool, known: Iterable[Notice] = ()) -> list[str]:
         groups = (of_kind(notices, informational, known) for notices in self.noticed)
-        texts = (lines(group, self.runs_read, in_python=in_python) for group in groups)
+        texts = (lines(group, self.runs_read, in_python=True) for group in groups)
         return list(dict.fromkeys(chain.from_iterable(texts)))
 
     def table(self, name: str) -> Table:
