@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from gradeval.errors import OptionError, described
 from gradeval.evaluation.evaluator import Evaluator, complete
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
@@ -23,17 +24,24 @@ if TYPE_CHECKING:
 
 @takes(Options.table)
 def evaluate(
-    qrels: Any, runs: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Unpack[Evaluate]
+    qrels: Any,
+    runs: Any,
+    metrics: str | Iterable[str] = DEFAULT_METRICS,
+    *,
+    errors: Literal["raise", "keep"] = "raise",
+    **options: Unpack[Evaluate],
 ) -> Results:
     """Evaluate one or several runs.
 
     qrels: a path, a dict of dicts {query: {document: grade}}, tuples (query, document, grade) or
     (query, subtopic, document, grade), or a data frame.
-    runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame), a list
-    of runs, a dict of runs by name, or a directory or a pattern such as 'runs/*.run'; a file of saved results
-    (gradeval -f json -q) is a run too. Data frames are read by column name: query_id, doc_id, relevance or
+    runs: one run (a path, {query: {document: score}}, tuples (query, document, score), or a data frame, where
+    one with a column named run has several), a list of runs, a dict of runs by name, or a directory or a
+    pattern such as 'runs/*.run'; a file of saved results (gradeval -f json -q) is a run too. Qrels and runs of
+    ranx are read too. Data frames are read by column name: query_id, doc_id, relevance or
     score, and other common names. metrics: names as on the command line, such as 'nDCG@5,10 AP(rel=2)', or a
-    list of these.
+    list of these, of which any may be a measure of ir_measures.
+    errors: 'keep' leaves runs that cannot be evaluated in Results.failed, and evaluates the others.
 
     options: those listed below. What a user should know about the results is warned of, once for each kind
     (EvaluationWarning), and in Results.notices.
@@ -41,7 +49,10 @@ def evaluate(
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
     separate, specs, chosen = separate_runs(runs), parse(metrics), Options.of(**options)
-    return warned(complete(evaluate_all(*with_saved(qrels, separate), specs, chosen)))
+    if errors not in ("raise", "keep"):
+        raise OptionError(f"errors must be raise or keep, not {described(errors)}")
+    results = evaluate_all(*with_saved(qrels, separate), specs, chosen)
+    return warned(results if errors == "keep" else complete(results))
 
 
 def evaluate_all(

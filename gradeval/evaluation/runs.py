@@ -14,7 +14,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.errors import InputError, OptionError, named
 from gradeval.evaluation.results import FailedRun
-from gradeval.formats.memory import are_mappings, is_frame, one_of_each_type, readable, refuse_ranx
+from gradeval.formats.memory import are_mappings, is_frame, is_lazy, is_ranx, one_of_each_type, readable
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.tables.load import (
@@ -26,6 +26,7 @@ from gradeval.tables.load import (
 )
 from gradeval.tables.run_names import run_files, run_names
 
+_RUN = "run"  # the column of a frame that has the names of several runs
 Runs = Sequence[tuple[str | None, Any]]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
@@ -75,9 +76,8 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     """(name, run) of each of the given runs."""
-    refuse_ranx(runs, "runs")
-    if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable):
-        yield from ((None, run) for run in _files(runs))
+    if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable) or is_ranx(runs):
+        yield from _files(runs)
     elif isinstance(runs, Mapping):
         # {query: {document: score}} has no mappings in its mappings, of each of which the first value decides
         if not are_mappings(runs.values()) or any(isinstance(value, Mapping) for value in _first_values(runs)):
@@ -93,12 +93,40 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         if items and is_row(items[0]):
             yield None, items
         else:
-            yield from ((None, run) for item in items for run in _files(item))
+            yield from (pair for item in items for pair in _files(item))
 
 
-def _files(run: Any) -> list[Any]:
-    """The files of a directory or a pattern, or the run itself."""
-    return run_files(run) if isinstance(run, (str, bytes, os.PathLike)) else [run]
+def _files(run: Any) -> list[tuple[str | None, Any]]:
+    """The files of a directory or a pattern, the runs of a frame with a column of them, or the run itself."""
+    if isinstance(run, (str, bytes, os.PathLike)):
+        return [(None, file) for file in run_files(run)]
+    if is_ranx(run):
+        return [(run.name, run)]
+    if not isinstance(run, RunTable) and is_frame(run) and not is_lazy(run) and _RUN in _names(run):
+        return _runs_of(run)
+    return [(None, run)]
+
+
+def _names(frame: Any) -> list[str]:
+    """The names of its columns."""
+    if isinstance(names := getattr(frame, "column_names", None), list):  # of pyarrow, whose columns are data
+        return names
+    return list(getattr(frame, "columns", ()))
+
+
+def _runs_of(frame: Any) -> list[tuple[str | None, Any]]:
+    """The runs of a frame of pandas, polars, or another library, by its column of their names, in order."""
+    if hasattr(frame, "partition_by"):
+        parts = frame.partition_by(_RUN, maintain_order=True, as_dict=True)
+        return [(str(name), part) for (name,), part in parts.items()]
+    if hasattr(frame, "groupby"):
+        parts = frame.groupby(_RUN, sort=False, dropna=False)
+        return [(str(name), part) for name, part in parts]
+    import pyarrow.compute
+
+    table = pyarrow.table(frame)
+    names = table[_RUN].unique().to_pylist()
+    return [(str(name), table.filter(pyarrow.compute.field(_RUN) == name)) for name in names]
 
 
 def is_row(item: Any) -> bool:

@@ -366,11 +366,9 @@ class Data:
     expected_size = stored_size
 
 
-def refuse_ranx(data: Any, path: str) -> None:
-    """Raise InputError for the Qrels or a Run of ranx, which hold their rows in a form of their own."""
-    if type(data).__module__.partition(".")[0] == "ranx":
-        what = f"a {type(data).__name__} object of ranx is not readable"
-        raise InputError(path, what, hint="Pass what its to_dict() returns")
+def is_ranx(data: Any) -> bool:
+    """Whether it is the Qrels or a Run of ranx, which hold their rows in a form of their own."""
+    return type(data).__module__.partition(".")[0] == "ranx"
 
 
 class Nested(Data):

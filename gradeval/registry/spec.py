@@ -101,11 +101,12 @@ def named_specs(text: str | Iterable[str]) -> list[tuple[str, list[Spec]]]:
         texts: list[Any] = list(text) if is_several else [text]
     except Exception:  # of an iterator, or an object that only looks like one
         texts = [text]
-    for item in texts:
+    for position, item in enumerate(texts):
         if not isinstance(item, str):
             theirs = translated(str(item)) if type(item).__module__.startswith("ir_measures.") else None
             if theirs is not None:
-                raise MetricError(f"{item} is an object of ir_measures", hint=f"pass its name, {theirs[0]!r}")
+                texts[position] = theirs[0]
+                continue
             raise MetricError(f"{described(item)} is not the name of a metric", hint="for example 'nDCG@10'")
     specs = [(name, parse_one(name)) for item in texts for name in split(item)]
     if not specs:

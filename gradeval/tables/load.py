@@ -26,8 +26,8 @@ from gradeval.formats.memory import (
     Tuples,
     array_values,
     is_frame,
+    is_ranx,
     readable,
-    refuse_ranx,
 )
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
@@ -441,8 +441,8 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
     number: 'grade' or 'score', what the number is. path: what messages call the data. options: may name the
     columns of a frame. Raises InputError.
     """
-    refuse_ranx(data, path)
     with readable(path, ROWS):
+        data = data.to_dict() if is_ranx(data) else data
         if isinstance(data, Mapping):
             return Nested(path, data, number)
         is_table = is_frame(data)

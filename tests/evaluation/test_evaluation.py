@@ -275,16 +275,49 @@ def test_what_is_no_run():
         gradeval.evaluate({"q": {"d": 1}}, 5)
 
 
-@pytest.mark.parametrize("name", ["Qrels", "Run"])
-def test_objects_of_ranx(name):
-    """They hold their rows in typed dicts of their own."""
-    ranx = type(name, (), {"__module__": f"ranx.data_structures.{name.lower()}"})()
-    given = [(ranx, RUN)] if name == "Qrels" else [(QRELS, ranx), (QRELS, [ranx]), (QRELS, {"bm25": ranx})]
-    for qrels, runs in given:
-        with pytest.raises(
-            InputError, match=rf": a {name} object of ranx is not readable\. Pass what its to_dict"
-        ):
-            evaluate(qrels, runs, "AP")
+def of_ranx(kind, rows, name=None):
+    """An object of ranx, which holds its rows in typed dicts of its own."""
+    names = {"__module__": f"ranx.data_structures.{kind.lower()}", "to_dict": lambda self: rows, "name": name}
+    return type(kind, (), names)()
+
+
+def test_objects_of_ranx():
+    expected = evaluate(QRELS, RUN, "AP").means.tolist()
+    run = of_ranx("Run", RUN, "bm25")
+    for runs in (run, [run], {"bm25": run}):
+        results = evaluate(of_ranx("Qrels", QRELS), runs, "AP")
+        assert (results.runs[0].name, results.means.tolist()) == ("bm25", expected)
+    assert evaluate(QRELS, of_ranx("Run", RUN), "AP").runs[0].name == "run1"
+    assert [run.name for run in evaluate(QRELS, [run, RUN], "AP").runs] == ["bm25", "run2"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_frame_of_several_runs(library):
+    frames = pytest.importorskip(library)
+    rows = {
+        "run": ["b", "a", "b"],
+        "query": ["1", "1", "2"],
+        "document": ["x", "x", "y"],
+        "score": [1.0, 2.0, 3.0],
+    }
+    frame = frames.table(rows) if library == "pyarrow" else frames.DataFrame(rows)
+    qrels = {"1": {"x": 1}, "2": {"y": 1}}
+    for runs in (frame, [frame]):
+        assert gradeval.evaluate(qrels, runs, "P@1")["P@1"] == {"b": 1.0, "a": 0.5}
+    assert gradeval.compare(qrels, frame, "AP").find("a", "AP").difference == -0.5
+
+
+def test_runs_that_fail_are_kept():
+    runs = {"a": RUN, "b": {"1": {"d": "x"}}}
+    results = gradeval.evaluate(QRELS, runs, "AP", errors="keep")
+    assert [run.name for run in results.runs] == ["a"]
+    assert [failed.path for failed in results.failed] == ["b"] and "the score 'x'" in str(
+        results.failed[0].error
+    )
+    with pytest.raises(InputError):
+        gradeval.evaluate(QRELS, runs, "AP")
+    with pytest.raises(OptionError, match="errors must be raise or keep, not 'ignore'"):
+        gradeval.evaluate(QRELS, runs, "AP", errors="ignore")
 
 
 def test_what_a_metric_refuses_names_it():
