@@ -189,7 +189,7 @@ def _labelled_records(
 def _check_label(label: Mapping[str, str], columns: Iterable[str]) -> None:
     """Raise OptionError where a label has the name of a column."""
     if taken := [name for name in columns if name in label]:
-        raise OptionError(f"--label {taken[0]}: the output has a column of this name")
+        raise OptionError(f"label {taken[0]}: the output has a column of this name")
 
 
 class Document:

@@ -284,8 +284,8 @@ def test_labels_of_other_commands() -> None:
 @each(
     ("args", "what"),
     [
-        (("--label", "run=x"), "--label run: the output has a column of this name"),
-        (("--label", "run=x", "-f", "jsonl"), "--label run: the output has a column of this name"),
+        (("--label", "run=x"), "gradeval: label run: the output has a column of this name"),
+        (("--label", "run=x", "-f", "jsonl"), "gradeval: label run: the output has a column of this name"),
         (("--label", "a=x", "--label", "a=y"), "'a' is given twice"),
         (("--label", "a"), "'a' is not NAME=VALUE"),
         (("--label", "=a"), "'=a' is not NAME=VALUE"),

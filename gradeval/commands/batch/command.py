@@ -43,8 +43,8 @@ A manifest:
   metrics = ["AP"]
 
 \b
-Exit codes: 0 success, 2 wrong usage or input, or a run that cannot be evaluated.
-A run that does not exist is a warning.
+Exit codes: 0 success, 2 wrong usage or input, or a run that cannot be evaluated,
+3 warnings with --fail-on-warning. A run that does not exist is a warning.
 """
 _batch = section("Batch")
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
