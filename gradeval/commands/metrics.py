@@ -22,13 +22,16 @@ from gradeval.cli.types import complete_family, complete_metric
 )
 def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:
     """List the metrics, or show the formula, parameters, range and source of NAME."""
+    from shutil import get_terminal_size
+
     from gradeval.cli import output as out
-    from gradeval.registry.pages import page, table
+    from gradeval.registry.pages import WIDTH, page, table
     from gradeval.registry.spec import load_plugins
 
     if names and (family or graded or search):
         raise click.UsageError("NAME and --family, --graded or --search are mutually exclusive.")
-    text = "\n\n".join(page(name) for name in names) if names else table(family, search, graded)
+    width = get_terminal_size().columns if out.on_terminal() else WIDTH
+    text = "\n\n".join(page(name, width) for name in names) if names else table(family, search, graded)
     out.write(text + "\n")
     for failed in () if names else load_plugins():
         out.echo_error(f"warning: {failed}")

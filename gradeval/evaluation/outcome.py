@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import ordered_map, with_fewer
-from gradeval.errors import InputError, MetricError
+from gradeval.errors import InputError, MetricError, first_names, named
 from gradeval.evaluation.findings import (
     depth_counts,
     first_ranks,
@@ -27,7 +28,6 @@ from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import Scored, scored, summarize
 from gradeval.evaluation.ties import TRIALS, Spread, has_expected, spread
 from gradeval.formats.columns import Columns
-from gradeval.formats.diagnostics import shown
 from gradeval.notices import Kind, Notice, is_accepted
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.registry.spec import Spec
@@ -37,6 +37,7 @@ from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import NO_TIES
 from gradeval.tables.reduction import Reduced
 
+_SHOWN_IDS = 3  # of the queries of files that have none in common
 _FEW = 1 << 13  # judgments that are scored before another thread has started
 
 
@@ -133,39 +134,48 @@ def outcome_of(
     """The outcome of a run. unlisted: metrics that the user does not see. Raises GradevalError."""
     reduced = run.reduce(qrels, jobs)
     if not ((reduced.retrieved > 0) & wanted).any():
-        raise no_common_query(run.path, qrels.path, _hint(run, qrels))
+        judged = Texts(qrels.queries.take(np.flatnonzero(wanted)[: _SHOWN_IDS + 1]))
+        raise no_common_query(run.path, qrels.path, first_queries(run), judged)
     tag = reduced.tag or run.name or run.short_name or run.path
     return outcome_of_reduced(
         qrels, name, run.path, reduced, run.ties, tag, specs, options, jobs, wanted, unlisted
     )
 
 
-def no_common_query(path: str, qrels: str, hint: str = "Check the query ids") -> InputError:
-    """The error of a run none of whose queries is judged. path, qrels: the paths."""
-    return InputError(path, f"it has no query in common with {qrels}", hint=hint)
+def no_common_query(
+    path: str, other: str, ids: Sequence[str] = (), other_ids: Sequence[str] = ()
+) -> InputError:
+    """The error of a file whose queries another file lacks. path, other: the paths, and names of the qrels.
+    ids, other_ids: of their queries, of which the first are shown.
+    """
+    hint = "Check the query ids"
+    if ids and other_ids:
+        own, theirs = (first_names(map(named, of_file), _SHOWN_IDS) for of_file in (ids, other_ids))
+        hint = f"{hint}: {own} here, {theirs} in {other}"
+        # data frames turn integers into floats, where one is missing
+        if ids[0].endswith(".0") != other_ids[0].endswith(".0"):
+            hint = f"Query ids are compared as text: {named(ids[0])} here, {named(other_ids[0])} in {other}"
+    return InputError(path, f"it has no query in common with {other}", hint=hint)
 
 
 class _First(Exception):
-    """The first query of a run, which need not be read further."""
+    """The first queries of a run, which need not be read further."""
 
-    def __init__(self, query: bytes) -> None:
-        self.query = query
+    def __init__(self, queries: list[str]) -> None:
+        self.queries = queries
 
 
-def _hint(run: Run, qrels: Qrels) -> str:
-    """The hint where no query is in common: data frames turn integers into floats, where one is missing."""
+def first_queries(run: Run) -> list[str]:
+    """The ids of the first queries of a run, of its first block at most."""
 
     def stop(block: Columns) -> Columns:
-        raise _First(block.queries[0]) if len(block.queries) else _First(b"")
+        raise _First(list(dict.fromkeys(Texts(block.queries)))[: _SHOWN_IDS + 1])
 
-    own, judged = b"", qrels.queries[0]
     try:
         run.rows(stop, 1)
     except _First as first:
-        own = first.query
-    if own.endswith(b".0") != judged.endswith(b".0") and b"" not in (own, judged):
-        return f"Query ids are compared as text: {shown(own)} in the run, {shown(judged)} in the qrels"
-    return "Check the query ids"
+        return first.queries
+    return []
 
 
 def outcome_of_reduced(

@@ -65,7 +65,7 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
     named, part, ranks = metric_meant(word), re.escape(word.lower()), {}
     for metric in metrics:
         try:
-            parts, others = _parts(metric), [name for _, name in _elsewhere(metric)]
+            parts, others = _parts(metric, WIDTH), [name for _, name in _elsewhere(metric)]
         except MetricError:  # of a plugin
             parts, others = [metric.about], []
         head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *others]).lower()
@@ -84,30 +84,41 @@ def _is_graded(metric: Metric) -> bool:
         return False
 
 
-def page(name: str) -> str:
-    """The page of a metric or a group. Raises MetricError."""
+def page(name: str, width: int = WIDTH) -> str:
+    """The page of a metric or a group, in lines of this width at most. Raises MetricError."""
+    width = min(width, WIDTH)
     if fold(name) in GROUPS:
-        return _group_page(fold(name), GROUPS[fold(name)])
+        return _group_page(fold(name), GROUPS[fold(name)], width)
     metric = metric_of(name)
-    return "\n\n".join(filter(None, [*_parts(metric), _example(metric)]))
+    return "\n\n".join(filter(None, [*_parts(metric, width), _example(metric, width)]))
 
 
-def _parts(metric: Metric) -> list[str]:
+def _parts(metric: Metric, width: int) -> list[str]:
     """The paragraphs and lists of a page, without the example; '' for a list without rows."""
+    about = _RETURNS.sub(r"\1", metric.about)
     rows = [("@k" if param.after_at else f"{param.name}=", _about(metric, param)) for param in metric.params]
     return [
         f"{metric.name}" + (f"  ({metric.display})" if metric.display != metric.name else ""),
-        _RETURNS.sub(r"\1", metric.about),
-        _facts(metric),
-        _listed("Parameters:", rows),
-        "Aliases: " + ", ".join(metric.aliases) if metric.aliases else "",
-        _listed("Equivalents:", _elsewhere(metric)),
-        _listed("Order of ties in ir_measures, by provider:", ties(metric.name)),
-        _listed("Invariants:", [("", str(invariant)) for invariant in metric.invariants]),
+        about if width == WIDTH else "\n\n".join(_narrowed(part, width) for part in about.split("\n\n")),
+        _facts(metric, width),
+        _listed("Parameters:", rows, width),
+        _wrapped("", "Aliases: " + ", ".join(metric.aliases), width) if metric.aliases else "",
+        _listed("Equivalents:", _elsewhere(metric), width),
+        _listed("Order of ties in ir_measures, by provider:", ties(metric.name), width),
+        _listed("Invariants:", [("", str(invariant)) for invariant in metric.invariants], width),
     ]
 
 
-def _facts(metric: Metric) -> str:
+def _narrowed(paragraph: str, width: int) -> str:
+    """A paragraph of a docstring in shorter lines; 'Not when' begins one of its own."""
+    parts = re.split(r"\n(?=Not when )", paragraph)
+    if any(re.search(r"\n(?!Not when|         \S)\s", part) for part in parts):  # a plugin's own layout
+        return paragraph
+    words = (re.match(r"((?:Use|Not) when )?(.*)", part, re.DOTALL) for part in parts)
+    return "\n".join(_wrapped(match[1] or "", match[2], width) for match in words if match)
+
+
+def _facts(metric: Metric, width: int) -> str:
     """The range of its values, and what it does for a query without a relevant document."""
     if metric.text:
         return ""
@@ -115,24 +126,24 @@ def _facts(metric: Metric) -> str:
     bounds = "any number" if low is None else f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
     direction = {True: "; higher is better", False: "; lower is better", None: ""}[metric.higher_is_better]
     try:
-        empty = _wrapped("", f"A query without a relevant document: {without_relevant(metric)}.")
+        empty = _wrapped("", f"A query without a relevant document: {without_relevant(metric)}.", width)
     except MetricError:  # of a plugin
         empty = ""
     return "\n".join(filter(None, [f"Range: {bounds}{direction}", empty]))
 
 
-def _example(metric: Metric) -> str:
+def _example(metric: Metric, width: int) -> str:
     """The command of the example, and how its value comes about, or the error of a plugin."""
     command = f"Example: gradeval {'' if metric.has_summary else '-q '}-m '{metric.usage}' qrels.txt my.run"
     try:
         [spec] = parse(metric.usage)
         rows = sum_of(spec)
         if rows is None:
-            return f"{command}\n{_wrapped('  ', f'{value_of(spec)} {ABOUT}')}"
+            return f"{command}\n{_wrapped('  ', f'{value_of(spec)} {ABOUT}', width)}"
     except MetricError as error:
-        return f"{command}\n{_wrapped('  ', str(error))}"
+        return f"{command}\n{_wrapped('  ', str(error), width)}"
     ideal = ideal_of(spec)
-    return "\n".join([command, *_aligned(rows), *([_wrapped("  ideal: ", ideal)] if ideal else [])])
+    return "\n".join([command, *_aligned(rows), *([_wrapped("  ideal: ", ideal, width)] if ideal else [])])
 
 
 def _aligned(rows: list[list[str]]) -> Iterator[str]:
@@ -147,14 +158,14 @@ def _aligned(rows: list[list[str]]) -> Iterator[str]:
             yield f"  {row[0]:<{sum(widths[:-1]) + 2 * (len(widths) - 2)}}  {row[-1].rjust(widths[-1])}"
 
 
-def _group_page(name: str, group: Group) -> str:
+def _group_page(name: str, group: Group, width: int) -> str:
     return "\n\n".join(
         [
             name,
-            group.about,
-            f"{_wrapped('Use when ', group.use)}\n{_wrapped('Not when ', group.not_use)}",
-            "Measures:\n" + _wrapped("  ", ", ".join(group.measures)),
-            _wrapped("", f"{group.source} 'gradeval metrics NAME' describes a measure."),
+            _wrapped("", group.about, width),
+            f"{_wrapped('Use when ', group.use, width)}\n{_wrapped('Not when ', group.not_use, width)}",
+            "Measures:\n" + _wrapped("  ", ", ".join(group.measures), width),
+            _wrapped("", f"{group.source} 'gradeval metrics NAME' describes a measure.", width),
             f"Example: gradeval -m {name} qrels.txt my.run",
         ]
     )
@@ -182,11 +193,11 @@ def _also(metric: Metric, param: Param) -> Iterator[str]:
         yield f"also {', '.join(texts)} as in {tool}"
 
 
-def _listed(heading: str, rows: list[tuple[str, str]]) -> str:
-    """Two columns under a heading; '' if there are no rows."""
-    width = max((len(name) for name, _ in rows), default=0)
-    indents = [f"  {name:<{width}}  " if width else "  " for name, _ in rows]
-    lines = [_wrapped(indent, text) for indent, (_, text) in zip(indents, rows, strict=True)]
+def _listed(heading: str, rows: list[tuple[str, str]], width: int) -> str:
+    """Two columns under a heading; '' if there are no rows. width: of the page."""
+    names = max((len(name) for name, _ in rows), default=0)
+    indents = [f"  {name:<{names}}  " if names else "  " for name, _ in rows]
+    lines = [_wrapped(indent, text, width) for indent, (_, text) in zip(indents, rows, strict=True)]
     return "\n".join([heading, *lines]) if rows else ""
 
 
@@ -207,11 +218,11 @@ def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
     ]
 
 
-def _wrapped(indent: str, text: str) -> str:
+def _wrapped(indent: str, text: str, width: int) -> str:
     """Wrapped text, its first line after the indent, others aligned with it."""
     return fill(
         text,
-        width=WIDTH,
+        width=width,
         initial_indent=indent,
         subsequent_indent=" " * len(indent),
         break_long_words=False,

@@ -354,9 +354,10 @@ def collect_by_sorting(
                 documents = ids_of(read(1, share), rows["length"])
                 query = rows["query"].copy()
                 others = np.flatnonzero(rows["id_length"])
-                if len(others):  # different queries may have one key
-                    ids = ids_of(read(2, share), rows["id_length"][others])
-                    query[others] = len(qrels.queries) + ids.distinct()[1]
+                if len(others):
+                    number = ids_of(read(2, share), rows["id_length"][others]).distinct()[1]
+                    if number.max() >= len(distinct(query[others])):  # different queries have one key
+                        query[others] = len(qrels.queries) + number
                 rank = rows["rank"] if kind == _RANKED_ROW else None
                 yield Lines.grouped(query, documents, rows["score"], rows["line"], rank)
 

@@ -184,10 +184,12 @@ def test_the_examples_of_the_help_are_right(line: str) -> None:
 # Metrics
 
 
-def test_the_list_and_the_pages_are_those_of_the_registry() -> None:
+def test_the_list_and_the_pages_are_those_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     assert gradeval("metrics") == (0, pages.table("", "", False) + "\n", "")
     both = pages.page("nDCG") + "\n\n" + pages.page("AP") + "\n"
     assert gradeval("metrics", "nDCG", "AP") == (0, both, "")
+    monkeypatch.setenv("COLUMNS", "70")
+    assert gradeval("metrics", "AP", terminal=True) == (0, pages.page("AP", 70) + "\n", "")
 
 
 def test_pages_by_other_names() -> None:

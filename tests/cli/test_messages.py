@@ -192,7 +192,8 @@ def test_on_a_terminal_the_first_lines_of_many() -> None:
 
 def test_no_common_query_is_an_error() -> None:
     Path("r2").write_text("x Q0 a 1 1 t\n")
-    assert fails("q", "r2") == "r2: it has no query in common with q. Check the query ids"
+    said = "r2: it has no query in common with q. Check the query ids: 'x' here, 'q1', 'q2', 'q3' in q"
+    assert fails("q", "r2") == said
     assert gradeval("q", "r2", "r").code == 2
 
 

@@ -77,7 +77,12 @@ def test_json_lists_the_runs_that_failed(folder: Path) -> None:
             "errors": ["bad:1: the score 'x' is not a number", "bad:2: the score 'y' is not a number"],
         },
         {"path": "none", "errors": ["none: no such file. Check the path"]},
-        {"path": "other", "errors": ["other: it has no query in common with q. Check the query ids"]},
+        {
+            "path": "other",
+            "errors": [
+                "other: it has no query in common with q. Check the query ids: 'q9' here, 'q1', 'q2', 'q3' in q"
+            ],
+        },
     ]
     assert [line for run in found["failed"] for line in run["errors"]] == done.lines
     assert json.loads(gradeval("q", "r", "-m", "AP", "-f", "json").out)["failed"] == []

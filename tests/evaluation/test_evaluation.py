@@ -223,16 +223,17 @@ def test_scores_of_the_judged_file(tmp_path):
 
 
 def test_no_common_query():
-    for run in ({"7": {"a": 1.0}}, {}, {"1": {}}):
-        with pytest.raises(
-            InputError, match=r"^run1: it has no query in common with qrels\. Check the query ids$"
-        ):
+    ids = ": '7', '8', '9', … here, '1', '2', '3' in qrels"
+    runs = [({query: {"a": 1.0} for query in "7890"}, ids), ({}, ""), ({"1": {}}, "")]
+    for run, shown in runs:
+        what = rf"^run1: it has no query in common with qrels\. Check the query ids{shown}$"
+        with pytest.raises(InputError, match=what):
             evaluate(QRELS, run, "AP")
     with pytest.raises(InputError, match="no query in common"):
         evaluate(QRELS, RUN, "AP", query_ids=["3"])
     for qrels, run in (({1: {"a": 1}}, {1.0: {"a": 1}}), ({"2.0": {"a": 1}}, {"1": {"a": 1}})):
         own, judged = str(*run), str(*qrels)
-        with pytest.raises(InputError, match=f"compared as text: '{own}' in the run, '{judged}' in the qrels$"):
+        with pytest.raises(InputError, match=f"compared as text: '{own}' here, '{judged}' in qrels$"):
             evaluate(qrels, run, "AP")
 
 
@@ -260,7 +261,7 @@ def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
     assert [str(failed.error) for failed in results.failed] == [
         f"{bad}:1: the score 'x' is not a number",
         f"{tmp_path}/none: no such file. Check the path",
-        "run4: it has no query in common with qrels. Check the query ids",
+        "run4: it has no query in common with qrels. Check the query ids: '7' here, '1', '2', '3' in qrels",
     ]
     assert [failed.path for failed in results.failed] == [str(bad), f"{tmp_path}/none", "run4"]
     with pytest.raises(InputError, match=r"bad\.run:1: the score 'x' is not a number"):

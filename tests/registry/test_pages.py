@@ -47,6 +47,17 @@ def test_page(name):
     assert all(len(line) <= WIDTH + 1 for line in text.splitlines())
 
 
+@each("name", [*REGISTRY, *GROUPS])
+def test_a_narrow_page(name):
+    """It has the same words, in lines that fit, but for commands and words that are longer."""
+    for width in (60, 90):
+        text = page(name, width)
+        assert text.split() == page(name).split()
+        for line in text.splitlines():
+            assert len(line) <= width or line.startswith("Example: ") or len(line.split()[-1]) > width - 20
+    assert page(name, 200) == page(name)
+
+
 QRELS = {"q": {"a": 1, "c": 3, "d": 0, "e": 2, "f": 2}}
 RUN = {"q": {"a": 9, "b": 8, "c": 7, "d": 6, "e": 5}}
 NUMBERS = [name for name, metric in REGISTRY.items() if not metric.text]

@@ -23,6 +23,7 @@ from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import LARGEST, ComparedMetric, Comparison, QueryValues
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
+from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.runs import Planned, check_labels, names_of, separate_runs
 from gradeval.formats.csv import is_number, is_query_name, query_column
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
@@ -123,15 +124,15 @@ def compare_files(
 ) -> Comparison:
     """The tables in (label, path) files compared. query_ids: chooses queries, given those of all tables."""
     columns = dict(evaluation.columns)
-    if others := [role for role in columns if role != "query"]:
-        raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
+    if roles := [role for role in columns if role != "query"]:
+        raise OptionError(f"columns {roles[0]}: tables of values have query=NAME only")
     tables = _read_tables(files, columns.get("query"))
     _name_alike(tables)
     compared, notices = _columns(tables, metrics, lower_is_better)
     for table in reversed(tables[1:]):
-        if set(_all_queries(other for other in tables if other is not table)).isdisjoint(table.queries):
-            what = "it has no query in common with the other tables"
-            raise InputError(table.path, what, hint="Check the query ids")
+        others = _all_queries(other for other in tables if other is not table)
+        if set(others).isdisjoint(table.queries):
+            raise no_common_query(table.path, "the other tables", list(table.queries), others)
     queries = _all_queries(tables)
     ids = evaluation.query_ids if query_ids is None else query_ids(queries, "the tables")
     if ids is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from gradeval.arrays import Bools, Bytes, Ints
 from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import repeats
-from gradeval.commands.files.report import Description, Issues, RunFacts
+from gradeval.commands.files.report import SHOWN_IDS, Description, Issues, RunFacts
 from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, shown
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, compression_of
@@ -153,27 +153,29 @@ def _present(counts: dict[str, int]) -> str:
 
 
 class _Counts(NamedTuple):
-    """Counts of whole queries: the documents of each, (S,); those with tied scores, and their queries; the
-    lines of duplicates, those of the first, and their ids; queries whose ranks can be compared with scores, and
-    those where some rank rises with the score; the first line that does so where it does so on balance.
+    """Counts of whole queries: the documents of each, (S,); those with tied scores, and the indices of their
+    queries; the lines of duplicates, those of the first, and their ids; queries whose ranks can be compared
+    with scores, and the indices of those where some rank rises with the score; the first line that does so
+    where it does so on balance.
     """
 
     documents: Ints
     tied: int
-    tied_queries: int
+    tied_queries: Ints
     again: Ints
     first: Ints
     ids: list[bytes]
     ranked: int
-    disordered: int
+    disordered: Ints
     against: Ints
 
 
 class CountedRun(Total):
-    """What evaluations keep of a run, with its facts."""
+    """What evaluations keep of a run, with its facts. names: the id of each query by its index."""
 
-    def __init__(self, qrels: Qrels, limit: int) -> None:
+    def __init__(self, qrels: Qrels, limit: int, names: Mapping[int, bytes]) -> None:
         super().__init__(qrels, "trec")
+        self.names, self.first_unjudged = names, [np.empty(0, np.int64)]
         self.counts: list[_Counts] = []
         self.has_ranks = False
         self.duplicates, self.against = Collected(limit), Collected(limit)
@@ -185,6 +187,8 @@ class CountedRun(Total):
 
     def add(self, found: Found, first_line: int) -> None:
         super().add(found, first_line)
+        if self.unjudged and sum(map(len, self.first_unjudged)) <= SHOWN_IDS:
+            self.first_unjudged.append(found.query[found.query >= len(self.retrieved)])
         counts: _Counts = found.more
         for line in counts.against.tolist():
             what = "the rank rises with the score here, as in most lines of this query"
@@ -202,22 +206,35 @@ class CountedRun(Total):
 
     def facts(self, has_qrels: bool, share: float | None) -> RunFacts:
         """share: of the first documents that is judged, None without qrels or a query that they have."""
-        documents = np.concatenate([of_part.documents for of_part in self.counts])
+        documents, tied, disordered = (
+            np.concatenate([getattr(of_part, name) for of_part in self.counts])
+            for name in ("documents", "tied_queries", "disordered")
+        )
+        queries = {"tied_queries": tied, "disordered": disordered}
+        if has_qrels:
+            queries["unjudged"] = np.concatenate(self.first_unjudged)
+        first_ids = {
+            name: tuple(self.names[query].decode("utf-8", "surrogateescape") for query in first)
+            for name, index in queries.items()
+            # two queries with one key have other indices
+            if (first := [query for query in index[: SHOWN_IDS + 1].tolist() if query in self.names])
+        }
         facts = RunFacts(
             len(documents),
             int(documents.sum()),
             (int(documents.min()), float(np.median(documents)), int(documents.max())),
             sum(of_part.tied for of_part in self.counts),
-            sum(of_part.tied_queries for of_part in self.counts),
+            len(tied),
             self.duplicates.kinds.total(),
             tag=self.tag.decode("utf-8", "surrogateescape"),
+            first_ids=first_ids,
         )
         if self.has_ranks:
             facts = replace(
                 facts,
                 ranked=sum(of_part.ranked for of_part in self.counts),
                 contradicting=sum(len(of_part.against) for of_part in self.counts),
-                disordered=sum(of_part.disordered for of_part in self.counts),
+                disordered=len(disordered),
             )
         if not has_qrels:
             return facts
@@ -229,7 +246,7 @@ def _counts(lines: Lines, found: Found) -> _Counts:
     segments = Segments(lines.bounds)
     ties = segments.ties(segments.sorted_descending(lines.score))
     groups = np.flatnonzero(ties.lengths > 1)
-    tied_queries = len(distinct(segments.query[ties.offsets[groups]]))
+    tied_queries = lines.query[distinct(segments.query[ties.offsets[groups]])]
     again = first = np.empty(0, np.int64)
     if found.repeats.total:
         keys = KeyTable(lines.documents.keys() + salts(segments.count)[segments.query])
@@ -245,10 +262,10 @@ def _counts(lines: Lines, found: Found) -> _Counts:
     )
 
 
-def _against(lines: Lines) -> tuple[int, int, Ints]:
+def _against(lines: Lines) -> tuple[int, Ints, Ints]:
     """The last three of _Counts."""
     if lines.rank is None or not len(lines.score):
-        return 0, 0, np.empty(0, np.int64)
+        return 0, np.empty(0, np.int64), np.empty(0, np.int64)
     rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
     rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
     rises[lines.bounds[:-1]] = 0
@@ -259,4 +276,4 @@ def _against(lines: Lines) -> tuple[int, int, Ints]:
     )
     rows = np.flatnonzero(is_against)
     first = rows[np.searchsorted(rows, lines.bounds[np.flatnonzero(balance)])]
-    return int(np.count_nonzero(ranked)), int(np.count_nonzero(disordered)), lines.line[first]
+    return int(np.count_nonzero(ranked)), lines.query[disordered], lines.line[first]

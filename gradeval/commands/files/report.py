@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from gradeval.errors import printable, visible
+from gradeval.errors import first_names, named, printable, visible
 from gradeval.evaluation.findings import FIRST_RANKS
 from gradeval.formats.diagnostics import Problem
 from gradeval.notices import many
@@ -15,6 +15,7 @@ from gradeval.render.frames import Tabular
 from gradeval.render.table import BOLD, DIM, styled
 
 _BAR = 40  # characters of the longest bar of the histogram
+SHOWN_IDS = 5  # of queries that a count names
 _MOST_GRADES = 20  # that it shows
 
 
@@ -71,7 +72,8 @@ class RunFacts:
     with the scores, None where the run has no rank column; contradicting: where the rank rises with the score;
     disordered: where some rank does. judged_queries, missing: of the qrels, and those that the run lacks.
     unjudged: queries that the qrels lack. judged: the mean share of the first FIRST_RANKS documents that is
-    judged, None where no query is. All of these are None without qrels.
+    judged, None where no query is. All of these are None without qrels. first_ids: of the queries that some of
+    these fields count, the first, by the name of the field.
     """
 
     queries: int
@@ -88,6 +90,7 @@ class RunFacts:
     missing: int | None = None
     unjudged: int | None = None
     judged: float | None = None
+    first_ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -226,6 +229,13 @@ def _qrels(facts: QrelsFacts) -> Iterator[tuple[str, str]]:
 
 
 def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
+    def ids(name: str) -> str:
+        return (
+            f": {first_names(map(named, facts.first_ids[name]), SHOWN_IDS)}"
+            if facts.first_ids.get(name)
+            else ""
+        )
+
     low, middle, high = facts.per_query
     yield "queries", f"{facts.queries:,}"
     per_query = f"{low:,} to {high:,} per query, median {middle:,g}" if low < high else f"{low:,} per query"
@@ -233,7 +243,7 @@ def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
     yield "documents", f"{facts.documents:,}, {per_query}{duplicates}"
     tied = "no tied scores"
     if facts.tied:
-        queries = many(facts.tied_queries, "query", "queries")
+        queries = many(facts.tied_queries, "query", "queries") + ids("tied_queries")
         tied = f"{many(facts.tied, 'document has a tied score', 'documents have tied scores')}, in {queries}"
     yield "ties", tied
     if facts.ranked:
@@ -242,12 +252,12 @@ def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
             queries = many(facts.ranked, "query", "queries")
             ranks = f"not in the order of the scores in {facts.disordered:,} of {queries}"
         against = f", the reverse in {facts.contradicting:,}" if facts.contradicting else ""
-        yield "ranks", ranks + against
+        yield "ranks", ranks + against + ids("disordered")
     if facts.judged_queries is not None:
         judged = facts.judged_queries
         coverage = f"{judged - (facts.missing or 0):,} of {many(judged, 'judged query', 'judged queries')}"
         if facts.unjudged:
-            coverage += f", {many(facts.unjudged, 'unjudged query', 'unjudged queries')}"
+            coverage += f", {many(facts.unjudged, 'unjudged query', 'unjudged queries')}{ids('unjudged')}"
         yield "coverage", coverage
     if facts.judged is not None:
         yield f"judged@{FIRST_RANKS}", f"{100 * facts.judged:.1f} %"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,14 @@ import numpy as np
 
 from gradeval.arrays import Bools
 from gradeval.arrays.segments import Segments
-from gradeval.arrays.strings import Ids
+from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.commands.files.facts import AllProblems, Collected, CountedRun, ObservedSource
-from gradeval.commands.files.report import FileReport, Issues, QrelsFacts, RunFacts, Validation
-from gradeval.errors import InputError, InputErrors, OptionError, first_names
+from gradeval.commands.files.report import SHOWN_IDS, FileReport, Issues, QrelsFacts, RunFacts, Validation
+from gradeval.errors import InputError, InputErrors, OptionError, first_names, named
 from gradeval.evaluation.findings import FIRST_RANKS, judged_share, qrels_notices
 from gradeval.evaluation.outcome import no_common_query
+from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, format_of, role_of
 from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, misread, no_data, shown, with_hint
 from gradeval.formats.sources import Source
@@ -26,6 +27,7 @@ from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows
+from gradeval.tables.ranking import query_indices
 from gradeval.tables.reduction import Reduced, collect
 
 if TYPE_CHECKING:
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_ERRORS = 10_000
 MAX_ERRORS = 10**9
-_SHOWN_IDS = 5  # of queries that a warning names
 _NO_QRELS = Qrels("", Ids.of([]), np.zeros(1, np.int64), Ids.of([]), np.empty(0))
 
 
@@ -170,11 +171,21 @@ class _Checks:
         def begin() -> tuple[CountedRun, AllProblems]:
             nonlocal problems
             problems = self._problems(source, "run")
-            return CountedRun(qrels, self.limit), problems
+            return CountedRun(qrels, self.limit, names), problems
 
-        table = file.table
+        table, names = file.table, dict[int, bytes]()
+
+        def columns(block: Any) -> Columns:
+            read: Columns = table.columns(block)
+            names.update(
+                zip(
+                    query_indices(qrels, read.queries, by_key=True).tolist(), read.queries.tolist(), strict=True
+                )
+            )
+            return read
+
         try:
-            run = with_fewer(lambda jobs: collect(table.source, table.columns, begin, jobs), self.jobs)
+            run = with_fewer(lambda jobs: collect(table.source, columns, begin, jobs), self.jobs)
         except (InputError, InputErrors) as error:
             return self._unread(source, "run", error, file.kind, problems, file.name)
         problems.errors.join(run.duplicates)
@@ -182,17 +193,20 @@ class _Checks:
             return self._report(source, file, problems, None)
         reduced = run.reduced()
         share, extra = None, reduced.extra
+        if (reduced.retrieved > 0).any():
+            share = judged_share(qrels, reduced, np.ones(len(qrels.queries), bool), FIRST_RANKS)
+        facts = run.facts(self.judgments is not None, share)
         if extra.lines:
             what = f"{many(extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
             run.against.add(Problem(extra.first, what, "What follows the tag is ignored"))
         if (reduced.retrieved > 0).any():
-            share = judged_share(qrels, reduced, np.ones(len(qrels.queries), bool), FIRST_RANKS)
-            for problem in _coverage(qrels, reduced):
+            for problem in _coverage(qrels, reduced, facts.first_ids):
                 run.against.add(problem)
         elif self.judgments is not None:
-            nothing = no_common_query(source.name, qrels.path)
+            first = facts.first_ids.get("unjudged", ())
+            nothing = no_common_query(source.name, qrels.path, first, Texts(qrels.queries))
             problems.errors.add(Problem(None, nothing.what, nothing.hint))
-        return self._report(source, file, problems, run.facts(self.judgments is not None, share), run.against)
+        return self._report(source, file, problems, facts, run.against)
 
     def _report(
         self,
@@ -258,17 +272,19 @@ def _path(source: Source, name: str) -> str:
 
 def _of_queries(qrels: Qrels, chosen: Bools, singular: str, plural: str) -> Problem:
     rows = np.flatnonzero(chosen)
-    ids = first_names(map(shown, qrels.queries.take(rows[: _SHOWN_IDS + 1]).tolist()), _SHOWN_IDS)
+    ids = first_names(map(shown, qrels.queries.take(rows[: SHOWN_IDS + 1]).tolist()), SHOWN_IDS)
     return Problem(None, f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}")
 
 
-def _coverage(qrels: Qrels, reduced: Reduced) -> Iterator[Problem]:
+def _coverage(qrels: Qrels, reduced: Reduced, first_ids: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
     """Where the qrels and a run do not match."""
     missing = reduced.retrieved == 0
     if missing.any():
         yield _of_queries(qrels, missing, "of the qrels is not in the run", "of the qrels are not in the run")
     if reduced.unjudged:
-        yield Problem(None, f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run")
+        ids = first_names(map(named, first_ids.get("unjudged", ())), SHOWN_IDS)
+        what = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
+        yield Problem(None, f"{what}: {ids}" if ids else what)
     if not np.isfinite(reduced.rank).any():
         yield Problem(None, "no document of the run is judged", "Check the document ids")
     for _ in qrels_notices(qrels, reduced, Options()):

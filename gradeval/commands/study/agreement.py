@@ -20,7 +20,7 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.commands.study.collection import Collection, collect, grades_in
 from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics, levels_of
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError, described, is_grade
-from gradeval.evaluation.outcome import Outcome
+from gradeval.evaluation.outcome import Outcome, no_common_query
 from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.formats.sources import Source
@@ -358,7 +358,7 @@ def _by_each(
     common = np.flatnonzero(is_common)
     if not len(common):
         others = "the other judgments" if len(judged) > 2 else judged[0].path
-        raise InputError(judged[1].path, f"no query in common with {others}", hint="Check the query ids")
+        raise no_common_query(judged[1].path, others, Texts(judged[1].queries), Texts(judged[0].queries))
     collections = [union.judged_by(qrels, grade, common) for qrels, grade in zip(judged, grades, strict=True)]
     left_out = []
     for qrels, of in zip(judged, has, strict=True):

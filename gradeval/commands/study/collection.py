@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
+from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError
 from gradeval.evaluation.findings import relevance_notices
-from gradeval.evaluation.outcome import Outcome, outcome_of_reduced
+from gradeval.evaluation.outcome import Outcome, first_queries, no_common_query, outcome_of_reduced
 from gradeval.evaluation.runs import names_of_runs
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
@@ -144,7 +145,7 @@ def collect(
     reductions = with_fewer(reduced, jobs)
     for run, reduction in zip(opened, reductions, strict=True):
         if not (reduction.retrieved > 0).any():
-            raise InputError(run.path, f"no query in common with {table.path}", hint="Check the query ids")
+            raise no_common_query(run.path, table.path, first_queries(run), Texts(table.queries))
     names, rules = tuple(names_of_runs(opened)), tuple(run.ties for run in opened)
     return Collection(table, names, tuple(reductions), rules, options), judged
 

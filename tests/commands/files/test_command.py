@@ -37,9 +37,10 @@ def test_where_eval_has_nothing_to_evaluate():
     Path("other").write_text("q9 Q0 a 1 1 t\n")
     done = gradeval("validate", "q", "other")
     assert done.code == 2
-    assert "other: error: it has no query in common with q. Check the query ids" in done.out.splitlines()
-    assert "coverage   0 of 3 judged queries, 1 unjudged query" in done.out and "%" not in done.out
-    assert fails("q", "other") == "other: it has no query in common with q. Check the query ids"
+    said = "it has no query in common with q. Check the query ids: 'q9' here, 'q1', 'q2', 'q3' in q"
+    assert f"other: error: {said}" in done.out.splitlines()
+    assert "coverage   0 of 3 judged queries, 1 unjudged query: 'q9'" in done.out and "%" not in done.out
+    assert fails("q", "other") == f"other: {said}"
     found = json.loads(gradeval("validate", "q", "other", "-f", "json").out)["files"][1]["run"]
     assert (found["judged_queries"], found["missing"], found["judged"]) == (3, 3, None)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import re
 from collections import Counter, defaultdict
 from pathlib import Path
 from statistics import median
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from plain import pipe
 
 import gradeval
-from gradeval.commands.files.report import QrelsFacts, RunFacts
+from gradeval.commands.files.report import SHOWN_IDS, QrelsFacts, RunFacts
 from gradeval.commands.files.validate import validate_files
 from gradeval.errors import OptionError
 from gradeval.formats.sources import Source
@@ -94,7 +95,8 @@ def test_facts(folder, judgments, run, size, jobs):
     duplicates = repeats([row[:2] for row in run])
     assert facts.duplicates == len(duplicates)
     has_common = bool(set(grades) & set(by_query))
-    assert {one.line: one.hint for one in ranking.errors.first} == {
+    hints = {one.line: re.sub("(Check the query ids).*", r"\1", one.hint) for one in ranking.errors.first}
+    assert hints == {
         **{line: f"The first is in line {first}" for line, first in duplicates.items()},
         **({} if has_common else {None: "Check the query ids"}),
     }
@@ -102,6 +104,14 @@ def test_facts(folder, judgments, run, size, jobs):
     assert facts.judged_queries == len(grades)
     assert facts.missing == len(set(grades) - set(by_query))
     assert facts.unjudged == len(set(by_query) - set(grades))
+    named = {
+        "tied_queries": {q for q, count in zip(by_query, tied, strict=True) if count},
+        "disordered": {q for q, of in rises.items() if any(sign > 0 for sign, _ in of)},
+        "unjudged": set(by_query) - set(grades),
+    }
+    for name, ids in named.items():
+        first = facts.first_ids.get(name, ())
+        assert len(set(first)) == len(first) == min(len(ids), SHOWN_IDS + 1) and set(first) <= ids
 
 
 def reports(folder, *texts, role=None, **options):
