@@ -7,7 +7,6 @@ one in row order, as in trec_eval's loops, so that means agree with it to the la
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import TypeVar
 
@@ -20,11 +19,11 @@ _Number = TypeVar("_Number", np.float64, np.int64, np.int32)
 Column = Floats | Ints | Bools
 
 
-@dataclass(eq=False, repr=False)
 class Segments:
     """How rows belong to queries: query q owns rows offsets[q]:offsets[q+1]; offsets (Q+1,)."""
 
-    offsets: Ints
+    def __init__(self, offsets: Ints) -> None:
+        self.offsets = offsets
 
     def __getstate__(self) -> dict[str, Ints]:
         return {"offsets": self.offsets}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, record
 from gradeval.errors import InputError, OptionError, named
 from gradeval.evaluation.results import FailedRun
 from gradeval.formats.memory import are_mappings, is_frame, is_lazy, is_ranx, one_of_each_type, readable
@@ -31,7 +30,7 @@ Runs = Sequence[tuple[str | None, Any]]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class SavedRun:
     """One run of a saved result. name, path, sha256: of the run when it was evaluated.
 
@@ -48,7 +47,7 @@ class SavedRun:
     depths: tuple[int, int, int, int, int] | None = None
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class SavedResult:
     """A saved result as read. path: its own; qrels, qrels_sha256, options: what it was made from.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, cached_property
+from gradeval.arrays import Floats, Ints, cached_property, record
 from gradeval.arrays.numbers import log2, quotient, ratio
 from gradeval.metrics._kernels import dcg, graded, ideal_dcg, normalized_dcg
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
@@ -16,7 +16,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(frozen=True, eq=False, repr=False)
 class _Gains:
     """The DCG of the run and that of the ideal ranking.
 

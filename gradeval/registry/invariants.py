@@ -7,19 +7,19 @@ one of the conditions is not met.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, record
 from gradeval.registry.params import mapped
 
 Given = Mapping[str, Any]
 """The parameters of a metric by name, with their defaults."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True, eq=False, repr=False)
 class Condition:
     """A condition on a parameter under which an invariant holds.
 
@@ -31,7 +31,7 @@ class Condition:
     is_met: Callable[[Given, Floats], bool]
 
 
-@dataclass(frozen=True)
+@record(frozen=True, eq=False, repr=False)
 class Invariant:
     """A property of the values of a metric. conditions: it holds where all are met."""
 

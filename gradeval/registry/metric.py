@@ -6,7 +6,6 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, cached_property
+from gradeval.arrays import Bools, Floats, cached_property, record
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.registry.invariants import Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
@@ -38,7 +37,7 @@ class Kind(Enum):
     TEXT = "strings; no summary"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(frozen=True, eq=False, repr=False)
 class Metric:
     """A metric of the registry.
 

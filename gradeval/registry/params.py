@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any, get_args
 
 import numpy as np
 
-from gradeval.arrays import Floats
+from gradeval.arrays import Floats, record
 from gradeval.errors import GRADE_RANGE, is_grade
 from gradeval.options import parse_number
 
@@ -21,7 +21,7 @@ _GAIN_FORM = f"linear, exp, or {_PAIRS_FORM}"
 Pairs = tuple[tuple[float, float], ...]
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Param:
     """A parameter of a metric, given in an annotation: p: Annotated[float, fraction(…)].
 

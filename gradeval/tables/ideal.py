@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
+from gradeval.arrays import Bools, Floats, Ints, Words, cached_property, record
 from gradeval.arrays.segments import Segments, ranges, stable_order
 from gradeval.arrays.strings import Ids
 
@@ -47,7 +46,7 @@ class Recalling:
         return value
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Ideal(Recalling):
     """The grades of some queries, and their ideal ranking.
 
@@ -77,7 +76,7 @@ class Ideal(Recalling):
         return self.once(("relevant", level), lambda: self.segments.number(is_relevant(self.grade, level)))
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Subtopics(Recalling):
     """Judgments of documents for the subtopics of their queries: S of them, those of a document together.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, cached_property
+from gradeval.arrays import Bools, Floats, Ints, cached_property, record
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.errors import MetricError
 from gradeval.tables.ideal import Ideal, Recalling, Subtopics, is_relevant
@@ -15,7 +15,7 @@ from gradeval.tables.qrels import Qrels
 from gradeval.tables.terms import Terms
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Hits:
     """The relevant documents that a run retrieved, in rank order within their queries.
 
@@ -74,7 +74,7 @@ class BySubtopic(NamedTuple):
     judgment: Ints
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(frozen=True, eq=False, repr=False)
 class Judgments(Recalling):
     """Ranks of the judged documents: a row for each judgment, in rank order within its query.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from gradeval.arrays import record
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, named
 from gradeval.formats.columns import Columns, Table
@@ -63,7 +63,7 @@ class Given(NamedTuple):
         return f"Given(path={self.qrels.path!r}, queries={queries:,}, judgments={judgments:,})"
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False, repr=False)
 class RunTable:
     """A run that is in memory, for any judgments. path: of its file, None where it is from other data.
     ties: the default rule for its tied scores."""
@@ -76,7 +76,7 @@ class RunTable:
         return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Whole:
     """Rows that were read at once, as a source of one block."""
 
@@ -89,7 +89,7 @@ class Whole:
         yield self.rows
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class File:
     """A file as a table, for those who do not score it.
 
@@ -105,7 +105,7 @@ class File:
     letor: Letor | None = None
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Run:
     """A run that can be reduced to the judgments.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
+from gradeval.arrays import Bools, Floats, Ints, Words, cached_property, record
 from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, Texts, repeats
@@ -23,7 +23,7 @@ from gradeval.tables.ideal import Ideal, Subtopics
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Qrels:
     """Judgments as read: a row for each (query, document, grade), the rows of a query together.
 
@@ -135,7 +135,7 @@ class Qrels:
         return replace(self, grade=grade, subtopics=of_subtopics)
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Rows:
     """The judgments of a file as they are, of any grade and with duplicates and subtopics.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, cached_property
+from gradeval.arrays import Bools, Floats, Ints, cached_property, record
 from gradeval.arrays.numbers import ratio
 from gradeval.arrays.segments import Segments
 
 
-@dataclass(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Terms:
     """The value of each query as scale · (sum of its terms - base) / normalizer.
 
@@ -84,7 +84,7 @@ class Terms:
         return replace(self, value=value)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+@record(eq=False, repr=False, kw_only=True)
 class DiscountedTerms(Terms):
     """The terms of a DCG: value = gain / discount, in rank order within queries.
 
