@@ -38,8 +38,11 @@ else:
             def __init__(self: Any, *values: Any, **named: Any) -> None:
                 given = dict(zip(names, values, strict=False), **named)
                 row = {**defaults, **given}
-                if len(given) < len(values) + len(named) or row.keys() != all_names:
-                    raise TypeError(f"{cls.__name__} has the fields {', '.join(names)}")
+                if row.keys() - all_names:
+                    unexpected = next(name for name in named if name not in all_names)
+                    raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{unexpected}'")
+                if len(row) < len(names) or len(given) < len(values) + len(named):
+                    raise TypeError(f"{cls.__name__}() takes {', '.join(names)}, each once")
                 self.__dict__.update(row)
                 if finish is not None:
                     finish(self)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from gradeval.errors import OptionError, visible
@@ -52,7 +50,7 @@ def document(
             else _long_rows(results, parts(), of_words, "")
         ],
         content=lambda: content(results, per_query=per_query, summary=summary, values=Values),
-        records=lambda: _long_rows(results, parts(), _exact_texts, "null", encode_basestring_ascii),
+        records=lambda: _records(results, parts()),
         columns=lambda: _trec_eval(results, parts(), partial(texts, width=6, signed=True), labels),
     )
 
@@ -80,6 +78,8 @@ def texts_of(column: Column, *, escape: Callable[[str], str] = str, **how: Any) 
 def _exact_texts(column: Column) -> list[str]:
     """The values of a column as JSON."""
     if column.texts is not None:
+        import json
+
         return list(map(json.dumps, column.texts))
     write: Callable[[float], str] = _integer if column.spec.metric.is_count else repr
     return of_distinct(column.values + 0.0, lambda number: write(number) if math.isfinite(number) else "null")
@@ -116,6 +116,13 @@ def _long_rows(
 
     head = ("run", "query", "metric", "value", *ends)
     return Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
+
+
+def _records(results: Results, parts: Iterator[_Part]) -> Rows:
+    """A row for each value, as JSON."""
+    from json.encoder import encode_basestring_ascii
+
+    return _long_rows(results, parts, _exact_texts, "null", encode_basestring_ascii)
 
 
 def _side_by_side(results: Results, per_query: bool, summary: bool, texts: Texts) -> Rows:

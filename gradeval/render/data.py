@@ -5,10 +5,8 @@ JSON is one object, or an object on each line: ASCII, exact numbers, null for wh
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from json.encoder import encode_basestring_ascii
 from typing import Any
 
 from gradeval.render.document import RenderOptions, Rows, Text
@@ -92,6 +90,9 @@ class Values:
         """As json.dumps writes it with indent=2, below an entry with this indent."""
         if not self.queries or not self.metrics:
             return "{}"
+        import json
+        from json.encoder import encode_basestring_ascii
+
         parts: list[Text] = [f"\n{indent}  ", list(map(encode_basestring_ascii, self.queries)), ": {"]
         between = ""
         for metric, texts in zip(self.metrics, self.texts, strict=True):
@@ -102,6 +103,8 @@ class Values:
 
 
 def write_json(content: Mapping[str, Any], how: RenderOptions) -> str:
+    import json  # which takes 1 % of a small command
+
     large: list[Values] = []
 
     def default(value: Any) -> str:
@@ -123,6 +126,8 @@ _MARKED = re.compile(rf'^( *)("[a-z_]+": )"{_MARK}"(?=,?$)', re.MULTILINE)
 
 def write_jsonl(records: Iterable[Mapping[str, Any]] | Rows, how: RenderOptions) -> str:
     if not isinstance(records, Rows):
+        import json
+
         return "".join(json.dumps(record, default=str, allow_nan=False) + "\n" for record in records)
     starts = [f"{', ' if c else '{'}{encode_basestring_ascii(name)}: " for c, name in enumerate(records.head)]
     return "".join(interleaved(part, starts, "}\n") for part in records.parts)
