@@ -125,9 +125,10 @@ _MARKED = re.compile(rf'^( *)("[a-z_]+": )"{_MARK}"(?=,?$)', re.MULTILINE)
 
 
 def write_jsonl(records: Iterable[Mapping[str, Any]] | Rows, how: RenderOptions) -> str:
-    if not isinstance(records, Rows):
-        import json
+    import json
+    from json.encoder import encode_basestring_ascii
 
+    if not isinstance(records, Rows):
         return "".join(json.dumps(record, default=str, allow_nan=False) + "\n" for record in records)
     starts = [f"{', ' if c else '{'}{encode_basestring_ascii(name)}: " for c, name in enumerate(records.head)]
     return "".join(interleaved(part, starts, "}\n") for part in records.parts)
