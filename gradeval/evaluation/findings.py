@@ -60,6 +60,13 @@ def judged_notices(
         yield Notice(Kind.JUDGED_SHARE, "", 0, measure, value=share)
 
 
+def qrels_notices_for(qrels: Qrels, specs: Sequence[Spec]) -> tuple[Notice, ...]:
+    """The notices of the qrels: of subtopics, only where a metric does not use them."""
+    if any(_is_graded(spec.metric) and not spec.metric.is_of_subtopics for spec in specs):
+        return qrels.notices
+    return tuple(notice for notice in qrels.notices if notice.kind is not Kind.SUBTOPICS)
+
+
 def relevance_notices(
     qrels: Qrels, specs: Sequence[Spec], empty: Bools, wanted: Bools, options: Options, share: float
 ) -> Iterator[Notice]:

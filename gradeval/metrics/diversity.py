@@ -118,7 +118,7 @@ def alpha_dcg(
     (1 - alpha)^n, n = the documents above rank r that are relevant to the subtopic. S is the number of
     subtopics with a relevant document; without a cutoff, k is the number of documents retrieved.
 
-    The divisor is that of ndeval, which computes k = 5, 10 and 20, and does not divide at k = 1.
+    The divisor is that of ndeval and pyndeval, which compute k up to 20 only, and do not divide at k = 1.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008; ndeval
@@ -148,8 +148,9 @@ def alpha_ndcg(
     the largest gain; of several, that with the last id in byte order. It is close to the best ranking, which
     is hard to find. Without a cutoff, both sums run over the whole rankings.
 
-    ndeval and ir_measures compute k = 5, 10 and 20 only; pyndeval, which ir_measures uses, breaks ties by id
-    ascending. FreshStack's alpha_nDCG is that of ndeval.
+    ndeval computes k = 5, 10 and 20; pyndeval, which ir_measures uses, k up to 20. It breaks ties by id
+    ascending, and of a query whose lines are not together, it scores the last ones only. FreshStack's
+    alpha_nDCG is that of ndeval.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008.
@@ -171,7 +172,7 @@ def err_ia(
     with g and S as in 'alpha_DCG': alpha is the probability that the user stops at a document on the
     subtopic.
 
-    The divisor is that of ndeval, which computes k = 5, 10 and 20, and does not divide at k = 1.
+    The divisor is that of ndeval and pyndeval, which compute k up to 20 only, and do not divide at k = 1.
 
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Chapelle, Metzler, Zhang, Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009;

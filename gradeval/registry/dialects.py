@@ -209,6 +209,25 @@ NAMES: dict[str, dict[str, str]] = {
         "Success@k": "Success@k",
         "nDCG@k": "nDCG@k",
         "NDCG@k": "nDCG@k",
+        "alpha_DCG@k": "alpha_DCG@k",
+        "alpha_nDCG@k": "alpha_nDCG@k",
+        "ERR_IA@k": "ERR_IA@k",
+        "nERR_IA@k": "nERR_IA@k",
+        "NRBP": "NRBP",
+        "nNRBP": "nNRBP",
+        "AP_IA": "AP_IA",
+        "MAP_IA": "AP_IA",
+        "P_IA@k": "P_IA@k",
+        "StRecall@k": "StRecall@k",
+    },
+    "ndeval": {
+        "alpha-DCG@k": "alpha_DCG@k",
+        "alpha-nDCG@k": "alpha_nDCG@k",
+        "ERR-IA@k": "ERR_IA@k",
+        "nERR-IA@k": "nERR_IA@k",
+        "MAP-IA": "AP_IA",
+        "P-IA@k": "P_IA@k",
+        "strec@k": "StRecall@k",
     },
     "ranx": {
         "dcg@k": "DCG@k",
@@ -402,10 +421,20 @@ IR_MEASURES: dict[str, dict[str, Any]] = {
     "SetR": _REL,
     "Success": _BINARY,
     "nDCG": {"dcg": "log2", "gains": None, "judged_only": False},
+    "alpha_DCG": {**_BINARY, "alpha": 0.5},
+    "alpha_nDCG": {**_BINARY, "alpha": 0.5},
+    "ERR_IA": _BINARY,
+    "nERR_IA": _BINARY,
+    "NRBP": {"rel": 1, "alpha": 0.5, "beta": 0.5},
+    "nNRBP": {"rel": 1, "alpha": 0.5, "beta": 0.5},
+    "AP_IA": _BINARY,
+    "P_IA": _BINARY,
+    "StRecall": _REL,
 }
 _SAME: dict[str, tuple[str, dict[str, Any]]] = {
     "BPref": ("Bpref", {}),
     "MAP": ("AP", {}),
+    "MAP_IA": ("AP_IA", {}),
     "MRR": ("RR", {}),
     "NDCG": ("nDCG", {}),
     "NumRelRet": ("NumRet", {"rel": 1}),
@@ -474,6 +503,7 @@ _AS_RUN = "in the order of the run file"
 _ASCENDING = "by document id ascending"
 _USER_MODELS = ("rbp", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11", "INST", "INSQ")
 _RANKED = ("AP", "P", "RR", "Rprec", "nDCG")
+_OF_SUBTOPICS = ("ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall")
 
 # the tools that compute measures for ir_measures, in the order in which it selects them (the last one only by
 # name) -> their order of documents with equal scores, and the metrics that they compute and ties affect
@@ -484,6 +514,7 @@ PROVIDERS = {
     ),
     "cwl_eval": (_AS_RUN, ("AP", "P", "RR", *_USER_MODELS)),
     "compat": (f"{_ASCENDING}, in the ideal ranking in the order of the qrels", ("Compat",)),
+    "pyndeval": (_ASCENDING, _OF_SUBTOPICS),
     "judged": (_ASCENDING, ("Judged",)),
     "msmarco": (_ASCENDING, ("RR",)),
     "gdeval": (_AS_GRADEVAL, ("nDCG", "ERR")),

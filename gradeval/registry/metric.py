@@ -129,6 +129,11 @@ class Metric:
         return family_of(self.function.__module__)
 
     @property
+    def is_of_subtopics(self) -> bool:
+        """Whether it is computed from the judgments by subtopic, instead of the grades of documents."""
+        return self.group == FAMILIES["diversity"]
+
+    @property
     def is_ours(self) -> bool:
         """Whether it is one of gradeval's own."""
         return str(getattr(self.function, "__module__", None)).startswith("gradeval.")

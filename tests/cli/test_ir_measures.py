@@ -140,6 +140,27 @@ def test_a_note_is_no_warning(files, tmp_path):
     assert "note: q: 1 document has judgments of subtopics" in gradeval("ir_measures", "q", "r", "AP").err
 
 
+def test_diversity(files, tmp_path):
+    (tmp_path / "q").write_text("1 1 a 1\n1 2 b 1\n1 2 c 1\n1 3 d 1\n2 1 d 0\n")
+    (tmp_path / "r").write_text("1 Q0 a 1 4 t\n1 Q0 c 2 3 t\n1 Q0 e 3 2 t\n1 Q0 b 4 1 t\n")
+    names = ["alpha_DCG@5", "alpha_nDCG(alpha=0.5,rel=1,judged_only=False)@5", "ERR_IA@10", "nERR_IA@5", "NRBP"]
+    names += ["nNRBP", "MAP_IA", "P_IA@5", "StRecall(rel=1)@5"]
+    done = gradeval("ir_measures", "q", "r", *names, "-p", "6", "-q", "-n")
+    assert done.out.splitlines()[:9] == [
+        *("1\talpha_DCG@5\t0.405289", "1\talpha_nDCG@5\t0.786896", "1\tERR_IA@10\t0.390776"),
+        *("1\tnERR_IA@5\t0.829787", "1\tNRBP\t0.390625", "1\tnNRBP\t0.862069", "1\tAP_IA\t0.500000"),
+        *("1\tP_IA@5\t0.200000", "1\tStRecall@5\t0.666667"),
+    ]
+
+
+def test_subtopics_are_a_note_where_they_are_not_used(files, tmp_path):
+    (tmp_path / "q").write_text("1 0 a 1\n1 1 a 2\n")
+    assert "subtopics" not in gradeval("ir_measures", "q", "r", "alpha_nDCG@5").err
+    assert "subtopics" in gradeval("ir_measures", "q", "r", "alpha_nDCG@5", "P@5").err
+    assert "subtopics" not in gradeval("q", "r", "-m", "StRecall").err
+    assert "subtopics" in gradeval("q", "r", "-m", "StRecall RR").err
+
+
 def test_warnings_and_their_absence(files):
     assert "1 judged query is not in the run" in gradeval("ir_measures", "q", "r", "AP").err
     done = gradeval("ir_measures", "q", "r", "AP", "-o", "jsonl", "-p", "2", "--provider", "pytrec_eval")

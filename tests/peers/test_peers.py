@@ -10,6 +10,7 @@ import gradeval
 from gradeval.registry.dialects import MEASURES, aliases
 from gradeval.registry.spec import parse
 
+from . import test_diversity
 from .adapters import PEERS, Peer
 from .compare import Comparisons, distance
 from .data import deep, made
@@ -42,6 +43,7 @@ def test_those_of_the_tests_are_there() -> None:
 def test_every_metric_of_ir_measures_is_compared() -> None:
     """And of the others, but for num_q, which is 1, and those that only trec_eval has."""
     compared = {parse(name)[0].metric.name for peer in PEERS for name in peer.names.values()}
+    compared |= {parse(name)[0].metric.name for name in test_diversity.NAMES.values()}
     there = {alias.target.partition("(")[0] for alias in aliases()} | {one.metric for one in MEASURES.values()}
     of_trec_eval_alone = {"gm_map", "gm_bpref", "yaap", "ndcg_p", "ideal_dcg", "rbp_resid", "unj"}
     assert there | {"JKnDCG", "nERR"} <= compared | of_trec_eval_alone | {"num_q", "runid", "relstring"}

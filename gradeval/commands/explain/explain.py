@@ -21,7 +21,7 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.commands.explain.contributions import Ranking, made_of
 from gradeval.commands.explain.result import Explanation, Explanations
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, described, named
-from gradeval.evaluation.findings import qrels_notices
+from gradeval.evaluation.findings import qrels_notices, qrels_notices_for
 from gradeval.evaluation.outcome import judge_of, judgments_of, score_queries
 from gradeval.evaluation.runs import check_labels, names_of_runs, separate_runs
 from gradeval.evaluation.score import scored
@@ -239,7 +239,7 @@ def _explained(
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
     reduced = reduce_columns(columns, qrels, run.ties, run.path)
     notices = (
-        *qrels.notices,
+        *qrels_notices_for(qrels, specs),
         *(replace(notice, subject=name) for notice in qrels_notices(qrels, reduced, options)),
     )
     scores = scored(judgments_of(qrels, reduced, positions, options, ""), specs)
