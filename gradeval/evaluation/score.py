@@ -28,14 +28,20 @@ def score(judgments: Judgments, specs: Sequence[Spec]) -> Floats:
     return scored(judgments, specs).values
 
 
-def summarize(specs: Sequence[Spec], values: Floats, counted: Bools) -> Floats:
-    """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q)."""
+def summarize(specs: Sequence[Spec], values: Floats, counted: Bools, weights: Floats | None = None) -> Floats:
+    """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q).
+
+    weights: of the queries in means, (Q,); sums have none.
+    """
     values = summands(specs, values)
     defined = counted & ~np.isnan(values)
     with np.errstate(over="ignore", invalid="ignore"):
         # added one by one in query order, as a loop would: np.sum adds in pairs and can end elsewhere
         total = np.cumsum(np.where(defined, values, 0.0), axis=1)[:, -1:].sum(axis=1)
         mean: Floats = total / defined.sum(axis=1)
+        if weights is not None:
+            shares = np.where(defined, weights, 0.0)
+            mean = np.where(defined, values * weights, 0.0).sum(axis=1) / shares.sum(axis=1)
     return summaries(specs, total, mean)
 
 

@@ -30,10 +30,12 @@ class Scores(Mapping[str, float]):
     queries: the id of each query in order of first appearance, (Q,); with group sizes, its index from 0.
     """
 
-    def __init__(self, specs: tuple[Spec, ...], values: Floats, queries: NDArray[Any]) -> None:
+    def __init__(
+        self, specs: tuple[Spec, ...], values: Floats, queries: NDArray[Any], weights: Floats | None = None
+    ) -> None:
         self._specs, self._values, self.queries = specs, values, queries
-        counted = np.ones(values.shape[1], bool)
-        self._means = dict(zip(map(str, specs), summarize(specs, values, counted).tolist(), strict=True))
+        means = summarize(specs, values, np.ones(values.shape[1], bool), weights)
+        self._means = dict(zip(map(str, specs), means.tolist(), strict=True))
 
     def __getitem__(self, metric: str) -> float:
         value: float = self._means[metric if metric in self._means else str(self._specs[self._index(metric)])]
@@ -67,6 +69,8 @@ def score_arrays(
     score: Any,
     query: Any = None,
     group: Any = None,
+    mask: Any = None,
+    weights: Any = None,
     rel: float | None = None,
     depth: int | None = None,
     ties: str = "input",
@@ -81,9 +85,12 @@ def score_arrays(
     grade, score: of each document, (N,): numpy arrays, or anything with __array__ or __dlpack__. query: the
     query id of each document, (N,), in any order and of any type; or group: the number of documents of each
     query, whose documents are neighbours, as LightGBM and XGBoost have them. Without either all documents are
-    of one query. rel, depth, no_relevant: as in options.Options. ties: the order of documents with equal
-    scores: 'input' as they stand, 'best' or 'worst' by grade, or 'expected', the mean of the values over all
-    orders. With 'worst' a model that gives all documents one score gains nothing by it.
+    of one query. Or padded batches: grade and score (Q, N), a row for each query, and mask, (Q, N), True where
+    there is a document. weights: of the queries in the means, from 0, (Q,): of each group, of each row, or of
+    each query id in order of first appearance; sums have none. rel, depth, no_relevant: as in options.Options.
+    ties: the order of documents with equal scores: 'input' as they stand, 'best' or 'worst' by grade, or
+    'expected', the mean of the values over all orders. With 'worst' a model that gives all documents one score
+    gains nothing by it.
 
     Returns the means, a mapping from names to floats; its per_query() has the values of each query. Nothing is
     warned of: a query without relevant documents has the value of no_relevant, 0 by default.
@@ -98,6 +105,11 @@ def score_arrays(
         raise OptionError("ties must be input, best, worst or expected: arrays have no document ids")
     if ties == EXPECTED:
         check_expected(specs)
+    grade, score = _array("grade", grade, 2), _array("score", score, 2)
+    if grade.ndim == 2 or score.ndim == 2 or mask is not None:
+        if query is not None or group is not None:
+            raise OptionError("query and group go with arrays of one dimension: a row of two is a query")
+        grade, score, group = _unpadded(grade, score, mask)
     grades, scores = _numbers("grade", grade), _numbers("score", score)
     if len(grades) != len(scores):
         raise InputError("score", f"{len(scores):,} scores for {len(grades):,} grades")
@@ -105,6 +117,7 @@ def score_arrays(
         raise InputError("grade", "no documents given")
     check_range("grade", grades, lambda: np.arange(len(grades)))
     number, queries = _queries(len(grades), query, group)
+    of_queries = None if weights is None else _weights(weights, queries, group)
     by_grade = {"best": [-grades], "worst": [grades]}.get(ties, [])
     order = np.lexsort([*by_grade, -scores, number])  # which keeps the order of equal ones
     counts = np.bincount(number, minlength=len(queries))
@@ -124,11 +137,43 @@ def score_arrays(
         groups = segments.ties(judgments.score)
         first = rank[groups.offsets[:-1]][groups.query]
         judgments = replace(judgments, first=first, last=first + groups.lengths[groups.query] - 1)
-    return Scores(specs, score_judgments(prepared(judgments, chosen), specs), queries)
+    return Scores(specs, score_judgments(prepared(judgments, chosen), specs), queries, of_queries)
 
 
-def _array(name: str, values: Any) -> NDArray[Any]:
-    """An array of one dimension. Raises InputError."""
+def _unpadded(
+    grade: NDArray[Any], score: NDArray[Any], mask: Any
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """The grades and the scores of the documents in rows, (N,), and how many each row has, (Q,)."""
+    if grade.ndim != 2 or score.shape != grade.shape:
+        what = f"grade and score need one shape of two dimensions, not {grade.shape} and {score.shape}"
+        raise InputError("score", what)
+    if mask is None:
+        if grade.dtype.kind in "if" and (grade == -1).any():
+            hint = "If it is padding, give mask=grade != -1; if it is a grade, a mask of ones"
+            raise InputError("grade", "there is a grade -1 in rows without a mask", hint=hint)
+        is_document = np.ones(grade.shape, bool)
+    else:
+        is_document = _array("mask", mask, 2)
+        if is_document.dtype.kind not in "biu" or is_document.shape != grade.shape:
+            what = f"booleans of the shape {grade.shape} are needed"
+            raise InputError("mask", f"{what}, not {is_document.dtype} of {is_document.shape}")
+        is_document = is_document.astype(bool)
+    return grade[is_document], score[is_document], is_document.sum(axis=1)
+
+
+def _weights(weights: Any, queries: NDArray[Any], group: Any) -> Floats:
+    """The weights of the queries that have documents, (Q,). Raises InputError."""
+    numbers = _numbers("weights", weights)
+    count = len(queries) if group is None else len(_array("group", group))
+    if len(numbers) != count:
+        raise InputError("weights", f"{len(numbers):,} weights for {count:,} queries")
+    if (numbers < 0).any() or not numbers.any():
+        raise InputError("weights", "weights are numbers from 0, and not all are 0")
+    return numbers if group is None else numbers[queries]
+
+
+def _array(name: str, values: Any, dimensions: int = 1) -> NDArray[Any]:
+    """An array of one dimension, or of no more than these. Raises InputError."""
     if isinstance(values, np.ma.MaskedArray):
         hint = "Give the values without it, such as x[~x.mask], the same documents of each array"
         raise InputError(name, "a masked array is not read, since its mask has no meaning here", hint=hint)
@@ -138,8 +183,11 @@ def _array(name: str, values: Any) -> NDArray[Any]:
         array: NDArray[Any] = np.asarray(values)
     except Exception as error:  # objects can fail wherever looked at
         raise InputError(name, f"it is no array ({type(error).__name__}: {error})") from None
-    if array.ndim != 1:
-        raise InputError(name, f"an array of one dimension is needed, not of shape {array.shape}")
+    if not 1 <= array.ndim <= dimensions:
+        raise InputError(
+            name,
+            f"an array of one dimension{' or two' * (dimensions > 1)} is needed, not of shape {array.shape}",
+        )
     return array
 
 

@@ -90,7 +90,19 @@ def test_arrays_of_other_libraries():
         ({"score": [np.inf, 1]}, InputError, "score:1: the score inf is not a finite number"),
         ({"grade": [1, 1e200]}, InputError, "grade:2: the grade 1e+200 is out of range"),
         ({"grade": ["a", "b"]}, InputError, "grade: an array of numbers is needed, not of <U1"),
-        ({"score": [[1, 2]]}, InputError, "score: an array of one dimension is needed"),
+        ({"score": [[[1, 2]]]}, InputError, "score: an array of one dimension or two is needed, not of shape"),
+        (
+            {"score": [[1, 2]]},
+            InputError,
+            "grade and score need one shape of two dimensions, not (2,) and (1, 2)",
+        ),
+        ({"mask": [True, True]}, InputError, "grade and score need one shape of two dimensions"),
+        ({"grade": [[1, -1]], "score": [[1, 2]]}, InputError, "If it is padding, give mask=grade != -1"),
+        ({"grade": [[1, 0]], "score": [[1, 2]], "mask": [[0.5, 1]]}, InputError, "mask: booleans of the shape"),
+        ({"grade": [[1, 0]], "score": [[1, 2]], "query": [1]}, OptionError, "query and group go with arrays"),
+        ({"weights": [1, 2]}, InputError, "weights: 2 weights for 1 queries"),
+        ({"weights": [-1]}, InputError, "weights: weights are numbers from 0"),
+        ({"weights": [0]}, InputError, "weights: weights are numbers from 0, and not all are 0"),
         ({"grade": [], "score": []}, InputError, "grade: no documents given"),
         ({"query": [1]}, InputError, "query: 1 query ids for 2 documents"),
         ({"query": [1.0, np.nan]}, InputError, "query:2: the query id is missing"),
@@ -137,3 +149,29 @@ def test_masked_arrays(name):
         masked = np.ma.array(arrays[name], mask=mask)
         with pytest.raises(InputError, match=rf"{name}: a masked array .* mask .*x\[~x\.mask\]"):
             score_arrays("AP", **arrays | {name: masked})
+
+
+def test_rows_are_queries():
+    grade, score = [[2, 0, 1], [0, 1, -1], [-1, -1, -1]], [[0.1, 0.9, 0.4], [0.3, 0.2, 9.0], [1, 2, 3]]
+    found = score_arrays("nDCG@10 RR", grade=grade, score=score, mask=np.array(grade) != -1)
+    flat = score_arrays("nDCG@10 RR", grade=[2, 0, 1, 0, 1], score=[0.1, 0.9, 0.4, 0.3, 0.2], group=[3, 2, 0])
+    assert dict(found) == dict(flat) and found.queries.tolist() == flat.queries.tolist() == [0, 1]
+    whole = score_arrays("AP", grade=[[1, -1]], score=[[1.0, 2.0]], mask=[[1, 1]])
+    assert whole["AP"] == 0.5
+
+
+def test_weights_of_queries():
+    grade, score = [[1, 0], [0, 1], [1, 0]], [[1, 2], [1, 2], [1, 2]]
+    found = score_arrays("RR num_rel nDCG gm_map", grade=grade, score=score, weights=[1, 2, 0])
+    assert found["RR"] == pytest.approx((0.5 + 2 * 1) / 3)
+    assert found["num_rel"] == 3  # a sum has no weights
+    assert found["gm_map"] == pytest.approx((0.5 * 1 * 1) ** (1 / 3))
+    assert found.per_query("RR").tolist() == [0.5, 1, 0.5]
+    same = score_arrays(
+        "RR", grade=[1, 0, 0, 1], score=[1, 2, 1, 2], query=["b", "b", "a", "a"], weights=[1, 2]
+    )
+    assert same["RR"] == found["RR"]
+    grouped = score_arrays("RR", grade=[1, 0, 0, 1], score=[1, 2, 1, 2], group=[2, 0, 2], weights=[1, 5, 2])
+    assert grouped["RR"] == found["RR"]
+    undefined = score_arrays("AP", grade=[[0], [1]], score=[[1], [1]], weights=[9, 1], no_relevant="skip")
+    assert undefined["AP"] == 1
