@@ -31,6 +31,8 @@ class Evaluate(TypedDict, total=False):
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
     split: str | None  # None
     ignore_identical_ids: bool  # False
+    max_passage: str | None  # None
+    duplicates: Literal['error', 'best']  # 'error'
 
 
 class Compare(TypedDict, total=False):
@@ -64,6 +66,8 @@ class Compare(TypedDict, total=False):
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
     split: str | None  # None
     ignore_identical_ids: bool  # False
+    max_passage: str | None  # None
+    duplicates: Literal['error', 'best']  # 'error'
 
 
 class CompareResults(TypedDict, total=False):
@@ -101,6 +105,8 @@ class Runs(TypedDict, total=False):
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
     split: str | None  # None
     ignore_identical_ids: bool  # False
+    max_passage: str | None  # None
+    duplicates: Literal['error', 'best']  # 'error'
 
 
 class Files(TypedDict, total=False):
@@ -113,6 +119,8 @@ class Files(TypedDict, total=False):
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
     split: str | None  # None
     ignore_identical_ids: bool  # False
+    max_passage: str | None  # None
+    duplicates: Literal['error', 'best']  # 'error'
 
 
 class Validate(TypedDict, total=False):
@@ -126,6 +134,8 @@ class Validate(TypedDict, total=False):
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
     split: str | None  # None
     ignore_identical_ids: bool  # False
+    max_passage: str | None  # None
+    duplicates: Literal['error', 'best']  # 'error'
 
 
 class ReadQrels(TypedDict, total=False):
@@ -145,6 +155,8 @@ class ReadRun(TypedDict, total=False):
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
     split: str | None  # None
     ignore_identical_ids: bool  # False
+    max_passage: str | None  # None
+    duplicates: Literal['error', 'best']  # 'error'
 
 
 class OnSpark(TypedDict, total=False):
@@ -162,6 +174,8 @@ class OnSpark(TypedDict, total=False):
     by_level: bool  # False
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
     ignore_identical_ids: bool  # False
+    max_passage: str | None  # None
+    duplicates: Literal['error', 'best']  # 'error'
 
 
 class CompareOnSpark(TypedDict, total=False):

@@ -30,6 +30,7 @@ class Kind(str, Enum):
     UNJUDGED = "unjudged"  # queries of the run that are not judged
     NOTHING_JUDGED = "nothing_judged"  # no document of the run is judged
     QRELS_AS_RUN = "qrels_as_run"  # all documents of the run are judged, and their scores are their grades
+    COLLAPSED = "collapsed"  # passages or duplicates of a document, of which the best counts
     IDENTICAL_IDS = "identical_ids"  # documents of the run whose id is their query's
     JUDGED_SHARE = "judged_share"  # few documents of the first ranks are judged
     TIES = "ties"  # tied scores whose order changes a value
@@ -76,15 +77,15 @@ class Notice:
     that measures the share; for MISSING_VALUES, the metrics for which the queries are excluded though they
     count for the others.
     count: how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN, documents;
-    for EXTRA_FIELDS, lines; for DEPTH, runs; for NOT_SEPARABLE, pairs of runs, of each metric; for
-    SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these.
+    for EXTRA_FIELDS and COLLAPSED, lines; for DEPTH, runs; for NOT_SEPARABLE, pairs of runs, of each metric;
+    for SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these.
     total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
-    for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, the runs for DEPTH, the
-    confidence in percent for NOT_SEPARABLE, the reason for NO_P, the names for EXCLUDED_METRICS, SMALL_GROUPS
-    and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate; the characters for
-    NO_GLYPHS.
+    for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, 'passage' or 'duplicate'
+    for COLLAPSED, the runs for DEPTH, the confidence in percent for NOT_SEPARABLE, the reason for NO_P, the
+    names for EXCLUDED_METRICS, SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate; the characters
+    for NO_GLYPHS.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
     range of the summary value over the orders tried, None for texts; value is None where it is undefined;
     expected: for TIES, the mean of the summary value over all orders, None where the metric has no closed form;
@@ -384,6 +385,12 @@ ROWS = {
     Kind.QRELS_AS_RUN: Row(
         "{subject}: every document is judged and its score is its grade; is this the qrels file?",
         "{runs} hold judged documents only, whose scores are their grades ({names}); are these qrels files?",
+    ),
+    Kind.COLLAPSED: Row(
+        "{subject}: {count:,} {rule}{count:?|s} collapsed: each document counts once, with its best score",
+        "{runs} have {rule}s that are collapsed, up to {count:,} ({subject}): each document counts once, with "
+        "its best score",
+        is_note=True,
     ),
     Kind.IDENTICAL_IDS: Row(
         "{subject}: {count:query retrieves|queries retrieve} a document with the query's id ({queries})"

@@ -21,6 +21,8 @@ EXPECTED = "expected"  # the mean over all orders of tied scores
 TIES = ("trec", "input", "best", "worst", EXPECTED)
 DEFAULT_TIES = "trec"
 INTERVALS = ("t", "bootstrap")  # of means
+BEST = "best"  # of a document that a run lists several times, the highest score counts
+DUPLICATES = ("error", BEST)
 LETOR_TIES = "input"  # of features and scores, as in Eval-Score-3.0 and LightGBM
 NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
 DEFAULT_NO_RELEVANT = "0"
@@ -268,6 +270,11 @@ def _check_ids(name: str, value: Any) -> None:
 
 def _string(what: str) -> Check:
     return must_be(what, lambda value: isinstance(value, str) and value != "")
+
+
+def _is_delimiter(value: Any) -> bool:
+    """Whether it is a string, not empty, that ids may contain: other surrogates stand for no bytes."""
+    return isinstance(value, str) and value != "" and not re.search("[\ud800-\udc7f\udd00-\udfff]", value)
 
 
 def check_columns(name: str, value: Any, roles: Sequence[str] = ROLES) -> None:
@@ -592,6 +599,29 @@ class Options(OptionTable):
         scope={VALUES, OF_RUN},
         python="leave out documents of runs whose id is their query's",
     )
+    max_passage: str | None = option(
+        Kind("text", must_be("a string of one character or more", _is_delimiter), plain, "str"),
+        None,
+        "--max-passage",
+        INPUT,
+        "Runs rank passages: what precedes the last DELIM of an id, such as # in doc7#3, is the document, "
+        "which counts once, with its best score (MaxP).",
+        "DELIM",
+        scope={VALUES, OF_RUN},
+        python="what separates the id of a document from that of its passage in runs of passages, such as '#' "
+        "in 'doc7#3': each document counts once, with its best score (MaxP); None: ids are those of documents",
+    )
+    duplicates: str = option(
+        choice(*DUPLICATES),
+        "error",
+        "--duplicates",
+        INPUT,
+        "Of a document that a run lists several times for a query, the best score counts (best), or it is an "
+        "error.",
+        scope={VALUES, OF_RUN},
+        python="a document that a run lists several times for a query is an 'error', or its 'best' score "
+        "counts",
+    )
 
     def _check_combination(self) -> None:
         if self.tie_range and self.interval:
@@ -607,6 +637,11 @@ class Options(OptionTable):
     def intervals(self) -> tuple[str, float] | None:
         """The method and the confidence of the intervals of means, if they are asked for."""
         return (self.interval, self.confidence) if self.interval else None
+
+    @property
+    def delimiter(self) -> bytes:
+        """That of max_passage as in files, b"" without it."""
+        return (self.max_passage or "").encode("utf-8", "surrogateescape")
 
     @property
     def no_relevant_rule(self) -> str:

@@ -36,7 +36,7 @@ def test_what_accepts_a_notice_is_an_option() -> None:
 
 def test_a_note_is_informational() -> None:
     notes = {kind for kind in Kind if Notice(kind, "", 1).informational}
-    of_runs = {Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE}
+    of_runs = {Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED}
     assert notes == {Kind.SUBTOPICS, Kind.JUDGED_UNKNOWN, *of_runs}
 
 

@@ -48,6 +48,7 @@ GOOD = {
     "columns": {"''", "b''", "[]", "()", "{}", "empty array"},
     "split": {"None", "'1'", "'x'", "NUL", "surrogate", "np.str_"},
     "ignore_identical_ids": TRUTHS,
+    "max_passage": {"None", "'1'", "'x'", "NUL", "np.str_"},
     "groups": {"None", "'1'", "'x'", "NUL", "surrogate", "b'1'", "np.str_", "np.bytes_"},
 }
 

@@ -24,7 +24,7 @@ QRELS = {
 }
 RUN = {
     "q1": {"q1": 4.0, "b": 2.0, "a": 2.0, "x": 2.0, "c": 1.0},
-    "q2": {"b": 2.0, "x": 3.0, "c": 1.0},
+    "q2": {"b": 2.0, "x": 3.0, "c": 1.0, "c#2": 2.5},
     "q3": {"a": 1.0, "b": 2.0},
 }
 CHANGES: dict[str, Any] = {
@@ -39,6 +39,8 @@ CHANGES: dict[str, Any] = {
     "qrels_feature": 2,
     "columns": (("grade", "stars"), ("score", "other")),
     "ignore_identical_ids": True,
+    "max_passage": "#",
+    "duplicates": "best",
 }
 OF_FILES = ("qrels_feature", "columns")
 
@@ -89,7 +91,21 @@ def files(folder: Path) -> dict[str, tuple[str, str]]:
     for path, names, by in ((qrels, "grade,stars", 2), (run, "score,other", 5)):
         lines = (f"{q},{d},{n * by % 3},{n * by % 4}\n" for q in QRELS for n, d in enumerate("abcd"))
         path.write_text(f"query_id,doc_id,{names}\n" + "".join(lines))
-    return {"qrels_feature": (str(letor), str(scores)), "columns": (str(qrels), str(run))}
+    twice = folder / "twice.csv"
+    twice.write_text(run.read_text() + "q1,b,9,9\n")
+    return {
+        "qrels_feature": (str(letor), str(scores)),
+        "columns": (str(qrels), str(run)),
+        "duplicates": (str(qrels), str(twice)),
+    }
+
+
+def outcome(command: Callable[..., str], *data: Any, **options: Any) -> str:
+    """What the command returns, or its error."""
+    try:
+        return command(*data, **options)
+    except gradeval.GradevalError as error:
+        return str(error)
 
 
 TAKEN: dict[Callable[..., str], set[str]] = {
@@ -98,7 +114,7 @@ TAKEN: dict[Callable[..., str], set[str]] = {
     studied: set(CHANGES) - {"query_ids"},  # agreement, which has a collection, rejects it
     plotted: set(CHANGES),
     phi: {"zero_grade", *OF_FILES},  # of the judgments alone
-    in_a_bucket: set(CHANGES) - {*OF_FILES},  # it has no files
+    in_a_bucket: set(CHANGES) - {*OF_FILES, "duplicates"},  # it has no files, and here no duplicates
 }
 
 
@@ -109,6 +125,6 @@ def test_every_option_of_values_changes_them(command: Callable[..., str], tmp_pa
     without_effect = set()
     for name in TAKEN[command]:
         qrels, run = data.get(name, (QRELS, RUN))
-        if command(qrels, run) == command(qrels, run, **{name: CHANGES[name]}):
+        if outcome(command, qrels, run) == outcome(command, qrels, run, **{name: CHANGES[name]}):
             without_effect.add(name)
     assert not without_effect

@@ -168,6 +168,19 @@ class Ids:
             differs |= word[1:] != word[:-1]
         return np.flatnonzero(differs) + 1
 
+    def before_last(self, separator: bytes) -> Ids:
+        """The part of each id before the last separator; all of it without one, or with nothing before it."""
+        ids = self.compact()
+        text, end = ids.block, ids.start + ids.length
+        at = np.flatnonzero(text == separator[0])
+        at = at[at + len(separator) <= len(text)]
+        for place, byte in enumerate(separator[1:], 1):
+            at = at[text[at + place] == byte]
+        # the last separator that ends within the id or before it; -1 stands for none
+        last = np.append(at, -1)[np.searchsorted(at, end - len(separator), "right") - 1]
+        length = last - ids.start
+        return Ids(self.block, self.start, np.where(length > 0, length, ids.length))
+
     def distinct(self) -> tuple[Ints, Ints]:
         """The rows where each distinct id first occurs, in order; and for each row the index of its id."""
         again, first = repeats(KeyTable(self.keys()), self, np.zeros(len(self), np.int64))

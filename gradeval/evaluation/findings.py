@@ -145,6 +145,8 @@ def query_notices(
         yield Notice(Kind.UNJUDGED, "", reduced.unjudged)
     if reduced.extra.lines:
         yield Notice(Kind.EXTRA_FIELDS, "", reduced.extra.lines, rule=str(reduced.extra.first + 1))
+    if reduced.collapsed.lines:
+        yield Notice(Kind.COLLAPSED, "", reduced.collapsed.lines, rule=reduced.collapsed.what)
     ranks = reduced.ranks
     if ranks.contradicting > ranks.compared / 2:
         yield Notice(Kind.RANKS, "", ranks.contradicting, total=ranks.compared)

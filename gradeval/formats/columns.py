@@ -187,12 +187,16 @@ class Columns(NamedTuple):
             line=self.line[rows],
         )
 
-    def without_identical_ids(self) -> Columns:
-        """The rows whose document does not have the query's id. One that is named by its place has none."""
+    def without_identical_ids(self, delimiter: bytes = b"") -> Columns:
+        """The rows whose document does not have the query's id. One that is named by its place has none.
+
+        delimiter: between the id of a document and that of its passage, b"" where ids are those of documents.
+        """
         if self.numbered:
             return self
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
-        others = self.take(~self.documents.same(np.arange(len(query)), self.queries, query))
+        documents = self.documents.before_last(delimiter) if delimiter else self.documents
+        others = self.take(~documents.same(np.arange(len(query)), self.queries, query))
         return others._replace(left_out=len(others.value) < len(self.value))
 
     def light(self) -> Columns:

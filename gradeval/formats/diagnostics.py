@@ -32,6 +32,7 @@ _EXPECTED = {
     "score": "a score",
     "letor": "a line of LETOR",
 }
+COLLAPSES = "'gradeval --duplicates best' takes the best score"  # a hint where a document is a duplicate
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _COLUMN = (  # what the columns of a table are called, in lower case and with '_' for '-', ' ' and '.'
     r"qid|(query|topic|q)(_?(id|no|num|number))?|qno"
@@ -142,6 +143,11 @@ class Part(Protocol):
 
 
 _Part = TypeVar("_Part", bound=Part)
+
+
+def first_in(line: int) -> str:
+    """The hint for a duplicate document of a run. line: of the first, 0-based."""
+    return f"The first is in line {line + 1}; {COLLAPSES}"
 
 
 class Problems:

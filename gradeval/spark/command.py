@@ -79,6 +79,8 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
     ),
 )
 @row_option(Options, "ignore_identical_ids")
+@row_option(Options, "max_passage")
+@row_option(Options, "duplicates")
 @other("--master", metavar="URL", help="Where Spark runs. Default: local[*], or what spark-submit was given.")
 @other("--conf", "settings", type=Setting(), multiple=True, help="A setting of Spark.")
 @other(

@@ -25,12 +25,13 @@ from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
 from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, light_subtopics
-from gradeval.formats.diagnostics import SHOWN, shown
+from gradeval.formats.diagnostics import COLLAPSES, SHOWN, shown
 from gradeval.formats.write import text_column
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec
 from gradeval.statistics.tests import paired_differences
+from gradeval.tables.passages import Collapse
 from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range
 from gradeval.tables.ranking import Lines
 from gradeval.tables.reduction import Reduced, Total
@@ -372,13 +373,13 @@ def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:
         raise raised(path, rows.errors)
     columns = Columns.whole(rows.queries, rows.documents, rows.number)
     if job.options.ignore_identical_ids:
-        columns = columns.without_identical_ids()
-    total = Total(qrels, job.options.ties or DEFAULT_TIES)
+        columns = columns.without_identical_ids(job.options.delimiter)
+    total = Total(qrels, job.options.ties or DEFAULT_TIES, Collapse.of(job.options))
     if len(columns.value):
         total.add(total.find(Lines.of(columns, qrels)), 0)
     if total.repeats.total:
         what = "duplicate document for its query"
-        errors = [rows.error(problem.line or 0, what) for problem in total.repeats.first]
+        errors = [rows.error(problem.line or 0, what, COLLAPSES) for problem in total.repeats.first]
         raise raised(path, errors, total.repeats.total)
     return total.reduced()
 

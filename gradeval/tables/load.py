@@ -32,6 +32,7 @@ from gradeval.formats.memory import (
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, check_known, takes
+from gradeval.tables.passages import EACH, Collapse
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
@@ -66,11 +67,12 @@ class Given(NamedTuple):
 @record(frozen=True, eq=False, repr=False)
 class RunTable:
     """A run that is in memory, for any judgments. path: of its file, None where it is from other data.
-    ties: the default rule for its tied scores."""
+    ties: the default rule for its tied scores. collapse: which rows are of one document."""
 
     path: str | None
     columns: Columns
     ties: str = DEFAULT_TIES
+    collapse: Collapse = EACH
 
     def __repr__(self) -> str:
         return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
@@ -111,7 +113,7 @@ class Run:
 
     path: its name in messages. opened: begins to read it. ties: the rule for its tied scores. source: its file,
     if it has one. name: its label, None for a name made from short_name, or from the path. nested: all of
-    it, if it is dicts.
+    it, if it is dicts. collapse: which rows are of one document.
     """
 
     path: str
@@ -121,18 +123,22 @@ class Run:
     name: str | None = None
     short_name: str | None = None
     nested: Nested | None = None
+    collapse: Collapse = EACH
 
     def reduce(self, qrels: Qrels, jobs: int) -> Reduced:
         """The ranks of the judged documents. Raises InputError(s)."""
-        if self.nested is not None:
+        if self.nested is not None and not self.collapse:
             from gradeval.tables.lookup import looked_up  # imported only when needed
 
             if reduced := looked_up(self.nested, qrels, self.ties):
                 return reduced
         table = self.opened()
-        if isinstance(table.source, Whole):
-            return reduce_columns(table.columns(table.source.rows), qrels, self.ties, table.source.name)
-        return with_fewer(lambda jobs: reduce_blocks(table.source, table.columns, qrels, self.ties, jobs), jobs)
+        source, columns, _ = table
+        if isinstance(source, Whole):
+            return reduce_columns(columns(source.rows), qrels, self.ties, source.name, self.collapse)
+        return with_fewer(
+            lambda jobs: reduce_blocks(source, columns, qrels, self.ties, jobs, self.collapse), jobs
+        )
 
     def rows(self, keep: Filter, jobs: int) -> Columns:
         """The rows that a filter of blocks keeps, from one pass over the run. Raises InputError(s)."""
@@ -181,8 +187,8 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     """Read a run once, for several calls of evaluate(), whatever the judgments.
 
     run: a path, {query: {document: score}}, tuples (query, document, score), or a data frame. options:
-    run_format, groups, columns, split, ignore_identical_ids and jobs of options.Options; and features, one, of
-    a LETOR file.
+    run_format, groups, columns, split, ignore_identical_ids, max_passage, duplicates and jobs of
+    options.Options; and features, one, of a LETOR file.
     Raises GradevalError: InputError for data, OptionError for options.
     """
     chosen = _chosen(options, Options.names(within=OF_RUN))
@@ -192,7 +198,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     if not is_path(run):
         data = open_data(run, "run", "score", chosen)
         table = _evaluated(Table(data, data.columns), chosen)
-        return RunTable(None, _joined(table, 1 if data.is_small else jobs))
+        return RunTable(None, _joined(table, 1 if data.is_small else jobs), collapse=Collapse.of(chosen))
     source = source_of(run)
     kind = kind_of(source, "score", chosen)
     if of_letor := format_of(kind).of_letor:
@@ -202,16 +208,18 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
         raise OptionError(f"features must be the one feature of {source.name} that is the run")
     [file] = open_file(source, "run", chosen)
     if kind != "letor":
-        return RunTable(source.name, _joined(file.table, jobs, "run"), format_of(kind).ties)
+        columns = _joined(file.table, jobs, "run")
+        return RunTable(source.name, columns, format_of(kind).ties, Collapse.of(chosen))
     columns = file.table.columns(next(file.table.source.blocks()))
-    return RunTable(f"{source.name}:{file.name}", columns, LETOR_TIES)
+    return RunTable(f"{source.name}:{file.name}", columns, LETOR_TIES, Collapse.of(chosen))
 
 
 def _evaluated(table: Table, options: Options) -> Table:
     """A run with the rows that are evaluated."""
     if not options.ignore_identical_ids:
         return table
-    return Table(table.source, lambda block: table.columns(block).without_identical_ids(), table.names)
+    delimiter = options.delimiter
+    return Table(table.source, lambda block: table.columns(block).without_identical_ids(delimiter), table.names)
 
 
 def _whole(name: str, rows: Columns, options: Options | None = None) -> Table:
@@ -341,10 +349,12 @@ def open_runs(
 
     position: among the runs, from 1. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
     """
+    collapse = Collapse.of(options)
     if isinstance(run, RunTable):
         path, columns = run.path or name or f"run{position}", run.columns
-        label = name if run.path else path
-        return [Run(path, lambda: _whole(path, columns, options), options.ties or run.ties, name=label)]
+        label, ties = name if run.path else path, options.ties or run.ties
+        collapse = collapse.joined(run.collapse)
+        return [Run(path, lambda: _whole(path, columns, options), ties, name=label, collapse=collapse)]
     if not is_path(run):
         name = name or f"run{position}"
         return [run_of_data(open_data(run, name, "score", options), name, options)]
@@ -367,7 +377,8 @@ def open_runs(
             raise InputError(source.name, what, hint="Give the LETOR file as qrels")
         return _table(source, "run", kind, options, given.letor)
 
-    return [Run(source.name, opened, options.ties or format_of(kind).ties, source, name)]
+    ties = options.ties or format_of(kind).ties
+    return [Run(source.name, opened, ties, source, name, collapse=collapse)]
 
 
 def is_path(value: Any) -> bool:
@@ -417,8 +428,16 @@ def _feature_runs(source: Source, letor: Letor, options: Options, label: str | N
 
     def run(feature: int) -> Run:
         short, path, name = feature_names(source.name, feature, label, options)
-        ties = options.ties or LETOR_TIES
-        return Run(path, lambda: _feature_table(letor, feature, options), ties, source, name, short)
+        ties, collapse = options.ties or LETOR_TIES, Collapse.of(options)
+        return Run(
+            path,
+            lambda: _feature_table(letor, feature, options),
+            ties,
+            source,
+            name,
+            short,
+            collapse=collapse,
+        )
 
     runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
     missing = [feature for feature in options.features if feature not in letor.features]
@@ -486,7 +505,8 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
         return _evaluated(Table(data, data.columns), options)
 
     nested = data if isinstance(data, Nested) and not options.ignore_identical_ids else None
-    return Run(data.name, opened, options.ties or DEFAULT_TIES, name=name, nested=nested)
+    ties, collapse = options.ties or DEFAULT_TIES, Collapse.of(options)
+    return Run(data.name, opened, ties, name=name, nested=nested, collapse=collapse)
 
 
 def check_columns(given: Iterable[Any], options: Options) -> None:

@@ -147,8 +147,8 @@ class Found(NamedTuple):
     """The judged documents of a run for some queries.
 
     query, retrieved: the index of each query and the count of its documents, (S,). row, rank, score: the
-    judgments (rows of the qrels) that were retrieved, (n,). identical: of the judged queries. more: what a
-    subclass of Total adds.
+    judgments (rows of the qrels) that were retrieved, (n,). identical: of the judged queries. collapsed: how
+    many lines were. more: what a subclass of Total adds.
     """
 
     query: Ints
@@ -159,6 +159,7 @@ class Found(NamedTuple):
     ties: Ties
     identical: IdenticalIds
     repeats: Repeats
+    collapsed: int = 0
     more: Any = None
 
 

@@ -18,8 +18,18 @@ from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import Blocks, Columns, ExtraFields, RankCheck
-from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data, shown
+from gradeval.formats.diagnostics import (
+    COLLAPSES,
+    SHOWN,
+    LineProblems,
+    Problem,
+    Problems,
+    first_in,
+    no_data,
+    shown,
+)
 from gradeval.formats.sources import temporary_error
+from gradeval.tables.passages import EACH, Collapse
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import (
     NO_IDENTICAL_IDS,
@@ -39,6 +49,13 @@ _RANKED_ROW = np.dtype([*_ROW.descr, ("rank", "<f8")])
 _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
 
+class Collapsed(NamedTuple):
+    """The lines of a run that did not count. what: 'passage' or 'duplicate'."""
+
+    lines: int = 0
+    what: str = ""
+
+
 class Reduced(NamedTuple):
     """A run reduced to its judged documents.
 
@@ -46,7 +63,7 @@ class Reduced(NamedTuple):
     retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
     qrels lack. ties: the judged documents that share their score. tag: the run tag of its last line. ranks:
     its rank column against its scores. extra: its lines with more fields than a run has. identical: the judged
-    queries that retrieved a document with their own id.
+    queries that retrieved a document with their own id. collapsed: the lines of documents that had others.
     """
 
     rank: Floats
@@ -58,13 +75,16 @@ class Reduced(NamedTuple):
     ranks: RankCheck = RankCheck()
     extra: ExtraFields = ExtraFields()
     identical: IdenticalIds = NO_IDENTICAL_IDS
+    collapsed: Collapsed = Collapsed()
 
 
 class Total:
-    """Collects what is found, query by query. ties: the order of tied scores, as in ranking.find()."""
+    """Collects what is found, query by query. ties: the order of tied scores, as in ranking.find(). collapse:
+    which lines are of one document.
+    """
 
-    def __init__(self, qrels: Qrels, ties: str) -> None:
-        self.qrels, self.ties_rule = qrels, ties
+    def __init__(self, qrels: Qrels, ties: str, collapse: Collapse = EACH) -> None:
+        self.qrels, self.ties_rule, self.collapse = qrels, ties, collapse
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
         self.unjudged = 0
         self.ties: list[Ties] = []
@@ -74,13 +94,17 @@ class Total:
         self.tag = b""
         self.ranks = RankCheck()
         self.extra = ExtraFields()
-        self.documents = 0
+        self.lines = self.collapsed = 0
         self.repeats = LineProblems()  # duplicate documents
         self.last_new = -1  # the last line that is not a duplicate
 
     def find(self, lines: Lines) -> Found:
         """The judged documents in the lines of whole queries; several threads call it."""
-        return find(lines, self.qrels, self.ties_rule)
+        if not self.collapse:
+            return find(lines, self.qrels, self.ties_rule)
+        collapsed, repeated = self.collapse.lines(lines)
+        found = find(collapsed, self.qrels, self.ties_rule)
+        return found._replace(repeats=repeated, collapsed=len(lines.score) - len(collapsed.score))
 
     def add(self, found: Found, first_line: int) -> None:
         """first_line: the number of lines before those of found."""
@@ -91,7 +115,8 @@ class Total:
         self.identical.append(found.identical)
         self.rank[found.row] = found.rank
         self.score[found.row] = found.score
-        self.documents += int(found.retrieved.sum())
+        self.lines += int(found.retrieved.sum()) + found.collapsed
+        self.collapsed += found.collapsed
         total, *columns, last_new = found.repeats
         if last_new >= 0:
             self.last_new = max(self.last_new, first_line + last_new)
@@ -100,7 +125,7 @@ class Total:
                 Problem(
                     first_line + line,
                     f"duplicate document {shown(document)} for its query",
-                    f"The first is in line {first_line + first + 1}",
+                    first_in(first_line + first),
                 )
                 for line, first, document in zip(*columns, strict=True)
             )
@@ -119,7 +144,7 @@ class Total:
         """Add the duplicate documents: each is a problem, or all are one problem where nothing else follows, as
         in a file that holds its run twice.
         """
-        again, new = self.repeats.total, self.documents - self.repeats.total
+        again, new = self.repeats.total, self.lines - self.repeats.total
         line = self.repeats.first[0].line or 0 if again else 0
         if self.last_new >= line or again < min(max(new, 2), SHOWN + 1):
             problems.add(self.repeats)
@@ -128,21 +153,30 @@ class Total:
         if again >= new:
             which, documents = "the run", f"the {new:,} documents above" if new > 1 else "the document above"
         what = f"the file seems to hold {which} twice: from here on, {documents} are repeated"
-        problems.add(LineProblems((Problem(line, what, "Keep the lines above this one"),), 1))
+        problems.add(LineProblems((Problem(line, what, f"Keep the lines above this one; {COLLAPSES}"),), 1))
 
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
         ties = Ties(*map(np.concatenate, zip(*self.ties, strict=True))) if self.ties else NO_TIES
         identical = IdenticalIds(*map(np.concatenate, zip(*self.identical, strict=True)))
         return Reduced(
-            self.rank, self.score, self.retrieved, self.unjudged, ties, tag, self.ranks, self.extra, identical
+            self.rank,
+            self.score,
+            self.retrieved,
+            self.unjudged,
+            ties,
+            tag,
+            self.ranks,
+            self.extra,
+            identical,
+            Collapsed(self.collapsed, self.collapse.what),
         )
 
 
 AnyTotal = TypeVar("AnyTotal", bound=Total)
 
 
-def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Reduced:
+def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collapse: Collapse = EACH) -> Reduced:
     """Reduce a run that is in memory. Raises InputError(s), such as for duplicate documents."""
     problems = Problems(path)
     problems.add(columns.problems)
@@ -151,7 +185,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Redu
         raise no_data(path, columns.lines, True)
     if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
         ties = REVERSED
-    total = Total(qrels, ties)
+    total = Total(qrels, ties, collapse)
     total.add(total.find(Lines.of(columns, qrels)), 0)
     total.note(columns, 0)
     total.report(problems)
@@ -161,10 +195,19 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str) -> Redu
 
 
 def reduce_blocks(
-    source: Blocks[_Block], columns: Callable[[_Block], Columns], qrels: Qrels, ties: str, jobs: int
+    source: Blocks[_Block],
+    columns: Callable[[_Block], Columns],
+    qrels: Qrels,
+    ties: str,
+    jobs: int,
+    collapse: Collapse = EACH,
 ) -> Reduced:
     """Reduce a run of any length. Raises InputError(s)."""
-    return collect(source, columns, lambda: (Total(qrels, ties), Problems(source.name, "run")), jobs).reduced()
+
+    def begin() -> tuple[Total, Problems]:
+        return Total(qrels, ties, collapse), Problems(source.name, "run")
+
+    return collect(source, columns, begin, jobs).reduced()
 
 
 def collect(
@@ -280,7 +323,7 @@ def _in_one_pass(
     close()
     total.report(problems)
     problems.check()
-    if not (total.documents or problems.found.total):
+    if not (total.lines or problems.found.total):
         raise no_data(source.name, problems.lines, left_out)
     return total
 

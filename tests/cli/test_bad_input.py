@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from helpers import check_each, each
 
+from gradeval.formats.diagnostics import first_in
+
 from .command import LETOR, QRELS, RUN, fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -22,7 +24,7 @@ BINARY = "binary data (a NUL byte). Is this the right file?"
 BAD_QRELS = {"q1 0 e": f"3 fields {QRELS_HAVE}", "q1 0 e\0 1": BINARY}
 BAD_RUNS = {
     "q1 Q0 e 1 nan tag": "the score 'nan' is not a finite number",
-    "q4 Q0 a 9 2 tag": "duplicate document 'a' for its query. The first is in line 8",
+    "q4 Q0 a 9 2 tag": f"duplicate document 'a' for its query. {first_in(7)}",
 }
 BAD_LETOR = {"1 1:1": "no qid: here, though other lines have one"}
 BAD_SCORES = {"1 2": "2 fields where one score per line is expected"}

@@ -14,7 +14,9 @@ from metrics.test_every_option import QRELS, RUN
 
 import gradeval
 from gradeval.errors import GradevalError, OptionError
+from gradeval.formats.diagnostics import COLLAPSES
 from gradeval.notices import Kind
+from gradeval.options import Options
 from gradeval.spark.frames import bucket_count
 from gradeval.spark.kernel import Job, Moments, Names, evaluate_bucket
 from gradeval.spark.merge import chosen_options, comparison, merged
@@ -178,8 +180,14 @@ def test_bad_rows_are_named() -> None:
     for rows, expected in (
         ([(0, "q", "d", None), (0, "q", "e", 1.0)], "a: query 'q', document 'd': the score is missing"),
         ([(0, "q", None, math.nan), (0, "q", "e", 1.0)], "a: query 'q': the document id is missing"),
-        ([(0, "q", "d", 2.0), (0, "q", "e", 2.0), (0, "q", "d", 2.0)], f"a: query 'q', document 'd': {twice}"),
-        ([(0, "other", "d", 1.0), (0, "other", "d", 1.0)], f"a: query 'other', document 'd': {twice}"),
+        (
+            [(0, "q", "d", 2.0), (0, "q", "e", 2.0), (0, "q", "d", 2.0)],
+            f"a: query 'q', document 'd': {twice}. {COLLAPSES}",
+        ),
+        (
+            [(0, "other", "d", 1.0), (0, "other", "d", 1.0)],
+            f"a: query 'other', document 'd': {twice}. {COLLAPSES}",
+        ),
     ):
         assert errors(one_bucket(QREL, rows).runs[0]) == [expected]
     judged = [*QREL, ("q", "d", 2.0), ("q", "e", 0.0), ("q", "g", 1e200), ("r", "g", None)]
@@ -195,6 +203,25 @@ def test_bad_rows_are_named() -> None:
     assert errors(line.failure) == ["qrels.txt: line 'x': 1 field"]
     [error] = errors(one_bucket(QREL, [], version="0").failure)
     assert error.endswith("the driver 0: install one version on both")
+
+
+def test_the_best_passage_counts() -> None:
+    """In each bucket, as in files; and duplicates, which are errors without the option."""
+    passages = {q: {f"{d}#{n}": s - n for d, s in of.items() for n in range(3)} for q, of in RUN.items()}
+    options = {"max_passage": "#", "duplicates": "best"}
+    job = job_of(QRELS, {"first": passages}, ["AP", "num_ret"], **options)
+    buckets, _ = evaluated(pl, QRELS, {"first": passages}, job, 3, seed=1)
+    results, expected = (
+        merged(buckets, job),
+        gradeval.evaluate(QRELS, {"first": passages}, "AP num_ret", **options),
+    )
+    assert results.means == pytest.approx(expected.means)
+    assert results.means == pytest.approx(gradeval.evaluate(QRELS, RUN, "AP num_ret").means)
+    notes = [[str(one) for one in of.notices if one.kind is Kind.COLLAPSED] for of in (results, expected)]
+    assert notes[0] == notes[1] != []
+    twice = [(0, "q", "d", 2.0), (0, "q", "e", 3.0), (0, "q", "d", 4.0)]
+    best = one_bucket(QREL, twice, options=Options(duplicates="best")).runs[0]
+    assert best.values.total.tolist() == [1.0]
 
 
 def test_many_errors_are_counted() -> None:

@@ -11,6 +11,7 @@ from helpers import each
 
 import gradeval
 from gradeval.errors import InputError, InputErrors, OptionError
+from gradeval.formats.diagnostics import first_in
 from gradeval.notices import Kind, Notice
 from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options, parse_features
 from gradeval.tables.load import open_qrels
@@ -119,7 +120,7 @@ def test_documents_that_come_twice():
     data = [("1", "a", 1.0), ("2", "a", 1.0), ("1", "b", 0.5), ("1", "a", 2.0), ("1", "a", 1.0)]
     with pytest.raises(InputErrors) as caught:
         ranks_of(data)
-    again = "duplicate document 'a' for its query. The first is in line 1"
+    again = f"duplicate document 'a' for its query. {first_in(0)}"
     assert str(caught.value).splitlines() == [f"run1:4: {again}", f"run1:5: {again}"]
     with pytest.raises(InputError, match=r"^qrels:4: document 'a' has grade 2 here and 1 before in line 1$"):
         qrels_of(data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradeval.errors import GradevalError, InputError, OptionError
+from gradeval.formats.diagnostics import first_in
 from gradeval.options import Options
 from gradeval.tables.load import open_qrels, open_runs, read_run
 from tables.opened import qrels_of, ranks_of
@@ -82,7 +83,7 @@ def test_errors_of_scores_name_their_own_lines(tmp_path):
     scores.write_bytes(b"# model\n0.5\n\n2\n3\n")
     with pytest.raises(InputError) as caught:
         ranks_of(scores, letor)
-    again = "duplicate document 'a' for its query. The first is in line 2"
+    again = f"duplicate document 'a' for its query. {first_in(1)}"
     assert str(caught.value) == f"{scores}:4: {again}"
 
 

@@ -11,6 +11,7 @@ from helpers import each
 from gradeval import InputError, evaluate
 from gradeval.errors import InputErrors
 from gradeval.formats import memory
+from gradeval.formats.diagnostics import first_in
 
 METRICS = "num_q AP nDCG@10 muAP bpref RR num_ret judged@5"
 LETTERS = "ab0é漢😀#:"
@@ -103,7 +104,7 @@ def test_errors_name_the_row_in_any_block(monkeypatch):
                 evaluate(judged, form([*rows[:place], bad, *rows[place:]]), "AP")
     with pytest.raises(InputError) as caught:
         evaluate(judged, [*rows[:11], rows[3], *rows[11:]], "AP")
-    again = "duplicate document 'd3' for its query. The first is in line 4"
+    again = f"duplicate document 'd3' for its query. {first_in(3)}"
     assert str(caught.value) == f"run1:12: {again}"
     with pytest.raises(InputErrors) as several:
         evaluate([(q, d, None if n in (1, 6) else 1) for n, (q, d, _) in enumerate(rows)], rows, "AP")

@@ -237,7 +237,8 @@ def _explained(
     ids = qrels.queries.take(positions)
     queries = IdIndex(ids)
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
-    reduced = reduce_columns(columns, qrels, run.ties, run.path)
+    reduced = reduce_columns(columns, qrels, run.ties, run.path, run.collapse)
+    columns = run.collapse.columns(columns) if run.collapse else columns
     notices = (
         *qrels_notices_for(qrels, specs),
         *(replace(notice, subject=name) for notice in qrels_notices(qrels, reduced, options)),

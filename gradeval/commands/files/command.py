@@ -179,6 +179,10 @@ def convert_command(
     if done.subtopics:
         what = many(done.subtopics, "judgment of a further subtopic", "judgments of further subtopics")
         remarks.append(f"note: {opened.name}: {what}; the highest grade of a document is written")
+    if done.collapsed:
+        noun = "duplicate" if chosen.max_passage is None else "passage"
+        what = f"{many(done.collapsed, noun, f'{noun}s')} collapsed"
+        remarks.append(f"note: {opened.name}: {what}: each document is written once, with its best score")
     if done.real and conversion.to == "trec":
         what = many(done.real, "grade is no integer", "grades are no integers")
         remarks.append(f"warning: {opened.name}: {what}; trec_eval reads integers only")

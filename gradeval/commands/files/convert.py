@@ -10,24 +10,26 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays import Ints
 from gradeval.arrays.hashing import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, described
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
-from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
+from gradeval.formats.diagnostics import LineProblems, Problems, first_in, no_data, shown
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
-from gradeval.tables.qrels import Rows
+from gradeval.tables.passages import Collapse
+from gradeval.tables.qrels import Qrels, Rows
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -70,7 +72,8 @@ class Conversion:
 class Converted(NamedTuple):
     """A summary of the rows written. role: 'qrels' or 'run'. duplicates: judgments left out, whose document is
     judged before with the same grade. real: how many grades are not integers, which trec_eval does not read.
-    subtopics: judgments of a document for a further subtopic; the highest grade is written.
+    subtopics: judgments of a document for a further subtopic; the highest grade is written. collapsed: lines of
+    a run whose document has a better one, by the options max_passage and duplicates.
     """
 
     role: str
@@ -79,6 +82,7 @@ class Converted(NamedTuple):
     duplicates: int = 0
     real: int = 0
     subtopics: int = 0
+    collapsed: int = 0
 
 
 @takes(OF_FILES)
@@ -159,12 +163,13 @@ def convert_file(
     def write(jobs: int) -> Converted:
         sink.seek(0)
         sink.truncate()
-        work = _Conversion(files[0], conversion, writer, jobs)
+        work = _Conversion(files[0], conversion, writer, jobs, Collapse.of(options))
         with compressed(sink, name) as opened:
             batches = work.batches()
             first = next(batches)  # whose block has the tag
             writer.write(chain([first], batches), opened, work.given())
-        return Converted(role, work.queries, work.rows, work.duplicates, work.real, work.subtopics)
+        counts = work.queries, work.rows, work.duplicates, work.real, work.subtopics, work.collapsed
+        return Converted(role, *counts)
 
     return with_fewer(write, options.jobs or default_jobs())
 
@@ -216,13 +221,16 @@ class _Problems(Problems):
 class _Conversion:
     """Reads batches of whole queries and counts them."""
 
-    def __init__(self, file: File, conversion: Conversion, writer: Writer, jobs: int) -> None:
+    def __init__(
+        self, file: File, conversion: Conversion, writer: Writer, jobs: int, collapse: Collapse
+    ) -> None:
         self.file, self.conversion, self.writer, self.jobs = file, conversion, writer, jobs
+        self.collapse = collapse
         self.name, self.role = file.source.name, file.role
         self.problems = _Problems(self.name, self.role)
         self.tag: bytes | None = None
         self.left_out = False
-        self.queries = self.rows = self.duplicates = self.real = self.subtopics = 0
+        self.queries = self.rows = self.duplicates = self.real = self.subtopics = self.collapsed = 0
 
     def given(self) -> Given:
         tag = self.conversion.tag
@@ -295,15 +303,13 @@ class _Conversion:
             yield rows.conflicts()
             self.duplicates, self.subtopics = len(rows.again), len(rows.more)
             return
-        if len(rows.again):
+        if len(rows.again) and not self.collapse.duplicates:
             line, documents = rows.line(), rows.qrels.documents
 
             def what(i: int) -> str:
-                first = int(line[rows.first[i]]) + 1
-                document = shown(documents[int(rows.again[i])])
-                return f"duplicate document {document} for its query. The first is in line {first}"
+                return f"duplicate document {shown(documents[int(rows.again[i])])} for its query"
 
-            yield LineProblems.of(line[rows.again], what)
+            yield LineProblems.of(line[rows.again], what, lambda i: first_in(int(line[rows.first[i]])))
 
     def _batch(self, rows: Rows) -> Batch:
         line, qrels = rows.line(), rows.qrels
@@ -313,6 +319,7 @@ class _Conversion:
             self.real = int(np.count_nonzero(qrels.grade != np.rint(qrels.grade)))
         else:
             ties = self.conversion.ties or format_of(self.file.kind).ties
+            qrels, line = self._collapsed(qrels, line)
         rank = np.empty(len(line), np.int64)
         batch = Batch(qrels.queries, qrels.offsets, qrels.documents, qrels.grade, rank, line)
         query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
@@ -324,6 +331,16 @@ class _Conversion:
         if self.conversion.top is not None:
             batch = batch.take(np.flatnonzero(batch.rank <= self.conversion.top))
         return batch
+
+    def _collapsed(self, run: Qrels, line: Ints) -> tuple[Qrels, Ints]:
+        """The rows of a run, each of one document, and their lines."""
+        if not self.collapse:
+            return run, line
+        query = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
+        documents, rows = self.collapse.best(run.documents, run.grade, query)
+        self.collapsed += len(line) - len(rows)
+        offsets = np.searchsorted(rows, run.offsets)
+        return replace(run, offsets=offsets, documents=documents, grade=run.grade[rows]), line[rows]
 
 
 def _part(columns: Columns, first: int, last: int) -> Columns:

@@ -15,9 +15,10 @@ from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import repeats
 from gradeval.commands.files.report import SHOWN_IDS, Description, Issues, RunFacts
-from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, shown
+from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, first_in, shown
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, compression_of
+from gradeval.tables.passages import Collapse
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Found, Lines
 from gradeval.tables.reduction import Total
@@ -173,8 +174,8 @@ class _Counts(NamedTuple):
 class CountedRun(Total):
     """What evaluations keep of a run, with its facts. names: the id of each query by its index."""
 
-    def __init__(self, qrels: Qrels, limit: int, names: Mapping[int, bytes]) -> None:
-        super().__init__(qrels, "trec")
+    def __init__(self, qrels: Qrels, limit: int, names: Mapping[int, bytes], collapse: Collapse) -> None:
+        super().__init__(qrels, "trec", collapse)
         self.names, self.first_unjudged = names, [np.empty(0, np.int64)]
         self.counts: list[_Counts] = []
         self.has_ranks = False
@@ -196,8 +197,7 @@ class CountedRun(Total):
         rows = zip(counts.again.tolist(), counts.first.tolist(), counts.ids, strict=True)
         for line, before, document in rows:
             what = f"duplicate document {shown(document)} for its query"
-            hint = f"The first is in line {first_line + before + 1}"
-            self.duplicates.add(Problem(line, what, hint), first_line)
+            self.duplicates.add(Problem(line, what, first_in(first_line + before)), first_line)
         none = np.empty(0, np.int64)
         self.counts.append(counts._replace(again=none, first=none, ids=[]))  # which are not kept twice
 
@@ -227,6 +227,7 @@ class CountedRun(Total):
             len(tied),
             self.duplicates.kinds.total(),
             tag=self.tag.decode("utf-8", "surrogateescape"),
+            collapsed=self.collapsed if self.collapse else None,
             first_ids=first_ids,
         )
         if self.has_ranks:

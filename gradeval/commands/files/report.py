@@ -70,7 +70,8 @@ class RunFacts:
     per_query: the fewest, median and most documents of a query. tied: documents that share their score with
     another of their query; tied_queries: queries that have some. ranked: queries whose ranks can be compared
     with the scores, None where the run has no rank column; contradicting: where the rank rises with the score;
-    disordered: where some rank does. judged_queries, missing: of the qrels, and those that the run lacks.
+    disordered: where some rank does. collapsed: lines whose document has a better one, None without an option
+    that collapses. judged_queries, missing: of the qrels, and those that the run lacks.
     unjudged: queries that the qrels lack. judged: the mean share of the first FIRST_RANKS documents that is
     judged, None where no query is. All of these are None without qrels. first_ids: of the queries that some of
     these fields count, the first, by the name of the field.
@@ -86,6 +87,7 @@ class RunFacts:
     contradicting: int | None = None
     disordered: int | None = None
     tag: str = ""
+    collapsed: int | None = None
     judged_queries: int | None = None
     missing: int | None = None
     unjudged: int | None = None
@@ -246,6 +248,9 @@ def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
         queries = many(facts.tied_queries, "query", "queries") + ids("tied_queries")
         tied = f"{many(facts.tied, 'document has a tied score', 'documents have tied scores')}, in {queries}"
     yield "ties", tied
+    if facts.collapsed is not None:
+        left = many(facts.documents - facts.collapsed, "document", "documents")
+        yield "collapsed", f"{many(facts.collapsed, 'line', 'lines')}, which leaves {left}"
     if facts.ranked:
         ranks = "in the order of the scores"
         if facts.disordered:

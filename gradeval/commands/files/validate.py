@@ -26,6 +26,7 @@ from gradeval.notices import many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.load import File, check_columns, open_file
+from gradeval.tables.passages import Collapse
 from gradeval.tables.qrels import Qrels, Rows
 from gradeval.tables.ranking import query_indices
 from gradeval.tables.reduction import Reduced, collect
@@ -171,7 +172,7 @@ class _Checks:
         def begin() -> tuple[CountedRun, AllProblems]:
             nonlocal problems
             problems = self._problems(source, "run")
-            return CountedRun(qrels, self.limit, names), problems
+            return CountedRun(qrels, self.limit, names, Collapse.of(self.options)), problems
 
         table, names = file.table, dict[int, bytes]()
 
@@ -189,7 +190,7 @@ class _Checks:
         except (InputError, InputErrors) as error:
             return self._unread(source, "run", error, file.kind, problems, file.name)
         problems.errors.join(run.duplicates)
-        if not run.documents:
+        if not run.lines:
             return self._report(source, file, problems, None)
         reduced = run.reduced()
         share, extra = None, reduced.extra

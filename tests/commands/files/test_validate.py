@@ -19,6 +19,7 @@ import gradeval
 from gradeval.commands.files.report import SHOWN_IDS, QrelsFacts, RunFacts
 from gradeval.commands.files.validate import validate_files
 from gradeval.errors import OptionError
+from gradeval.formats.diagnostics import first_in
 from gradeval.formats.sources import Source
 
 IDS = st.sampled_from(["1", "2", "3", "q44444444444"])
@@ -97,7 +98,7 @@ def test_facts(folder, judgments, run, size, jobs):
     has_common = bool(set(grades) & set(by_query))
     hints = {one.line: re.sub("(Check the query ids).*", r"\1", one.hint) for one in ranking.errors.first}
     assert hints == {
-        **{line: f"The first is in line {first}" for line, first in duplicates.items()},
+        **{line: first_in(first - 1) for line, first in duplicates.items()},
         **({} if has_common else {None: "Check the query ids"}),
     }
     assert (facts.judged is not None) == has_common

@@ -1,0 +1,163 @@
+"""--max-passage and --duplicates in every command: as if the run had listed each document once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gradeval.formats.diagnostics import first_in
+
+from .command import fails, gradeval
+
+QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n2 0 d 3\n"
+PASSAGES = """\
+1 Q0 c#1 1 9 t
+1 Q0 a#2 2 8 t
+1 Q0 c#2 3 7 t
+1 Q0 a#1 4 6 t
+1 Q0 b 5 5 t
+2 Q0 a#1 1 2.5 t
+2 Q0 d#9 2 2.5 t
+2 Q0 x#1 3 2 t
+2 Q0 d#8 4 1 t
+"""
+DOCUMENTS = "1 Q0 c 1 9 t\n1 Q0 a 2 8 t\n1 Q0 b 3 5 t\n2 Q0 a 1 2.5 t\n2 Q0 d 2 2.5 t\n2 Q0 x 3 2 t\n"
+OTHER = "1 Q0 a 1 3 t\n1 Q0 c 2 1 t\n2 Q0 x 1 2 t\n2 Q0 d 2 1 t\n"
+NOTE = "each document counts once, with its best score [collapsed]"
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders with one run: of documents, of passages, and with the same documents several times."""
+    monkeypatch.chdir(tmp_path)
+    twice = (
+        PASSAGES.replace("#", " #").replace(" #1", "").replace(" #2", "").replace(" #9", "").replace(" #8", "")
+    )
+    for folder, run in (("once", DOCUMENTS), ("passages", PASSAGES), ("twice", twice)):
+        Path(folder).mkdir()
+        Path(folder, "q").write_text(QRELS)
+        Path(folder, "r.run").write_text(run)
+        Path(folder, "o.run").write_text(OTHER)
+
+
+def both(*arguments: str) -> None:
+    """The command prints the same of passages, of duplicates and of documents, but for the note."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir("once")
+        expected = gradeval(*arguments)
+    assert expected.code in (0, 1) and expected.out, expected.err
+    for folder, options, what in (
+        ("passages", ("--max-passage", "#"), "3 passages"),
+        ("twice", ("--duplicates", "best"), "3 duplicates"),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            done = gradeval(*arguments, *options)
+        printed = done.out.replace(f", {options[0][2:].replace('-', '_')} = {options[1]}", "")  # by a gate
+        assert (done.code, printed) == (expected.code, expected.out), done.err
+        notes = [line for line in done.lines if "collapsed" in line]
+        assert notes == ([] if arguments[0] == "explain" else [f"note: r: {what} collapsed: {NOTE}"])
+        assert [line for line in done.lines if line not in notes] == expected.lines
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "q r.run -m nDCG@2,AP,num_ret -q",
+        "q r.run -m nDCG@2,AP --ties worst -M 2 --tie-range",
+        "compare q r.run o.run -m AP,nDCG@2",
+        "gate q r.run --require AP>=0.9",
+        "gate q r.run --baseline o.run --no-worse AP",
+        "explain q r.run -m AP --query 1",
+        "explain q r.run -m nDCG@2 --worst 2",
+        "plot curve q r.run -m P --at 1-3 -f tsv",
+        "study agreement q r.run o.run -m AP,nDCG@2",
+    ],
+)
+def test_as_if_each_document_came_once(arguments: str) -> None:
+    both(*arguments.split())
+
+
+def test_batch() -> None:
+    """As an option of the manifest, or of one collection."""
+    paths = (
+        'runs = "{collection}/{system}.run"\nqrels = "{collection}/q"\nsystems = ["r", "o"]\nmetrics = ["AP"]\n'
+    )
+    passages = "[collections.passages.options]\nmax_passage = '#'\n"
+    twice = "[collections.twice.options]\nduplicates = 'best'\n"
+    Path("b.toml").write_text(f"{paths}[collections.once]\n{passages}{twice}")
+    done = gradeval("batch", "b.toml", "-f", "tsv")
+    head, *rows = (line.split("\t") for line in done.out.splitlines())
+    place = head.index("value") if "value" in head else -1
+    values = {(row[head.index("collection")], row[head.index("system")]): row[place] for row in rows}
+    assert {values[name, "r"] for name in ("once", "passages", "twice")} == {values["once", "r"]}
+    said = "note: 2 of 6 runs have passages that are collapsed, up to 3"
+    assert any(line.startswith(said) for line in done.lines), done.err
+
+
+def test_report() -> None:
+    done = gradeval(
+        "report", *"passages/q passages/r.run passages/o.run -m AP -o out.html --max-passage #".split()
+    )
+    assert done.code == 0, done.err
+    html = Path("out.html").read_text()
+    assert "3 passages collapsed" in html and "a#2" not in html
+
+
+def test_validate() -> None:
+    done = gradeval("validate", "passages/q", "passages/r.run", "--max-passage", "#")
+    assert done.code == 0
+    assert "  collapsed  3 lines, which leaves 6 documents" in done.out.splitlines()
+    report = json.loads(gradeval("validate", "twice/q", "twice/r.run", "-f", "json").out)["files"][1]
+    assert report["run"]["collapsed"] is None
+    assert [error["hint"] for error in report["errors"]["first"]] == [first_in(0), first_in(1), first_in(6)]
+    again = gradeval("validate", "twice/q", "twice/r.run", "-f", "json", "--duplicates", "best")
+    report = json.loads(again.out)["files"][1]
+    assert (again.code, report["run"]["collapsed"], report["run"]["documents"]) == (0, 3, 9)
+
+
+@pytest.mark.parametrize("is_scattered", [False, True])
+def test_convert(is_scattered: bool) -> None:
+    if is_scattered:
+        lines = PASSAGES.splitlines(keepends=True)
+        Path("passages/r.run").write_text("".join([*lines[5:8], *lines[:5], *lines[8:]]))
+    for folder, options, what in (
+        ("passages", ("--max-passage", "#"), "3 passages collapsed"),
+        ("twice", ("--duplicates", "best"), "3 duplicates collapsed"),
+    ):
+        done = gradeval("convert", f"{folder}/r.run", "out.run", "--sort", "--ties", "input", *options)
+        assert done.lines == [
+            f"note: {folder}/r.run: {what}: each document is written once, with its best score"
+        ]
+        assert sorted(Path("out.run").read_text().splitlines()) == sorted(DOCUMENTS.splitlines())
+    assert f"twice/r.run:3: duplicate document 'c' for its query. {first_in(0)}" in fails(
+        "convert", "twice/r.run", "out.run"
+    )
+
+
+def test_saved_results_agree_in_it() -> None:
+    saved = gradeval(*"passages/q passages/r.run -m AP -q -f json -o r.json --max-passage #".split())
+    assert saved.code == 0
+    error = fails("passages/q", "r.json", "-m", "AP", "--quiet")
+    assert "it was made with --max-passage #, and this command has the default" in error
+    done = gradeval(*"passages/q r.json -m AP --max-passage #".split())
+    assert (done.code, [line for line in done.lines if "collapsed" in line]) == (
+        0,
+        [f"note: r: 3 passages collapsed: {NOTE}"],
+    )
+
+
+@pytest.mark.parametrize("command", ["trec_eval", "ir_measures"])
+def test_the_drop_ins_never_collapse(command: str) -> None:
+    metric = ("-m", "map") if command == "trec_eval" else ()
+    arguments = [*metric, "twice/q", "twice/r.run", *(() if metric else ("AP",))]
+    assert f"twice/r.run:3: duplicate document 'c' for its query. {first_in(0)}" in fails(command, *arguments)
+    assert "--max-passage" in fails(command, *arguments, "--max-passage", "#")
+
+
+def test_a_delimiter_that_is_none() -> None:
+    assert "max_passage must be a string of one character or more, not ''" in fails(
+        "once/q", "once/r.run", "--max-passage", ""
+    )

@@ -1,0 +1,169 @@
+"""Runs of passages, and runs that list documents twice, against runs that plain Python collapses."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from helpers import examples
+from hypothesis import given
+from hypothesis import strategies as st
+from plain import Cut, reduced
+
+from gradeval import Evaluator, evaluate, read_qrels, read_run
+from gradeval.arrays.strings import Ids
+from gradeval.errors import InputError
+from gradeval.formats.columns import Columns
+from gradeval.formats.diagnostics import Problems, first_in
+from gradeval.formats.memory import Nested
+from gradeval.formats.trec import run_columns
+from gradeval.notices import Kind
+from gradeval.options import TIES, Options
+from gradeval.tables import reduction
+from gradeval.tables.load import run_of_data
+from gradeval.tables.passages import Collapse
+from gradeval.tables.reduction import Total, reduce_blocks, reduce_columns
+
+from .runs import JOBS, SEEDS, SIZES, as_plain, table_of, texts
+
+DELIMITERS = [b"#", b"##", b"_p", b"\xc2\xa7", b"0"]
+DOCUMENTS = [
+    b"a",
+    b"b",
+    b"d1",
+    b"d10",
+    b"document-of-many-bytes-1",
+    b"document-of-many-bytes-2",
+    b"\xff",
+    b"e" * 1030,
+]
+
+
+def before_last(name, delimiter):
+    return name.rpartition(delimiter)[0] or name if delimiter else name
+
+
+def collapsed(run, delimiter):
+    """The lines with the best score of each document, the first of equal ones."""
+    best = {}
+    for place, (query, name, score) in enumerate(run):
+        document = query, before_last(name, delimiter)
+        if document not in best or score > best[document][1]:
+            best[document] = place, score
+    return [(*document, score) for document, (_, score) in sorted(best.items(), key=lambda item: item[1][0])]
+
+
+def collection(seed, delimiter, unique):
+    """Qrels, and the lines of a run in some order: some documents are unjudged, and few scores differ."""
+    random = Random(seed)
+    odd = [delimiter, delimiter * 2, delimiter + b"a", b"a" + delimiter, b"a" + delimiter * 2 + b"b", b"a#b"]
+    passages = [b"%s%s%d" % (name, delimiter, n) for name in DOCUMENTS for n in range(3)]
+    names = list(dict.fromkeys([*DOCUMENTS, *odd, *passages]))
+    judged = sorted({*DOCUMENTS[1:], *(before_last(name, delimiter) for name in odd[:4])})
+    queries = [b"%d" % n for n in range(random.randint(1, 6))]
+    qrels = {q: {d: random.choice([0.0, 1.0, 2.0]) for d in random.sample(judged, 5)} for q in queries}
+    pairs = [(q, name) for q in [*queries, b"unjudged"] for name in names]
+    size = random.randint(1, len(pairs))
+    chosen = random.sample(pairs, size) if unique else random.choices(pairs, k=size)
+    scores = random.choices([0.0, -0.0, 1.0, 2.5, -1.0, 1e300], k=random.randint(1, 5))
+    run = [(*pair, random.choice(scores)) for pair in chosen]
+    order = random.choice(["grouped", "by score", "scattered"])
+    if order != "scattered":
+        run.sort(key=(lambda line: line[0]) if order == "grouped" else (lambda line: (line[0], -line[2])))
+    return qrels, run
+
+
+@examples(times=1.5)
+@given(st.data(), SEEDS, st.sampled_from([b"", *DELIMITERS]), st.booleans(), st.sampled_from(TIES), SIZES, JOBS)
+def test_the_best_passage_counts(folder, data, seed, delimiter, unique, ties, size, jobs):
+    """In one pass, through a temporary file, and from memory; also where keys collide."""
+    unique = unique and delimiter != b""
+    qrels, run = collection(seed, delimiter or b"#", unique)
+    collapse = Collapse(delimiter, not unique)
+    path, table = folder / "run", table_of(folder, qrels)
+    text, _ = data.draw(texts(run))
+    path.write_bytes(text)
+    lines = collapsed(run, delimiter)
+    expected = reduced(qrels, lines, ties)
+
+    def check(result, table):
+        assert as_plain(result, table) == expected
+        assert result.collapsed.lines == len(run) - len(lines)
+
+    *ids, score = zip(*run, strict=True)
+    columns = Columns.whole(*map(Ids.of, ids), np.array(score))
+    check(reduce_blocks(Cut(path, size), run_columns, table, ties, jobs, collapse), table)
+    check(reduce_columns(columns, table, ties, "run", collapse), table)
+    check(reduce_columns(columns.light(), table, ties, "run", collapse), table)
+    once = reduce_columns(collapse.columns(columns), table, ties, "run")
+    assert as_plain(once, table) == expected
+    plain_keys = Ids.keys
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reduction, "_SHARE", len(text) // 3 + 1)
+        problems = Problems(str(path))
+        total = Total(table, ties, collapse)
+        check(
+            reduction.collect_by_sorting(Cut(path, size), run_columns, total, problems, jobs).reduced(), table
+        )
+        patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(3))
+        patch.setattr(Ids, "short", False)
+        table = table_of(folder, qrels)
+        check(reduce_blocks(Cut(path, size), run_columns, table, ties, 1, collapse), table)
+
+
+@examples(times=0.5)
+@given(st.lists(st.binary(max_size=12).map(lambda name: name.replace(b"\0", b"")), max_size=9), st.booleans())
+def test_what_is_before_the_last_separator(names, short):
+    names = [name[:8] if short else name + b"#" * (len(name) % 3) for name in names]
+    ids = Ids.of(names).light() if short else Ids.of(names)
+    for separator in (b"#", b"##", b"\x01", b"a" * 40, *(name[:2] for name in names if name)):
+        assert ids.before_last(separator).tolist() == [before_last(name, separator) for name in names]
+
+
+def test_a_passage_that_comes_twice_is_an_error(tmp_path):
+    path = tmp_path / "run"
+    path.write_text("q Q0 d#1 1 3 t\nq Q0 d#2 1 2 t\nq Q0 d#1 1 1 t\nq Q0 e 1 0 t\n")
+    qrels = {"q": {"d": 1, "e": 0}}
+    with pytest.raises(InputError) as caught:
+        evaluate(qrels, path, "AP", max_passage="#")
+    assert str(caught.value) == f"{path}:3: duplicate document 'd#1' for its query. {first_in(0)}"
+    assert evaluate(qrels, path, "num_ret", max_passage="#", duplicates="best").mean(0, 0) == 2
+    with pytest.raises(InputError, match="duplicate document"):
+        evaluate(qrels, path, "AP")
+
+
+PASSAGES = {"1": {"a#1": 0.5, "b#1": 2.0, "a#2": 3.0, "x": 2.5, "1#4": 9.0}, "2": {"b#7": 1.0}}
+QRELS = {"1": {"a": 2, "b": 1}, "2": {"b": 1}}
+
+
+def test_data_in_memory():
+    """Dicts, tuples, frames and runs that were read before give the same, with a note."""
+    rows = [(query, document, score) for query, of in PASSAGES.items() for document, score in of.items()]
+    metrics, options = "nDCG@2 num_ret", {"max_passage": "#"}
+    results = evaluate(QRELS, PASSAGES, metrics, **options)
+    assert results.mean(0, "num_ret") == 5
+    assert results.per_query(0, "num_ret") == {"1": 4, "2": 1}
+    [notice] = [notice for notice in results.notices if notice.kind is Kind.COLLAPSED]
+    assert str(notice) == "run1: 1 passage collapsed: each document counts once, with its best score"
+    assert notice.informational
+    evaluator = Evaluator(QRELS, metrics)
+    for other in (
+        evaluate(QRELS, rows, metrics, **options),
+        evaluator.evaluate(read_run(PASSAGES, **options)),
+        Evaluator(QRELS, metrics, **options).evaluate(read_run(rows, duplicates="best")),
+    ):
+        assert other.means.tolist() == results.means.tolist()
+        assert [str(one) for one in other.notices] == [str(one) for one in results.notices]
+    ignoring = evaluate(QRELS, PASSAGES, "num_ret", ignore_identical_ids=True, **options)
+    assert ignoring.per_query(0, 0) == {"1": 3, "2": 1}
+    assert "identical_ids" not in [notice.kind.value for notice in ignoring.notices]
+
+
+def test_dicts_are_looked_up_without_the_option(monkeypatch):
+    looked_up = []
+    monkeypatch.setattr("gradeval.tables.lookup.looked_up", lambda *of: looked_up.append(of))
+    table = read_qrels(QRELS).qrels
+    for options, count in ((Options(), 1), (Options(duplicates="best"), 1), (Options(max_passage="#"), 1)):
+        run_of_data(Nested("run", PASSAGES, "score"), "run", options).reduce(table, 1)
+        assert len(looked_up) == count
