@@ -176,6 +176,8 @@ DONE = [  # the input, what is written, in which format, and the options
     ("1 Q0 a 1 3 t\n2 Q0 a 1 1 t\n1 Q0 b 2 4 t\n", "1 Q0 a 2 3 t\n1 Q0 b 1 4 t\n2 Q0 a 1 1 t\n", "trec", {}),
     (SAME, "1 0 a 1\n1 0 c 0.5\n2 0 b 1\n", "trec", {}),
     (IDENTICAL, "1 Q0 b 1 1 t\n", "trec", IGNORED),
+    ("1 Q0 a#1 1 3 t\n2 Q0 a 1 1 t\n1 Q0 b 2 4 t\n1 Q0 a#2 1 5 t\n",
+     "1 Q0 b 2 4 t\n1 Q0 a 1 5 t\n2 Q0 a 1 1 t\n", "trec", {"max_passage": "#"}),
     (LETOR, "query_id,doc_id,relevance\n1,a,1\n1,b,0\n2,c,2\n", "csv", {}),
     (LETOR, "query_id,doc_id,score\n1,a,0.5\n1,b,0\n2,c,0\n", "csv", {"features": "2"}),
     (SCORES, OF_MODEL, "trec", {"qrels": "l", "tag": "model"}),
@@ -232,7 +234,7 @@ def test_what_is_written(files, monkeypatch, text, expected, to, options):
         done = gradeval.convert("s", "out", to, **options)
         written = Path("out").read_text()
         assert (written if to != "json" else json.dumps(json.loads(written))) == expected
-        counts = {SAME: ("qrels", 2, 3, 1, 1, 0), RUN: ("run", 2, 2 if "top" in options else 4, 0, 0, 0)}
+        counts = {SAME: ("qrels", 2, 3, 1, 1, 0, 0), RUN: ("run", 2, 2 if "top" in options else 4, 0, 0, 0, 0)}
         assert done == counts.get(text, done)
 
 
