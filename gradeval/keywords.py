@@ -10,7 +10,7 @@ from typing_extensions import Unpack as Unpack
 
 
 class Evaluate(TypedDict, total=False):
-    rel: float | None  # None
+    rel: float | Literal['>0'] | None  # None
     depth: int | None  # None
     judged_only: bool  # False
     queries: Literal['judged', 'both']  # 'judged'
@@ -50,7 +50,7 @@ class Compare(TypedDict, total=False):
     power: bool  # False
     anova: bool  # False
     jobs: int  # 0
-    rel: float | None  # None
+    rel: float | Literal['>0'] | None  # None
     depth: int | None  # None
     judged_only: bool  # False
     queries: Literal['judged', 'both']  # 'judged'
@@ -88,7 +88,7 @@ class CompareResults(TypedDict, total=False):
 
 
 class Runs(TypedDict, total=False):
-    rel: float | None  # None
+    rel: float | Literal['>0'] | None  # None
     depth: int | None  # None
     judged_only: bool  # False
     queries: Literal['judged', 'both']  # 'judged'
@@ -124,7 +124,7 @@ class Files(TypedDict, total=False):
 
 
 class Validate(TypedDict, total=False):
-    rel: float | None  # None
+    rel: float | Literal['>0'] | None  # None
     jobs: int  # 0
     qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
     run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
@@ -160,7 +160,7 @@ class ReadRun(TypedDict, total=False):
 
 
 class OnSpark(TypedDict, total=False):
-    rel: float | None  # None
+    rel: float | Literal['>0'] | None  # None
     depth: int | None  # None
     judged_only: bool  # False
     queries: Literal['judged', 'both']  # 'judged'

@@ -386,19 +386,28 @@ PATH = "str | bytes | os.PathLike[str]"  # for Python
 PERCENTAGE = Kind("percentage", _check_percentage, _read_percentage, "float")
 FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), plain, "bool")
 GRADE = Kind("grade", _check_grade, plain, "float")
+ANY_RELEVANT = ">0"  # the default threshold, as signatures write it
+
+
+def _read_threshold(value: Any) -> Any:
+    return None if isinstance(value, str) and value == ANY_RELEVANT else plain(value)
+
+
+THRESHOLD = Kind("threshold", _check_grade, _read_threshold, f"float | {words((ANY_RELEVANT,))}")
 
 
 class Options(OptionTable):
     """Options of reading and evaluation."""
 
     rel: float | None = option(
-        GRADE,
+        THRESHOLD,
         None,
         "-l --rel",
         METRICS,
-        "Relevance threshold: the lowest grade that counts as relevant. Default: any grade above 0.",
+        "Relevance threshold: the lowest grade that counts as relevant. Default: >0, any grade above 0.",
         "GRADE",
-        python="the relevance threshold, the lowest grade that counts as relevant; None: any grade above 0",
+        python="the relevance threshold, the lowest grade that counts as relevant; None or '>0': any grade "
+        "above 0",
     )
     depth: int | None = option(
         integer(1, 10**9),

@@ -71,6 +71,7 @@ class Job:
         self.header: bool = not values.pop("no_header", False)
         self.label: dict[str, str] = dict(values.pop("label", ()))
         self.table: str | None = values.pop("table", None)
+        self.signature: bool = values.pop("signature", False)
         self.quiet: bool = values.pop("quiet", False)
         self.verbose: bool = values.pop("verbose", False)
         self.strict: bool = values.pop("strict", False)
@@ -175,6 +176,11 @@ class Job:
         """Remove the progress bar, for text."""
         if self.progress is not None:
             self.progress.clear()
+
+    def sign(self, signatures: Iterable[str]) -> None:
+        """Print the signatures after the results, where the format has no place for them."""
+        if self.format not in ("json", "md", "latex"):
+            self.report(signatures)
 
     # --- what it says
 

@@ -21,7 +21,7 @@ from gradeval.cli.types import (
     complete_metric,
 )
 from gradeval.notices import Kind
-from gradeval.options import CONFIDENCE, INPUT, METRICS, MORE, Options, OptionTable
+from gradeval.options import ANY_RELEVANT, CONFIDENCE, INPUT, METRICS, MORE, Options, OptionTable
 from gradeval.options import Kind as OptionKind
 from gradeval.render import WRITERS
 from gradeval.version import __version__
@@ -166,6 +166,7 @@ _TYPES: dict[str, Callable[[OptionKind], dict[str, Any]]] = {
     },
     "integer": lambda kind: {"type": Integer(*kind.bounds)},
     "grade": lambda kind: {"type": Finite()},
+    "threshold": lambda kind: {"type": Finite(ANY_RELEVANT)},
     "percentage": lambda kind: {"type": Percentage(*CONFIDENCE)},
     "flag": lambda kind: {"is_flag": True},
     "path": lambda kind: {"type": File(), "default": None},
@@ -247,6 +248,16 @@ def digits_option() -> Callable[[Decorated], Decorated]:
         show_default=True,
         metavar="N|full",
         help="Number of decimals, or full for the shortest representation that round-trips.",
+    )
+
+
+def signature_option() -> Callable[[Decorated], Decorated]:
+    """How the values were computed."""
+    return output(
+        "--signature",
+        is_flag=True,
+        help="A line for each metric with all that decides its values, for a paper: after the results on "
+        "standard error, in json, under tables in md and latex.",
     )
 
 

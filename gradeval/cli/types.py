@@ -115,11 +115,16 @@ class Setting(click.ParamType):  # type: ignore[type-arg]
 
 
 class Finite(click.ParamType):  # type: ignore[type-arg]
-    """A finite number that can be a grade."""
+    """A finite number that can be a grade. default: the word for the default."""
 
     name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def __init__(self, default: str | None = None) -> None:
+        self.default = default
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:
+        if value == self.default:
+            return None
         try:
             number = parse_number(str(value))
         except ValueError:

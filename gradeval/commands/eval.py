@@ -22,6 +22,7 @@ from gradeval.cli.options import (
     query_options,
     row_options,
     sectioned_command,
+    signature_option,
 )
 from gradeval.cli.types import File, Integer, complete_metric
 from gradeval.errors import InputError, named
@@ -56,6 +57,7 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
     "high nor low is better, such as unj; -METRIC reverses the order.",
 )
 @output("--top", type=Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort.")
+@signature_option()
 @output("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
 @inputs(
     "--runs-from",
@@ -128,7 +130,7 @@ def eval_command(
             on_run,
             per_query and not is_streamed,
             watch=progress.watch,
-            hashes=job.format == "json",
+            hashes=job.format == "json" or job.signature,
             query_ids=job.chosen,
         )
     has_failed = job.strict and results.failed
@@ -137,7 +139,10 @@ def eval_command(
     if results.runs and not is_streamed:
         if sort is not None:
             results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))
-        job.print(replace(results, runs=results.runs[:top]), **what)
+        results = replace(results, runs=results.runs[:top])
+        job.print(results, signature=job.signature, **what)
+    if results.runs and job.signature:
+        job.sign(results.signatures())
     return 2 if results.failed else 0
 
 

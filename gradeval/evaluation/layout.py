@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from gradeval.errors import OptionError, visible
@@ -12,7 +13,7 @@ from gradeval.evaluation.results import Column, Results
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
 from gradeval.render.data import Values, not_a_formula
-from gradeval.render.document import Cell, Document, Grid, RenderOptions, Rows, Text
+from gradeval.render.document import Block, Cell, Document, Grid, Lines, RenderOptions, Rows, Text
 from gradeval.render.numbers import decimals, of_distinct
 from gradeval.version import __version__
 
@@ -28,12 +29,13 @@ def document(
     summary: bool = True,
     wide: bool = False,
     labels: Sequence[str] | None = None,
+    signature: bool = False,
 ) -> Document:
     """Runs and metrics are in the given order, queries in qrels order; per-query rows are of counted queries.
 
     per_query: the values of the queries. summary: those of the runs. wide: queries are rows and runs columns,
     for each metric; json and jsonl stay as they are. labels: for trec, the first column of each metric; by
-    default its name in trec_eval. Raises OptionError.
+    default its name in trec_eval. signature: that of each metric, in md, latex and json. Raises OptionError.
     """
     if wide and (how.format == "trec" or results.has_ends):
         what = "the format trec" if how.format == "trec" else "ranges and intervals"
@@ -43,13 +45,18 @@ def document(
     word = not_a_formula if how.spreadsheet else str
     of_words = partial(texts, escape=word)
     return Document(
-        blocks=lambda: _grids(results, per_query, summary, wide, partial(texts, escape=visible)),
+        blocks=lambda: chain(
+            _grids(results, per_query, summary, wide, partial(texts, escape=visible)),
+            _signatures(results, how) if signature else (),
+        ),
         rows=lambda: [
             _side_by_side(results, per_query, summary, of_words)
             if wide
             else _long_rows(results, parts(), of_words, "")
         ],
-        content=lambda: content(results, per_query=per_query, summary=summary, values=Values),
+        content=lambda: content(
+            results, per_query=per_query, summary=summary, signature=signature, values=Values
+        ),
         records=lambda: _records(results, parts()),
         columns=lambda: _trec_eval(results, parts(), partial(texts, width=6, signed=True), labels),
     )
@@ -238,6 +245,12 @@ def _best_in_row(spec: Spec, row: Sequence[str | Cell]) -> list[str | Cell]:
     return [cell._replace(bold=cell.text == best) for cell in cells]
 
 
+def _signatures(results: Results, how: RenderOptions) -> Iterator[Block]:
+    """The signatures, in the formats of papers."""
+    if how.format != "table":
+        yield Lines([visible(text) for text in results.signatures()])
+
+
 # --- the object of json
 
 
@@ -246,6 +259,7 @@ def content(
     *,
     per_query: bool,
     summary: bool,
+    signature: bool = False,
     values: Callable[[list[str], list[str], list[list[str]]], Any] | None = None,
 ) -> dict[str, Any]:
     """The object of json. Numbers are exact, counts are int, undefined is None.
@@ -263,11 +277,18 @@ def content(
         "warnings": list(lines(results.notices, len(results.runs))),
         "notices": [notice.to_dict() for notice in results.notices],
         "failed": [{"path": path, "errors": str(error).split("\n")} for path, error in results.failed],
-        "runs": [_run(results, r, per_query, summary, values) for r in range(len(results.runs))],
+        "runs": [_run(results, r, per_query, summary, signature, values) for r in range(len(results.runs))],
     }
 
 
-def _run(results: Results, r: int, per_query: bool, summary: bool, values: Callable[..., Any] | None) -> Any:
+def _run(
+    results: Results,
+    r: int,
+    per_query: bool,
+    summary: bool,
+    signature: bool,
+    values: Callable[..., Any] | None,
+) -> Any:
     run = results.runs[r]
     entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256, "ties": run.ties}
     entry["queries"] = run.queries
@@ -278,6 +299,9 @@ def _run(results: Results, r: int, per_query: bool, summary: bool, values: Calla
             entry[key] = {str(column.spec): column.exact()[0] for column in part}
         numbers = [m for m, spec in enumerate(results.specs) if not spec.metric.text]
         entry["undefined"] = {str(results.specs[m]): n for m in numbers if (n := results.undefined(r, m))}
+    if signature:
+        numeric = (spec for spec in results.specs if not spec.metric.text)
+        entry["signatures"] = {str(spec): results.signature(r, spec) for spec in numeric}
     if per_query:
         queries = results.counted_queries(r)
         columns = results.columns(r, per_query=True)

@@ -16,9 +16,10 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation.score import summarize
 from gradeval.notices import Notice
-from gradeval.options import DEFAULT_TIES, Options
+from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices, warned
+from gradeval.version import __version__
 
 if TYPE_CHECKING:
     from gradeval.commands.compare.result import Comparison
@@ -324,6 +325,47 @@ class Results(WithNotices):
         tested = paired_tests(method, np.array(pairs).T, 1 - confidence / 100, Sampling())
         return sum(not outcome.low > 0 and not outcome.high < 0 for outcome in tested), len(pairs)
 
+    def signature(self, run: str | int, metric: str | Spec | int) -> str:
+        """What decides a mean, in one line: 'nDCG@10|gain:linear|rel:>0|ties:trec|…|n:50|gradeval:0.9.0'.
+
+        The metric, then options as NAME:VALUE: gain (where the metric has it), rel, ties, queries, no_relevant;
+        others where they are not the defaults. Then what was evaluated: the first 8 digits of the SHA-256 of
+        query_ids, of the qrels and of group sizes, where known; n, the values in the mean; and the version.
+        """
+        from hashlib import sha256
+
+        r, m = self._run(run), self._numeric(metric)
+        spec, table = self.specs[m], Options.table
+        values: dict[str, Any] = {name: row.default for name, row in table.items() if VALUES in row.scope}
+        values |= {name: value for name, value in self.options.items() if name in values}
+        values |= {"ties": self.runs[r].ties, "rel": spec.params.get("rel", values["rel"])}
+        ids = values.pop("query_ids")
+        of_ids = "\n".join(sorted(ids or ())).encode("utf-8", "surrogateescape")
+        hashes = {"query_ids": sha256(of_ids).hexdigest() if ids else None}
+        hashes |= {"qrels": self.qrels_sha256, "groups": self.groups_sha256}
+        gain = spec.metric.by_name.get("gain")
+        texts = {name: _part(values.pop(name)) for name in ("rel", "ties", "queries", "no_relevant")}
+        texts |= {
+            name: _part(value) for name, value in values.items() if _part(value) != _part(table[name].default)
+        }
+        texts |= {name: f"sha256:{digits[:8]}" for name, digits in hashes.items() if digits}
+        texts |= {"n": str(self.runs[r].queries - self.undefined(r, m)), "gradeval": __version__}
+        first = [] if gain is None else [f"gain:{gain.text(spec.params.get('gain', gain.default))}"]
+        return "|".join([str(spec), *first, *(f"{name}:{text}" for name, text in texts.items())])
+
+    def signatures(self, specs: Iterable[Spec] | None = None) -> list[str]:
+        """The signatures of these metrics, by default of all that have numbers.
+
+        One for each metric; where runs differ in it, one for each run, after its name.
+        """
+        texts: list[str] = []
+        for spec in self.specs if specs is None else specs:
+            if not spec.metric.text:
+                of_runs = {run.name: self.signature(r, spec) for r, run in enumerate(self.runs)}
+                same = list(dict.fromkeys(of_runs.values()))
+                texts += same if len(same) == 1 else [f"{name}: {text}" for name, text in of_runs.items()]
+        return texts
+
     def undefined(self, run: str | int, metric: str | Spec | int) -> int:
         """The number of counted queries whose value is undefined, and excluded from the mean."""
         return int(self._summaries[self._run(run)].undefined[self._numeric(metric)])
@@ -478,6 +520,17 @@ class Results(WithNotices):
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")
         return m
+
+
+def _part(value: Any) -> str:
+    """The value of an option in a signature, as the command line takes it."""
+    if value is None:
+        return ANY_RELEVANT
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    if isinstance(value, (list, tuple)):
+        return ",".join("=".join(pair) for pair in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _position(given: Integral, count: int, what: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
@@ -22,6 +23,7 @@ from gradeval.cli.options import (
     row_options,
     section,
     sectioned_command,
+    signature_option,
     together,
 )
 from gradeval.cli.types import File
@@ -125,6 +127,7 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 @queries("-n", "--no-summary", is_flag=True, help="Do not print the comparisons; requires -q.")
 @query_options()
 @output_options(FORMATS)
+@signature_option()
 @input_options()
 @other_options()
 @fail_on_warning_option()
@@ -169,16 +172,20 @@ def compare_command(
                 metrics or None,
                 evaluation,
                 watch=progress.watch,
-                hashes=job.format == "json",
+                hashes=job.format == "json" or job.signature,
                 query_ids=job.chosen,
             )
             job.report_failed(results.failed)
             if results.failed:
                 return 2
             comparison = compare_results(results, specs, how)
+            if job.signature:
+                signatures = results.signatures(specs)
+                comparison = replace(comparison, inputs={**comparison.inputs, "signatures": signatures})
     if not job.passes(comparison.notices, runs=len(comparison.values.runs)):
         return 2
     job.print(comparison, per_query=per_query, summary=not no_summary, relative=relative)
+    job.sign(comparison.inputs.get("signatures", ()))
     return 0
 
 
@@ -188,7 +195,7 @@ def _check_files(
     """Raise UsageError where the arguments contradict each other."""
     context = click.get_current_context()
     if of_values:
-        for name in _EVALUATION:
+        for name in ("signature", *_EVALUATION):
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                 flag = max(next(p for p in context.command.params if p.name == name).opts, key=len)
                 raise click.UsageError(f"{flag} and --values are mutually exclusive: nothing is evaluated.")

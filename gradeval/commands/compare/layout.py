@@ -33,6 +33,7 @@ from gradeval.render.document import (
     Document,
     Grid,
     Kind,
+    Lines,
     RenderOptions,
     Rows,
     Sentences,
@@ -77,6 +78,8 @@ def document(
                 heading = "Queries with the largest changes"
                 yield grid_of(heading, columns, _change_rows(comparison), how.digits, labels)
             yield Sentences(legend(comparison, with_letters))
+            if how.format != "table" and (signatures := comparison.inputs.get("signatures")):
+                yield Lines(list(map(visible, signatures)))
 
     def rows() -> Iterator[Rows]:
         if summary:

@@ -1,0 +1,162 @@
+"""--signature: what decides the values, in a line for each metric, whose parts are options."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from helpers import each
+
+import gradeval as package
+from cli.command import LETOR, QRELS, RUN, gradeval
+from gradeval.registry.metric import REGISTRY, load
+from gradeval.version import __version__
+
+IDENTIFIES = ("query_ids", "qrels", "groups", "n", "gradeval")  # parts that are no options
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q").write_text(QRELS)
+    (tmp_path / "r").write_text(RUN)
+    (tmp_path / "short").write_text(RUN.split("q2 ")[0])
+    (tmp_path / "letor").write_text(LETOR)
+    (tmp_path / "scores").write_text("1\n2\n3\n4\n")
+
+
+def signatures(*call):
+    done = gradeval(*call, "--signature", "--quiet")
+    assert done.code == 0
+    return done.lines
+
+
+def parts(text):
+    metric, *rest = text.split("|")
+    return metric, dict(part.split(":", 1) for part in rest)
+
+
+def test_a_line_for_each_metric():
+    digits = hashlib.sha256(QRELS.encode()).hexdigest()[:8]
+    common = f"ties:trec|queries:judged|no_relevant:0|qrels:sha256:{digits}|n:3|gradeval:{__version__}"
+    assert signatures("q", "r", "-m", "nDCG@10 AP(rel=2) nDCG(gain=exp)@5") == [
+        f"nDCG@10|gain:linear|rel:>0|{common}",
+        f"AP(rel=2)|rel:2|{common}",
+        f"nDCG(gain=exp)@5|gain:exp|rel:>0|{common}",
+    ]
+
+
+OPTIONS = {
+    "": {},
+    "--rel 1.5 --ties best --queries both --no-relevant skip": {
+        "rel": "1.5",
+        "ties": "best",
+        "queries": "both",
+        "no_relevant": "skip",
+    },
+    "--depth 2 -J --zero-grade 1 --ignore-identical-ids": {
+        "depth": "2",
+        "judged_only": "true",
+        "zero_grade": "1",
+        "ignore_identical_ids": "true",
+    },
+    "--ties expected --no-relevant 1": {"ties": "expected", "no_relevant": "1"},
+    "--query-ids q1,q2": {"n": "2", "query_ids": "sha256:" + hashlib.sha256(b"q1\nq2").hexdigest()[:8]},
+    "--tie-range -j 1 -M 9": {"depth": "9"},
+}
+
+
+@each("options, expected", OPTIONS.items())
+def test_every_part_is_taken_back(options, expected):
+    for metric in ("nDCG(gain=exp)@5", "AP", "nDCG(gain=0:0/1:1/2:3/3:9)"):
+        [text] = signatures("q", "r", "-m", metric, *options.split())
+        name, values = parts(text)
+        assert values.items() >= expected.items()
+        again = ["-m", name]
+        for key, value in values.items():
+            if key == "gain":
+                assert signatures("q", "r", "-m", f"nDCG(gain={value})")[0].split("|")[1] == f"gain:{value}"
+            elif key not in IDENTIFIES:
+                flag = [f"--{key.replace('_', '-')}", *([] if value == "true" else [value])]
+                assert gradeval("q", "r", "-m", name, *flag, "--quiet").code == 0
+                again += flag
+        again += ["--query-ids", "q1,q2"] if "query_ids" in values else []
+        assert signatures("q", "r", *again) == [text]
+
+
+def test_every_gain_is_taken_back():
+    load()
+    with_gain = [metric for metric in REGISTRY.values() if "gain" in metric.by_name]
+    assert len(with_gain) > 3
+    for metric in with_gain:
+        [text] = signatures("q", "r", "-m", metric.usage)
+        gain = parts(text)[1]["gain"]
+        assert metric.by_name["gain"].parse(gain) is not None
+        at = f"@{metric.at.example}" if metric.at and metric.at.required else ""
+        [again] = signatures("q", "r", "-m", f"{metric.name}(gain={gain}){at}")
+        assert parts(again)[1]["gain"] == gain
+
+
+def test_of_letor():
+    [text] = signatures("letor", "scores", "-m", "nDCG@2", "--qrels-feature", "2")
+    _, values = parts(text)
+    assert values["ties"] == "input"
+    assert values["qrels_feature"] == "2"
+    [text] = signatures("letor", "scores", "-m", "nDCG@2")
+    assert "qrels_feature" not in parts(text)[1]
+
+
+def test_undefined_values_are_not_counted():
+    assert parts(signatures("q", "r", "-m", "rankDCG")[0])[1]["n"] == "2"  # q3 has one grade only
+
+
+def test_runs_that_differ():
+    first, second = signatures("q", "r", "short", "-m", "AP", "--queries", "both")
+    assert first.startswith("r: AP|") and "|n:2|" in first
+    assert second.startswith("short: AP|") and "|n:1|" in second
+    assert len(signatures("q", "r", "short", "-m", "AP")) == 1
+
+
+def test_where_it_is_printed():
+    [text] = signatures("q", "r", "-m", "AP")
+    for format in ("table", "tsv", "csv", "jsonl", "trec"):
+        done = gradeval("q", "r", "-m", "AP", "-f", format, "--signature", "--quiet")
+        assert done.lines == [text]
+        assert done.out == gradeval("q", "r", "-m", "AP", "-f", format, "--quiet").out
+    for format, block in (
+        ("md", f"```\n{text}\n```\n"),
+        ("latex", f"{{verbatim}}\n{text}\n\\end{{verbatim}}\n"),
+    ):
+        done = gradeval("q", "r", "-m", "AP", "-f", format, "--signature", "--quiet")
+        assert done.err == ""
+        assert done.out.endswith(block)
+    content = json.loads(gradeval("q", "r", "-m", "AP runid", "-f", "json", "--signature", "--quiet").out)
+    assert content["runs"][0]["signatures"] == {"AP": text}
+    assert "signatures" not in gradeval("q", "r", "-m", "AP", "-f", "json", "--quiet").out
+
+
+def test_of_comparisons():
+    call = ("compare", "q", "r", "short", "-m", "AP nDCG@5", "--signature")
+    expected = signatures("q", "r", "short", "-m", "AP nDCG@5")
+    assert signatures(*call) == expected
+    assert json.loads(gradeval(*call, "-f", "json", "--quiet").out)["signatures"] == expected
+    for format in ("md", "latex"):
+        assert "\n".join(expected) in gradeval(*call, "-f", format, "--quiet").out
+    assert "signatures" not in gradeval(*call[:-1], "-f", "json", "--quiet").out
+    done = gradeval("compare", "--values", "a.csv", "b.csv", "--signature")
+    assert done.lines[0].startswith("gradeval: --signature and --values are mutually exclusive")
+
+
+def test_saved_results_have_the_same():
+    gradeval("q", "r", "-q", "-f", "json", "-o", "saved.json", "-m", "AP", "--signature", "--quiet")
+    assert signatures("q", "saved.json", "-m", "AP") == signatures("q", "r", "-m", "AP")
+
+
+def test_in_python():
+    """No file is hashed there."""
+    results = package.evaluate("q", "r", "nDCG@10", rel=">0")
+    assert results.options["rel"] is None
+    expected = f"nDCG@10|gain:linear|rel:>0|ties:trec|queries:judged|no_relevant:0|n:3|gradeval:{__version__}"
+    assert results.signature("r", "nDCG@10") == expected
+    assert results.signatures() == [expected]
