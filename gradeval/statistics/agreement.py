@@ -157,8 +157,7 @@ def kappas(
     )
     apart = np.abs(value[first] - value[second])
     observed = [(pairs * weight).sum(axis=1) / documents for weight in (apart > 0, apart, np.square(apart))]
-    varies = np.count_nonzero(by_first + by_second, axis=1) > 1  # where not, expected is 0 but for rounding
-    return [np.where(varies, 1 - o / e, np.nan) for o, e in zip(observed, expected, strict=True)]
+    return [1 - o / e for o, e in zip(observed, expected, strict=True)]  # 0 / 0 where all grades are equal
 
 
 def alphas(levels: Floats, counts: Floats, pairs: Floats, first: Ints, second: Ints) -> list[Floats]:
@@ -172,7 +171,7 @@ def alphas(levels: Floats, counts: Floats, pairs: Floats, first: Ints, second: I
     Source: Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
     n = counts.sum(axis=1)
-    varies = np.count_nonzero(counts, axis=1) > 1
+    varies = np.count_nonzero(counts, axis=1) > 1  # where not, the mean may differ from the values by rounding
     mean_rank = (np.cumsum(counts, axis=1) - counts / 2) / n[:, None]
     value = np.broadcast_to(levels / max(float(np.abs(levels).max()), 1.0), counts.shape)
     observed, expected = (

@@ -253,6 +253,11 @@ def test_edges_of_intervals():
     assert all(math.isnan(low) and not math.isnan(value) for value, low, _ in one_query)
     same = estimates(Ratings.of(np.array([A, A]), np.arange(10)), 0.05, Sampling(50))
     assert {tuple(estimate) for estimate in same} == {(1, 1, 1), (0, 0, 0)}
+    # two queries with equal kappas, whose kappa together is another one: no query has an influence
+    mirrored = Ratings.of(np.array([[0, 0, 1, 1, 1, 0.0], [0, 1, 1, 1, 0, 0]]), np.repeat([0, 1], 3))
+    kappa = estimates(mirrored, 0.6, Sampling(200))[1]
+    of_query, together = mirrored.by_query()[0, 1], mirrored.overall()[1]
+    assert (kappa.low, kappa.high) == (min(of_query, together), max(of_query, together))
     nothing = estimates(Ratings.of(np.array([[1, NONE], [NONE, 1]]), np.arange(2)), 0.05, Sampling(50))
     assert all(map(math.isnan, np.ravel(nothing)))
 
