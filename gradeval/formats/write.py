@@ -25,7 +25,8 @@ _BOM = b"\xef\xbb\xbf"
 
 class Batch(NamedTuple):
     """Rows of whole queries. queries: their ids, (S,). bounds: query s owns rows bounds[s]:bounds[s+1].
-    documents, value, rank (from 1), line (0-based in the file that was read): of each row, (n,).
+    documents, value, rank (from 1), line (0-based in the file that was read): of each row, (n,). subtopic: of
+    each row, where judgments have several.
     """
 
     queries: Ids
@@ -34,6 +35,7 @@ class Batch(NamedTuple):
     value: Floats
     rank: Ints
     line: Ints
+    subtopic: Ids | None = None
 
     def take(self, rows: Ints) -> Batch:
         """These rows, which are of ascending queries; queries without a row are left out."""
@@ -41,34 +43,45 @@ class Batch(NamedTuple):
         counts = np.bincount(query, minlength=len(self.queries))
         kept = np.flatnonzero(counts)
         bounds = np.append(0, np.cumsum(counts[kept]))
-        documents = self.documents.take(rows)
         return Batch(
-            self.queries.take(kept), bounds, documents, self.value[rows], self.rank[rows], self.line[rows]
+            self.queries.take(kept),
+            bounds,
+            self.documents.take(rows),
+            self.value[rows],
+            self.rank[rows],
+            self.line[rows],
+            None if self.subtopic is None else self.subtopic.take(rows),
         )
 
-    def columns(self) -> Iterator[tuple[bytes, list[bytes], Floats, Ints]]:
-        """The id, the documents, the values and the ranks of each query."""
+    def columns(self) -> Iterator[tuple[bytes, list[bytes], Floats, Ints, list[bytes]]]:
+        """The id, the documents, the values, the ranks and the subtopics, if any, of each query."""
         documents, bounds = self.documents.tolist(), self.bounds.tolist()
+        subtopics = [] if self.subtopic is None else self.subtopic.tolist()
         for query, start, end in zip(self.queries.tolist(), bounds, bounds[1:], strict=False):
-            yield query, documents[start:end], self.value[start:end], self.rank[start:end]
+            ranks = self.rank[start:end]
+            yield query, documents[start:end], self.value[start:end], ranks, subtopics[start:end]
 
 
 class Given(NamedTuple):
-    """Rows to write. role: 'qrels' or 'run'. tag: the run tag, for formats that have one."""
+    """Rows to write. role: 'qrels' or 'run'. tag: the run tag, for formats that have one. has_subtopics:
+    whether the batches have subtopics.
+    """
 
     role: str
     tag: bytes = b"gradeval"
+    has_subtopics: bool = False
 
 
 class Writer(NamedTuple):
     """write: writes all batches. refused: what of a batch the format cannot hold. endings: of file names that
-    mean the format. is_compressible: whether it is text.
+    mean the format. is_compressible: whether it is text. has_subtopics: whether it has those of judgments.
     """
 
     write: Callable[[Iterator[Batch], Any, Given], None]
     refused: Callable[[Batch, Given], LineProblems]
     endings: tuple[str, ...] = ()
     is_compressible: bool = True
+    has_subtopics: bool = True
 
 
 def _numbers(values: Floats) -> list[bytes]:
@@ -84,13 +97,11 @@ def _typed_numbers(values: Floats, role: str) -> list[bytes]:
 def _trec(batches: Iterator[Batch], sink: Any, given: Given, space: bytes = b" ") -> None:
     for batch in batches:
         lines = []
-        for query, documents, values, ranks in batch.columns():
+        for query, documents, values, ranks, subtopics in batch.columns():
             numbers = _numbers(values)
             if given.role == "qrels":
-                lines += [
-                    space.join((query, b"0", document, number)) + b"\n"
-                    for document, number in zip(documents, numbers, strict=True)
-                ]
+                rows = zip(subtopics or [b"0"] * len(documents), documents, numbers, strict=True)
+                lines += [space.join((query, *row)) + b"\n" for row in rows]
             else:
                 lines += [
                     b"%b Q0 %b %d %b %b\n" % (query, document, rank, number, given.tag)
@@ -109,7 +120,7 @@ def _msmarco(batches: Iterator[Batch], sink: Any, given: Given) -> None:
         ordered = batch.take(np.lexsort((batch.rank, query)))
         lines = [
             b"%b\t%b\t%d\n" % (query, document, rank)
-            for query, documents, _, ranks in ordered.columns()
+            for query, documents, _, ranks, _ in ordered.columns()
             for document, rank in zip(documents, ranks.tolist(), strict=True)
         ]
         sink.write(b"".join(lines))
@@ -120,19 +131,20 @@ def _letor(batches: Iterator[Batch], sink: Any, given: Given) -> None:
     line = b"%b qid:%b # docid = %b\n" if given.role == "qrels" else b"0 qid:%b 1:%b # docid = %b\n"
     for batch in batches:
         lines = []
-        for query, documents, values, _ in batch.columns():
+        for query, documents, values, *_ in batch.columns():
             for document, number in zip(documents, _numbers(values), strict=True):
                 fields = (number, query) if given.role == "qrels" else (query, number)
                 lines.append(line % (*fields, document))
         sink.write(b"".join(lines))
 
 
-def _names(given: Given) -> tuple[str, str, str]:
-    return "query_id", "doc_id", "relevance" if given.role == "qrels" else "score"
+def _names(given: Given) -> tuple[str, ...]:
+    names = "query_id", "doc_id", "relevance" if given.role == "qrels" else "score"
+    return (*names, "subtopic") if given.has_subtopics else names
 
 
 def _csv(
-    delimiter: str, header: tuple[str, str, str] | None = None, has_quotes: bool = True
+    delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True
 ) -> Callable[[Iterator[Batch], Any, Given], None]:
     characters = f'{delimiter}"\r\n'.encode()
     special = np.zeros(256, bool)
@@ -146,13 +158,15 @@ def _csv(
         sink.write(delimiter.join(header or _names(given)).encode() + b"\n")
         join = delimiter.encode().join
         for batch in batches:
-            texts = (batch.queries.text(), batch.documents.text())
-            is_odd = has_quotes and any(special[text].any() for text in texts)
+            ids = (batch.queries, batch.documents, *([batch.subtopic] if batch.subtopic is not None else []))
+            is_odd = has_quotes and any(special[column.text()].any() for column in ids)
             lines = []
-            for query, documents, values, _ in batch.columns():
-                ids = [quoted(query), *map(quoted, documents)] if is_odd else [query, *documents]
-                for document, number in zip(ids[1:], _numbers(values), strict=True):
-                    lines.append(join((ids[0], document, number)) + b"\n")
+            for query, documents, values, _, subtopics in batch.columns():
+                columns = [[query] * len(documents), documents, _numbers(values)]
+                columns += [subtopics] if subtopics else []
+                if is_odd:
+                    columns = [[quoted(text) for text in column] for column in columns]
+                lines += [join(row) + b"\n" for row in zip(*columns, strict=True)]
             sink.write(b"".join(lines))
 
     return write
@@ -174,7 +188,7 @@ def _json(batches: Iterator[Batch], sink: Any, given: Given) -> None:
     before = b"{\n"
     for batch in batches:
         parts = []
-        for query, documents, values, _ in batch.columns():
+        for query, documents, values, *_ in batch.columns():
             numbers = _typed_numbers(values, given.role)
             members = b", ".join(b"%b: %b" % pair for pair in zip(_quoted(documents), numbers, strict=True))
             parts.append(b"%b%b: {%b}" % (before, _quoted([query])[0], members))
@@ -184,13 +198,14 @@ def _json(batches: Iterator[Batch], sink: Any, given: Given) -> None:
 
 
 def _jsonl(batches: Iterator[Batch], sink: Any, given: Given) -> None:
-    line = b'{"%b": %%b, "%b": %%b, "%b": %%b}\n' % tuple(name.encode() for name in _names(given))
+    line = b"{" + b", ".join(b'"%b": %%b' % name.encode() for name in _names(given)) + b"}\n"
     for batch in batches:
         lines = []
-        for query, documents, values, _ in batch.columns():
+        for query, documents, values, _, subtopics in batch.columns():
             [name] = _quoted([query])
-            numbers = _typed_numbers(values, given.role)
-            lines += [line % (name, *pair) for pair in zip(_quoted(documents), numbers, strict=True)]
+            columns = [_quoted(documents), _typed_numbers(values, given.role)]
+            columns += [_quoted(subtopics)] if subtopics else []
+            lines += [line % (name, *row) for row in zip(*columns, strict=True)]
         sink.write(b"".join(lines))
 
 
@@ -209,7 +224,7 @@ def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch],
         is_integer = given.role == "qrels" and bool((first.value == np.rint(first.value)).all())
         number = pyarrow.int64() if is_integer and np.abs(first.value).max() < 2**53 else pyarrow.float64()
         names = _names(given)
-        types = (pyarrow.string(), pyarrow.string(), number)
+        types = (pyarrow.string(), pyarrow.string(), number, pyarrow.string())[: len(names)]
         schema = pyarrow.schema(list(zip(names, types, strict=True)))
         with opened(pyarrow, sink, schema) as file:
             for batch in chain([first], batches):
@@ -219,6 +234,8 @@ def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch],
                     text_column(pyarrow, batch.documents).cast(pyarrow.string()),
                     pyarrow.array(batch.value).cast(number),
                 ]
+                if batch.subtopic is not None:
+                    columns.append(text_column(pyarrow, batch.subtopic).cast(pyarrow.string()))
                 file.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
 
     return write
@@ -237,12 +254,14 @@ def _refused(batch: Batch, names: str, is_bad: Callable[[Ids, str], Bools]) -> L
     columns = (
         ("query", batch.queries, batch.line[batch.bounds[:-1]]),
         ("document", batch.documents, batch.line),
+        *([("subtopic", batch.subtopic, batch.line)] if batch.subtopic is not None else []),
     )
     for what, ids, line in columns:
         rows = np.flatnonzero((ids.length == 0) | is_bad(ids, what))
         bad = ids.take(rows).tolist()
+        name = what if what == "subtopic" else f"{what} id"
         texts = [
-            f"the {what} id {shown(text)} cannot be written: {f'no {names} there' if text else 'it is empty'}"
+            f"the {name} {shown(text)} cannot be written: {f'no {names} there' if text else 'it is empty'}"
             for text in bad
         ]
         problems.append(LineProblems.of(line[rows], texts.__getitem__))
@@ -302,12 +321,14 @@ _NO_TABS = _without(b"\t\r\n", "tabs or line ends", starts=(_BOM,))
 
 WRITERS = {
     "trec": Writer(_trec, _NO_SPACES, (".trec", ".run", ".qrels", ".qrel", ".res")),
-    "letor": Writer(_letor, _without(b" \t\r\n", "spaces, tabs, line ends or #", b"#"), (".letor",)),
-    "beir": Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR),
+    "letor": Writer(
+        _letor, _without(b" \t\r\n", "spaces, tabs, line ends or #", b"#"), (".letor",), has_subtopics=False
+    ),
+    "beir": Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False),
     "msmarco": Writer(_msmarco, _refused_by_msmarco),
     "csv": Writer(_csv(","), _without(b"", ""), (".csv",)),
     "tsv": Writer(_csv("\t"), _without(b"", ""), (".tsv",)),
-    "json": Writer(_json, _not_utf8, (".json",)),
+    "json": Writer(_json, _not_utf8, (".json",), has_subtopics=False),
     "jsonl": Writer(_jsonl, _not_utf8, (".jsonl", ".ndjson")),
     "parquet": Writer(
         _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema)),

@@ -232,6 +232,12 @@ class Rows:
         qrels.__dict__["keys"] = keys  # fills the cached property
         return qrels
 
+    def by_subtopic(self, row: Ints) -> Qrels:
+        """These rows, ascending, in which a document has a row for each of its subtopics."""
+        offsets = np.searchsorted(row, self.qrels.offsets)
+        qrels = self.qrels
+        return replace(qrels, offsets=offsets, documents=qrels.documents.take(row), grade=qrels.grade[row])
+
     def _subtopics(self, qrels: Qrels) -> Subtopics:
         """The judgments by subtopic. qrels: without duplicates."""
         of_document = np.arange(len(self.keys))

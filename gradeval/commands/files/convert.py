@@ -72,8 +72,9 @@ class Conversion:
 class Converted(NamedTuple):
     """A summary of the rows written. role: 'qrels' or 'run'. duplicates: judgments left out, whose document is
     judged before with the same grade. real: how many grades are not integers, which trec_eval does not read.
-    subtopics: judgments of a document for a further subtopic; the highest grade is written. collapsed: lines of
-    a run whose document has a better one, by the options max_passage and duplicates.
+    subtopics: judgments of a document for a further subtopic, in a format without subtopics; the highest grade
+    is written. collapsed: lines of a run whose document has a better one, by the options max_passage and
+    duplicates.
     """
 
     role: str
@@ -229,12 +230,13 @@ class _Conversion:
         self.name, self.role = file.source.name, file.role
         self.problems = _Problems(self.name, self.role)
         self.tag: bytes | None = None
-        self.left_out = False
+        self.left_out = self.has_subtopics = False
         self.queries = self.rows = self.duplicates = self.real = self.subtopics = self.collapsed = 0
 
     def given(self) -> Given:
         tag = self.conversion.tag
-        return Given(self.role, (self.tag or b"gradeval") if tag is None else os.fsencode(tag))
+        tag_bytes = (self.tag or b"gradeval") if tag is None else os.fsencode(tag)
+        return Given(self.role, tag_bytes, self.has_subtopics)
 
     def batches(self) -> Iterator[Batch]:
         """Raises InputError(s) at the end where something is wrong, after a part of the batches."""
@@ -301,7 +303,8 @@ class _Conversion:
         if self.role == "qrels":
             yield rows.out_of_range()
             yield rows.conflicts()
-            self.duplicates, self.subtopics = len(rows.again), len(rows.more)
+            self.has_subtopics = rows.subtopic is not None and self.writer.has_subtopics
+            self.duplicates, self.subtopics = len(rows.again), 0 if self.has_subtopics else len(rows.more)
             return
         if len(rows.again) and not self.collapse.duplicates:
             line, documents = rows.line(), rows.qrels.documents
@@ -312,16 +315,20 @@ class _Conversion:
             yield LineProblems.of(line[rows.again], what, lambda i: first_in(int(line[rows.first[i]])))
 
     def _batch(self, rows: Rows) -> Batch:
-        line, qrels = rows.line(), rows.qrels
+        line, qrels, subtopic = rows.line(), rows.qrels, None
         ties = self.conversion.ties or "input"
         if self.role == "qrels":
-            qrels, line = rows.without_duplicates(), line[rows.kept()]
+            if self.has_subtopics and rows.subtopic is not None:
+                row = np.delete(np.arange(len(line)), rows.again)
+                qrels, line, subtopic = rows.by_subtopic(row), line[row], rows.subtopic.take(row)
+            else:
+                qrels, line = rows.without_duplicates(), line[rows.kept()]
             self.real = int(np.count_nonzero(qrels.grade != np.rint(qrels.grade)))
         else:
             ties = self.conversion.ties or format_of(self.file.kind).ties
             qrels, line = self._collapsed(qrels, line)
         rank = np.empty(len(line), np.int64)
-        batch = Batch(qrels.queries, qrels.offsets, qrels.documents, qrels.grade, rank, line)
+        batch = Batch(qrels.queries, qrels.offsets, qrels.documents, qrels.grade, rank, line, subtopic)
         query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
         by_tie = batch.documents.descending(query) if ties == "trec" else np.arange(len(query))
         order = by_tie[np.lexsort((-batch.value[by_tie], query[by_tie]))]

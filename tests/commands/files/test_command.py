@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import fails, gradeval
+from helpers import each
 
 BAD = "q1 Q0 a 1 3 t\nq1 Q0 b 2 x t\nq1 Q0 a 3 1 t\n"
 
@@ -161,8 +162,18 @@ def test_help_lists_the_formats_that_can_be_written():
 
 def test_subtopics():
     Path("subtopics").write_text("q 1 a 0\nq 2 a 2\nq 1 b 1\n")
-    done = gradeval("convert", "subtopics", "out", "--to", "trec", "--as", "qrels")
-    assert (done.code, Path("out").read_text()) == (0, "q 0 a 2\nq 0 b 1\n")
+    done = gradeval("convert", "subtopics", "out", "--to", "json", "--as", "qrels")
+    assert (done.code, Path("out").read_text()) == (0, '{\n"q": {"a": 2, "b": 1}\n}\n')
     assert done.lines == [
         "note: subtopics: 1 judgment of a further subtopic; the highest grade of a document is written"
     ]
+
+
+@each("name", ["trec", "csv", "tsv", "jsonl", "parquet", "arrow", "msmarco"])
+def test_subtopics_are_kept_where_the_format_has_them(name):
+    rows = "q 1 a 0\nq 2 a 2\nr 1 b 1\nq 1 b,c 1\n"
+    Path("subtopics").write_text(rows + "q 2 a 2\n")
+    done = gradeval("convert", "subtopics", "out", "--to", name, "--as", "qrels")
+    assert done.lines == ["warning: subtopics: 1 duplicate judgment with the same grade, written once"]
+    assert gradeval("convert", "out", "back", "--to", "trec", "--as", "qrels").lines == []
+    assert sorted(Path("back").read_text().splitlines()) == sorted(rows.splitlines())
