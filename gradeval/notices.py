@@ -13,6 +13,7 @@ from gradeval.errors import first_names, named
 MAX_QUERIES = 20  # whose ids a notice lists
 MAX_SUBJECTS = 5  # that the line of a notice lists
 ENOUGH_QUERIES = 25  # a comparison of fewer is noted
+NO_TITLE, NO_TEXT = "document of the queries has a title", "query has a text"  # the rules of NO_TITLES
 ENOUGH_TO_GATE = 50  # and so is a gate with fewer
 
 
@@ -475,9 +476,7 @@ ROWS = {
         "{subject}: {count:query is|queries are} not in the run, so nothing is retrieved ({queries})",
         "{runs} lack queries, for which nothing is retrieved, up to {count:,} ({subject}: {queries})",
     ),
-    Kind.NO_TITLES: Row(
-        "{subject}: no document of the queries has a title in it; are the ids those of the runs?"
-    ),
+    Kind.NO_TITLES: Row("{subject}: no {rule} in it; are the ids those of the runs?"),
     Kind.NO_GLYPHS: Row(
         "the font of saved pictures lacks {rule}, shown as boxes; label the runs with NAME=RUN"
     ),

@@ -296,6 +296,16 @@ def _different_names(
     return labels
 
 
+def queries_text_option(option: OptionOf) -> Callable[[Decorated], Decorated]:
+    """Texts of queries."""
+    return option(
+        "--queries-text",
+        type=File(),
+        metavar="FILE",
+        help="Show the texts of queries: a file as for --text, such as BEIR's queries.jsonl.",
+    )
+
+
 def output_options(
     formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere", more: str = ""
 ) -> Callable[[Decorated], Decorated]:

@@ -15,12 +15,13 @@ from gradeval.cli.options import (
     output,
     output_options,
     queries,
+    queries_text_option,
     section,
     sectioned_command,
     text_option,
 )
 from gradeval.cli.types import File, Integer
-from gradeval.notices import Kind, Notice
+from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
 from gradeval.options import Options
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ MOST_RANKS = 1000
     "equal grade have ideal ranks in run order.",
 )
 @text_option(_explanation)
+@queries_text_option(_explanation)
 @measure_options("nDCG@10", "One metric, such as nDCG@5 or 'AP(rel=2)'.")
 @output(
     "--ranks",
@@ -90,6 +92,7 @@ def explain_command(
     against: str | None,
     loss: bool,
     text: str | None,
+    queries_text: str | None,
     metrics: tuple[str, ...],
     ranks: int | None,
     **options: Any,
@@ -126,16 +129,19 @@ def explain_command(
             worst=worst or 0,
             against=other,
             text=text,
+            queries_text=queries_text,
             watch=progress.watch,
         )
-    notices = [*explanations[0].notices, *_notices(explanations, text)]
+    notices = [*explanations[0].notices, *_notices(explanations, text, queries_text)]
     if not job.passes(notices, runs=1 if other is None else 2):
         return 2
     job.print(explanations, ranks=ranks, loss=loss)
     return 0
 
 
-def _notices(explanations: Sequence[Explanation], text: str | None) -> Iterator[Notice]:
+def _notices(
+    explanations: Sequence[Explanation], text: str | None, queries_text: str | None
+) -> Iterator[Notice]:
     """Notices about the queries that are explained."""
     empty: dict[str, list[str]] = {}
     for explanation in explanations:
@@ -145,4 +151,6 @@ def _notices(explanations: Sequence[Explanation], text: str | None) -> Iterator[
     for run, lacking in empty.items():
         yield Notice(Kind.NOTHING_RETRIEVED, run, len(lacking), queries=lacking)
     if text is not None and not any(explanation.titles for explanation in explanations):
-        yield Notice(Kind.NO_TITLES, text, 0)
+        yield Notice(Kind.NO_TITLES, text, 0, rule=NO_TITLE)
+    if queries_text is not None and not any(explanation.query_text for explanation in explanations):
+        yield Notice(Kind.NO_TITLES, queries_text, 0, rule=NO_TEXT)

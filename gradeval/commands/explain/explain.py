@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from gradeval.keywords import Runs, Unpack
 
 METRIC = "nDCG@10"
-_IDS = ("_id", "id", "doc_id", "docid", "docno", "pid")
-_TEXTS = ("title", "text", "contents", "body", "passage")
+_IDS = ("_id", "id", "doc_id", "docid", "docno", "pid", "query_id", "qid")
+_TEXTS = ("title", "text", "contents", "body", "passage", "query")
 LabelledRun = tuple[str | None, Any]
 """The label of a run, None if it has none, and the run."""
 
@@ -55,6 +55,7 @@ def explain(
     worst: int | None = None,
     against: Any = None,
     text: Any = None,
+    queries_text: Any = None,
     **options: Unpack[Runs],
 ) -> Explanations:
     """Explain the value of a metric for queries of a run: a list, which prints and renders as a whole.
@@ -62,7 +63,8 @@ def explain(
     qrels, run, against: as evaluate() takes them; against is another run, for Explanation.differences. query:
     an id, or several. worst: instead of these, this many queries with the lowest value, or, with against,
     with the largest drop from the other run. text: {document: text}, or a file of these (TSV or JSON lines),
-    for Explanation.titles. options: those listed below. Raises GradevalError.
+    for Explanation.titles. queries_text: the same of queries, such as BEIR's queries.jsonl. options: those
+    listed below. Raises GradevalError.
     """
     queries = (
         () if query is None else (str(query),) if isinstance(query, (str, int)) else tuple(map(str, query))
@@ -79,6 +81,7 @@ def explain(
         worst=worst or 0,
         against=None if against is None else _single(against, "against"),
         text=text,
+        queries_text=queries_text,
     )
     return warned(explanations)
 
@@ -110,6 +113,7 @@ def explain_run(
     worst: int = 0,
     against: LabelledRun | None = None,
     text: Any = None,
+    queries_text: Any = None,
     watch: Callable[[Source], None] | None = None,
 ) -> Explanations:
     """An explanation for each of the queries, or for the worst ones.
@@ -147,6 +151,11 @@ def explain_run(
         }
         titles = titles_of(text, documents, watch)
         explanations = [replace(explanation, titles=titles) for explanation in explanations]
+    if queries_text is not None:
+        texts = titles_of(queries_text, {explanation.query for explanation in explanations}, watch)
+        explanations = [
+            replace(explanation, query_text=texts.get(explanation.query, "")) for explanation in explanations
+        ]
     return Explanations(explanations)
 
 
@@ -272,7 +281,7 @@ def _explained(
 def titles_of(
     text: Any, documents: Set[str], watch: Callable[[Source], None] | None = None
 ) -> Mapping[str, str]:
-    """Document -> title, from a mapping or a file of them. Raises InputError(s).
+    """Document -> title, from a mapping or a file of them; or query -> text. Raises InputError(s).
 
     Each line of a file is 'id TAB text', or each is a JSON object, as the first one shows. Blank lines are
     ignored. The first line of a document counts, and reading stops when all are found.
@@ -309,7 +318,7 @@ def titles_of(
 def _tab_row(line: bytes) -> tuple[str, str] | str:
     """The id and the text of a line, or what is wrong with it."""
     name, tab, text = line.decode("utf-8", "surrogateescape").partition("\t")
-    return (name.strip(), text) if tab else "there is no tab after the document id"
+    return (name.strip(), text) if tab else "there is no tab after the id"
 
 
 def _json_row(line: bytes) -> tuple[str, str] | str:

@@ -6,9 +6,9 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from gradeval.commands.explain.result import Difference, Explanation, Phi, Selection, Term
 from gradeval.commands.explain.result import Document as RankedDocument
-from gradeval.commands.explain.result import Explanation, Phi, Selection, Term
-from gradeval.errors import OptionError, visible
+from gradeval.errors import OptionError, first_names, visible
 from gradeval.notices import many
 from gradeval.render import Digits
 from gradeval.render.document import Block, Document, Grid, Line, RenderOptions
@@ -19,7 +19,8 @@ from gradeval.version import __version__
 FORMAT_VERSION = 1
 _TITLE_WIDTH = 60
 _LABELS = frozenset(("rank", "document", "point", "levels"))
-_LEFT = _LABELS | {"title", "ideal", "ideal rank"}
+_LEFT = _LABELS | {"title", "ideal rank", "displaced by"}
+_DISPLACING = 3  # documents that displaced another
 _MOST = 20  # rows of a table
 
 Row = dict[str, str]
@@ -56,6 +57,8 @@ def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) ->
     other = explanation.against
     value = value_of(explanation, digits)
     query, run = f"{visible(explanation.display)}, query {visible(explanation.query)}", visible(explanation.run)
+    if explanation.query_text:
+        query += f" ({_cut(explanation.query_text)})"
     if other is None:
         yield Line(f"{query}, {run}: {value}", "heading")
         yield from details(explanation, ranks, digits)
@@ -81,30 +84,25 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
             rows.append({"rank": "…"})
         last = place
         rows.append({**_described(explanation, document, digits), **of_metric})
-    title = ""
-    if explanation.is_sum:
-        _add_ideal(explanation, rows, ranks, digits)
-    else:
-        title = "Leave-one-out: the document removed from run and judgments, ranks closed up"
-    # the ideal rank stands where it is not that of the row
-    is_beside = all(row.get("ideal rank") in (None, row.get("position") or row["rank"]) for row in rows)
+    removed = "Leave-one-out: the document removed from run and judgments, ranks closed up"
     names = ["rank", "position", "document", "score", "grade", *filter(None, [explanation.scaled])]
     names += ["gain", "discount", "term", _sum_name(explanation), "adds", f"{_name(explanation)}@k"]
-    names += ["value without", "change", *([] if is_beside else ["ideal rank"])]
-    yield _grid(title, rows, [*names, "ideal", "ideal gain", "ideal term", "title"])
+    yield _grid("" if explanation.is_sum else removed, rows, [*names, "value without", "change", "title"])
+    if explanation.ideal and all(term.position for term in explanation.ideal):
+        yield _ideal(explanation, explanation.ideal, ranks, digits)
     yield fraction(explanation, digits) if explanation.is_sum else no_sum(explanation)
     sentences = notes(explanation, selection, ranks, digits)
     if sentences:
         yield " ".join(sentences)
 
 
-def _grid(title: str, rows: Sequence[Row], names: Sequence[str]) -> Grid:
+def _grid(title: str, rows: Sequence[Row], names: Sequence[str], left: frozenset[str] = _LEFT) -> Grid:
     """The columns of these names that are not blank everywhere."""
     names = [name for name in names if any(row.get(name) for row in rows)]
     cells = [tuple(row.get(name, "") for name in names) for row in rows]
     labels = next((c for c, name in enumerate(names) if name not in _LABELS), len(names))
-    left = frozenset((0, *(c for c, name in enumerate(names) if name in _LEFT)))
-    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), left)
+    columns = frozenset((0, *(c for c, name in enumerate(names) if name in left)))
+    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), columns)
 
 
 def _described(explanation: Explanation, document: RankedDocument, digits: Digits) -> Row:
@@ -132,7 +130,12 @@ def value_of(explanation: Explanation, digits: Digits) -> str:
 
 
 def _title(explanation: Explanation, document: str) -> str:
-    text = visible(explanation.titles.get(document, ""))
+    return _cut(explanation.titles.get(document, ""))
+
+
+def _cut(text: str) -> str:
+    """Text as it can be shown, no wider than a title."""
+    text = visible(text)
     if text_width(text) <= _TITLE_WIDTH:
         return text
     while text_width(text) >= _TITLE_WIDTH:
@@ -192,29 +195,26 @@ def _changes(explanation: Explanation, documents: Sequence[RankedDocument], digi
         yield {"value without": number(value, digits), "change": signed(difference, digits)}
 
 
-def _add_ideal(explanation: Explanation, rows: list[Row], ranks: int, digits: Digits) -> None:
-    """The documents of the ideal ranking next to those of the first ranks."""
-    ideal = explanation.ideal or ()
-    if not all(term.position for term in ideal):
-        return
-
-    def row(place: int, rank: str) -> Row:
-        """The row of this rank, which is inserted where the run has none."""
-        if place == len(rows) or rows[place].get("rank") in ("…", ABSENT):
-            rows.insert(place, {"rank": rank})
-        return rows[place]
-
-    for place, term in enumerate(ideal[:ranks]):
-        rank = _rank(term.position)
-        beside = row(place, rank)
-        beside.setdefault("document", ABSENT)
-        beside["ideal rank"] = rank
-        beside["ideal"] = "any" if term.document is None else visible(term.document.id)
-        beside["ideal gain"] = number(term.gain or 0.0, digits)
-        beside["ideal term"] = number(term.value, digits)
-    rest = [term.value for term in ideal[ranks:]]
-    if rest:
-        row(ranks, "").update({"ideal": f"{len(rest)} more", "ideal term": number(math.fsum(rest), digits)})
+def _ideal(explanation: Explanation, ideal: Sequence[Term], ranks: int, digits: Digits) -> Grid:
+    """The first ranks of the ideal ranking, and where the run has their documents."""
+    rows = []
+    for term in ideal[:ranks]:
+        document = term.document
+        described = {"document": "any"} if document is None else _described(explanation, document, digits)
+        rows.append(
+            {
+                **described,
+                "rank": _rank(term.position),
+                "run rank": "" if document is None else _rank(document.rank),
+                "gain": number(term.gain or 0.0, digits),
+                "discount": "" if term.discount is None else number(term.discount, digits),
+                "term": number(term.value, digits),
+            }
+        )
+    if rest := [term.value for term in ideal[ranks:]]:
+        rows.append({"document": f"{len(rest)} more", "term": number(math.fsum(rest), digits)})
+    names = ("rank", "document", "run rank", "grade", "gain", "discount", "term", "title")
+    return _grid("Ideal ranking", rows, names)
 
 
 def fraction(explanation: Explanation, digits: Digits) -> str:
@@ -356,6 +356,45 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
         yield "No document makes a difference."
     if not explanation.is_sum:
         yield no_sum(explanation, differences=True)
+    lost = [difference for difference in differences[:ranks] if explanation.displaced_by(difference.id)]
+    if lost:
+        yield _displaced(explanation, other, lost)
+    yield _side_by_side(explanation, other, ranks)
+
+
+def _displaced(explanation: Explanation, other: Explanation, lost: Sequence[Difference]) -> Grid:
+    """The documents that the run has at or above the ranks that it lost, and the other run has not."""
+    rows = []
+    for difference in lost:
+        above = explanation.displaced_by(difference.id)
+        texts = [f"{visible(document.id)} ({grade_of(document.grade)})" for document in above]
+        rows.append(
+            {
+                "document": visible(difference.id),
+                "grade": grade_of(difference.grade),
+                f"{visible(other.run)} rank": _rank(difference.other_rank),
+                f"{visible(explanation.run)} rank": _rank(difference.rank),
+                "displaced by": first_names(texts, _DISPLACING),
+            }
+        )
+    return _grid("What displaced the documents that were lost (grade)", rows, list(rows[0]))
+
+
+def _side_by_side(explanation: Explanation, other: Explanation, ranks: int) -> Grid:
+    """The first ranks of both runs."""
+    rows: list[Row] = []
+    for side in (explanation, other):
+        run = visible(side.run)
+        for place, document in enumerate(side.ranked[:ranks].all):
+            if place == len(rows):
+                rows.append({"rank": str(place + 1)})
+            rows[place][f"{run} document"] = visible(document.id)
+            rows[place][f"{run} grade"] = grade_of(document.grade)
+            rows[place][f"{run} title"] = _title(explanation, document.id)
+    runs = [visible(side.run) for side in (explanation, other)]
+    names = ["rank", *(name for run in runs for name in (f"{run} document", f"{run} grade", f"{run} title"))]
+    left = frozenset(("rank", *(f"{run} {what}" for run in runs for what in ("document", "title"))))
+    return _grid(f"The first {len(rows)} ranks", rows, names, left)
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:

@@ -217,7 +217,8 @@ class Explanation(WithNotices, Tabular):
     many documents have none, since there are too many.
 
     levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
-    against: the same of the other run. titles: document -> text. notices: of the qrels and of both runs.
+    against: the same of the other run. titles: document -> text. query_text: the text of the query, '' where it
+    is not known. notices: of the qrels and of both runs.
     """
 
     layout = "gradeval.commands.explain.layout"
@@ -249,6 +250,7 @@ class Explanation(WithNotices, Tabular):
     ties: str = ""
     against: Explanation | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
+    query_text: str = ""
     options: Mapping[str, object] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
 
@@ -358,6 +360,25 @@ class Explanation(WithNotices, Tabular):
                 differences.append(Difference(*row))
         return tuple(sorted(differences, key=lambda difference: -abs(difference.difference)))
 
+    @cached_property
+    def _places(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+        """The place of each document in the run and in the other run, from 0."""
+        ours, theirs = (
+            {document.id: place for place, document in enumerate(side.ranked.all)}
+            for side in (self, self.against or self)
+        )
+        return ours, theirs
+
+    def displaced_by(self, document: str) -> list[Document]:
+        """The documents that took the place that a document has in the other run: those that the run has there
+        or above, and the other run below or not at all. Empty for a document that is no lower than there.
+        """
+        ours, theirs = self._places
+        place = theirs.get(document)
+        if place is None or ours.get(document, math.inf) <= place:
+            return []
+        return [taken for taken in self.ranked[: place + 1].all if theirs.get(taken.id, math.inf) > place]
+
     def _adds(self, document: Document | None) -> float | None:
         """The contribution of a document; None for one that was not tried."""
         if document is None:
@@ -371,7 +392,10 @@ class Explanation(WithNotices, Tabular):
             content["losses"] = _by_document(self.losses)
         if self.against is not None:
             content["against"] = self.against._content()
-            content["differences"] = list(map(vars, self.differences))
+            content["differences"] = [
+                {**vars(difference), "displaced_by": [taken.id for taken in self.displaced_by(difference.id)]}
+                for difference in self.differences
+            ]
         content["notices"] = [notice.to_dict() for notice in self.notices]
         content["options"] = dict(self.options)
         defined: dict[str, Any] = _defined(content)
@@ -383,6 +407,7 @@ class Explanation(WithNotices, Tabular):
             **{name: getattr(self, name) for name in ("metric", "qrels", "run", "query", "value")},
             "method": "sum" if self.is_sum else "leave-one-out",
             "ties": self.ties,
+            **({"query_text": self.query_text} if self.query_text else {}),
             "documents": [
                 document._asdict()
                 | ({} if self.positions is None else {"position": self.positions.get(document)})

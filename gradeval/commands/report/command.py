@@ -15,6 +15,7 @@ from gradeval.cli.options import (
     measure_options,
     other_options,
     output_option,
+    queries_text_option,
     query_options,
     section,
     sectioned_command,
@@ -23,7 +24,7 @@ from gradeval.cli.options import (
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.commands.compare.options import EXPLAINED
-from gradeval.notices import Kind, Notice
+from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
 from gradeval.options import COMPARED_METRICS
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ _ENDINGS = ("", ".html", ".htm")
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
 @_page("--title", metavar="TEXT", default="", help="Of the page. Default: Ranking evaluation.")
 @text_option(_page)
+@queries_text_option(_page)
 @_page(
     "--explain",
     type=Integer(0, 10**6),
@@ -76,6 +78,7 @@ def report_command(
     runs: tuple[str, ...],
     title: str,
     text: str | None,
+    queries_text: str | None,
     explain: int,
     metrics: tuple[str, ...],
     **options: Any,
@@ -119,6 +122,7 @@ def report_command(
             metrics or None,
             options,
             text=text,
+            queries_text=queries_text,
             title=title,
             command=shlex.join(["gradeval", *context.find_root().meta["gradeval.args"]]),
             explain=explain,
@@ -129,7 +133,9 @@ def report_command(
         )
     notices = list(report.notices)
     if text is not None and report.explained and not report.titles:
-        notices.append(Notice(Kind.NO_TITLES, text, 0))
+        notices.append(Notice(Kind.NO_TITLES, text, 0, rule=NO_TITLE))
+    if queries_text is not None and report.explained and not report.query_texts:
+        notices.append(Notice(Kind.NO_TITLES, queries_text, 0, rule=NO_TEXT))
     if not job.passes(notices, runs=len(report.values.runs)):
         return 2
     job.write(report.render(digits=job.digits))

@@ -402,6 +402,8 @@ def _explanations(report: Report, digits: Digits) -> str:
         content["titles"] = [
             _SEPARATOR.join(titles.get(name, "") for name, _ in query.documents) for query in queries
         ]
+    if report.query_texts:
+        content["texts"] = _texts(report.query_texts.get(query, "") for query in report.explained)
     text = _json({"explained": content, "blocks": [json.loads(block) for block in blocks]})
     # most of it is digits, for which these are better than the defaults by 4 %
     deflate = zlib.compressobj(9, memLevel=7, strategy=zlib.Z_FILTERED)

@@ -71,7 +71,7 @@ class Report(WithNotices):
     that count for any run. comparison: None for one run. explained: query -> how its values come about, for
     some of the queries.
     titles: document -> text. title: of the page. command: that made it, '' if none did. saved: whether all runs
-    are saved results, whose documents are not known.
+    are saved results, whose documents are not known. query_texts: query -> text, of those explained.
 
     render() makes the page: HTML that needs nothing else. It requires jinja2 (gradeval[report]).
     """
@@ -89,6 +89,7 @@ class Report(WithNotices):
     command: str = ""
     notices: tuple[Notice, ...] = ()
     saved: bool = False
+    query_texts: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     @property
     def runs_read(self) -> int:
@@ -108,6 +109,7 @@ def report(
     metrics: str | Iterable[str] | None = None,
     *,
     text: Any = None,
+    queries_text: Any = None,
     title: str = "",
     explain: int = EXPLAINED,
     **options: Unpack[Compare],
@@ -115,8 +117,9 @@ def report(
     """Everything about runs on one page: Report.render() makes it.
 
     qrels, runs, metrics: as compare() takes them; one run is enough. text: {document: text}, or a file of these
-    (TSV or JSON lines), whose texts stand beside the ids. title: of the page. explain: how many queries have
-    their values explained document by document: those on which the runs differ most. options: those
+    (TSV or JSON lines), whose texts stand beside the ids. queries_text: the same of queries. title: of the
+    page. explain: how many queries have their values explained document by document: those on which the runs
+    differ most. options: those
     listed below. Raises GradevalError.
     """
     if not isinstance(title, str):
@@ -124,7 +127,11 @@ def report(
     if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:
         raise OptionError("explain must be a number of queries")
     runs = separate_runs(runs)
-    return warned(report_of(qrels, runs, metrics, options, text=text, title=title, explain=explain))
+    return warned(
+        report_of(
+            qrels, runs, metrics, options, text=text, queries_text=queries_text, title=title, explain=explain
+        )
+    )
 
 
 def report_of(
@@ -134,6 +141,7 @@ def report_of(
     given: Mapping[str, Any],
     *,
     text: Any = None,
+    queries_text: Any = None,
     title: str = "",
     command: str = "",
     explain: int = EXPLAINED,
@@ -189,6 +197,7 @@ def report_of(
         command,
         tuple(notices_of(results, values)) if comparison is None else comparison.notices,
         all(isinstance(run, SavedResult) for _, run in runs),
+        {} if queries_text is None else titles_of(queries_text, set(explained)),
     )
 
 

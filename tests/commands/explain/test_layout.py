@@ -29,21 +29,34 @@ def shown(
 
 
 def test_scheels_table_2():
-    heading, table, fraction = shown("NDCNG", digits=3).split("\n\n")
+    heading, table, ideal, fraction = shown("NDCNG", digits=3).split("\n\n")
     assert heading == "NDCNG, query t, run1: 0.652"
     assert (
         table
         == """\
-rank  document   score  grade  grade/m   gain  discount   term    DCG  NDCNG@k  ideal  ideal gain  ideal term
-─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-1     A          0.000      1    0.250  0.189     1.000  0.189  0.189    0.189  H           1.000       1.000
-2     B         -1.000      0    0.000  0.000     1.585  0.000  0.189    0.132  C           0.682       0.430
-3     C         -2.000      3    0.750  0.682     2.000  0.341  0.530    0.299  D           0.682       0.341
-4     D         -3.000      3    0.750  0.682     2.322  0.294  0.824    0.423  E           0.414       0.178
-5     E         -4.000      2    0.500  0.414     2.585  0.160  0.984    0.486  A           0.189       0.073
-6     F         -5.000      0    0.000  0.000     2.807  0.000  0.984    0.471  G           0.189       0.067
+rank  document   score  grade  grade/m   gain  discount   term    DCG  NDCNG@k
+──────────────────────────────────────────────────────────────────────────────
+1     A          0.000      1    0.250  0.189     1.000  0.189  0.189    0.189
+2     B         -1.000      0    0.000  0.000     1.585  0.000  0.189    0.132
+3     C         -2.000      3    0.750  0.682     2.000  0.341  0.530    0.299
+4     D         -3.000      3    0.750  0.682     2.322  0.294  0.824    0.423
+5     E         -4.000      2    0.500  0.414     2.585  0.160  0.984    0.486
+6     F         -5.000      0    0.000  0.000     2.807  0.000  0.984    0.471
 7     G         -6.000      1    0.250  0.189     3.000  0.063  1.047    0.501
 8     H         -7.000      4    1.000  1.000     3.170  0.315  1.363    0.652"""
+    )
+    assert (
+        ideal
+        == """\
+Ideal ranking
+rank  document  run rank  grade   gain  discount   term
+───────────────────────────────────────────────────────
+1     H                8      4  1.000     1.000  1.000
+2     C                3      3  0.682     1.585  0.430
+3     D                4      3  0.682     2.000  0.341
+4     E                5      2  0.414     2.322  0.178
+5     A                1      1  0.189     2.585  0.073
+6     G                7      1  0.189     2.807  0.067"""
     )
     assert fraction == "NDCNG = DCG 1.363 / ideal DCG 2.090 = 0.652\n"
 
@@ -106,6 +119,46 @@ def test_a_difference():
     assert "\nH             4          8          1     0.1" in text
     assert "\ntotal  " in text
     assert "No document makes a difference." in shown("nDCG", against=RUN)
+
+
+def test_runs_side_by_side_and_what_displaced_documents():
+    run, other = (
+        {"t": {name: -float(place) for place, name in enumerate(names)}} for names in ("XBACH", "HCA")
+    )
+    text = shown("nDCG@5", run, against=other, ranks=4)
+    assert (
+        """\
+What displaced the documents that were lost (grade)
+document  grade  run2 rank  run1 rank  displaced by
+───────────────────────────────────────────────────
+H             4          1          5  X (-)
+C             3          2          4  X (-), B (0)
+
+The first 4 ranks
+rank  run1 document  run1 grade  run2 document  run2 grade
+──────────────────────────────────────────────────────────
+1     X                       -  H                       4
+2     B                       0  C                       3
+3     A                       1  A                       1
+4     C                       3
+"""
+        in text
+    )
+    titled = shown("nDCG@5", run, against=other, text={"A": "first", "X": "last"})
+    assert "run1 title" in titled and "run2 title" in titled
+    assert "What displaced" not in shown("nDCG@5", other, against=run, ranks=1)
+    [one] = json.loads(shown("nDCG@5", run, against=other, format="json"))["explanations"]
+    assert {of["id"]: of["displaced_by"] for of in one["differences"]} == {"H": ["X"], "C": ["X", "B"], "A": []}
+    [judged] = explained("nDCG@5", run, against=other, judged_only=True)
+    assert [document.id for document in judged.displaced_by("H")] == ["B"]
+
+
+def test_the_text_of_the_query():
+    [one] = explained("nDCG", queries_text={"t": "what is\x1b[1m it", "u": "no"})
+    assert one.render().startswith("nDCG, query t (what is")
+    assert "\x1b" not in one.render()
+    assert one.to_dict()["query_text"] == "what is\x1b[1m it"
+    assert explained("nDCG", queries_text={})[0].render() == shown("nDCG")
 
 
 def test_a_metric_that_is_no_sum_says_so():
@@ -176,7 +229,7 @@ def test_titles_are_cut_and_escaped():
     assert "…" in text
     narrow = shown("nDCG", text={"A": "long " * 30}, width=90)
     assert max(map(len, narrow.splitlines())) <= 90
-    assert "\nrank  document  ideal" in narrow
+    assert "\nIdeal ranking\nrank  document  run rank" in narrow
 
 
 def test_ids_are_escaped():

@@ -12,6 +12,7 @@ function why(q) {
     const chosen = several ? [...new Set([state.run, state.baseline])] : [0];
     const lines = [chosen.map((run) => explanation(place, run))];
     if (chosen.length > 1) lines.unshift(comparison(place, q));
+    if (data.explained.texts) cell.append(element("p", split(data.explained.texts)[place]));
     cell.append(...lines.map((line) => element("div", line, { class: "tables" })));
   }
   return element("tr", cell, { class: "why" });
