@@ -74,6 +74,9 @@ def test_titles(files, tmp_path):
         "[no_titles]"
     ) in done.lines
     assert gradeval("report", *files, "--text", titles, "--strict").code == 2
+    done = gradeval("report", *files, "--queries-text", titles)
+    what = f"warning: {titles}: no query has a text in it; are the ids those of the runs? [no_titles]"
+    assert what in done.lines
 
 
 def test_pipes_are_read_once(files, tmp_path):

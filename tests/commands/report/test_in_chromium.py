@@ -136,6 +136,17 @@ def test_ranks_that_are_left_out_are_marked(browser: Browser, path: Path) -> Non
     assert [row[0] for row in browser.tables()["dense"][1:]][:first] == ranks[:first]
 
 
+def test_the_text_of_a_query(browser: Browser, tmp_path: Path) -> None:
+    texts = {"424": "<b>suicides</b>", "401": "minorities"}
+    report = gradeval.report(QRELS, RUNS[:2], "AP", query_ids="401,424,441", queries_text=texts)
+    assert report.query_texts == texts
+    (tmp_path / "texts.html").write_text(report.render(), "utf-8")
+    browser.show(tmp_path / "texts.html")
+    browser.choose("filter", "424")
+    browser.click(f"{VISIBLE} tbody button")
+    assert browser.run(f"document.querySelector('{VISIBLE} .why p').textContent") == "<b>suicides</b>"
+
+
 def test_axes_end_at_round_numbers(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "axes.html"
     path.write_text(gradeval.report(QRELS, RUNS, "tau num_rel_ret nDCG@10", explain=0).render(), "utf-8")
@@ -166,7 +177,9 @@ def test_the_differences_are_those_of_explain(browser: Browser, tmp_path: Path) 
                 assert one.query not in shown
                 continue
             grids = [
-                grid for grid in document(one, RenderOptions(), ranks=10).blocks() if isinstance(grid, Grid)
+                grid
+                for grid in document(one, RenderOptions(), ranks=10).blocks()
+                if isinstance(grid, Grid) and grid.title == "Documents that make the difference"
             ]
             rows = [[*grid.head] for grid in grids[:1]]
             rows += [[cell.text for cell in row] for grid in grids[:1] for row in grid.cells]
