@@ -197,7 +197,8 @@ def outcome_of_reduced(
     jobs = jobs if len(qrels.grade) > _FEW else 1
     found = score_queries(qrels, judge, reduced.rank, specs, jobs)
     counted = wanted & has_lines if options.queries == "both" else wanted
-    judge = judge_of(qrels, reduced, options.replace(ties=None), tag)  # the orders of ties, one by one
+    if options.ties == EXPECTED:  # the orders of ties, one by one
+        judge = judge_of(qrels, reduced, options.replace(ties=None), tag)
     ties: Spread | None = None
     if options.tie_range:
         ties = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs)

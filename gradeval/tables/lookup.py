@@ -15,7 +15,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, ranges
-from gradeval.formats.memory import Nested, object_numbers
+from gradeval.formats.memory import Nested, floats_of, object_numbers
 from gradeval.options import DEFAULT_TIES
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Ties
@@ -51,7 +51,10 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     scores = _scores(data)
     if scores is None:
         return None
-    found = np.fromiter(numbers, np.float64, len(numbers))
+    try:
+        found = floats_of(numbers)
+    except OverflowError:  # there are numbers as text
+        found = np.fromiter(numbers, np.float64, len(numbers))
     if data.convert is not None:
         found = data.convert(found)
     judged_query, of_run = np.array(index, np.int64), np.array(places, np.int64)
