@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import Enum
 from typing import Any, NamedTuple
 
 from gradeval.errors import first_names, named
+from gradeval.records import record
 
 MAX_QUERIES = 20  # whose ids a notice lists
 MAX_SUBJECTS = 5  # that the line of a notice lists
@@ -68,7 +69,7 @@ class EvaluationWarning(UserWarning):
 OF_QRELS = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELEVANT)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Notice:
     """One thing that a user should know about a result.
 

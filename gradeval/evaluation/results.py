@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import import_module
 from itertools import pairwise
 from numbers import Integral
@@ -17,6 +17,7 @@ from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation.score import summarize
 from gradeval.notices import Notice
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options
+from gradeval.records import record
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices, warned
 from gradeval.version import __version__
@@ -66,7 +67,7 @@ class Summary(NamedTuple):
     texts: Mapping[int, str]
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class RunResult:
     """The values of one run.
 
@@ -141,7 +142,7 @@ class _Deferred:
     """
 
     def __get__(self, results: Results | None, owner: type) -> Notices:
-        if results is None:  # asked by dataclass for the default
+        if results is None:  # dataclass reads the default
             return ()
         given: Notices | Callable[[], Notices] = results.__dict__["notices"]
         if callable(given):
@@ -152,7 +153,7 @@ class _Deferred:
         results.__dict__["notices"] = given
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Results(WithNotices):
     """The values of R runs for M metrics on Q queries.
 

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats, record
+from gradeval.arrays import Floats
 from gradeval.errors import InputError, OptionError, named
 from gradeval.evaluation.results import FailedRun
 from gradeval.formats.memory import are_mappings, is_frame, is_lazy, is_ranx, one_of_each_type, readable
 from gradeval.notices import Notice
 from gradeval.options import Options
+from gradeval.records import record
 from gradeval.tables.load import (
     Run,
     RunTable,

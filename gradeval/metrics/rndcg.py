@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, cached_property, record
+from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.numbers import log2, quotient, ratio
 from gradeval.metrics._kernels import dcg, graded, ideal_dcg, normalized_dcg
+from gradeval.records import record
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Pairs, Rel, Worth

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats, record
+from gradeval.arrays import Floats
+from gradeval.records import record
 from gradeval.registry.params import mapped
 
 Given = Mapping[str, Any]

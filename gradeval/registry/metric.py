@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, cached_property, record
+from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.errors import MetricError, NoExpectedValueError
+from gradeval.records import record
 from gradeval.registry.invariants import Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments

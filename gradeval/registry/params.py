@@ -10,9 +10,10 @@ from typing import Annotated, Any, get_args
 
 import numpy as np
 
-from gradeval.arrays import Floats, record
+from gradeval.arrays import Floats
 from gradeval.errors import GRADE_RANGE, is_grade
 from gradeval.options import parse_number
+from gradeval.records import record
 
 LARGEST_INTEGER = 10**15
 _PAIRS_FORM = "grade:gain/grade:gain/…"

@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, Words, cached_property, record
+from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
 from gradeval.arrays.segments import Segments, ranges, stable_order
 from gradeval.arrays.strings import Ids
+from gradeval.records import record
 
 _Made = TypeVar("_Made")
 RECALLED = 16  # cached results that metrics share, more than they need at a time

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, cached_property, record
+from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.errors import MetricError
+from gradeval.records import record
 from gradeval.tables.ideal import Ideal, Recalling, Subtopics, is_relevant
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.terms import Terms

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import record
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, named
 from gradeval.formats.columns import Columns, Table
@@ -32,6 +31,7 @@ from gradeval.formats.memory import (
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, check_known, takes
+from gradeval.records import record
 from gradeval.tables.passages import EACH, Collapse
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns

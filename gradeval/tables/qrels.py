@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, Words, cached_property, record
+from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
 from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, Texts, repeats
@@ -18,6 +18,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
+from gradeval.records import record
 from gradeval.tables.ideal import Ideal, Subtopics
 
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster

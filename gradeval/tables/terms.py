@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, cached_property, record
+from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.numbers import ratio
 from gradeval.arrays.segments import Segments
+from gradeval.records import record
 
 
 @record(eq=False, repr=False)
