@@ -17,7 +17,7 @@ import numpy as np
 
 from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD
-from gradeval.errors import InputError, printable
+from gradeval.errors import InputError, first_names, printable
 
 MAGIC_BYTES = 6  # the longest magic number that is detected
 _GZIP, _BZIP2, _XZ, _ZSTD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
@@ -141,6 +141,8 @@ class Block(NamedTuple):
 class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
 
+    A folder of BEIR, which has a folder qrels, is its judgments.
+
     What a pipe delivers is copied to a temporary file, since a pipe cannot be read twice.
     progress, if set, is called with the number of bytes of each read. compression: known once it was read, ''
     for none.
@@ -150,6 +152,8 @@ class Source:
         self.path = os.fsdecode(path)
         if "\0" in self.path:
             raise InputError(printable(self.path), "a path cannot contain a NUL byte")
+        if os.path.isdir(os.path.join(self.path, "qrels")):
+            self.path = _beir_qrels(self.path)
         self.name = "<stdin>" if self.path == "-" else self.path
         self.progress: Callable[[int], object] | None = None
         self.compression = ""
@@ -438,6 +442,19 @@ def temporary_error(name: str, error: OSError) -> InputError:
         what, error = "a pipe or an unsorted run needs a temporary file", unusable
     hint = "Set TMPDIR to a directory that can be written and has room"
     return InputError(name, f"{what} ({error.strerror or error})", hint=hint)
+
+
+def _beir_qrels(folder: str) -> str:
+    """The judgments of a folder of BEIR: qrels/test.tsv, or the only file there. Raises InputError."""
+    try:
+        files = files_of(os.path.join(folder, "qrels"))
+    except OSError as error:
+        raise InputError(folder, error.strerror or str(error)) from None
+    tests = [path for path in files if os.path.basename(path) == "test.tsv"] or files
+    if len(tests) == 1:
+        return tests[0]
+    what = f"several files of judgments: {first_names(files, 10)}" if files else "its folder qrels has no files"
+    raise InputError(folder, what, hint="Give one of them" if files else "")
 
 
 def files_of(folder: str) -> list[str]:

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain import pipe
 
+import gradeval
 from gradeval.errors import InputError
 from gradeval.formats import sources
 from gradeval.formats.sources import Source
@@ -290,3 +291,23 @@ def test_xz_streams_may_be_padded(tmp_path):
     assert text_of(Source(path)) == b"one\ntwo\n"
     path.write_bytes(lzma.compress(b"one\n") + bytes(1 << 18) + lzma.compress(b"two\n"))
     assert text_of(Source(path)) == b"one\ntwo\n"
+
+
+def test_a_folder_of_beir_is_its_judgments(tmp_path):
+    folder = tmp_path / "qrels"
+    folder.mkdir()
+
+    def error():
+        with pytest.raises(InputError) as raised:
+            Source(tmp_path)
+        return str(raised.value)
+
+    assert error() == f"{tmp_path}: its folder qrels has no files"
+    for name in ("dev.tsv", "train.tsv"):
+        (folder / name).write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
+        assert (name == "train.tsv") or Source(tmp_path).name == str(folder / "dev.tsv")
+    both = f"{folder / 'dev.tsv'}, {folder / 'train.tsv'}"
+    assert error() == f"{tmp_path}: several files of judgments: {both}. Give one of them"
+    (folder / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
+    results = gradeval.evaluate(tmp_path, {"q": {"d": 1.0}}, "RR")
+    assert (results.qrels, results.mean(0, "RR")) == (str(folder / "test.tsv"), 1.0)
