@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -206,14 +207,14 @@ def outcome_of_reduced(
     def expected_of(ties: Spread) -> Floats:
         """The values expected over the orders of ties, (M, Q); NaN for metrics without a closed form."""
         values = np.full(found.values.shape, np.nan)
-        having = np.flatnonzero([has_expected(spec) for spec in specs])
-        judge = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag)
-        try:
-            expected = scored(judge(ties.queries, reduced.rank), [specs[m] for m in having.tolist()])
-        except MetricError:  # the depth divides tied documents
-            return values
-        values[having] = found.values[having]
-        values[np.ix_(having, ties.queries)] = expected.values
+        with suppress(MetricError):  # where the depth divides tied documents, and they are removed by -J
+            judged = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag)(ties.queries, reduced.rank)
+            for m, spec in enumerate(specs):
+                with suppress(MetricError):
+                    if has_expected(spec):
+                        expected = scored(judged, [spec]).values[0]
+                        values[m] = found.values[m]
+                        values[m, ties.queries] = expected
         return values
 
     def noticed() -> Noticed:

@@ -301,12 +301,16 @@ class Results(WithNotices):
     ) -> tuple[float, float]:
         """The confidence interval of a mean, for the queries as a sample; (NaN, NaN) for fewer than two values.
 
+        So it is for a summary that is not a mean, such as a count.
+
         confidence: in percent. method: 't', or 'bootstrap' (BCa). Raises OptionError.
         """
         from gradeval.statistics.tests import interval_of_mean
 
         Options.of(interval=method, confidence=confidence)
         r, m = self._run(run), self._numeric(metric)
+        if not self.specs[m].metric.has_interval:
+            return math.nan, math.nan
         values = self.runs[r].values[m, self.runs[r].counted]
         return interval_of_mean(values, self.mean(r, m), method, float(confidence))
 
@@ -324,7 +328,8 @@ class Results(WithNotices):
         if not pairs:
             return 0, 0
         tested = paired_tests(method, np.array(pairs).T, 1 - confidence / 100, Sampling())
-        return sum(not outcome.low > 0 and not outcome.high < 0 for outcome in tested), len(pairs)
+        ends = [(outcome.low, outcome.high) for outcome in tested if not math.isnan(outcome.low)]
+        return sum(low <= 0 <= high for low, high in ends), len(ends)
 
     def signature(self, run: str | int, metric: str | Spec | int) -> str:
         """What decides a mean, in one line: 'nDCG@10|gain:linear|rel:>0|ties:trec|…|n:50|gradeval:0.9.0'.

@@ -216,8 +216,12 @@ class Metric:
         if judged_only:
             judgments = judgments.once("judged_only", judgments.judged_only)
         if self.order_free:
-            judgments.check_depth_divides_no_ties()
-            return self.function(judgments, **params)
+            values = self._values(judgments, **params)
+            if not np.array_equal(
+                _numbers(values), _numbers(self._values(judgments.undivided, **params)), True
+            ):
+                judgments.check_depth_divides_no_ties()
+            return values
         if self.expected is not None:
             return self.expected(judgments.tied, **params)
         result = self.function(judgments.tied, **params)
@@ -230,6 +234,10 @@ class Metric:
         if judged_only:
             judgments = judgments.once("judged_only", judgments.judged_only)
         return self.function(judgments, **params)
+
+
+def _numbers(values: Floats | Terms) -> Floats:
+    return values.values() if isinstance(values, Terms) else values
 
 
 _GREEK = {"α": "alpha", "µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"}

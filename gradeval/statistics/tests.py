@@ -419,6 +419,8 @@ def interval_of_mean(values: Floats, mean: float, method: str, confidence: float
     defined, alpha = values[~np.isnan(values)], 1 - confidence / 100
     if len(defined) < 2:
         return math.nan, math.nan
+    if method == "bootstrap" and (defined == defined[0]).all():
+        return mean, mean
     if method == "bootstrap":
         [outcome] = bootstrap_intervals(defined[:, None], alpha, Sampling())
         return outcome.low, outcome.high

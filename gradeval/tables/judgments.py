@@ -295,6 +295,13 @@ class Judgments(Recalling):
         assert self.first is not None and self.last is not None
         return terms.expected(self.first, self.last, self.depth)
 
+    @property
+    def undivided(self) -> Judgments:
+        """The ranking without documents whose ties the depth divides."""
+        is_whole = True if self.last is None else self.last <= self.depth
+        rank, score = np.where(is_whole, self.rank, np.inf), np.where(is_whole, self.score, -np.inf)
+        return replace(self, rank=rank, score=score)._sharing(self)
+
     def _sharing(self, other: Judgments) -> Judgments:
         """This table, which has the grades of the other."""
         self.__dict__["best"] = other.best

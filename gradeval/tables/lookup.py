@@ -115,10 +115,15 @@ def _ranks(
     rank = first - start + 1
     tied = np.flatnonzero((ordered[first + 1] == found) & (first + 1 < end))
     first, last = rank[tied], rank[tied]
+    groups: dict[tuple[int, int], dict[str, int]] = {}  # the place of each document of a query and a rank
     for i, hit in enumerate(tied.tolist()):
-        names = [*data.documents[query[hit]]]
-        (rows,) = (scores[start[hit] : end[hit]] == found[hit]).nonzero()
-        alike, own = [names[row] for row in rows.tolist()], name_of(hit)
-        rank[hit] += sum(name > own for name in alike) if ties == DEFAULT_TIES else alike.index(own)
-        last[i] += len(rows) - 1
+        group = int(query[hit]), int(first[i])
+        if group not in groups:
+            names = [*data.documents[query[hit]]]
+            (rows,) = (scores[start[hit] : end[hit]] == found[hit]).nonzero()
+            alike = [names[row] for row in rows.tolist()]
+            ordered_names = sorted(alike, reverse=True) if ties == DEFAULT_TIES else alike
+            groups[group] = {name: place for place, name in enumerate(ordered_names)}
+        rank[hit] += groups[group][name_of(hit)]
+        last[i] += len(groups[group]) - 1
     return rank, tied, first, last

@@ -224,6 +224,10 @@ def test_interval() -> None:
             "note: 1 of 1 neighbouring pair is not separable at 95 % (compare --all-pairs shows which) "
             "[not_separable]"
         ]
+    alike = evaluate({q: {"a": 1} for q in "pqr"}, {q: {"a": 1.0} for q in "pqr"}, "RR num_ret")
+    for method in ("t", "bootstrap"):
+        assert alike.interval(0, "RR", 95, method) == (1, 1)
+        assert np.isnan(alike.interval(0, "num_ret", 95, method)).all()
     assert "--tie-range and --interval are mutually exclusive" in fails("q", "r", "--tie-range", "--interval")
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradeval import evaluate, report
 from gradeval.arrays.segments import Segments
-from gradeval.errors import NoExpectedValueError
+from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.evaluation.score import score
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
@@ -84,3 +85,19 @@ def test_no_closed_form(name):
     made, first, last = table([[1.0, 0.0]], [])
     with pytest.raises(NoExpectedValueError):
         score(replaced(made, first, last), parse(name))
+
+
+def test_the_depth_divides_tied_documents():
+    """Only metrics whose values depend on the documents that are left have none then."""
+    qrels, run = {"q": {"a": 1, "b": 0, "c": 2}}, {"q": dict.fromkeys("abc", 1.0)}
+    found = evaluate(qrels, run, "num_q num_rel nDCG@2 AP", ties="expected", depth=2)
+    assert found.mean(0, "num_q") == 1 and found.mean(0, "num_rel") == 2 and found.mean(0, "AP") > 0
+    with pytest.raises(MetricError, match="rankDCG: no expected value where --depth divides documents"):
+        evaluate(qrels, run, "num_q rankDCG", ties="expected", depth=2)
+    ranges = evaluate(qrels, run, "AP rankDCG", tie_range=True, depth=2).tie_ranges[2, 0]
+    assert ranges[0] == found.mean(0, "AP") and np.isnan(ranges[1])
+
+
+def test_a_report_explains_no_single_order():
+    page = report({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}, "AP", ties="expected")
+    assert not page.explained

@@ -164,11 +164,8 @@ def explain_runs(
 ) -> Iterator[list[list[Explanation]]]:
     """For each query, the explanations by each run, by each metric; those of one query are in memory at a time.
 
-    A LETOR file is as many runs as it has features chosen. Where the values are those expected over all orders
-    of ties, the default order is explained.
+    A LETOR file is as many runs as it has features chosen.
     """
-    if options.ties == EXPECTED:
-        options = options.replace(ties=None)
     judged, groups = _opened(qrels, labelled, options)
     runs = [run for group in groups for run in group]
     positions = positions_of(judged, queries)

@@ -26,7 +26,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
-from gradeval.options import Options, takes
+from gradeval.options import EXPECTED, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices, warned
 from gradeval.tables.load import is_path, open_qrels, source_of
@@ -179,7 +179,8 @@ def report_of(
     counted = np.logical_or.reduce([run.counted for run in results.runs])
     values = QueryValues.of(results, specs).select(counted)
     comparison = compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
-    queries = _queries(values, explain)
+    # a mean over all orders of ties has no ranking to show
+    queries = [] if options.ties == EXPECTED else _queries(values, explain)
     explained: dict[str, ExplainedQuery] = {}
     for query, explanations in _explanations(qrels, runs, specs, options, queries):
         if steps is not None:
