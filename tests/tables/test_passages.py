@@ -133,6 +133,13 @@ def test_a_passage_that_comes_twice_is_an_error(tmp_path):
         evaluate(qrels, path, "AP")
 
 
+def test_a_file_that_holds_a_run_of_passages_twice(tmp_path):
+    path = tmp_path / "run"
+    path.write_text(2 * "".join(f"1 Q0 d{n // 3}#{n} 1 {-n} t\n" for n in range(30)))
+    with pytest.raises(InputError, match=r":31: .*twice: from here on, the 30 documents above are repeated"):
+        evaluate({"1": {"d1": 1}}, path, "AP", max_passage="#")
+
+
 PASSAGES = {"1": {"a#1": 0.5, "b#1": 2.0, "a#2": 3.0, "x": 2.5, "1#4": 9.0}, "2": {"b#7": 1.0}}
 QRELS = {"1": {"a": 2, "b": 1}, "2": {"b": 1}}
 
