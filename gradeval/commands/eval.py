@@ -174,6 +174,8 @@ def _check_columns(format: str, per_query: bool, wide: bool, options: Mapping[st
     ends = "--tie-range" if options["tie_range"] else "--interval" if options["interval"] else ""
     if options["tie_range"] and options["interval"]:
         raise click.UsageError("--tie-range and --interval are mutually exclusive.")
+    if options["confidence"] != Options.table["confidence"].default and not options["interval"]:
+        raise click.UsageError("--confidence requires --interval.")
     if wide and not per_query:
         raise click.UsageError("--wide requires -q.")
     if wide and (ends or format == "trec"):

@@ -228,6 +228,7 @@ def test_interval() -> None:
     for method in ("t", "bootstrap"):
         assert alike.interval(0, "RR", 95, method) == (1, 1)
         assert np.isnan(alike.interval(0, "num_ret", 95, method)).all()
+    assert "--confidence requires --interval" in fails("q", "r", "--confidence", "90")
     assert "--tie-range and --interval are mutually exclusive" in fails("q", "r", "--tie-range", "--interval")
 
 
