@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -203,8 +203,10 @@ def agreement(
     }
     if not is_of_runs:
         groups += [collection.qrels.notices for collection in collections]
+    all_tables = _tables([str(spec) for spec in specs], paths, findings, tables)
     study = Study(
         name="agreement",
+        finding=_finding({table.name: table for table in all_tables}),
         options={
             **(of_systems if is_of_runs else {"metrics": []}),
             "alpha": float(alpha),
@@ -215,9 +217,45 @@ def agreement(
         },
         noticed=tuple(groups),
         runs_read=len(union.names),
-        tables=_tables([str(spec) for spec in specs], paths, findings, tables),
+        tables=all_tables,
     )
     return warned(study)
+
+
+def _finding(tables: Mapping[str, Table]) -> str:
+    """Where the orders of systems, or the grades, agree least."""
+
+    def column(table: Table, name: str) -> int:
+        return table.columns.index(name)
+
+    name = next(
+        (name for name in ("judgments", "correlations", "halves") if name in tables and tables[name].rows), ""
+    )
+    if name:
+        table = tables[name]
+        tau = column(table, "tau")
+        known = [
+            row for row in table.rows if isinstance(row[tau], float) and not math.isnan(float(row[tau] or 0))
+        ]
+        if not known:
+            return ""
+        least = min(known, key=lambda row: float(row[tau] or 0))
+        labels = ", ".join(str(value) for value in least[:tau])
+        sources = {"judgments": "two sets of judgments", "halves": "two halves of the queries"}
+        which = f"{sources[name]} ({labels})" if name in sources else labels
+        if len(known) == 1:
+            return f"The orders of systems by {which} agree with a tau of {least[tau]:.2f}."
+        return f"The orders of systems agree least by {which}: tau {least[tau]:.2f}."
+    if "labels" not in tables:
+        return ""
+    grades = tables["labels"]
+    statistic, value = column(grades, "statistic"), column(grades, "value")
+    shares = [float(row[value] or 0) for row in grades.rows if row[statistic] == "agreement"]
+    return (
+        f"The sets give the same grade to {100 * min(shares):.0f} % of the documents that both have."
+        if shares
+        else ""
+    )
 
 
 _Findings = tuple[list[Notice], list[Ints], dict[str, list[Row]]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -77,8 +78,12 @@ def criteria(metrics: str | Iterable[str] = METRICS) -> Study:
     names = [str(spec) for spec in specs]
     lists = [" ".join(map(str, scores)) for scores in LISTS]
     holds = ["undefined" if verdict is None else verdict for _, _, verdict, _ in verdicts]
+    met = Counter(metric for metric, _, verdict, _ in verdicts if verdict)
+    most = max(Counter(metric for metric, *_ in verdicts).values())
+    best = ", ".join(name for name in names if met[name] == most)
     return Study(
         name="criteria",
+        finding=f"All {most} criteria are met by {best}." if best else f"No metric meets all {most} criteria.",
         options={"metrics": names},
         tables=(
             Table(

@@ -102,14 +102,27 @@ def divergence(
     chosen = Options.of(**options)
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen, watch=watch))
+    tables = _differences(specs, results)
     study = Study(
         name="divergence",
+        finding=_of_queries(specs, tables[1]),
         options={"metrics": [str(spec) for spec in specs], "evaluation": dict(results.options)},
         noticed=(results.notices,),
         runs_read=len(results.runs),
-        tables=_differences(specs, results),
+        tables=tables,
     )
     return warned(study)
+
+
+def _of_queries(specs: Sequence[Spec], queries: Table) -> str:
+    """How often either metric is higher. queries: the table of differences."""
+    differences = np.array([row[-1] for row in queries.rows], np.float64)
+    defined = differences[~np.isnan(differences)]
+    if not len(defined):
+        return ""
+    above, below = (f"{100 * np.mean(sign * defined > 0):.0f} %" for sign in (1, -1))
+    first, second = map(str, specs)
+    return f"{first} is higher than {second} for {above} of the values of queries and runs, lower for {below}."
 
 
 def _differences(specs: Sequence[Spec], results: Results) -> tuple[Table, Table]:
@@ -178,8 +191,16 @@ def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed:
                     apart = paired_differences(values[d, s, 0], of_draws)
                     impacts.append((*labels, float(np.mean(apart > 0)), float(np.mean(apart < 0)), seed))
     labelled = ("distribution", "scenario", "metric")
+    over = {
+        scenario: 100 * np.mean([row[3] for row in impacts if row[1] == scenario])
+        for scenario in SCENARIOS
+        if impacts
+    }
+    errors = " and ".join(f"the {scenario} in {share:.0f} %" for scenario, share in over.items())
+    others = ", ".join(map(str, specs[1:]))
     return Study(
         name="divergence",
+        finding=f"By {others}, {specs[0]} overestimates {errors} of the draws." if errors else "",
         options={
             "metrics": [str(spec) for spec in specs],
             "cutoff": cutoff,

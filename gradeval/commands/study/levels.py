@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradeval.arrays import Floats
@@ -63,8 +63,10 @@ def levels(
         values += [(run, str(spec), None, mean) for spec, mean in zip(specs, means, strict=True)]
     count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
     some = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
+    orders = {str(spec): _order(spec, combined[:, m], names) for m, spec in enumerate(specs)}
     study = Study(
         name="levels",
+        finding=_finding(orders) if len(names) > 1 else "",
         options={
             "metrics": [str(spec) for spec in specs],
             **reference,
@@ -94,11 +96,22 @@ def levels(
                 "orders",
                 "Runs from the best to the worst",
                 ("metric", "order"),
-                [(str(spec), _order(spec, combined[:, m], names)) for m, spec in enumerate(specs)],
+                list(orders.items()),
             ),
         ),
     )
     return warned(study)
+
+
+def _finding(orders: Mapping[str, str]) -> str:
+    """Which metrics order the runs alike. orders: by metric."""
+    alike: dict[str, list[str]] = {}
+    for metric, order in orders.items():
+        alike.setdefault(order, []).append(metric)
+    if len(alike) == 1:
+        return f"The order of the runs is the same by {', '.join(orders)}."
+    groups = "; ".join(", ".join(metrics) for metrics in alike.values())
+    return f"The metrics order the runs in {len(alike)} ways: {groups}."
 
 
 def _order(spec: Spec, means: Floats, runs: Sequence[str]) -> str:

@@ -113,6 +113,7 @@ def swaps(
     values = np.concatenate(with_fewer(all_values, jobs), axis=3)
     mean, sd, count = _mean_sd_count(values, axis=3)
     noise = [[_noise(values[u, :, m], seed) for m in range(len(specs))] for u in range(len(USES))]
+    tables = _tables(specs, counts, mean, sd, noise, seed)
     return Swaps(
         name="swaps",
         options={
@@ -128,8 +129,21 @@ def swaps(
         mean=mean,
         sd=sd,
         count=count,
-        tables=_tables(specs, counts, mean, sd, noise, seed),
+        tables=tables,
+        finding=_finding(tables[0].rows) if len(counts) > 1 else "",
     )
+
+
+def _finding(distances: Sequence[Row]) -> str:
+    """Which metrics depend on the number of levels. distances: rows (use, metric, distance, noise, …)."""
+    depends: dict[str, bool] = {}
+    for _, metric, distance, noise, *_ in distances:
+        is_above = isinstance(distance, float) and isinstance(noise, float) and distance > noise
+        depends[str(metric)] = depends.get(str(metric), False) or is_above
+    above, within = (", ".join(name for name in depends if depends[name] is value) for value in (True, False))
+    parts = [f"The distance is above the noise, so the number of levels matters, for {above}"] if above else []
+    parts += [f"{'it' if above else 'The distance'} is within the noise for {within}"] if within else []
+    return "; ".join(parts) + "."
 
 
 def _tables(

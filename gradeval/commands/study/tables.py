@@ -74,7 +74,7 @@ class Study(WithNotices):
 
     name: the command's. options: what it was made from, the seed of its random numbers among it, as JSON can
     hold it. tables: the table of findings first. noticed: what a user should know of the input, in groups with
-    a line for each kind. runs_read: how many runs there are.
+    a line for each kind. runs_read: how many runs there are. finding: what the tables show, in a sentence.
     """
 
     layout = "gradeval.commands.study.tables"
@@ -85,6 +85,7 @@ class Study(WithNotices):
     tables: tuple[Table, ...]
     noticed: tuple[tuple[Notice, ...], ...] = ()
     runs_read: int = 0
+    finding: str = ""
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{table.name} ({len(table.rows)})" for table in self.tables if table.data)
@@ -120,6 +121,7 @@ class Study(WithNotices):
             self.kind: self.name,
             "options": dict(self.options),
             "notices": [notice.to_dict() for notice in self.notices],
+            **({"finding": self.finding} if self.finding else {}),
             "tables": {table.name: table.to_dicts() for table in self.tables if table.data},
         }
 
@@ -129,6 +131,8 @@ def document(study: Study, how: RenderOptions, *, table: str | None = None) -> D
 
     def blocks() -> Iterator[Block]:
         yield from (_grid(each, how.digits) for each in study.tables if each.shown)
+        if study.finding:
+            yield visible(study.finding)
         options = (
             (name.replace("_", " "), value) for name, value in study.options.items() if name != "evaluation"
         )

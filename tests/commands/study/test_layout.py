@@ -77,3 +77,13 @@ def test_json_is_exact():
     assert content["tables"]["first"][1]["value"] is None
     assert content["tables"]["first"][0]["holds"] is True
     assert np.isfinite(content["tables"]["hidden"][0]["value"])
+
+
+def test_a_study_ends_in_what_it_shows():
+    """A sentence before the line of its options, and in JSON."""
+    study = replace(STUDY, finding="AP is \x1b[2Jbest.")
+    assert study.render("table").splitlines()[-3:] == [
+        "AP is \\x1b[2Jbest.", "", "example: metrics AP, nDCG; alpha 0.05; seed 7"
+    ]  # fmt: skip
+    assert study.to_dict()["finding"] == "AP is \x1b[2Jbest."
+    assert "finding" not in STUDY.to_dict()
