@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -114,6 +114,19 @@ def choose(
     if not places:
         return chosen
     return chosen._replace(subtopic=names[_only(names, places, _SUBTOPIC, path, naming)])
+
+
+def document_member(names: Iterable[str]) -> str | None:
+    """The member of an object with the id of a document, by its usual name; also 'id' and '_id'."""
+    names = [*names]
+    plain = [*map(simplified, names)]
+    places = [*_found(plain, "document"), *(place for place, name in enumerate(plain) if name == "id")]
+    return names[places[0]] if places else None
+
+
+def number_member(names: Iterable[str], number: str) -> str | None:
+    """The member of an object with the grade or score, not the rank, by its usual name."""
+    return next((name for name in names if simplified(name) in _NAMES[number][0]), None)
 
 
 def subtopic_column(names: Sequence[str]) -> int | None:

@@ -164,6 +164,14 @@ def _first_value(text: bytes) -> str | None:
     return "" if _EMPTY.match(text) else None
 
 
+def _is_lists(text: bytes) -> bool:
+    if not text.lstrip().startswith(_OF_OBJECTS):
+        return False
+    from gradeval.formats.lists import begins_lists  # imported only when needed
+
+    return begins_lists(text, _first_value(text))
+
+
 def _header(text: bytes, options: Options) -> str:
     """The format of a file with a header, '' for any other."""
     line = text.split(b"\n", 1)[0]
@@ -266,6 +274,11 @@ FORMATS = (
         "arrow",
         begins=lambda text, _: text.startswith(ARROW),
         why="it begins with Arrow's magic number",
+    ),
+    Format(
+        "lists",
+        begins=lambda text, _: _is_lists(text),
+        why="it begins with JSON whose first value is a list",
     ),
     Format(
         "json",
