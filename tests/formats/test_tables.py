@@ -232,7 +232,7 @@ def test_msmarco(put):
         (b"run\tquery\tmetric\tvalue\n", "trec"),
         (b'{"a": {}}', "json"),
         (b"{}", "json"),
-        (b'{"a": [1]}', "jsonl"),
+        (b'{"a": [1]}', "lists"),
         (b"{a 0 b 1\n", "trec"),
         (b"\xff\xfeq\0", "trec"),
     ],
