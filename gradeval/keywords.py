@@ -19,6 +19,7 @@ class Evaluate(TypedDict, total=False):
     tie_range: bool  # False
     interval: Literal['t', 'bootstrap'] | None  # None
     confidence: float  # 95.0
+    query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
     zero_grade: float  # 0.0
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
     by_level: bool  # False
@@ -169,6 +170,7 @@ class OnSpark(TypedDict, total=False):
     tie_range: bool  # False
     interval: Literal['t', 'bootstrap'] | None  # None
     confidence: float  # 95.0
+    query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
     zero_grade: float  # 0.0
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
     by_level: bool  # False

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from gradeval.errors import GRADE_RANGE, GradevalError, OptionError, described, is_grade, named
+from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, GradevalError, OptionError, described, is_grade, named
 
 DEFAULT_METRICS = "num_q nDCG@10 AP muAP NDCNG@10 nDCGphi@10 rankDCG"
 COMPARED_METRICS = "nDCG@10 AP"  # where runs are compared: each further metric costs power
@@ -308,6 +308,26 @@ def parse_ids(text: str) -> tuple[str, ...]:
     return tuple(filter(None, re.split("[, \t\r\n]+", text)))
 
 
+def _check_weights(name: str, value: Any) -> None:
+    if isinstance(value, str) and value:
+        return
+    if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+        raise OptionError(f"{name} must be {{query: weight}} or a path, not {described(value)}")
+    for query, weight in value:
+        if not isinstance(weight, float) or not 0 <= weight <= LARGEST_GRADE:
+            what = f"the weight of query {named(str(query))} must be a number from 0"
+            raise OptionError(f"{name}: {what}, not {described(weight)}")
+    if not any(weight for _, weight in value):
+        raise OptionError(f"{name}: no query has a weight above 0")
+
+
+def _read_weights(weights: Any) -> Any:
+    """(query, weight) pairs of a mapping, or the path of a file, which is read with the judgments."""
+    if isinstance(weights, Mapping):
+        return tuple((_text(query), _read_percentage(weight)) for query, weight in weights.items())
+    return _read_path(weights)
+
+
 def _read_features(features: Any) -> tuple[int, ...]:
     is_single = isinstance(features, (str, Integral))
     return parse_features([str(features)] if is_single else _iterable("features", features))
@@ -488,6 +508,18 @@ class Options(OptionTable):
         scope={MORE},
         python="of the intervals, in percent",
     )
+    query_weights: tuple[tuple[str, float], ...] | str | None = option(
+        Kind("path", _check_weights, _read_weights, f"{PATH} | Mapping[Any, float]"),
+        None,
+        "--query-weights",
+        METRICS,
+        "Weights of the queries in means, such as their traffic: 'query TAB weight' lines. Sums stay "
+        "unweighted.",
+        "FILE",
+        scope={MORE},
+        python="the weights of the queries in means: {query: weight}, or a file of 'query TAB weight' lines; "
+        "sums stay unweighted",
+    )
     zero_grade: float = option(
         GRADE,
         0.0,
@@ -635,12 +667,19 @@ class Options(OptionTable):
     def _check_combination(self) -> None:
         if self.tie_range and self.interval:
             raise OptionError("tie_range and interval are mutually exclusive")
+        if self.query_weights is not None and self.interval:
+            raise OptionError(
+                "query_weights and interval are mutually exclusive: intervals are of unweighted means"
+            )
 
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""
-        shown = {"tie_range", "interval", "confidence", "jobs"}
+        shown = {"tie_range", "interval", "confidence", "jobs", "query_weights"}
         values = {name: value for name, value in self.__dict__.items() if name not in shown}
-        return {**values, "no_relevant": self.no_relevant_rule}
+        of_queries = self.query_weights
+        pairs = dict(of_queries) if isinstance(of_queries, tuple) else of_queries
+        weights = {} if pairs is None else {"query_weights": pairs}  # only weighted means have them
+        return {**values, "no_relevant": self.no_relevant_rule, **weights}
 
     @property
     def intervals(self) -> tuple[str, float] | None:

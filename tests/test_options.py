@@ -50,6 +50,7 @@ GOOD = {
     "ignore_identical_ids": TRUTHS,
     "max_passage": {"None", "'1'", "'x'", "NUL", "np.str_"},
     "groups": {"None", "'1'", "'x'", "NUL", "surrogate", "b'1'", "np.str_", "np.bytes_"},
+    "query_weights": {"None", "'1'", "'x'", "NUL", "surrogate", "b'1'", "np.str_", "np.bytes_", "{'1': 1}"},
 }
 
 

@@ -104,6 +104,11 @@ class Evaluator:
         self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
         self._optional = [spec for spec in optional if spec not in specs]
         specs = [*specs, *self._optional]
+        if isinstance(options.query_weights, str):
+            from gradeval.formats.lines import read_weights  # imported only when needed
+
+            weights = read_weights(Source(options.query_weights))
+            options = options.replace(query_weights=tuple(weights.items()))
         if options.ties == EXPECTED:
             check_expected(specs)
         self._jobs = options.jobs or default_jobs()

@@ -186,12 +186,15 @@ def tie_notices(
     ties: Spread,
     rule: str,
     expected: Floats,
+    weights: Floats | None = None,
 ) -> Iterator[Notice]:
-    """rule: the order of ties of the values. expected: the summary values over all orders, (M,)."""
+    """rule: the order of ties of the values. expected: the summary values over all orders, (M,). weights: of
+    the queries in means, (Q,).
+    """
     if not ties.changes.any():
         return
     low, high = ties.ends(found.values)
-    ends = [summarize(specs, values, counted).tolist() for values in (found.values, low, high)]
+    ends = [summarize(specs, values, counted, weights).tolist() for values in (found.values, low, high)]
     ends.append(expected.tolist())
     for m, (spec, *numbers) in enumerate(zip(specs, *ends, strict=True)):
         changed = np.zeros(len(counted), bool)

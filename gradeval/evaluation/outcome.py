@@ -12,7 +12,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import ordered_map, with_fewer
-from gradeval.errors import InputError, MetricError, first_names, named
+from gradeval.errors import InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.findings import (
     depth_counts,
     first_ranks,
@@ -29,7 +29,7 @@ from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import Scored, scored, summarize
 from gradeval.evaluation.ties import TRIALS, Spread, has_expected, spread
 from gradeval.formats.columns import Columns
-from gradeval.notices import Kind, Notice, is_accepted
+from gradeval.notices import Kind, Notice, is_accepted, many
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
@@ -72,6 +72,19 @@ def prepared(judgments: Judgments, options: Options) -> Judgments:
     if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
         judgments = judgments.cut(options.depth)
     return judgments.judged_only() if options.judged_only else judgments
+
+
+def weights_of(queries: Sequence[str], wanted: Bools, options: Options) -> Floats | None:
+    """The weights of the queries in means, (Q,), None where they have none. Raises OptionError."""
+    if options.query_weights is None:
+        return None
+    known: dict[str, float] = dict(options.query_weights)  # type: ignore[arg-type]  # a file has been read
+    pairs = zip(queries, wanted, strict=True)
+    lacking = [query for query, is_wanted in pairs if is_wanted and query not in known]
+    if lacking:
+        count = many(len(lacking), "query has", "queries have")
+        raise OptionError(f"query_weights: {count} no weight: {first_names(map(named, lacking), 5)}")
+    return np.array([known.get(query, 0.0) for query in queries])
 
 
 class Noticed(NamedTuple):
@@ -194,6 +207,7 @@ def outcome_of_reduced(
 ) -> Outcome:
     """The outcome of what is kept of a run, which may lack all queries. run_rule: its order of ties."""
     judge = judge_of(qrels, reduced, options, tag)
+    weights = weights_of(Texts(qrels.queries), wanted, options)
     has_lines = reduced.retrieved > 0
     jobs = jobs if len(qrels.grade) > _FEW else 1
     found = score_queries(qrels, judge, reduced.rank, specs, jobs)
@@ -225,8 +239,8 @@ def outcome_of_reduced(
                 changes = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs, TRIALS)
             means = np.full(len(specs), np.nan)
             if changes.changes.any():
-                means = summarize(specs, expected_of(changes), counted)
-            changed = tie_notices(qrels, specs, found, counted, changes, run_rule, means)
+                means = summarize(specs, expected_of(changes), counted, weights)
+            changed = tie_notices(qrels, specs, found, counted, changes, run_rule, means, weights)
             # the range of a number is printed beside it, so only texts need a notice
             notices += (one for one in changed if not options.tie_range or one.low is None)
         notices += undefined_notices(qrels, specs, found, counted)
@@ -251,5 +265,6 @@ def outcome_of_reduced(
         run_rule,
         depths=depths,
         interval=options.intervals,
+        weights=weights,
     )
     return Outcome(result, found.empty, noticed)

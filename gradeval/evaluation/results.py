@@ -79,6 +79,7 @@ class RunResult:
     tied scores. summary: where the values of the queries are not kept; these are empty then. depths: the
     deciles, quartiles and the median of the documents that are evaluated of a query, None where
     they are unknown. interval: the method and the confidence, in percent, of the intervals of the means.
+    weights: of the queries in the means, (Q,), None where all count alike.
     """
 
     name: str
@@ -92,6 +93,7 @@ class RunResult:
     summary: Summary | None = field(default=None, repr=False)
     depths: tuple[int, int, int, int, int] | None = None
     interval: tuple[str, float] | None = None
+    weights: Floats | None = None
 
     @property
     def queries(self) -> int:
@@ -103,7 +105,7 @@ class RunResult:
         if self.summary is not None:
             return self.summary
         values = [self.values, *(() if self.tie_range is None else self.tie_range)]
-        means, *ends = (summarize(specs, of, self.counted) for of in values)
+        means, *ends = (summarize(specs, of, self.counted, self.weights) for of in values)
         if self.interval is not None:
             ends = [*self._intervals(specs, means, *self.interval)]
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
@@ -240,6 +242,7 @@ class Results(WithNotices):
                 counted=run.counted[order],
                 texts={m: [texts[q] for q in order.tolist()] for m, texts in run.texts.items()},
                 tie_range=None if run.tie_range is None else run.tie_range[:, :, order],
+                weights=None if run.weights is None else run.weights[order],
             )
             for run in self.runs
         )
@@ -308,11 +311,19 @@ class Results(WithNotices):
         from gradeval.statistics.tests import interval_of_mean
 
         Options.of(interval=method, confidence=confidence)
+        self.check_unweighted("intervals")
         r, m = self._run(run), self._numeric(metric)
         if not self.specs[m].metric.has_interval:
             return math.nan, math.nan
         values = self.runs[r].values[m, self.runs[r].counted]
         return interval_of_mean(values, self.mean(r, m), method, float(confidence))
+
+    def check_unweighted(self, what: str) -> None:
+        """Raise OptionError where these would stand beside weighted means."""
+        if any(run.weights is not None for run in self.runs):
+            raise OptionError(
+                f"{what} are of unweighted means. Evaluate without query_weights (--query-weights)"
+            )
 
     def inseparable(self, method: str, confidence: float) -> tuple[int, int]:
         """How many pairs of runs that are neighbours by a mean may differ by 0, of how many."""

@@ -22,7 +22,7 @@ from gradeval.arrays import Bools, Floats
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.findings import judged_notices, left_out_of_groups, quantiles_of, undefined_notices
 from gradeval.evaluation.layout import FORMAT_VERSION
-from gradeval.evaluation.outcome import Noticed, Outcome
+from gradeval.evaluation.outcome import Noticed, Outcome, weights_of
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.runs import Runs, SavedResult, SavedRun
 from gradeval.evaluation.score import Scored, summarize
@@ -97,14 +97,15 @@ def read_saved(source: Source) -> SavedResult:
     names = [run.get("name") for run in runs if isinstance(run, dict)]
     if len(set(map(str, names))) < len(names):
         raise _invalid(source, f"two runs have the name {named(str(max(names, key=names.count)))}")
+    options = _options(source, _item(source, content, "options", dict))
     return SavedResult(
         source.name,
         str(qrels.get("path")),
         _item(source, qrels, "sha256", str, " of the qrels"),
         _item(source, qrels, "groups_sha256", (str, NoneType), " of the qrels"),
-        _options(source, _item(source, content, "options", dict)),
+        options,
         tuple(metrics),
-        tuple(_run(source, run, f"runs[{r}]", metrics) for r, run in enumerate(runs)),
+        tuple(_run(source, run, f"runs[{r}]", metrics, options) for r, run in enumerate(runs)),
         tuple(_notices(source, _item(source, content, "notices", list))),
     )
 
@@ -123,7 +124,8 @@ def _invalid(source: Source, what: str) -> InputError:
 
 def _options(source: Source, options: dict[str, Any]) -> dict[str, Any]:
     """Raises InputError for options that are missing, unknown or not valid."""
-    for is_wrong, names in (("missing", _OPTIONS - options.keys()), ("unknown", options.keys() - _OPTIONS)):
+    unknown = options.keys() - _OPTIONS - {"query_weights"}  # which only weighted means have
+    for is_wrong, names in (("missing", _OPTIONS - options.keys()), ("unknown", unknown)):
         if names:
             raise _invalid(source, f"option {named(min(names))} is {is_wrong}")
     try:
@@ -146,7 +148,7 @@ def _notices(source: Source, notices: list[Any]) -> Iterator[Notice]:
         yield notice
 
 
-def _run(source: Source, run: Any, place: str, metrics: Sequence[str]) -> SavedRun:
+def _run(source: Source, run: Any, place: str, metrics: Sequence[str], options: Mapping[str, Any]) -> SavedRun:
     if not isinstance(run, dict):
         raise _invalid(source, f"{place} is not an object")
     name = _item(source, run, "name", str, f" of {place}")
@@ -171,7 +173,9 @@ def _run(source: Source, run: Any, place: str, metrics: Sequence[str]) -> SavedR
         undefined = _item(source, run, "undefined", dict, of_run)
     if any(type(count) is not int for count in undefined.values()):
         raise _invalid(source, f"'undefined'{of_run} is not valid")
-    wrong = _contradiction(values, metrics, summary, undefined)
+    weights = options.get("query_weights")
+    of_queries = None if weights is None else np.array([weights.get(query, np.nan) for query in rows])
+    wrong = _contradiction(values, metrics, summary, undefined, of_queries)
     if wrong:
         raise InputError(source.name, f"run {named(name)}: {wrong}", hint="Evaluate the run again")
     return SavedRun(name, path, sha256, tuple(rows), values, ties, depths)
@@ -214,6 +218,7 @@ def _contradiction(
     metrics: Sequence[str],
     summary: Mapping[str, float] | None,
     undefined: Mapping[str, int],
+    weights: Floats | None = None,
 ) -> str:
     """Where the values are not those of the metrics, or have another summary; '' where all is right."""
     for name in values:
@@ -232,7 +237,7 @@ def _contradiction(
             return f"{name} is undefined for {many(count, 'query', 'queries')}, and not for {stated:,}"
         if name not in summary:
             return f"there is no summary of {name}"
-        [mean] = summarize([spec], values[name][None], np.ones(len(values[name]), np.bool_)).tolist()
+        [mean] = summarize([spec], values[name][None], np.ones(len(values[name]), np.bool_), weights).tolist()
         pair = summary[name], mean
         if not math.isclose(*pair, rel_tol=_SAME, abs_tol=_SAME) and not all(map(math.isnan, pair)):
             shown, of_values = ("null" if math.isnan(number) else repr(number) for number in pair)
@@ -407,7 +412,9 @@ def outcomes_of_saved(
 
     outcomes = []
     for name, run in zip(names, saved.runs, strict=True):
-        result = replace(_run_result(name, saved, run, results), interval=options.intervals)
+        result = _run_result(name, saved, run, results)
+        weights = weights_of(results.queries, result.counted, options)
+        result = replace(result, interval=options.intervals, weights=weights)
         notices = tuple(replace(notice, subject=name) for notice in noticed(run, result))
         outcomes.append(Outcome(result, empty, partial(Noticed, notices, share, np.zeros(0, np.int64))))
     return outcomes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from gradeval.errors import InputError, named
+from gradeval.errors import LARGEST_GRADE, InputError, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
 from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Source
@@ -115,6 +116,38 @@ def read_run_list(source: Source) -> list[tuple[int, str]]:
     if not runs:
         raise InputError(source.name, "no runs given", hint="Write a path, or NAME=path, on each line")
     return runs
+
+
+def read_weights(source: Source) -> dict[str, float]:
+    """The weight of each query of 'query TAB weight' lines. Raises InputError(s).
+
+    A first line 'query weight' is a header; lines that are blank or begin with # are ignored.
+    """
+    weights: dict[str, float] = {}
+    problems: list[Problem] = []
+    rows = [line.decode("utf-8", "surrogateescape").rstrip("\r") for line in read_text(source).split(b"\n")]
+    for number, text in enumerate(rows):
+        query, tab, weight = (part.strip(" ") for part in text.partition("\t"))
+        if not text.strip(" \t") or text.startswith("#") or (not weights and weight.lower() == "weight"):
+            continue
+        try:
+            value = parse_number(weight)
+        except ValueError:
+            value = math.nan
+        if not tab or not query:
+            problems.append(Problem(number, "a line has a query and its weight, with a tab between"))
+        elif query in weights:
+            problems.append(Problem(number, f"query {named(query)} has a weight already"))
+        elif not 0 <= value <= LARGEST_GRADE:
+            problems.append(Problem(number, f"the weight {named(weight)} is not a number from 0"))
+        weights.setdefault(query, value)
+    if problems:
+        of_file = Problems(source.name)
+        of_file.add(LineProblems.listed(problems))
+        raise of_file.error()
+    if not weights:
+        raise no_data(source.name, len(rows) - 1)
+    return weights
 
 
 def read_groups(source: Source) -> dict[str, list[str]]:

@@ -70,7 +70,7 @@ def test_options_are_completed(line: str) -> None:
 @each(
     ("line", "found"),
     [
-        ("--qu", ["--queries", "--query-ids", "--quiet"]),
+        ("--qu", ["--query-weights", "--queries", "--query-ids", "--quiet"]),
         ("q r --ju", ["--judged-only"]),
         ("-f j", ["json", "jsonl"]),
         ("q r --ties ", ["trec", "input", "best", "worst", "expected"]),

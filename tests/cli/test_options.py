@@ -332,3 +332,11 @@ def test_every_option_has_its_test() -> None:
     for param in eval_command.params:
         if param.param_type_name == "option":
             assert any(f'"{name}"' in texts for name in param.opts), param.opts
+
+
+def test_query_weights(folder: Path) -> None:
+    """tests/evaluation/test_query_weights.py has the values."""
+    weights = folder / "weights"
+    weights.write_text("nobody\t1\n")
+    said = fails("q", "r", "--query-weights", str(weights))
+    assert said.startswith("gradeval: query_weights: ") and "no weight" in said

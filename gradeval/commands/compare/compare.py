@@ -111,6 +111,7 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
     """Compare the runs of results by these metrics, by default by all that have a number for each query, but
     Judged@k.
     """
+    results.check_unweighted("tests and the means beside them")
     if specs is None:
         specs = without_judged(comparable(results.specs))
     check_comparable(specs)

@@ -85,6 +85,7 @@ def draw_curve(
         raise OptionError("--log is for cutoffs in ranks, which no metric here has")
     specs = [spec for of_metric in curves.values() for spec in of_metric.values()]
     results = complete(evaluate_all(qrels, runs, specs, options, **how))
+    results.check_unweighted("the intervals of pictures")
     panels: list[Panel] = []
     rows: list[Row] = []
     for param, (metric, of_metric) in zip(params, curves.items(), strict=True):

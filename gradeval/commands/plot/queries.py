@@ -67,6 +67,7 @@ def draw_queries(
     """The same with parsed arguments. how: watch and query_ids of evaluate_to_compare()."""
     confidence = CompareOptions.of(confidence=confidence).confidence
     results, compared = evaluate_to_compare(qrels, runs, metrics, options, **how)
+    results.check_unweighted("the intervals of pictures")
     complete(results)
     of_results = QueryValues.of(results, compared)
     values = of_results.select(of_results.by_id)
