@@ -24,8 +24,8 @@ class Evaluate(TypedDict, total=False):
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
     by_level: bool  # False
     jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     features: int | str | Iterable[int | str]  # ()
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
@@ -59,8 +59,8 @@ class Compare(TypedDict, total=False):
     ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
     zero_grade: float  # 0.0
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     features: int | str | Iterable[int | str]  # ()
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
@@ -98,8 +98,8 @@ class Runs(TypedDict, total=False):
     zero_grade: float  # 0.0
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
     jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     features: int | str | Iterable[int | str]  # ()
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
@@ -112,8 +112,8 @@ class Runs(TypedDict, total=False):
 
 class Files(TypedDict, total=False):
     jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     features: int | str | Iterable[int | str]  # ()
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
@@ -127,8 +127,8 @@ class Files(TypedDict, total=False):
 class Validate(TypedDict, total=False):
     rel: float | Literal['>0'] | None  # None
     jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     features: int | str | Iterable[int | str]  # ()
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
@@ -141,7 +141,7 @@ class Validate(TypedDict, total=False):
 
 class ReadQrels(TypedDict, total=False):
     jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     features: int | str | Iterable[int | str]  # ()
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
@@ -150,7 +150,7 @@ class ReadQrels(TypedDict, total=False):
 
 class ReadRun(TypedDict, total=False):
     jobs: int  # 0
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
     features: int | str | Iterable[int | str]  # ()
     groups: str | bytes | os.PathLike[str] | None  # None
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
