@@ -20,7 +20,7 @@ Given = Mapping[str, Any]
 """The parameters of a metric by name, with their defaults."""
 
 
-@record(frozen=True, eq=False, repr=False)
+@record(frozen=True, repr=False)
 class Condition:
     """A condition on a parameter under which an invariant holds.
 
@@ -32,7 +32,7 @@ class Condition:
     is_met: Callable[[Given, Floats], bool]
 
 
-@record(frozen=True, eq=False, repr=False)
+@record(frozen=True, repr=False)
 class Invariant:
     """A property of the values of a metric. conditions: it holds where all are met."""
 
