@@ -231,6 +231,8 @@ class Request(NamedTuple):
         chosen = Options.of(**{**options, "columns": columns})
         if chosen.interval:
             raise OptionError("on Spark, the interval of a mean is SparkSummary.interval()")
+        if chosen.query_weights is not None:
+            raise OptionError("on Spark, means are not weighted by query_weights")
         if compared is None:
             specs, left_out = usable(
                 metrics,

@@ -17,7 +17,7 @@ from gradeval.errors import GradevalError, OptionError
 from gradeval.formats.diagnostics import COLLAPSES
 from gradeval.notices import Kind
 from gradeval.options import Options
-from gradeval.spark.frames import bucket_count
+from gradeval.spark.frames import Request, bucket_count
 from gradeval.spark.kernel import Job, Moments, Names, evaluate_bucket
 from gradeval.spark.merge import chosen_options, comparison, merged
 
@@ -152,6 +152,11 @@ def test_comparison_of_what_it_cannot() -> None:
     for of, metrics, message in ((job, "nDCG@5", "nDCG@5 was not evaluated"), (alone, None, "there is 1 run")):
         with pytest.raises(GradevalError, match=message):
             comparison(of, metrics, chosen_options({}), lambda job: [])
+
+
+def test_means_are_not_weighted() -> None:
+    with pytest.raises(GradevalError, match="on Spark, means are not weighted by query_weights"):
+        Request.of("AP", {"query_weights": {"q1": 1.0}})
 
 
 def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:
