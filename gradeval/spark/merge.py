@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -41,6 +41,7 @@ from gradeval.evaluation.score import summaries
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES, check_known
+from gradeval.records import record
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.spark.kernel import Bucket, Job, Moments, Pair, Part
@@ -70,7 +71,7 @@ class QueriesOnCluster(Sequence[str]):
         return "<on the cluster: SparkResults.per_query()>"
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class SparkSummary(Results):
     """Results with the standard errors of the means; the values of the queries stay on the cluster.
 
