@@ -23,6 +23,7 @@ class Kind(str, Enum):
 
     DUPLICATES = "duplicates"  # duplicate judgments with the same grade
     SUBTOPICS = "subtopics"  # documents are judged for several subtopics
+    NO_SUBTOPICS = "no_subtopics"  # a metric of subtopics, and judgments without them
     ALL_RELEVANT = "all_relevant"  # every judged document is relevant, and hardly another one is retrieved
     NONE_RELEVANT = "none_relevant"  # no judged document reaches the relevance threshold
     NO_RELEVANT = "no_relevant"  # queries without a relevant document
@@ -66,7 +67,14 @@ class EvaluationWarning(UserWarning):
     """What a user should know about a result, as a warning of Python; Results.notices has the same as data."""
 
 
-OF_QRELS = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELEVANT)
+OF_QRELS = (
+    Kind.DUPLICATES,
+    Kind.SUBTOPICS,
+    Kind.NO_SUBTOPICS,
+    Kind.ALL_RELEVANT,
+    Kind.NONE_RELEVANT,
+    Kind.NO_RELEVANT,
+)
 
 
 @record(frozen=True)
@@ -333,6 +341,9 @@ ROWS = {
         "{subject}: {count:document has|documents have} judgments of subtopics; the highest grade "
         "counts{alike}",
         is_note=True,
+    ),
+    Kind.NO_SUBTOPICS: Row(
+        "{subject}: the judgments have no subtopics, so each query is one for {metric}{others: and #}{alike}"
     ),
     Kind.ALL_RELEVANT: Row(
         "{subject}: all {count:,} judged documents are relevant to {metric}{others: and #}{alike}: the lowest "

@@ -17,6 +17,7 @@ from gradeval.errors import GradevalError, UnknownQueryError
 from gradeval.evaluation.findings import (
     Depths,
     Quantiles,
+    no_subtopics_notices,
     qrels_notices_for,
     relevance_notices,
     with_depths,
@@ -255,6 +256,7 @@ class Evaluator:
         found = with_fewer(find, self._jobs)
         share = max((each.judged_share for each in found), default=0.0)
         notices = [*qrels_notices_for(self._qrels, self._specs)]
+        notices += no_subtopics_notices(self._qrels, self._specs)
         if empty is not None:
             notices += relevance_notices(self._qrels, self._specs, empty, counted, self._options, share)
         notices += (notice for each in found for notice in each.notices)

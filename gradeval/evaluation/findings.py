@@ -67,6 +67,12 @@ def qrels_notices_for(qrels: Qrels, specs: Sequence[Spec]) -> tuple[Notice, ...]
     return tuple(notice for notice in qrels.notices if notice.kind is not Kind.SUBTOPICS)
 
 
+def no_subtopics_notices(qrels: Qrels, specs: Sequence[Spec]) -> Iterator[Notice]:
+    for spec in specs:
+        if spec.metric.is_of_subtopics and qrels.subtopics is None:
+            yield Notice(Kind.NO_SUBTOPICS, qrels.path, len(qrels.queries), str(spec))
+
+
 def relevance_notices(
     qrels: Qrels, specs: Sequence[Spec], empty: Bools, wanted: Bools, options: Options, share: float
 ) -> Iterator[Notice]:

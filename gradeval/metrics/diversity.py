@@ -10,13 +10,13 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import log2
-from gradeval.arrays.segments import Segments, distinct
+from gradeval.arrays.segments import Segments, distinct, ranges
 from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, below_one, choice, fraction
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.terms import Terms
+from gradeval.tables.terms import DiscountedTerms, Terms
 
 Alpha = Annotated[
     float, below_one("the redundancy: a subtopic adds 1 - alpha times as much for each document above on it")
@@ -73,8 +73,16 @@ def _gains(judgments: Judgments, alpha: float, rel: float | None, cutoff: int | 
     """The sum over the ranks of gain · weight, with the gain of a document reduced by those above it."""
     covered = _covered(judgments, rel)
     is_ranked = judgments.top(cutoff)[covered.row]
-    rank = np.where(is_ranked, judgments.rank[covered.row], 1.0)
-    return _terms(judgments, covered, (1 - alpha) ** covered.within.place * weight(rank), is_ranked)
+    novelty = np.power(1 - alpha, covered.within.place.astype(np.float64))
+    gains = _terms(judgments, covered, novelty, is_ranked)
+    terms = _discounted(gains.segments, gains.row, judgments.rank[gains.row], gains.value, weight)
+    return replace(terms, has_relevant=gains.has_relevant)
+
+
+def _discounted(
+    segments: Segments, row: Ints, rank: Floats, gain: Floats | float, weight: Weight
+) -> DiscountedTerms:
+    return DiscountedTerms.of(segments, row, rank, np.asarray(gain, np.float64), 1 / weight(rank))
 
 
 def _largest(
@@ -88,12 +96,26 @@ def _largest(
     return largest
 
 
-def _ideal(judgments: Judgments, alpha: float, rel: float | None, cutoff: int | None, weight: Weight) -> Floats:
-    """The sum for the greedy ideal ranking, (Q,); computed once for the qrels."""
+def _normalized(
+    judgments: Judgments, alpha: float, rel: float | None, cutoff: int | None, weight: Weight
+) -> Terms:
+    """The sum relative to that of the greedy ideal ranking, which is computed once for the qrels."""
     level = judgments.relevance_level if rel is None else rel
     subtopics, queries, _, _ = judgments.by_subtopic
-    within, _, gain = subtopics.ideal(alpha, level, cutoff)
-    return within.sum(gain * weight((within.place + 1).astype(np.float64)))[queries]
+    within, document, gain = subtopics.ideal(alpha, level, cutoff)
+    rank = (within.place + 1).astype(np.float64)
+
+    def ideal() -> Terms:
+        counts = within.lengths[queries]
+        chosen = ranges(within.offsets[:-1][queries], counts)
+        documents = judgments.document if judgments.of_qrels else np.arange(len(judgments.document))
+        order = np.argsort(documents)
+        row = order[np.searchsorted(documents[order], document[chosen])]
+        segments = Segments(np.append(0, np.cumsum(counts)))
+        return _discounted(segments, row, rank[chosen], gain[chosen], weight)
+
+    terms = _gains(judgments, alpha, rel, cutoff, weight)
+    return replace(terms, normalizer=within.sum(gain / (1 / weight(rank)))[queries], ideal=ideal)
 
 
 def _by_log(rank: Floats) -> Floats:
@@ -155,8 +177,7 @@ def alpha_ndcg(
     Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008.
     """
-    terms = _gains(judgments, alpha, rel, cutoff, _by_log)
-    return replace(terms, normalizer=_ideal(judgments, alpha, rel, cutoff, _by_log))
+    return _normalized(judgments, alpha, rel, cutoff, _by_log)
 
 
 @metric("ERR_IA", invariants=[SCALE_FREE.unless("rel")], example="ERR_IA@20", needs_relevant=True)
@@ -203,8 +224,7 @@ def normalized_err_ia(
     Source: Clarke, Craswell, Soboroff, Ashkan, "A comparative analysis of cascade measures for novelty and
     diversity", WSDM 2011; ndeval 4.5.
     """
-    terms = _gains(judgments, alpha, rel, cutoff, _by_rank)
-    return replace(terms, normalizer=_ideal(judgments, alpha, rel, cutoff, _by_rank))
+    return _normalized(judgments, alpha, rel, cutoff, _by_rank)
 
 
 @metric("NRBP", invariants=[SCALE_FREE.unless("rel")], example="NRBP", needs_relevant=True)
@@ -246,8 +266,7 @@ def normalized_nrbp(
     def weight(rank: Floats) -> Floats:
         return beta ** (rank - 1)
 
-    terms = _gains(judgments, alpha, rel, None, weight)
-    return replace(terms, normalizer=_ideal(judgments, alpha, rel, None, weight))
+    return _normalized(judgments, alpha, rel, None, weight)
 
 
 @metric(

@@ -13,10 +13,11 @@ from gradeval.commands.compare.result import comparable_metrics, judged_spec
 from gradeval.errors import InputError, MetricError, OptionError, described, named
 from gradeval.evaluation.findings import left_out_of_groups
 from gradeval.evaluation.runs import check_labels
+from gradeval.evaluation.ties import check_expected
 from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, Chosen, check_has, choose, simplified
 from gradeval.notices import Notice
-from gradeval.options import ROLES, Options, check_columns, read_option, whole
+from gradeval.options import EXPECTED, ROLES, Options, check_columns, read_option, whole
 from gradeval.registry.spec import Spec, usable
 from gradeval.spark.kernel import DOCUMENT, NUMBER, PLACE, QRELS, QUERY, RUN, SUBTOPIC, Names
 from gradeval.spark.sessions import check_installed
@@ -242,6 +243,8 @@ class Request(NamedTuple):
             notices = left_out_of_groups(left_out)
         else:
             specs, notices = comparable_metrics(metrics)
+        if chosen.ties == EXPECTED:
+            check_expected(specs)
         if chosen.ties == "input" and "order" not in run_columns:
             what = "ties 'input' requires a column that orders the rows of the runs: a shuffle keeps no order"
             raise OptionError(f"{what}. Name it with {naming.format('order')}")

@@ -88,3 +88,11 @@ def test_other_metrics_take_the_highest_grade(tmp_path):
     run = {"q": {"a": 2.0, "b": 1.0}}
     found = values(tmp_path, "q 1 a 0\nq 2 a 2\nq 1 b 1\n", run, "nDCG AP(rel=2)")
     assert found == values(tmp_path, "q 0 a 2\nq 0 b 1\n", run, "nDCG AP(rel=2)")
+
+
+def test_judgments_without_subtopics_are_noted(tmp_path):
+    path = tmp_path / "q"
+    for column, expected in (("0", ["no_subtopics"]), ("2", [])):
+        path.write_text(f"q 0 a 1\nq {column} b 1\n")
+        results = gradeval.evaluate(path, {"q": {"a": 2.0, "b": 1.0}}, "alpha_nDCG@2 AP")
+        assert [notice.kind.value for notice in results.notices] == expected

@@ -21,7 +21,7 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 SUMS = """AP muAP CG DCG nDCG NDCNG nDCGphi rankDCG P R set_P set_recall set_relative_P relative_P Success
     RR Rprec Rprec_mult ndcg_p G binG rbp bpref infAP gm_map gm_bpref gP gR tau rho pearson AUC ERR nERR
     iRBU INST INSQ BPM SDCG NERR8 NERR9 NERR10 NERR11 Q JKnDCG Compat Judged num_rel_ret
-    num_nonrel_judged_ret"""
+    num_nonrel_judged_ret alpha_DCG alpha_nDCG ERR_IA nERR_IA NRBP nNRBP AP_IA P_IA StRecall"""
 OF_ALL_JUDGED = {"rankDCG", "AUC", "Compat"}  # documents that were not retrieved are at the end of the ranking
 MORE = """AP(rel=2)@3 AP(judged_only=true) P(rel=2)@4 RR@2 Rprec_mult(multiple=2) CG@2 DCG(discount=zipf)@4
     nDCG@2,5 nDCG(gain=exp)@3 nDCG(gain=0:1/2:-2/3:5) nDCG(gain=1:9,discount=letor)@3 nDCG(ideal=local)@4
@@ -119,7 +119,7 @@ WITH_IDEAL = [spec for spec in SPECS if (of := spec.metric.terms(TABLES[0], **sp
 
 
 def test_which_have_an_ideal():
-    names = "nDCG NDCNG nDCGphi ndcg_p JKnDCG rankDCG nERR Compat gR"
+    names = "nDCG NDCNG nDCGphi ndcg_p JKnDCG rankDCG nERR Compat gR alpha_nDCG nERR_IA nNRBP"
     assert {spec.metric.name for spec in WITH_IDEAL} == {*names.split()}
 
 

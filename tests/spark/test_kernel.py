@@ -123,6 +123,14 @@ def test_intervals_of_means_and_ranges_over_ties() -> None:
             results.interval(0, "AP", wrong)  # type: ignore[arg-type]
 
 
+def test_the_mean_over_all_orders_of_ties() -> None:
+    metrics = "AP nDCG@3 RR ERR@2 num_q"
+    job = job_of(QRELS, RUNS, [metrics], ties="expected")
+    results = merged(evaluated(pl, QRELS, RUNS, job, 4)[0], job)
+    expected = gradeval.evaluate(QRELS, RUNS, metrics, ties="expected")
+    assert results.means == pytest.approx(expected.means, rel=1e-12)
+
+
 @pytest.mark.parametrize("options", [{}, {"correction": "bonferroni", "confidence": 99.0}, {"all_pairs": True}])
 def test_comparison(options: dict[str, Any]) -> None:
     runs = RUNS | {"third": {q: of for q, of in RUN.items() if q > "q2"}, "same": RUN}
