@@ -199,7 +199,8 @@ def has_expected(spec: Spec) -> bool:
     rank, score = np.array([1.0, 2.0]), np.zeros(2)
     ranking = Judgments(Segments(two), np.array([1.0, 0.0]), rank, score, two // 2, two[1:])
     try:
-        spec.metric.values(ranking.with_ties(np.ones(2), np.full(2, 2.0)), **spec.params)
+        with np.errstate(all="ignore"):
+            spec.metric.values(ranking.with_ties(np.ones(2), np.full(2, 2.0)), **spec.params)
     except NoExpectedValueError:
         return False
     except MetricError:  # of these grades

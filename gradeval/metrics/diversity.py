@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -126,7 +126,21 @@ def _by_rank(rank: Floats) -> Floats:
     return 1 / rank
 
 
-@metric("α_DCG", invariants=[SCALE_FREE.unless("rel")], example="alpha_DCG@20", needs_relevant=True)
+MAX_CUTOFF = 10**6  # the divisors of alpha_DCG and ERR_IA add up as many ranks
+
+
+def _check_cutoff(params: Mapping[str, Any]) -> None:
+    if params.get("cutoff", 0) > MAX_CUTOFF:
+        raise ValueError(f"the cutoff is at most {MAX_CUTOFF}")
+
+
+@metric(
+    "α_DCG",
+    invariants=[SCALE_FREE.unless("rel")],
+    check=_check_cutoff,
+    example="alpha_DCG@20",
+    needs_relevant=True,
+)
 def alpha_dcg(
     judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -180,7 +194,13 @@ def alpha_ndcg(
     return _normalized(judgments, alpha, rel, cutoff, _by_log)
 
 
-@metric("ERR_IA", invariants=[SCALE_FREE.unless("rel")], example="ERR_IA@20", needs_relevant=True)
+@metric(
+    "ERR_IA",
+    invariants=[SCALE_FREE.unless("rel")],
+    check=_check_cutoff,
+    example="ERR_IA@20",
+    needs_relevant=True,
+)
 def err_ia(
     judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
 ) -> Terms:

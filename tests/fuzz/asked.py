@@ -105,7 +105,9 @@ def metric(rng: random.Random, name: str) -> Metric:
     }
     if given.get("ideal") == "max" or given.get("norm") == "min":
         given.setdefault("cutoff", rng.randint(1, 20))
-    if "cutoff" in given and (given.get("ideal") == "max" or "max_rel" in given):
+    if "cutoff" in given and (
+        given.get("ideal") == "max" or "max_rel" in given or name in ("alpha_DCG", "ERR_IA")
+    ):
         given["cutoff"] = min(given["cutoff"], 1000)  # the reference writes that many gains down
     if given.get("ideal") != "max" or "top" in given:
         given.pop("max_grade", None)
