@@ -19,7 +19,13 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, ranges, stable_order
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError, InputError, InputErrors
-from gradeval.evaluation.findings import depth_counts, qrels_notices_for, query_notices, relevance_notices
+from gradeval.evaluation.findings import (
+    depth_counts,
+    no_subtopics_notices,
+    qrels_notices_for,
+    query_notices,
+    relevance_notices,
+)
 from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of_reduced
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
@@ -307,7 +313,8 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     if errors:
         raise raised(names.path, errors)
     qrels = rows.without_duplicates()
-    return _with_scale(_by_id(qrels).evaluated(job.options), job), qrels_notices_for(qrels, job.specs)
+    notices = (*qrels_notices_for(qrels, job.specs), *no_subtopics_notices(qrels, job.specs))
+    return _with_scale(_by_id(qrels).evaluated(job.options), job), notices
 
 
 def _by_id(qrels: Qrels) -> Qrels:

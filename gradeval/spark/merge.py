@@ -181,7 +181,11 @@ def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = (
         shares.append(share)
         notices += _run_notices(name, parts, values, share, job)
     of_qrels = _merged_notices(notice for bucket in buckets for notice in bucket.notices)
-    of_qrels.sort(key=lambda notice: _metric(notice, job))
+    kinds = [{notice.kind for notice in bucket.notices} for bucket in buckets]
+    if not all(Kind.NO_SUBTOPICS in of_bucket for of_bucket in kinds):  # others have subtopics
+        of_qrels = [notice for notice in of_qrels if notice.kind is not Kind.NO_SUBTOPICS]
+    first = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.NO_SUBTOPICS)  # as in an evaluation of files
+    of_qrels.sort(key=lambda notice: (notice.kind not in first, _metric(notice, job)))
     shape = len(results), len(job.specs)
     if max(shares) < ENOUGH_JUDGED or len(job.scale) < 2:
         of_qrels = [notice for notice in of_qrels if notice.kind is not Kind.ALL_RELEVANT]

@@ -85,7 +85,7 @@ def test_every_kind_is_tried():
     assert sum(one.is_sum for one in ours) > 50
     assert sum(not one.is_sum for one in ours) > 10
     assert {one.metric.partition("(")[0].partition("@")[0] for one in ours if one.has_losses} == {
-        "nDCG", "NDCNG", "nDCGphi", "rankDCG", "ndcg_p", "JKnDCG",
+        "nDCG", "NDCNG", "nDCGphi", "rankDCG", "ndcg_p", "JKnDCG", "alpha_nDCG", "nERR_IA", "nNRBP",
     }  # fmt: skip
 
 
