@@ -139,10 +139,11 @@ class Subtopics(Recalling):
         weight = np.ones(int(topic.max(initial=-1)) + 1)  # of each subtopic, for the next rank
         left, ranked, gains = np.arange(len(document)), [row[:0]], [weight[:0]]
         while len(left) and (depth is None or len(ranked) <= depth):
-            gain = np.round(each.sum(weight[topic])[left], _SAME)
+            gain = each.sum(weight[topic])[left]
+            rounded = np.round(gain, _SAME)
             first = np.flatnonzero(np.diff(query[left], prepend=-1))
-            best = np.repeat(np.maximum.reduceat(gain, first), np.diff(first, append=len(left)))
-            equal = np.flatnonzero(gain == best)
+            best = np.repeat(np.maximum.reduceat(rounded, first), np.diff(first, append=len(left)))
+            equal = np.flatnonzero(rounded == best)
             chosen = equal[np.diff(query[left[equal]], prepend=-1) != 0]
             ranked.append(left[chosen])
             gains.append(gain[chosen])

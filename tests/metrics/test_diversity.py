@@ -96,3 +96,13 @@ def test_judgments_without_subtopics_are_noted(tmp_path):
         path.write_text(f"q 0 a 1\nq {column} b 1\n")
         results = gradeval.evaluate(path, {"q": {"a": 2.0, "b": 1.0}}, "alpha_nDCG@2 AP")
         assert [notice.kind.value for notice in results.notices] == expected
+
+
+def test_the_ideal_ranking_is_worth_one():
+    """To the last digit or two: the sums of the ideal are of gains that were not rounded."""
+    judged = {"q": {f"d{i}": 1 for i in range(12)}}
+    run = {"q": {document: float(-i) for i, document in enumerate(sorted(judged["q"], reverse=True))}}
+    alpha = 0.7764564963051171
+    names = [f"nNRBP(alpha={alpha},beta=0.99)", f"alpha_nDCG(alpha={alpha})", f"nERR_IA(alpha={alpha})"]
+    results = gradeval.evaluate(judged, run, names)
+    assert [abs(results.mean("run1", name) - 1) < 1e-15 for name in names] == [True] * 3
