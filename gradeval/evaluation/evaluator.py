@@ -22,7 +22,7 @@ from gradeval.evaluation.findings import (
     relevance_notices,
     with_depths,
 )
-from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of, without_relevant
+from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of, with_weights, without_relevant
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import (
     Runs,
@@ -105,11 +105,7 @@ class Evaluator:
         self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
         self._optional = [spec for spec in optional if spec not in specs]
         specs = [*specs, *self._optional]
-        if isinstance(options.query_weights, str):
-            from gradeval.formats.lines import read_weights  # imported only when needed
-
-            weights = read_weights(Source(options.query_weights))
-            options = options.replace(query_weights=tuple(weights.items()))
+        options = with_weights(options)
         if options.ties == EXPECTED:
             check_expected(specs)
         self._jobs = options.jobs or default_jobs()

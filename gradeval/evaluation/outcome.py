@@ -29,6 +29,7 @@ from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import Scored, scored, summarize
 from gradeval.evaluation.ties import TRIALS, Spread, has_expected, spread
 from gradeval.formats.columns import Columns
+from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice, is_accepted, many
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.registry.spec import Spec
@@ -72,6 +73,16 @@ def prepared(judgments: Judgments, options: Options) -> Judgments:
     if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
         judgments = judgments.cut(options.depth)
     return judgments.judged_only() if options.judged_only else judgments
+
+
+def with_weights(options: Options) -> Options:
+    """The options, with the weights of queries read where they are those of a file. Raises InputError(s)."""
+    if not isinstance(options.query_weights, str):
+        return options
+    from gradeval.formats.lines import read_weights  # imported only when needed
+
+    weights = read_weights(Source(options.query_weights))
+    return options.replace(query_weights=tuple(weights.items()))
 
 
 def weights_of(queries: Sequence[str], wanted: Bools, options: Options) -> Floats | None:

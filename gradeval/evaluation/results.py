@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from importlib import import_module
 from itertools import pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation.score import summarize
 from gradeval.notices import Notice
-from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options
+from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, weighted_error
 from gradeval.records import record
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices, warned
@@ -321,9 +321,7 @@ class Results(WithNotices):
     def check_unweighted(self, what: str) -> None:
         """Raise OptionError where these would stand beside weighted means."""
         if any(run.weights is not None for run in self.runs):
-            raise OptionError(
-                f"{what} are of unweighted means. Evaluate without query_weights (--query-weights)"
-            )
+            raise weighted_error(what)
 
     def inseparable(self, method: str, confidence: float) -> tuple[int, int]:
         """How many pairs of runs that are neighbours by a mean may differ by 0, of how many."""
@@ -347,7 +345,8 @@ class Results(WithNotices):
 
         The metric, then options as NAME:VALUE: gain (where the metric has it), rel, ties, queries, no_relevant;
         others where they are not the defaults. Then what was evaluated: the first 8 digits of the SHA-256 of
-        query_ids, of the qrels and of group sizes, where known; n, the values in the mean; and the version.
+        query_ids, of query_weights, of the qrels and of group sizes, where known; n, the values in the mean;
+        and the version.
         """
         from hashlib import sha256
 
@@ -359,6 +358,9 @@ class Results(WithNotices):
         ids = values.pop("query_ids")
         of_ids = "\n".join(sorted(ids or ())).encode("utf-8", "surrogateescape")
         hashes = {"query_ids": sha256(of_ids).hexdigest() if ids else None}
+        if weights := cast("Mapping[str, float]", self.options.get("query_weights", {})):
+            rows = "\n".join(f"{query}\t{weight!r}" for query, weight in sorted(weights.items()))
+            hashes["query_weights"] = sha256(rows.encode("utf-8", "surrogateescape")).hexdigest()
         hashes |= {"qrels": self.qrels_sha256, "groups": self.groups_sha256}
         gain = spec.metric.by_name.get("gain")
         texts = {name: _part(values.pop(name)) for name in ("rel", "ties", "queries", "no_relevant")}

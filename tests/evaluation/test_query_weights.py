@@ -93,3 +93,76 @@ def test_wrong_files(tmp_path: Path) -> None:
     path.write_text("")
     with pytest.raises(GradevalError, match="empty"):
         gradeval.evaluate(QRELS, RUN, "RR", query_weights=path)
+
+
+def put(folder: Path, weights: str = "1\t1\n2\t3\n3\t0\n") -> None:
+    """The qrels, two runs alike and the weights, as files of the folder."""
+    (folder / "qrels").write_text("".join(f"{q} 0 {d} {g}\n" for q, of in QRELS.items() for d, g in of.items()))
+    for name in ("a.run", "b.run"):
+        (folder / name).write_text(
+            "".join(f"{q} Q0 {d} 0 {s} t\n" for q, of in RUN.items() for d, s in of.items())
+        )
+    (folder / "weights").write_text(weights)
+
+
+def test_batch(tmp_path: Path) -> None:
+    put(tmp_path)
+    manifest, out = tmp_path / "m.toml", tmp_path / "out.json"
+    manifest.write_text(
+        'metrics = "RR"\nqrels = "qrels"\nruns = "{system}.run"\nsystems = ["a", "b"]\n[options]\n'
+        'query_weights = "weights"\n[collections.file]\n[collections.table.options]\n'
+        "query_weights = { 1 = 1, 2 = 1, 3 = 2 }\n"
+    )
+    args = ("batch", str(manifest), "-o", str(out), "--quiet")
+
+    def values(*more: str) -> list[float]:
+        done = command(*args, *more)
+        assert done.code == 0, done.err
+        return [cell["values"]["RR"]["mean"] for cell in json.loads(out.read_text())["cells"]]
+
+    assert values() == [0.625, 0.625, 0.375, 0.375]
+    put(tmp_path, "1\t1\n2\t1\n3\t0\n")  # other weights: these cells are evaluated again
+    assert values("--resume") == [0.75, 0.75, 0.375, 0.375]
+    for option, what in ((["--pool"], "over all queries together"), (["--baseline", "a"], "tests against")):
+        done = command(*args, *option)
+        assert (done.code, f"file: {'averages ' * ('--pool' in option)}{what}" in done.err) == (2, True)
+    put(tmp_path, "1\t1\n")
+    done = command(*args)
+    assert (done.code, "file: query_weights: 2 queries have no weight: '2', '3'" in done.err) == (2, True)
+    (tmp_path / "weights").unlink()
+    assert str(tmp_path / "weights") in command(*args).err
+    assert command("batch", str(manifest), "-o", str(tmp_path / "qrels")).code == 2
+
+
+def test_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path)
+    (tmp_path / "worse.run").write_text(
+        "1 Q0 a 0 2 t\n2 Q0 x 0 2 t\n2 Q0 a 0 1 t\n2 Q0 b 0 0 t\n3 Q0 a 0 1 t\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ci").mkdir()
+    (tmp_path / "ci" / "gate.toml").write_text(
+        'require = "RR > 0.62"\nmax-drop = "RR 0.12"\nbaseline = "../a.json"\n'
+        '[options]\nquery_weights = "../weights"\n'
+    )
+    save = ("qrels", "a.run", "-m", "RR Judged@10", "-q", "-f", "json", "-o", "a.json", "--quiet")
+    assert command(*save).code == 0  # without weights: those of the gate count
+    gated = ("gate", "qrels", "b.run", "--config", "ci/gate.toml", "--quiet")
+    assert command(*gated, "--update-baseline").code == 0
+    [saved] = json.loads((tmp_path / "a.json").read_text())["runs"]
+    assert saved["summary"]["RR"] == 0.625
+    assert command(*gated).code == 0
+    worse = command("gate", "qrels", "worse.run", "--config", "ci/gate.toml", "--quiet", "-f", "json")
+    outcomes = {check["kind"]: check for check in json.loads(worse.out)["checks"]}
+    assert outcomes["require"]["value"] == 0.5
+    drop = outcomes["max-drop"]
+    assert (drop["value"], drop["baseline_mean"], drop["verdict"]) == (0.5, 0.625, "failed")
+    for check in ("no-worse RR", "non-inferior RR 0.1"):
+        kind, _, text = check.partition(" ")
+        done = command(*gated, f"--{kind}", text)
+        assert done.code == 2
+        assert ": tests are of unweighted means. Evaluate without query_weights" in done.err
+    first = command("gate", "qrels", "b.run", "--baseline", "a.run", "--query-weights", "weights", "--init")
+    assert '\nquery_weights = "weights"\n' in first.out
+    assert "\n# no-worse" in first.out
+    assert "\nmax-drop" in first.out

@@ -32,13 +32,14 @@ from gradeval.commands.compare.result import (
 )
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError
 from gradeval.evaluation import evaluate_all, with_saved
+from gradeval.evaluation.outcome import with_weights
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import parse_json, read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
-from gradeval.options import Options
+from gradeval.options import Options, weighted_error
 from gradeval.registry.spec import parse
 from gradeval.render.document import warned
 from gradeval.statistics.corrections import holm
@@ -117,6 +118,10 @@ def evaluate_batch(
     """
     if baseline is not None and baseline not in manifest.systems:
         raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(manifest.systems)}")
+    for collection in manifest.collections:
+        if collection.options.query_weights is not None and (pool or baseline is not None):
+            what = "averages over all queries together (pool)" if pool else "tests against a baseline"
+            raise weighted_error(f"{collection.name}: {what}")
     jobs = jobs or default_jobs()
     rows = [_CollectionCells(manifest, collection, baseline, jobs) for collection in manifest.collections]
     # all unchanged cells are known first, so that an interrupted batch loses none of them
@@ -156,7 +161,7 @@ class _CollectionCells:
     def __init__(self, manifest: Manifest, collection: Collection, baseline: str | None, jobs: int) -> None:
         self.manifest, self.collection, self.baseline = manifest, collection, baseline
         self.qrels, self.specs = collection.qrels, collection.specs
-        self.options = collection.options.replace(jobs=jobs)
+        self.options = with_weights(collection.options.replace(jobs=jobs))
         self.compared = without_judged(comparable(self.specs))
         deciding = {name: value for name, value in self.options.to_dict().items() if name != "features"}
         self.settings = json.loads(json.dumps(deciding))  # tuples are lists there

@@ -17,6 +17,7 @@ from gradeval.cli.options import (
 )
 from gradeval.cli.types import File
 from gradeval.errors import InputError
+from gradeval.options import FILE_PATHS
 
 EPILOG = """\b
 Examples:
@@ -87,11 +88,11 @@ def batch_command(
         for file in (
             collection.qrels,
             *collection.runs.values(),
-            collection.options.groups,
+            *(getattr(collection.options, name) for name in FILE_PATHS),
             *files_named((collection.options.query_ids or ()), os.path.dirname(path)),
         )
     ]
-    job.open(*(file for file in files if file and file != "-"))
+    job.open(*(file for file in files if isinstance(file, str) and file not in ("", "-")))
     if resume and (job.file is None or job.format not in ("json", "jsonl")):
         raise click.UsageError("--resume requires -o FILE in json or jsonl.")
     if resume and job.label:

@@ -15,7 +15,7 @@ from gradeval.commands.compare.result import comparable
 from gradeval.errors import InputError, MetricError, OptionError, described, first_names, named
 from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
-from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILE_OPTIONS, Options
+from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILE_OPTIONS, Options, in_folder
 from gradeval.registry.spec import Spec, parse
 
 KEYS = ("qrels", "runs", "metrics", "systems", "features", "collections", "options")
@@ -221,9 +221,7 @@ class _Reader:
                 self.fail(f"[{name}] must be a table", "options")
             self.check_keys(values, FILE_OPTIONS, name)
             options.update(values)
-        if isinstance(options.get("groups"), str):
-            options["groups"] = os.path.join(self.folder, options["groups"])
-        return self.options(options)
+        return self.options(in_folder(options, self.folder))
 
     def options(self, values: Mapping[str, Any], key: str = "") -> Options:
         try:

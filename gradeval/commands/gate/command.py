@@ -18,6 +18,7 @@ from gradeval.cli.options import (
     other_options,
     output_options,
     query_options,
+    row_option,
     section,
     sectioned_command,
 )
@@ -151,6 +152,7 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
     "GITHUB_STEP_SUMMARY names.",
 )
 @measure_options("those of the checks; with --init nDCG@10 and AP, or those of a saved result")
+@row_option(Options, "query_weights")
 @query_options()
 @output_options(FORMATS, "table")
 @input_options()
@@ -240,7 +242,7 @@ def _options_in_words(job: Job, options: Options) -> dict[str, str]:
     for option, value in values.items():
         text = f"{value:.15g}" if isinstance(value, float) else str(value)
         if isinstance(value, tuple):
-            text = first_names("=".join(item) if isinstance(item, tuple) else item for item in value)
+            text = first_names("=".join(map(str, item)) if isinstance(item, tuple) else item for item in value)
         texts.append(option if value is True else f"{option} = {text}")
     return {"options": ", ".join(texts)} if texts else {}
 

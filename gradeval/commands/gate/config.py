@@ -11,7 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from gradeval.commands.compare.result import comparable
-from gradeval.commands.gate.checks import EXAMPLES, KINDS, NO_WORSE, REQUIRE, Check, check_number, parse_checks
+from gradeval.commands.gate.checks import EXAMPLES, KINDS, MAX_DROP, REQUIRE, Check, check_number, parse_checks
 from gradeval.commands.gate.verdicts import ALPHA, FULL_COVERAGE, coverage
 from gradeval.errors import GradevalError, InputError, OptionError, described, named, printable
 from gradeval.evaluation.results import Results
@@ -19,7 +19,7 @@ from gradeval.evaluation.runs import Runs
 from gradeval.evaluation.saved import common_metrics
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
-from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, Options
+from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, in_folder
 from gradeval.registry.spec import Spec, is_num_q, nearest, parse
 from gradeval.render.numbers import number
 from gradeval.tables.run_names import labelled
@@ -88,9 +88,9 @@ def open_config(path: str | None) -> TomlFile:
 
 
 def named_files(file: TomlFile) -> list[str]:
-    """The files that a configuration names, even where it has errors: the baseline, group sizes, query ids."""
+    """The files that a configuration names, even where it has errors."""
     folder, options = os.path.dirname(file.path), _mapping(file.content.get("options"))
-    paths = (file.content.get("baseline"), options.get("groups"))
+    paths = [file.content.get("baseline"), *(options.get(name) for name in FILE_PATHS)]
     files = [labelled(os.path.join(folder, path))[1] for path in paths if isinstance(path, str)]
     return files + files_named(options.get("query_ids"), folder)
 
@@ -153,10 +153,8 @@ def _options(file: TomlFile, value: Any, table: str, folder: str) -> Mapping[str
     if not isinstance(value, Mapping):
         raise InputError(file.path, f"[{table}] must be a table", line=file.line_of("options"))
     _check_keys(file, value, FILE_OPTIONS, "option", table)
-    if isinstance(value.get("groups"), str):
-        value = {**value, "groups": os.path.join(folder, value["groups"])}
     try:
-        options = Options.of(**value)
+        options = Options.of(**in_folder(value, folder))
     except OptionError as error:
         raise InputError(file.path, str(error), line=file.line_of(str(error).split()[0], table)) from None
     return {name: getattr(options, name) for name in value}
@@ -183,7 +181,7 @@ require = [
 
 # The run must not be significantly worse: the interval of the difference must not lie below 0.
 # Where nothing changed, {alarms:g} % of these checks fail by chance.
-{off}no-worse = {no_worse}
+{off_tests}no-worse = {no_worse}
 
 # The interval must show that the run is no worse than the baseline by more than this margin.
 # non-inferior = {non_inferior}
@@ -207,7 +205,7 @@ def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
     specs = specs or comparable(common_metrics(runs[:1])[0] or parse(COMPARED_METRICS))
     for spec in specs:
         check_number(spec)
-    kinds = [REQUIRE, NO_WORSE] if len(runs) > 1 else [REQUIRE]
+    kinds = [REQUIRE, MAX_DROP] if len(runs) > 1 else [REQUIRE]
     return [Check(kind, spec) for spec in specs for kind in kinds if kind == REQUIRE or spec.metric.per_query]
 
 
@@ -238,8 +236,7 @@ def first_config(
     lowest = min(coverage(results, r).share for r in range(len(results.runs)))
     percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
     values = not_default({**vars(options), "query_ids": results.options["query_ids"]})
-    if "groups" in values:
-        values["groups"] = beside(values["groups"])
+    values |= {name: beside(values[name]) for name in FILE_PATHS if name in values}
     if "columns" in values:
         values["columns"] = dict(values["columns"])
     return _FIRST.format(
@@ -249,6 +246,7 @@ def first_config(
         qrels=printable(results.qrels),
         required="\n".join(required),
         off="" if is_path else "# ",
+        off_tests="" if is_path and options.query_weights is None else "# ",
         baseline=_toml(beside(str(baseline)) if is_path else "baseline.json"),
         max_drop=_toml([f"{name} 2%" for name in compared]),
         alarms=100 * ALPHA / 2,

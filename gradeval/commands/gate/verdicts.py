@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gradeval.arrays import Floats
 from gradeval.commands.compare.result import (
     Judged,
     QueryValues,
@@ -22,19 +23,19 @@ from gradeval.commands.compare.result import (
     missing_notices,
     order_of_ids,
 )
-from gradeval.commands.gate.checks import MAX_DROP, MAX_QUERY_DROP, NON_INFERIOR, REQUIRE, Check
+from gradeval.commands.gate.checks import MAX_DROP, MAX_QUERY_DROP, NO_WORSE, NON_INFERIOR, REQUIRE, Check
 from gradeval.errors import InputError, OptionError, first_names
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.evaluation.saved import check_metrics
 from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice
-from gradeval.options import Options
+from gradeval.options import Options, weighted_error
 from gradeval.registry.spec import is_num_q, parse
 from gradeval.render.document import Printable
 from gradeval.render.numbers import exact
 from gradeval.statistics.sampling import Sampling
-from gradeval.statistics.tests import mean_and_sd, paired_tests
+from gradeval.statistics.tests import paired_tests
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
@@ -180,6 +181,9 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
     """
     if len(options.features) > 1:
         raise OptionError(f"there are {len(options.features)} features, and a gate judges one run. Choose one")
+    for check in checks:
+        if check.kind in (NO_WORSE, NON_INFERIOR) and options.query_weights is not None:
+            raise weighted_error(f"'{check}': tests")
     specs = [*dict.fromkeys(check.spec for check in checks if check.spec is not None)]
     compared = [spec for spec in specs if any(check.spec == spec and check.needs_baseline for check in checks)]
     # it shows whether unjudged documents decide checks against a baseline
@@ -325,12 +329,16 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     gains = sign * values.differences(BASELINE, RUN)[0]  # a loss is below 0
     paired = ~np.isnan(gains)
     pairs, amount = gains[paired], check.amount
-    gain, mean, baseline_mean = (mean_and_sd(of[paired])[0] for of in (gains, run, baseline))
+    weights = results.runs[RUN].weights
+    of_pairs = np.ones(len(pairs)) if weights is None else weights[paired]
+    gain, mean, baseline_mean = (_mean(of[paired], of_pairs) for of in (gains, run, baseline))
     if check.is_relative:
         amount *= abs(baseline_mean) / 100
     outcome = CheckOutcome(check, "error", n=len(pairs), mean=mean, baseline_mean=baseline_mean)
-    if not len(pairs):
-        return replace(outcome, reason=f"{check.metric} is undefined: no query has a value in both runs")
+    if math.isnan(gain):
+        of_weight = "" if weights is None else " with a weight above 0"
+        reason = f"{check.metric} is undefined: no query{of_weight} has a value in both runs"
+        return replace(outcome, reason=reason)
     if lost := int((np.isnan(run) & ~np.isnan(baseline) & results.runs[RUN].counted).sum()):
         of_queries = f"{lost:,} {'query' if lost == 1 else 'queries'}"
         reason = f"{check.metric} is undefined for {of_queries} where the baseline has a value"
@@ -359,3 +367,9 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         verdict="inconclusive" if contains_bound else "failed",
         worst=tuple(WorstQuery(values.queries[q], float(run[q]), float(baseline[q])) for q in fell),
     )
+
+
+def _mean(values: Floats, weights: Floats) -> float:
+    """The weighted mean, in any order of the queries the same; NaN without a weight above 0."""
+    total = math.fsum(weights.tolist())
+    return math.fsum((values * weights).tolist()) / total if total else math.nan
