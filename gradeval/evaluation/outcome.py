@@ -39,7 +39,7 @@ from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import NO_TIES
 from gradeval.tables.reduction import Reduced
 
-_SHOWN_IDS = 3  # of the queries of files that have none in common
+SHOWN_IDS = 3  # of the queries of files that have none in common
 _FEW = 1 << 13  # judgments that are scored before another thread has started
 
 
@@ -159,7 +159,7 @@ def outcome_of(
     """The outcome of a run. unlisted: metrics that the user does not see. Raises GradevalError."""
     reduced = run.reduce(qrels, jobs)
     if not ((reduced.retrieved > 0) & wanted).any():
-        judged = Texts(qrels.queries.take(np.flatnonzero(wanted)[: _SHOWN_IDS + 1]))
+        judged = Texts(qrels.queries.take(np.flatnonzero(wanted)[: SHOWN_IDS + 1]))
         raise no_common_query(run.path, qrels.path, first_queries(run), judged)
     tag = reduced.tag or run.name or run.short_name or run.path
     return outcome_of_reduced(
@@ -168,14 +168,13 @@ def outcome_of(
 
 
 def no_common_query(
-    path: str, other: str, ids: Sequence[str] = (), other_ids: Sequence[str] = ()
+    path: str, other: str, ids: Sequence[str], other_ids: Sequence[str], hint: str = "Check the query ids"
 ) -> InputError:
     """The error of a file whose queries another file lacks. path, other: the paths, and names of the qrels.
     ids, other_ids: of their queries, of which the first are shown.
     """
-    hint = "Check the query ids"
     if ids and other_ids:
-        own, theirs = (first_names(map(named, of_file), _SHOWN_IDS) for of_file in (ids, other_ids))
+        own, theirs = (first_names(map(named, of_file), SHOWN_IDS) for of_file in (ids, other_ids))
         hint = f"{hint}: {own} here, {theirs} in {other}"
         # data frames turn integers into floats, where one is missing
         if ids[0].endswith(".0") != other_ids[0].endswith(".0"):
@@ -194,7 +193,7 @@ def first_queries(run: Run) -> list[str]:
     """The ids of the first queries of a run, of its first block at most."""
 
     def stop(block: Columns) -> Columns:
-        raise _First(list(dict.fromkeys(Texts(block.queries)))[: _SHOWN_IDS + 1])
+        raise _First(list(dict.fromkeys(Texts(block.queries)))[: SHOWN_IDS + 1])
 
     try:
         run.rows(stop, 1)

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, ranges, stable_order
-from gradeval.arrays.strings import Ids
+from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError, InputError, InputErrors
 from gradeval.evaluation.findings import (
     depth_counts,
@@ -26,7 +26,7 @@ from gradeval.evaluation.findings import (
     query_notices,
     relevance_notices,
 )
-from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of_reduced
+from gradeval.evaluation.outcome import SHOWN_IDS, Noticed, Outcome, outcome_of_reduced
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
 from gradeval.formats.arrow import Arrow, batches
@@ -179,15 +179,15 @@ class Job(NamedTuple):
 class Part(NamedTuple):
     """The state of a run in a bucket.
 
-    rows: how many the run has. counted: how many queries. in_run: how many evaluated queries the run has.
+    counted: how many queries. in_run: how many evaluated queries the run has.
     has_judged: whether it retrieved a judged document. values: of each metric, (M,), logarithms for a geometric
     mean. ends: of RunResult.tie_range, none without it. undefined: (M,).
     judged: the share of the first ranks that is judged, summed over queries, and how many these are. depths:
     the numbers of documents that queries have, and how many queries have each. short: for how many queries
-    there are fewer than a metric's cutoff, (M,). notices: with the bucket's numbers.
+    there are fewer than a metric's cutoff, (M,). notices: with the bucket's numbers. ids: the first queries
+    that the run has, by id, where it has none that is evaluated.
     """
 
-    rows: int
     counted: int
     in_run: int
     has_judged: bool
@@ -198,6 +198,7 @@ class Part(NamedTuple):
     depths: tuple[Ints, Ints]
     short: Ints
     notices: tuple[Notice, ...]
+    ids: tuple[str, ...]
 
 
 class Pair(NamedTuple):
@@ -243,13 +244,15 @@ class Bucket(NamedTuple):
     """The state of a bucket.
 
     runs: the state of each run, or why it failed; none where the qrels failed. notices: of the qrels.
-    known: which of Options.query_ids it has. pairs: those of the job, None where a run failed.
+    known: which of Options.query_ids it has. ids: the first evaluated queries, by id. pairs: those of the job,
+    None where a run failed.
     """
 
     runs: tuple[Part | GradevalError, ...] = ()
     failure: GradevalError | None = None
     notices: tuple[Notice, ...] = ()
     known: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
     pairs: tuple[Pair | None, ...] = ()
 
 
@@ -274,7 +277,7 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
         try:
             reduced = _reduced(rows, judged, job.paths[run], job)
             outcome = _outcome(judged, job.runs[run], reduced, wanted, job)
-            states.append(_part(len(rows.number), outcome, reduced, wanted, job))
+            states.append(_part(rows, outcome, reduced, wanted, job))
             counted = outcome.result.counted
             values.append((run, judged.queries.take(counted), outcome.result.values[:, counted]))
         except GradevalError as error:
@@ -288,7 +291,8 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
         notices = (*notices, *of_relevance)
     of_pairs = ((outcomes[baseline], outcomes[run]) for baseline, run in job.pairs)
     pairs = tuple(Pair.of(first, second) if first and second else None for first, second in of_pairs)
-    return Bucket(tuple(states), None, notices, known, pairs), values
+    ids = Texts(judged.queries.take(np.flatnonzero(wanted)[: SHOWN_IDS + 1]))  # which are in order
+    return Bucket(tuple(states), None, notices, known, tuple(ids), pairs), values
 
 
 def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
@@ -404,18 +408,20 @@ def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job)
     return Outcome(result, np.empty(nothing.shape, np.bool_), lambda: noticed)
 
 
-def _part(rows: int, outcome: Outcome, reduced: Reduced, wanted: Bools, job: Job) -> Part:
+def _part(rows: TableRows, outcome: Outcome, reduced: Reduced, wanted: Bools, job: Job) -> Part:
     result, noticed = outcome.result, outcome.noticed()
     has_lines = reduced.retrieved > 0
     seen = int((result.counted & has_lines).sum())
+    in_run = int((wanted & has_lines).sum())
+
+    ids = () if in_run else sorted(set(Texts(rows.queries)))[: SHOWN_IDS + 1]
 
     def moments(values: Floats) -> Moments:
         return Moments.of(summands(job.specs, values[:, result.counted]))
 
     return Part(
-        rows,
         result.queries,
-        int((wanted & has_lines).sum()),
+        in_run,
         bool(np.isfinite(reduced.rank).any()),
         moments(result.values),
         () if result.tie_range is None else tuple(map(moments, result.tie_range)),
@@ -424,6 +430,7 @@ def _part(rows: int, outcome: Outcome, reduced: Reduced, wanted: Bools, job: Job
         depth_counts(reduced, result.counted, job.options.depth),
         noticed.short,
         noticed.notices,
+        tuple(ids),
     )
 
 

@@ -166,8 +166,9 @@ def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = (
             continue
         parts = [state for state in states if isinstance(state, Part)]
         if not any(part.in_run for part in parts):
-            has_rows = any(part.rows for part in parts)
-            why = no_common_query(path, job.qrels_names.path) if has_rows else no_rows(path)
+            ids = sorted(query for part in parts for query in part.ids)
+            judged = sorted(query for bucket in buckets for query in bucket.ids)
+            why = no_common_query(path, job.qrels_names.path, ids, judged) if ids else no_rows(path)
             failed.append(FailedRun(path, why))
             continue
         values = Moments.joined([part.values for part in parts])

@@ -40,6 +40,7 @@ from gradeval.commands.compare.result import (
 )
 from gradeval.errors import InputError, first_names
 from gradeval.evaluation import evaluate_all, with_saved
+from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, separate_runs
 from gradeval.evaluation.saved import common_metrics
@@ -120,9 +121,9 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
     for baseline, run in pairs_of(values, options):
         first, second = has_value[baseline], has_value[run]
         if first.any() and second.any() and not (first & second).any():
-            what = f"it has no query in common with {values.runs[baseline]}"
+            other, ids = ([values.queries[q] for q in np.flatnonzero(of_run)] for of_run in (first, second))
             hint = "Check the query ids, or average over --queries judged"
-            raise InputError(values.paths[run], what, hint=hint)
+            raise no_common_query(values.paths[run], values.runs[baseline], ids, other, hint)
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
     notices = notices_of(results, values)
     return compare_values(values, options, notices, judged=Judged.of(results), inputs=inputs)

@@ -11,7 +11,7 @@ from scipy import stats
 
 import gradeval
 from gradeval.commands.compare.options import CompareOptions, split_options
-from gradeval.errors import MetricError, OptionError
+from gradeval.errors import InputError, MetricError, OptionError
 from gradeval.notices import Kind
 
 from .comparisons import NAN, compared, random_runs
@@ -138,3 +138,14 @@ def test_of_groups_the_metrics_with_a_number_for_each_query_are_compared() -> No
     [notice] = [one for one in found.notices if one.kind is Kind.EXCLUDED_METRICS]
     assert str(notice) == "3 metrics of groups have no number for each query, excluded: runid, num_q, gm_map"
     assert notice.informational
+
+
+def test_runs_without_a_query_in_common() -> None:
+    qrels = {f"q{n}": {"d": 1} for n in range(6)}
+    runs = {name: {f"q{n}": {"d": 1.0} for n in of} for name, of in (("low", range(4)), ("high", (4, 5)))}
+    with pytest.raises(InputError) as caught:
+        gradeval.compare(qrels, runs, "AP", queries="both")
+    assert str(caught.value) == (
+        "high: it has no query in common with low. Check the query ids, or average over --queries judged: "
+        "'q4', 'q5' here, 'q0', 'q1', 'q2', … in low"
+    )
