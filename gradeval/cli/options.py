@@ -80,6 +80,23 @@ def _written_out(ctx: click.Context, args: list[str], params: Sequence[click.Par
     return [*(part for name, value in found for part in [name, value][: 1 + takes[name]]), "--", *files]
 
 
+def _with_values(args: Sequence[str], params: Iterable[click.Parameter]) -> list[str]:
+    """The arguments with the value of a choice that needs none: a file after --interval is an argument."""
+    flags = {
+        name: (param.flag_value, param.type.choices)
+        for param in params
+        if isinstance(param, click.Option)
+        if isinstance(param.type, click.Choice) and isinstance(param.flag_value, str)
+        for name in param.opts
+    }
+    end = args.index("--") if "--" in args else len(args)
+    written = list(args)
+    for index, (name, following) in enumerate(zip(args[:end], [*args[1:], ""], strict=False)):
+        if name in flags and following not in flags[name][1]:
+            written[index] = f"{name}={flags[name][0]}"
+    return written
+
+
 def _show_help(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
     if is_given and not ctx.resilient_parsing:
         out.write(ctx.get_help() + "\n")
@@ -114,6 +131,11 @@ class SectionedOption(click.Option):
 
 class SectionedCommand(Command):
     """A command whose help has a section for each heading of its options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:  # completion needs them as typed
+            args = _with_values(args, self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}

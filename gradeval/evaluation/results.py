@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from importlib import import_module
 from itertools import pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -348,29 +348,10 @@ class Results(WithNotices):
         query_ids, of query_weights, of the qrels and of group sizes, where known; n, the values in the mean;
         and the version.
         """
-        from hashlib import sha256
-
         r, m = self._run(run), self._numeric(metric)
-        spec, table = self.specs[m], Options.table
-        values: dict[str, Any] = {name: row.default for name, row in table.items() if VALUES in row.scope}
-        values |= {name: value for name, value in self.options.items() if name in values}
-        values |= {"ties": self.runs[r].ties, "rel": spec.params.get("rel", values["rel"])}
-        ids = values.pop("query_ids")
-        of_ids = "\n".join(sorted(ids or ())).encode("utf-8", "surrogateescape")
-        hashes = {"query_ids": sha256(of_ids).hexdigest() if ids else None}
-        if weights := cast("Mapping[str, float]", self.options.get("query_weights", {})):
-            rows = "\n".join(f"{query}\t{weight!r}" for query, weight in sorted(weights.items()))
-            hashes["query_weights"] = sha256(rows.encode("utf-8", "surrogateescape")).hexdigest()
-        hashes |= {"qrels": self.qrels_sha256, "groups": self.groups_sha256}
-        gain = spec.metric.by_name.get("gain")
-        texts = {name: _part(values.pop(name)) for name in ("rel", "ties", "queries", "no_relevant")}
-        texts |= {
-            name: _part(value) for name, value in values.items() if _part(value) != _part(table[name].default)
-        }
-        texts |= {name: f"sha256:{digits[:8]}" for name, digits in hashes.items() if digits}
-        texts |= {"n": str(self.runs[r].queries - self.undefined(r, m)), "gradeval": __version__}
-        first = [] if gain is None else [f"gain:{gain.text(spec.params.get('gain', gain.default))}"]
-        return "|".join([str(spec), *first, *(f"{name}:{text}" for name, text in texts.items())])
+        n = self.runs[r].queries - self.undefined(r, m)
+        hashes = {"qrels": self.qrels_sha256, "groups": self.groups_sha256}
+        return signature_of(self.specs[m], self.options, self.runs[r].ties, hashes, n)
 
     def signatures(self, specs: Iterable[Spec] | None = None) -> list[str]:
         """The signatures of these metrics, by default of all that have numbers.
@@ -539,6 +520,34 @@ class Results(WithNotices):
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")
         return m
+
+
+def signature_of(
+    spec: Spec, options: Mapping[str, Any], ties: str, hashes: Mapping[str, str | None], n: int
+) -> str:
+    """A signature, as Results.signature() describes it. hashes: of files. n: the values in the mean."""
+    from hashlib import sha256
+
+    table = Options.table
+    values: dict[str, Any] = {name: row.default for name, row in table.items() if VALUES in row.scope}
+    values |= {name: value for name, value in options.items() if name in values}
+    values |= {"ties": ties, "rel": spec.params.get("rel", values["rel"])}
+    ids, weights = values.pop("query_ids"), options.get("query_weights")
+    lines = {"query_ids": sorted(ids or ())}
+    lines["query_weights"] = sorted(f"{query}\t{weight!r}" for query, weight in (weights or {}).items())
+    of_lines = {
+        name: sha256("\n".join(texts).encode("utf-8", "surrogateescape")).hexdigest() if texts else None
+        for name, texts in lines.items()
+    }
+    gain = spec.metric.by_name.get("gain")
+    texts = {name: _part(values.pop(name)) for name in ("rel", "ties", "queries", "no_relevant")}
+    texts |= {
+        name: _part(value) for name, value in values.items() if _part(value) != _part(table[name].default)
+    }
+    texts |= {name: f"sha256:{digits[:8]}" for name, digits in {**of_lines, **hashes}.items() if digits}
+    texts |= {"n": str(n), "gradeval": __version__}
+    first = [] if gain is None else [f"gain:{gain.text(spec.params.get('gain', gain.default))}"]
+    return "|".join([str(spec), *first, *(f"{name}:{text}" for name, text in texts.items())])
 
 
 def _part(value: Any) -> str:

@@ -228,6 +228,9 @@ def test_interval() -> None:
     for method in ("t", "bootstrap"):
         assert alike.interval(0, "RR", 95, method) == (1, 1)
         assert np.isnan(alike.interval(0, "num_ret", 95, method)).all()
+    expected = gradeval("q", "r", "--interval=t", "-m", "AP").out
+    for call in (("--interval", "q", "r"), ("q", "--interval", "r"), ("q", "r", "--interval")):
+        assert gradeval(*call, "-m", "AP").out == expected  # a file is no value of it
     assert "--confidence requires --interval" in fails("q", "r", "--confidence", "90")
     assert "--tie-range and --interval are mutually exclusive" in fails("q", "r", "--tie-range", "--interval")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 from helpers import each
@@ -146,6 +147,49 @@ def test_of_comparisons():
     assert "signatures" not in gradeval(*call[:-1], "-f", "json", "--quiet").out
     done = gradeval("compare", "--values", "a.csv", "b.csv", "--signature")
     assert done.lines[0].startswith("gradeval: --signature and --values are mutually exclusive")
+
+
+MANIFEST = """\
+metrics = "AP nDCG@5"
+systems = ["full", "short"]
+[collections.one]
+qrels = "q"
+runs = {full = "r", short = "short"}
+[collections.two]
+qrels = "q"
+runs = {full = "r", short = "short"}
+options = {queries = "both", query_ids = ["q1", "q2"]}
+[collections.three]
+qrels = "letor"
+runs = {full = "scores"}
+options = {qrels_feature = 2}
+"""
+
+
+def test_of_batches():
+    """Those of the evaluations, after the names of collections, and of systems where they differ."""
+    Path("m.toml").write_text(MANIFEST)
+    one = [f"one: {text}" for text in signatures("q", "r", "short", "-m", "AP nDCG@5")]
+    two = signatures("q", "r", "short", "-m", "AP nDCG@5", "--queries", "both", "--query-ids", "q1,q2")
+    two = [f"two/{text.replace('r: ', 'full: ', 1) if text.startswith('r:') else text}" for text in two]
+    three = signatures("letor", "scores", "-m", "AP nDCG@5", "--qrels-feature", "2")
+    expected = one + two + [f"three: {text}" for text in three]
+    assert signatures("batch", "m.toml") == expected
+    for format in ("md", "latex"):
+        assert "\n".join(expected) in gradeval("batch", "m.toml", "-f", format, "--signature", "--quiet").out
+    call = ("batch", "m.toml", "-o", "out.json", "--resume", "--quiet")
+    assert gradeval(*call).code == 0
+    assert "signatures" not in json.loads(Path("out.json").read_text())
+    for _ in range(2):  # cells that are kept have them too
+        assert gradeval(*call, "--signature").code == 0
+        assert json.loads(Path("out.json").read_text())["signatures"] == expected
+
+
+def test_of_weighted_means():
+    Path("w").write_text("q1\t2\nq2\t1\nq3\t0.5\n")
+    [text] = signatures("q", "r", "-m", "AP", "--query-weights", "w")
+    digits = hashlib.sha256(b"q1\t2.0\nq2\t1.0\nq3\t0.5").hexdigest()[:8]
+    assert parts(text)[1]["query_weights"] == f"sha256:{digits}"
 
 
 def test_saved_results_have_the_same():

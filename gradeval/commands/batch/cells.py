@@ -336,6 +336,7 @@ class _CollectionCells:
                 if notice.metric in listed or notice.kind is Kind.JUDGED_SHARE
             ),
             groups_sha256=results.groups_sha256,
+            ties=run.ties,
             judged={} if judged is None else {judged.name: float(judged.means[0])},
             depths=run.depths,
             **compared,

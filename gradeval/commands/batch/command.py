@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,10 +15,14 @@ from gradeval.cli.options import (
     output_options,
     section,
     sectioned_command,
+    signature_option,
 )
 from gradeval.cli.types import File
 from gradeval.errors import InputError
 from gradeval.options import FILE_PATHS
+
+if TYPE_CHECKING:
+    from gradeval.commands.batch.result import Batch
 
 EPILOG = """\b
 Examples:
@@ -65,6 +70,7 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
     "written after each collection.",
 )
 @output_options(FORMATS)
+@signature_option()
 @other_options()
 @fail_on_warning_option()
 @with_job(FORMATS)
@@ -100,6 +106,10 @@ def batch_command(
     earlier = {}
     if resume and job.output is not None and os.path.exists(job.output) and os.path.getsize(job.output):
         earlier = read_earlier(Source(job.output))
+
+    def show(batch: Batch) -> None:
+        job.print(batch, signature=job.signature)
+
     with job.running() as progress:
         batch = evaluate_batch(
             manifest,
@@ -109,7 +119,7 @@ def batch_command(
             jobs=jobs,
             watch=progress.watch,
             on_cell=lambda cell: job.report(cell.errors),
-            on_collection=job.print if resume and not job.strict else None,
+            on_collection=show if resume and not job.strict else None,
         )
     statuses = {cell.status for cell in batch.cells.values()}
     if job.strict and "failed" in statuses:
@@ -121,5 +131,7 @@ def batch_command(
         what = f"none of its runs exists, such as {first.path}"
         raise InputError(manifest.path, what, hint="Check the paths")
     if "done" in statuses:
-        job.print(batch)
+        show(batch)
+        if job.signature:
+            job.sign(batch.signatures())
     return 2 if "failed" in statuses else 0

@@ -22,6 +22,7 @@ from gradeval.render.document import (
     Column,
     Document,
     Grid,
+    Lines,
     RenderOptions,
     Sentences,
     rows_of,
@@ -29,13 +30,16 @@ from gradeval.render.document import (
 from gradeval.render.numbers import number
 
 
-def document(batch: Batch, how: RenderOptions) -> Document:
+def document(batch: Batch, how: RenderOptions, *, signature: bool = False) -> Document:
+    """signature: those of the means, in md, latex and json."""
     with_letters = how.format == "latex"
 
     def blocks() -> Iterator[Block]:
         yield from _grids(batch, how.digits, with_letters)
         if sentences := _legend(batch, with_letters):
             yield Sentences(sentences)
+        if signature and how.format != "table":
+            yield Lines(list(map(visible, batch.signatures())))
 
     def records() -> Iterator[dict[str, Any]]:
         yield from (cell.to_dict() for cell in batch.cells.values())
@@ -47,7 +51,7 @@ def document(batch: Batch, how: RenderOptions) -> Document:
     return Document(
         blocks=blocks,
         rows=lambda: [rows_of(columns, _rows(batch), how.digits)],
-        content=batch.to_dict,
+        content=lambda: {**batch.to_dict(), **({"signatures": batch.signatures()} if signature else {})},
         records=records,
         is_log=True,
     )

@@ -16,7 +16,9 @@ from gradeval.commands.batch.manifest import Collection
 from gradeval.commands.compare.result import Judged, PairComparison, differs_by_depth
 from gradeval.errors import GradevalError, MetricError, first_names
 from gradeval.evaluation.findings import with_depths
+from gradeval.evaluation.results import signature_of
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
+from gradeval.options import DEFAULT_TIES
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices
@@ -45,9 +47,9 @@ class Cell:
 
     path, sha256: of the run. qrels_sha256: of the judgments. options: of the evaluation, as JSON types.
     values, comparisons: by the canonical name of the metric. baseline_sha256: of the run compared with.
-    groups_sha256: of the group sizes of qrels without qid. judged: the share of judged documents, NaN where it
-    is unknown, by the name of the metric that measures it. depths: quantiles of the documents of a query, None
-    where they are unknown.
+    groups_sha256: of the group sizes of qrels without qid. ties: the order of tied scores. judged: the share of
+    judged documents, NaN where it is unknown, by the name of the metric that measures it. depths: quantiles of
+    the documents of a query, None where they are unknown.
     """
 
     collection: str
@@ -57,6 +59,7 @@ class Cell:
     sha256: str | None = None
     qrels_sha256: str | None = None
     groups_sha256: str | None = None
+    ties: str = DEFAULT_TIES
     options: Mapping[str, Any] = field(default_factory=dict)
     values: Mapping[str, Value] = field(default_factory=dict)
     judged: Mapping[str, float] = field(default_factory=dict)
@@ -70,6 +73,11 @@ class Cell:
     @property
     def key(self) -> Key:
         return self.collection, self.system
+
+    def signature(self, spec: Spec) -> str:
+        """What decides the mean of a metric."""
+        hashes = {"qrels": self.qrels_sha256, "groups": self.groups_sha256}
+        return signature_of(spec, self.options, self.ties, hashes, self.values[str(spec)].n)
 
     def to_dict(self) -> dict[str, Any]:
         """The cell as in JSON. Its checksum shows --resume whether it was edited."""
@@ -239,6 +247,23 @@ class Batch(WithNotices, Tabular):
             names = ", ".join(map(str, self.specs))
             raise MetricError(f"{metric} was not evaluated", hint=f"the metrics are {names}")
         return specs[0]
+
+    def signatures(self) -> list[str]:
+        """What decides the means, as Results.signature() says: a line for each metric of each collection, after
+        its name; where systems differ in it, one for each of them, after COLLECTION/SYSTEM.
+        """
+        texts: list[str] = []
+        for collection in self.collections:
+            cells = [cell for cell in self.cells.values() if cell.collection == collection.name]
+            for spec in collection.specs:
+                of_cells = {cell: cell.signature(spec) for cell in cells if str(spec) in cell.values}
+                same = list(dict.fromkeys(of_cells.values()))
+                texts += (
+                    [f"{collection.name}: {text}" for text in same]
+                    if len(same) == 1
+                    else [f"{'/'.join(cell.key)}: {text}" for cell, text in of_cells.items()]
+                )
+        return texts
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each metric of each cell: its mean, how many queries have a value, and the comparison with

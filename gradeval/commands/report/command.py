@@ -17,6 +17,7 @@ from gradeval.cli.options import (
     output_option,
     queries_text_option,
     query_options,
+    row_option,
     section,
     sectioned_command,
     text_option,
@@ -25,7 +26,7 @@ from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.commands.compare.options import EXPLAINED
 from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
-from gradeval.options import COMPARED_METRICS
+from gradeval.options import COMPARED_METRICS, Options
 
 if TYPE_CHECKING:
     from gradeval.evaluation.results import Results
@@ -64,6 +65,7 @@ _ENDINGS = ("", ".html", ".htm")
     help="Explain the values of N queries: those on which the runs differ most by the first metric; of one "
     f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
 )
+@row_option(Options, "interval", section=_page)
 @comparison_options()
 @measure_options(f"{COMPARED_METRICS}, or all that saved results have")
 @query_options()
@@ -80,6 +82,7 @@ def report_command(
     text: str | None,
     queries_text: str | None,
     explain: int,
+    interval: str | None,
     metrics: tuple[str, ...],
     **options: Any,
 ) -> int:
@@ -126,6 +129,7 @@ def report_command(
             title=title,
             command=shlex.join(["gradeval", *context.find_root().meta["gradeval.args"]]),
             explain=explain,
+            interval=interval,
             check=check,
             watch=progress.watch,
             steps=progress.steps,

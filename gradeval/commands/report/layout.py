@@ -140,19 +140,33 @@ def _summary(report: Report, digits: Digits) -> list[tuple[Any, ...]]:
     if report.comparison is None:
         return [(_means(report, digits),)]
     means, differences = means_and_differences(report.comparison, digits)
-    return [(means, (), report.comparison.options.all_pairs), (differences, _plots(report.comparison))]
+    intervals = [(_intervals(report, digits),)] if report.interval else []
+    has_letters = report.comparison.options.all_pairs
+    return [(means, (), has_letters), *intervals, (differences, _plots(report.comparison))]
 
 
 def _means(report: Report, digits: Digits) -> Grid:
     values, confidence = report.values, report.options.confidence
-    rows = []
-    for column, of_queries, mean in zip(
-        values.metrics, values.values[0], values.means[0].tolist(), strict=True
-    ):
-        low, high = interval_of_mean(of_queries, mean, "t", confidence)
-        ends = ABSENT if math.isnan(low) else f"[{number(low, digits)}, {number(high, digits)}]"
-        rows.append((visible(column.display), number(mean, digits), ends))
+    names = [visible(column.display) for column in values.metrics]
+    means = [number(mean, digits) for mean in values.means[0].tolist()]
+    rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
     return Grid(f"Means of {visible(values.runs[0])}", ("metric", "mean", f"{confidence:g} % interval"), rows)
+
+
+def _intervals(report: Report, digits: Digits) -> Grid:
+    values = report.values
+    head = ("run", *(visible(column.display) for column in values.metrics))
+    rows = [(visible(run), *_ends_of_means(report, r, digits)) for r, run in enumerate(values.runs)]
+    return Grid(f"{report.options.confidence:g} % intervals of the means", head, rows)
+
+
+def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
+    """The interval of the mean of each metric, of one run."""
+    values, method, texts = report.values, report.interval or "t", []
+    for of_queries, mean in zip(values.values[r], values.means[r].tolist(), strict=True):
+        low, high = interval_of_mean(of_queries, mean, method, report.options.confidence)
+        texts.append(ABSENT if math.isnan(low) else f"[{number(low, digits)}, {number(high, digits)}]")
+    return texts
 
 
 def _plots(comparison: Comparison) -> list[dict[str, float] | None]:
@@ -187,11 +201,13 @@ def _ends(comparison: Comparison, metric: str | None) -> tuple[float, float]:
 
 def _legend(report: Report) -> list[str]:
     """The marks and intervals explained, a sentence each."""
+    by = "bootstrap, BCa" if report.interval == "bootstrap" else "Student's t"
+    of_means = f"{report.options.confidence:g} % confidence, of the mean over queries ({by})."
     if report.comparison is None:
-        return [
-            f"Intervals: {report.options.confidence:g} % confidence, of the mean over queries (Student's t)."
-        ]
+        return [f"Intervals: {of_means}"]
     sentences = legend_of(report.comparison, report.comparison.options.all_pairs)
+    if report.interval:
+        sentences.append(f"Intervals of the means: {of_means}")
     if len(report.values.metrics) > 1:
         scale = "one scale for all metrics" if _has_one_scale(report.comparison) else "a scale for each metric"
         sentences.append(f"Drawn intervals: {scale}.")
@@ -272,6 +288,7 @@ def _made(report: Report) -> list[tuple[str, str]]:
         ("metrics", " ".join(column.name for column in report.values.metrics)),
         ("options", ", ".join(options) or "defaults"),
         ("ties", ", ".join(dict.fromkeys(run.ties for run in report.results.runs))),
+        *(("signature", visible(text)) for text in report.results.signatures(report.specs)),
     ]
 
 

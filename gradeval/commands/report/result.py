@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -73,6 +73,9 @@ class Report(WithNotices):
     titles: document -> text. title: of the page. command: that made it, '' if none did. saved: whether all runs
     are saved results, whose documents are not known. query_texts: query -> text, of those explained.
 
+    interval: the method of the intervals of the means, 't' or 'bootstrap'; None: only one run has them, by t.
+    specs: the metrics to compare.
+
     render() makes the page: HTML that needs nothing else. It requires jinja2 (gradeval[report]).
     """
 
@@ -90,6 +93,8 @@ class Report(WithNotices):
     notices: tuple[Notice, ...] = ()
     saved: bool = False
     query_texts: Mapping[str, str] = field(repr=False, default_factory=dict)
+    interval: str | None = None
+    specs: tuple[Spec, ...] = ()
 
     @property
     def runs_read(self) -> int:
@@ -112,6 +117,7 @@ def report(
     queries_text: Any = None,
     title: str = "",
     explain: int = EXPLAINED,
+    interval: Literal["t", "bootstrap"] | None = None,
     **options: Unpack[Compare],
 ) -> Report:
     """Everything about runs on one page: Report.render() makes it.
@@ -119,8 +125,8 @@ def report(
     qrels, runs, metrics: as compare() takes them; one run is enough. text: {document: text}, or a file of these
     (TSV or JSON lines), whose texts stand beside the ids. queries_text: the same of queries. title: of the
     page. explain: how many queries have their values explained document by document: those on which the runs
-    differ most. options: those
-    listed below. Raises GradevalError.
+    differ most. interval: show the confidence interval of each mean, by the t distribution ('t') or by BCa
+    ('bootstrap'). options: those listed below. Raises GradevalError.
     """
     if not isinstance(title, str):
         raise OptionError("title must be a string")
@@ -129,7 +135,15 @@ def report(
     runs = separate_runs(runs)
     return warned(
         report_of(
-            qrels, runs, metrics, options, text=text, queries_text=queries_text, title=title, explain=explain
+            qrels,
+            runs,
+            metrics,
+            options,
+            text=text,
+            queries_text=queries_text,
+            title=title,
+            explain=explain,
+            interval=interval,
         )
     )
 
@@ -145,6 +159,7 @@ def report_of(
     title: str = "",
     command: str = "",
     explain: int = EXPLAINED,
+    interval: str | None = None,
     check: Callable[[Results], object] = complete,
     watch: Callable[[Source], None] | None = None,
     steps: Callable[[int, int], None] | None = None,
@@ -157,6 +172,7 @@ def report_of(
     that of Evaluator.of(). Raises GradevalError.
     """
     compared_as, options = split_options(given)
+    Options.of(interval=interval)
     # a pipe is read twice, from the copy that its Source has; other data are read once
     qrels, runs = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
     results, specs = evaluate_to_compare(
@@ -199,6 +215,8 @@ def report_of(
         tuple(notices_of(results, values)) if comparison is None else comparison.notices,
         all(isinstance(run, SavedResult) for _, run in runs),
         {} if queries_text is None else titles_of(queries_text, set(explained)),
+        interval,
+        tuple(specs),
     )
 
 

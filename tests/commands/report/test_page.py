@@ -117,6 +117,8 @@ def test_coverage_and_how_it_was_made(html: str, page: Page) -> None:
     assert inputs["dense"] == [str(RUNS[1]), hashlib.sha256(RUNS[1].read_bytes()).hexdigest()]
     assert f"gradeval {gradeval.__version__}, Python " in html
     assert "nDCG@10 AP muAP rankDCG F@10" in page.texts["dd"]
+    signature = next(text for text in page.texts["dd"] if "|" in text)
+    assert signature.startswith("nDCG@10|gain:linear|rel:>0|ties:trec|")
     assert "dense: 2 judged queries are not in the run, counted as 0" in page.texts["li"]
 
 
@@ -254,6 +256,27 @@ def test_one_run() -> None:
     assert Page(found.render(digits=2)).tables["nDCG@10"][1] == ["401", "0.28", "0.16"]
     exact = found.results.per_query("bm25", "nDCG@10")["401"]
     assert Page(found.render(digits="full")).tables["nDCG@10"][1][1] == repr(exact)
+
+
+def test_intervals_of_several_runs() -> None:
+    for method in ("t", "bootstrap"):
+        report = gradeval.report(QRELS, RUNS[:2], "nDCG@10 AP", explain=0, interval=method)
+        page = Page(report.render())
+        ends = [
+            [report.results.interval(run, metric, method=method) for metric in ("nDCG@10", "AP")]
+            for run in report.values.runs
+        ]
+        assert page.tables["95 % intervals of the means"] == [
+            ["run", "nDCG@10", "AP"],
+            *(
+                [run, *(f"[{low:.4f}, {high:.4f}]" for low, high in of_run)]
+                for run, of_run in zip(report.values.runs, ends, strict=True)
+            ),
+        ]
+    assert any("over queries (bootstrap, BCa)" in text for text in page.texts["p"])
+    assert (
+        "95 % intervals of the means" not in Page(gradeval.report(QRELS, RUNS[:2], explain=0).render()).tables
+    )
 
 
 def test_the_bytes_depend_on_the_input_only() -> None:
