@@ -125,6 +125,23 @@ def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:
     assert all(item.value.lower().startswith(start) and item.help for item in offered)
 
 
+@each(
+    ("incomplete", "found"),
+    [
+        ("cov", ["coverage"]),
+        ("AP muA", ["AP muAP"]),
+        ("AP(rel=2)@5 ", ["AP(rel=2)@5 >=", "AP(rel=2)@5 <=", "AP(rel=2)@5 >", "AP(rel=2)@5 <"]),
+        ("AP >= ", []),
+        ("AP >= 0.4 ", []),
+    ],
+)
+def test_checks_of_a_gate_are_completed(incomplete: str, found: list[str]) -> None:
+    complete = ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE")
+    args = ["gate", "q", "r", "--require"]
+    assert [item.value for item in complete.get_completions(args, incomplete)] == found
+    assert complete.get_completions(["gate", "q", "r", "--max-drop"], "AP 2% ") == []
+
+
 @pytest.mark.parametrize("before", ["AP,", "AP ", "nDCG(gain=exp)@5,10,", "AP, P(rel=2)@5 "])
 def test_the_last_of_several_metrics_is_completed(before: str) -> None:
     def found(incomplete: str) -> list[str]:

@@ -17,6 +17,7 @@ REQUIRE, MAX_DROP, NO_WORSE, NON_INFERIOR, MAX_QUERY_DROP = KINDS = (
     "non-inferior",
     "max-query-drop",
 )
+OPERATORS = (">=", "<=", ">", "<")
 EXAMPLES = {
     REQUIRE: "nDCG@10 >= 0.45",
     MAX_DROP: "nDCG@10 0.01' or 'nDCG@10 2%",
@@ -28,7 +29,7 @@ _NUMBER = r"(?P<amount>[^\s%<>=]+)"
 _PERCENT = r"(?P<percent>\s*%)?"
 _METRICS = r"(?P<metrics>(?:[^\s\d.+-]\S*\s+)+)"  # words that are no numbers
 _FORMS = {
-    REQUIRE: rf"(?P<metrics>\S(?:.*?[^\s<>=])?)\s*(?P<operator>>=|<=|>|<)\s*{_NUMBER}{_PERCENT}",
+    REQUIRE: rf"(?P<metrics>\S(?:.*?[^\s<>=])?)\s*(?P<operator>{'|'.join(OPERATORS)})\s*{_NUMBER}{_PERCENT}",
     MAX_DROP: rf"{_METRICS}{_NUMBER}{_PERCENT}",
     NO_WORSE: r"(?P<metrics>.+)",
     NON_INFERIOR: rf"{_METRICS}{_NUMBER}{_PERCENT}",

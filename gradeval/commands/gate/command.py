@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +30,8 @@ from gradeval.options import Options
 from gradeval.tables.run_names import labelled
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from gradeval.commands.gate.checks import Check
     from gradeval.commands.gate.config import GateConfig
     from gradeval.commands.gate.verdicts import GateReport
@@ -72,9 +75,25 @@ _against = section("What is judged")
 _reports = section("Reports")
 
 
+def _complete_check(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of metrics, then the operators; nothing behind an operator or a number."""
+    from click.shell_completion import CompletionItem
+
+    from gradeval.commands.gate.checks import COVERAGE, OPERATORS
+
+    if re.search(r"[<>=]|(?:^|\s)[\d.+-]", re.sub(r"\([^()]*\)", "", incomplete)):
+        return []
+    if param.name == "require" and incomplete.strip() and incomplete[-1].isspace():
+        return [CompletionItem(incomplete + operator) for operator in OPERATORS]
+    items = complete_metric(ctx, param, incomplete)
+    if param.name == "require" and COVERAGE.startswith(incomplete.lower()):
+        items.append(CompletionItem(COVERAGE, help="Share of the judged queries that are in the run."))
+    return items
+
+
 def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Decorated]:
     form = f"'{form}'"
-    return _checks(f"--{name}", multiple=True, metavar=form, shell_complete=complete_metric, help=about)
+    return _checks(f"--{name}", multiple=True, metavar=form, shell_complete=_complete_check, help=about)
 
 
 @sectioned_command("gate", "Checks for CI: is the run good enough, no worse?", EPILOG)
