@@ -80,25 +80,29 @@ def run(command: str) -> str:
 
     gradeval runs in this process; bash expands its arguments and runs other programs.
     """
-    if "<(" in command or "2>&1" in command or ">>" in command:
-        return bash(command).decode()
     pipeline, *rest = re.split("(?=; echo | && echo )", command)
+    if substituted := re.search(r"<\((.*?)\)", pipeline):
+        Path(".substituted").write_text(run(substituted[1]))
+        pipeline = pipeline.replace(substituted[0], ".substituted")
+    pipeline, _, appended = pipeline.partition(" >> ")
     stages = pipeline.split(" | ")
-    err, out, code = "", b"", 0  # the errors of all stages but the last
+    err, out, code = "", b"", 0  # the errors that the last stage does not print
     for number, stage in enumerate(stages, 1):
         program, _, words = stage.partition(" ")
         if program != "gradeval":
             out = bash(stage, out)
             continue
-        args = bash(f"printf '%s\\0' {words}").decode().split("\0")[:-1]
-        with tempfile.NamedTemporaryFile() as stdin:
-            stdin.write(out)
-            stdin.flush()
-            is_last = number == len(stages)
-            log = io.BytesIO()
-            done = gradeval(*args, stdin=stdin.name, terminal=is_last, log=log)
-        code, out = done.code, log.getvalue() if is_last else done.out.encode()
-        err += "" if is_last else done.err
+        args = bash(f"printf '%s\\0' {words.removesuffix('2>&1')}").decode().split("\0")[:-1]
+        Path(".stdin").write_bytes(out)
+        on_terminal, log = number == len(stages) and not appended, io.BytesIO()
+        done = gradeval(*args, stdin=".stdin", terminal=on_terminal, log=log)
+        is_whole = on_terminal or words.endswith("2>&1")
+        code, out = done.code, log.getvalue() if is_whole else done.out.encode()
+        err += "" if is_whole else done.err
+    if appended:
+        with Path(appended).open("ab") as file:
+            file.write(out)
+        out = b""
     return out.decode() + err + b"".join(bash(f"(exit {code}){script}") for script in rest).decode()
 
 
@@ -124,12 +128,8 @@ def test_examples(name: str) -> None:
     assert report == []
 
 
-def test_readme_is_short() -> None:
-    assert len(PAGES["README.md"].read_text("utf-8").splitlines()) <= 300
-
-
 def test_links() -> None:
-    """Each leads to a file, and to a heading of it."""
+    """Each leads to a file, and to a heading of it. README is short."""
     for path in PAGES.values():
         for target, heading in re.findall(r"\]\(([\w./-]*)(?:#([\w-]+))?\)", path.read_text("utf-8")):
             file = path.parent / target if target else path
@@ -138,14 +138,12 @@ def test_links() -> None:
                 headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), re.MULTILINE)
                 anchors = {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}
                 assert heading in anchors, (path, target, heading)
+    assert len(PAGES["README.md"].read_text("utf-8").splitlines()) <= 300
 
 
-def test_every_command_of_ours_is_run() -> None:
-    for block in blocks("sh"):
-        assert not re.search(r"^gradeval ", block, re.MULTILINE)
-
-
-def test_options_of_commands_in_sentences_exist() -> None:
+def test_options() -> None:
+    """Those of commands in sentences and of the table exist, and each option of the main commands is named."""
+    assert not any(re.search(r"^gradeval ", block, re.MULTILINE) for block in blocks("sh")), "not run"
     for line in re.findall(r"(?<!`)`gradeval ([^`]+)`", BLOCK.sub("", TEXT)):
         words = shlex.split(line.replace(r"\|", "|"))
         command = app.get_command(click.Context(app), words[0]) or eval_command
@@ -153,39 +151,43 @@ def test_options_of_commands_in_sentences_exist() -> None:
         options = {option for each in commands for param in each.params for option in param.opts} | {"--help"}
         unknown = {word for word in words if re.match("--?[a-zA-Z]", word)} - options
         assert not unknown, (line, unknown)
+    options = {option for param in eval_command.params for option in param.opts}
+    cells = " ".join(row[1] for row in table("group", "option", "description"))
+    named = set(re.findall(r"`(--?[a-zA-Z-]+)", cells))
+    assert named - {"-h", "--help", "--version"} == options - {"qrels", "runs"}
+    for command in (eval_command, compare_command, gate_command, batch_command):
+        options = {
+            option for param in command.params if param.param_type_name == "option" for option in param.opts
+        }
+        assert {
+            option for option in options if f"`{option}`" not in TEXT and f"`{option} " not in TEXT
+        } == set()
 
 
 GATE = next(line for block in blocks("console") for line, _ in commands(block) if "good enough" in line)
+NOT_GOOD_ENOUGH: list[dict[str, str]] = [
+    {"hybrid": "bm25"},  # it is below
+    {"hybrid": "dense"},  # it lacks two queries
+    {"hybrid": "nowhere"},
+    {"hybrid.run": "{hybrid,dense}.run"},
+    {"qrels.txt": "nowhere.txt"},
+    {"0.65": "0.7"},
+    {"nDCG@10": "rankDCG", "qrels.txt": "equal.txt", "hybrid.run": "equal.run"},  # undefined
+]
 
 
-@pytest.mark.parametrize(
-    ("change", "passes"),
-    [
-        ({}, True),
-        ({"hybrid": "bm25"}, False),  # it is below
-        ({"hybrid": "dense"}, False),  # it lacks two queries
-        ({"hybrid": "nowhere"}, False),
-        ({"hybrid.run": "{hybrid,dense}.run"}, False),
-        ({"qrels.txt": "nowhere.txt"}, False),
-        ({"0.65": "0.7"}, False),
-        (
-            {  # undefined: all grades are equal
-                "nDCG@10": "rankDCG",
-                "qrels.txt": "<(printf '401 0 a 1\\n')",
-                "hybrid.run": "<(printf '401 Q0 a 1 2 t\\n')",
-            },
-            False,
-        ),
-    ],
-)
-def test_the_gate_of_readme(change: dict[str, str], passes: bool) -> None:
+def test_the_gate_of_readme() -> None:
     """It passes only if the run has a value that is high enough, for all queries."""
-    command = GATE
-    for old, new in change.items():
-        assert old in command
-        command = command.replace(old, new)
     with samples():
-        assert run(command).endswith("good enough\n") == passes
+        Path("equal.txt").write_text("401 0 a 1\n")
+        Path("equal.run").write_text("401 Q0 a 1 2 t\n")
+        assert run(GATE).endswith("good enough\n")
+        for change in NOT_GOOD_ENOUGH:
+            command = GATE
+            for old, new in change.items():
+                assert old in command
+                command = command.replace(old, new)
+            assert not run(command).endswith("good enough\n"), change
 
 
 def ci_file(name: str) -> str:
@@ -207,6 +209,7 @@ def ci(commands: str | list[str], system: str) -> subprocess.CompletedProcess[st
     return subprocess.run(["sh", "-ec", script], capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make")
 def test_examples_for_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     yaml = pytest.importorskip("yaml")
@@ -252,53 +255,26 @@ def table(*head: str) -> list[list[str]]:
     return [re.split(r" *(?<!\\)\| *", row)[1:-1] for row in rows]
 
 
-def test_formats_are_those_of_the_code() -> None:
+def test_names_are_those_of_the_code() -> None:
+    """Of formats, metrics and groups, and of the shells with completion."""
     endings = {name: f"`{writer.ending}`" if writer.ending else "" for name, writer in WRITERS.items()}
-    assert {
-        name.strip("`"): ending for name, _, ending in table("format", "description", "ending of `-o`")
-    } == endings
+    rows = table("format", "description", "ending of `-o`")
+    assert {name.strip("`"): ending for name, _, ending in rows} == endings
 
-
-def test_metrics_that_are_named_exist() -> None:
     load()
     lists = re.findall(r"^- [a-z ]+: (`\w+`(?:, `\w+`)+)", TEXT, re.MULTILINE)
     names = [name for line in lists for name in re.findall(r"`(\w+)`", line)]
-    assert len(lists) == 6
-    assert len(set(names)) == len(names)
-    assert set(names) <= set(REGISTRY)
-    assert {metric.split("@")[0] for metric in DEFAULT_METRICS.split()} - {"num_q"} <= set(names)
+    assert len(lists) == 6 and len(set(names)) == len(names)
+    assert (
+        {metric.split("@")[0] for metric in DEFAULT_METRICS.split()} - {"num_q"} <= set(names) <= set(REGISTRY)
+    )
     assert f"`{DEFAULT_METRICS}`" in TEXT
 
-
-def test_groups_that_are_named_are_those_of_the_code() -> None:
     for after, groups in (("are trec_eval's", TREC_EVAL), ("are\\s+what\\s+benchmarks\\s+report", BENCHMARKS)):
-        [names] = re.findall(rf"The\s+groups\s+([^.]*?)\s+{after}", TEXT)
-        assert set(re.findall(r"`([\w-]+)`", names)) == set(groups)
-
-
-def test_every_option_is_named() -> None:
-    missing = [
-        option
-        for command in (eval_command, compare_command, gate_command, batch_command)
-        for param in command.params
-        if param.param_type_name == "option"
-        for option in param.opts
-        if f"`{option}`" not in TEXT and f"`{option} " not in TEXT
-    ]
-    assert missing == []
-
-
-def test_options_that_are_named_exist() -> None:
-    options = {option for param in eval_command.params for option in param.opts}
-    cells = " ".join(row[1] for row in table("group", "option", "description"))
-    named = set(re.findall(r"`(--?[a-zA-Z-]+)", cells))
-    assert named - {"-h", "--help", "--version"} == options - {"qrels", "runs"}
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(shell: str) -> None:
-    """tests/cli/test_completion.py has the scripts."""
-    assert any(f"_GRADEVAL_COMPLETE={shell}_source gradeval" in block for block in blocks("sh"))
+        [group_names] = re.findall(rf"The\s+groups\s+([^.]*?)\s+{after}", TEXT)
+        assert set(re.findall(r"`([\w-]+)`", group_names)) == set(groups)
+    for shell in ("bash", "zsh", "fish"):  # tests/cli/test_completion.py has the scripts
+        assert any(f"_GRADEVAL_COMPLETE={shell}_source gradeval" in block for block in blocks("sh"))
 
 
 def test_the_metric_that_is_added() -> None:

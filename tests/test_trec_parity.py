@@ -1,4 +1,4 @@
-"""gradeval trec_eval prints what trec_eval does: as recorded, as the program where it is, and as pytrec_eval.
+"""gradeval trec_eval prints what trec_eval does: as recorded, and as the program where it is.
 
 rbp is never compared with the program: its values there are left to chance (an uninitialised variable).
 """
@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-import pytrec_eval
 from cli.command import gradeval
 from helpers import each
-
-from gradeval.evaluation import evaluate
-from gradeval.registry.measures import parse_trec_eval
 
 PROGRAM = shutil.which("trec_eval")
 DATA = (
@@ -64,68 +61,45 @@ set_map 0.1449 set_F 0.2500 num_nonrel_judged_ret 6 yaap -0.4169 rbp_resid 0.516
 unj_10 0.1750 unj_20 0.1000
 """,
     "-l 2": """
-runid sys num_q 4 num_ret 20 num_rel_ret 2 map 0.0670 gm_map 0.0001 Rprec 0.0000 bpref 0.0000
-recip_rank 0.0625 iprec_at_recall_0.00 0.0714 iprec_at_recall_0.10 0.0714 iprec_at_recall_0.20 0.0714
-iprec_at_recall_0.30 0.0714 iprec_at_recall_0.40 0.0714 iprec_at_recall_0.50 0.0714
-iprec_at_recall_0.60 0.0714 iprec_at_recall_0.70 0.0714 iprec_at_recall_0.80 0.0714
-iprec_at_recall_0.90 0.0714 iprec_at_recall_1.00 0.0714 P_5 0.0500 P_10 0.0500 P_15 0.0333 P_20 0.0250
-P_30 0.0167 P_100 0.0050 P_200 0.0025 P_500 0.0010 P_1000 0.0005 recall_5 0.1250 recall_10 0.2500
-recall_15 0.2500 recall_20 0.2500 recall_30 0.2500 recall_100 0.2500 recall_200 0.2500 recall_500 0.2500
-recall_1000 0.2500 infAP 0.0729 gm_bpref 0.0000 Rprec_mult_0.20 0.0000 Rprec_mult_0.40 0.0000
-Rprec_mult_0.60 0.0000 Rprec_mult_0.80 0.0000 Rprec_mult_1.00 0.0000 Rprec_mult_1.20 0.0000
-Rprec_mult_1.40 0.0000 Rprec_mult_1.60 0.0625 Rprec_mult_1.80 0.0625 Rprec_mult_2.00 0.0625
-utility -4.0000 11pt_avg 0.0714 binG 0.0984 G 0.2028 dcg 1.0504 ideal_dcg 2.5963 ndcg 0.2885
-ndcg_rel 0.2687 Rndcg 0.0512 ndcg_cut_5 0.2216 ndcg_cut_10 0.2885 ndcg_cut_15 0.2885 ndcg_cut_20 0.2885
-ndcg_cut_30 0.2885 ndcg_cut_100 0.2885 ndcg_cut_200 0.2885 ndcg_cut_500 0.2885 ndcg_cut_1000 0.2885
-map_cut_5 0.0312 map_cut_10 0.0670 map_cut_15 0.0670 map_cut_20 0.0670 map_cut_30 0.0670
-map_cut_100 0.0670 map_cut_200 0.0670 map_cut_500 0.0670 map_cut_1000 0.0670 relative_P_5 0.1250
-relative_P_10 0.2500 relative_P_15 0.2500 relative_P_20 0.2500 relative_P_30 0.2500
-relative_P_100 0.2500 relative_P_200 0.2500 relative_P_500 0.2500 relative_P_1000 0.2500
-success_1 0.0000 success_5 0.2500 success_10 0.2500 set_P 0.0455 set_relative_P 0.2500 set_recall 0.2500
-set_map 0.0455 set_F 0.0769 num_nonrel_judged_ret 10 yaap -0.2915 rbp_resid 0.5161 unj_5 0.2000
-unj_10 0.1750 unj_20 0.1000
+runid sys num_q 4 num_ret 20 num_rel_ret 2 map 0.0670 gm_map 0.0001 Rprec 0.0000 bpref 0.0000 recip_rank
+0.0625 iprec_at_recall_0.00 0.0714 iprec_at_recall_0.10 0.0714 iprec_at_recall_0.20 0.0714
+iprec_at_recall_0.30 0.0714 iprec_at_recall_0.40 0.0714 iprec_at_recall_0.50 0.0714 iprec_at_recall_0.60
+0.0714 iprec_at_recall_0.70 0.0714 iprec_at_recall_0.80 0.0714 iprec_at_recall_0.90 0.0714
+iprec_at_recall_1.00 0.0714 P_5 0.0500 P_10 0.0500 recall_5 0.1250 recall_10 0.2500 infAP 0.0729 gm_bpref
+0.0000 Rprec_mult_0.20 0.0000 Rprec_mult_0.40 0.0000 Rprec_mult_0.60 0.0000 Rprec_mult_0.80 0.0000
+Rprec_mult_1.00 0.0000 Rprec_mult_1.20 0.0000 Rprec_mult_1.40 0.0000 Rprec_mult_1.60 0.0625 Rprec_mult_1.80
+0.0625 Rprec_mult_2.00 0.0625 utility -4.0000 11pt_avg 0.0714 binG 0.0984 G 0.2028 dcg 1.0504 ideal_dcg 2.5963
+ndcg 0.2885 ndcg_rel 0.2687 Rndcg 0.0512 ndcg_cut_5 0.2216 ndcg_cut_10 0.2885 map_cut_5 0.0312 map_cut_10
+0.0670 relative_P_5 0.1250 relative_P_10 0.2500 success_1 0.0000 success_5 0.2500 success_10 0.2500 set_P
+0.0455 set_relative_P 0.2500 set_recall 0.2500 set_map 0.0455 set_F 0.0769 num_nonrel_judged_ret 10 yaap
+-0.2915 rbp_resid 0.5161 unj_5 0.2000 unj_10 0.1750
 """,
     "-M 3": """
 runid sys num_q 4 num_ret 9 num_rel 10 num_rel_ret 2 map 0.0833 gm_map 0.0012 Rprec 0.1250 bpref 0.0938
 recip_rank 0.3333 iprec_at_recall_0.00 0.3333 iprec_at_recall_0.10 0.3333 iprec_at_recall_0.20 0.3333
-iprec_at_recall_0.30 0.3333 iprec_at_recall_0.40 0.0000 iprec_at_recall_0.50 0.0000
-iprec_at_recall_0.60 0.0000 iprec_at_recall_0.70 0.0000 iprec_at_recall_0.80 0.0000
-iprec_at_recall_0.90 0.0000 iprec_at_recall_1.00 0.0000 P_5 0.1000 P_10 0.0500 P_15 0.0333 P_20 0.0250
-P_30 0.0167 P_100 0.0050 P_200 0.0025 P_500 0.0010 P_1000 0.0005 recall_5 0.1250 recall_10 0.1250
-recall_15 0.1250 recall_20 0.1250 recall_30 0.1250 recall_100 0.1250 recall_200 0.1250 recall_500 0.1250
-recall_1000 0.1250 infAP 0.0833 gm_bpref 0.0013 Rprec_mult_0.20 0.2500 Rprec_mult_0.40 0.1250
-Rprec_mult_0.60 0.1667 Rprec_mult_0.80 0.1250 Rprec_mult_1.00 0.1250 Rprec_mult_1.20 0.1000
-Rprec_mult_1.40 0.0833 Rprec_mult_1.60 0.0714 Rprec_mult_1.80 0.0625 Rprec_mult_2.00 0.0625
-utility -1.2500 11pt_avg 0.1212 binG 0.0938 G 0.0752 dcg 0.3750 ideal_dcg 2.5963 ndcg 0.1217
-ndcg_rel 0.1603 Rndcg 0.1056 ndcg_cut_5 0.1217 ndcg_cut_10 0.1217 ndcg_cut_15 0.1217 ndcg_cut_20 0.1217
-ndcg_cut_30 0.1217 ndcg_cut_100 0.1217 ndcg_cut_200 0.1217 ndcg_cut_500 0.1217 ndcg_cut_1000 0.1217
-map_cut_5 0.0833 map_cut_10 0.0833 map_cut_15 0.0833 map_cut_20 0.0833 map_cut_30 0.0833
-map_cut_100 0.0833 map_cut_200 0.0833 map_cut_500 0.0833 map_cut_1000 0.0833 relative_P_5 0.1250
-relative_P_10 0.1250 relative_P_15 0.1250 relative_P_20 0.1250 relative_P_30 0.1250
-relative_P_100 0.1250 relative_P_200 0.1250 relative_P_500 0.1250 relative_P_1000 0.1250
-success_1 0.2500 success_5 0.5000 success_10 0.5000 set_P 0.1667 set_relative_P 0.1667 set_recall 0.1250
-set_map 0.0417 set_F 0.1429 num_nonrel_judged_ret 5 yaap -0.7611 rbp_resid 0.4073 unj_5 0.1000
-unj_10 0.0500 unj_20 0.0250
+iprec_at_recall_0.30 0.3333 iprec_at_recall_0.40 0.0000 iprec_at_recall_0.50 0.0000 iprec_at_recall_0.60
+0.0000 iprec_at_recall_0.70 0.0000 iprec_at_recall_0.80 0.0000 iprec_at_recall_0.90 0.0000
+iprec_at_recall_1.00 0.0000 P_5 0.1000 P_10 0.0500 recall_5 0.1250 recall_10 0.1250 infAP 0.0833 gm_bpref
+0.0013 Rprec_mult_0.20 0.2500 Rprec_mult_0.40 0.1250 Rprec_mult_0.60 0.1667 Rprec_mult_0.80 0.1250
+Rprec_mult_1.00 0.1250 Rprec_mult_1.20 0.1000 Rprec_mult_1.40 0.0833 Rprec_mult_1.60 0.0714 Rprec_mult_1.80
+0.0625 Rprec_mult_2.00 0.0625 utility -1.2500 11pt_avg 0.1212 binG 0.0938 G 0.0752 dcg 0.3750 ideal_dcg 2.5963
+ndcg 0.1217 ndcg_rel 0.1603 Rndcg 0.1056 ndcg_cut_5 0.1217 ndcg_cut_10 0.1217 map_cut_5 0.0833 map_cut_10
+0.0833 relative_P_5 0.1250 relative_P_10 0.1250 success_1 0.2500 success_5 0.5000 success_10 0.5000 set_P
+0.1667 set_relative_P 0.1667 set_recall 0.1250 set_map 0.0417 set_F 0.1429 num_nonrel_judged_ret 5 yaap
+-0.7611 rbp_resid 0.4073 unj_5 0.1000 unj_10 0.0500
 """,
     "-J -M 6": """
 runid sys num_q 4 num_ret 10 num_rel 10 num_rel_ret 5 map 0.2042 gm_map 0.0020 Rprec 0.2500 bpref 0.1250
 recip_rank 0.3750 iprec_at_recall_0.30 0.4167 iprec_at_recall_0.40 0.3167 iprec_at_recall_0.50 0.3167
-iprec_at_recall_0.60 0.3167 iprec_at_recall_0.70 0.1500 iprec_at_recall_0.80 0.1500
-iprec_at_recall_0.90 0.0000 iprec_at_recall_1.00 0.0000 P_5 0.2500 P_10 0.1250 P_15 0.0833 P_20 0.0625
-P_30 0.0417 P_100 0.0125 P_200 0.0063 P_500 0.0025 P_1000 0.0013 recall_5 0.3125 recall_10 0.3125
-recall_15 0.3125 recall_20 0.3125 recall_30 0.3125 recall_100 0.3125 recall_200 0.3125 recall_500 0.3125
-recall_1000 0.3125 infAP 0.2042 gm_bpref 0.0016 Rprec_mult_0.20 0.2500 Rprec_mult_0.40 0.2500
-Rprec_mult_0.60 0.2500 Rprec_mult_0.80 0.2500 Rprec_mult_1.00 0.2500 Rprec_mult_1.20 0.2500
-Rprec_mult_1.40 0.2083 Rprec_mult_1.60 0.1786 Rprec_mult_1.80 0.1562 Rprec_mult_2.00 0.1562
-utility 0.0000 binG 0.2039 G 0.1924 dcg 0.9871 ideal_dcg 2.5963 ndcg 0.2800 ndcg_rel 0.2746 Rndcg 0.1862
-ndcg_cut_5 0.2800 ndcg_cut_10 0.2800 ndcg_cut_15 0.2800 ndcg_cut_20 0.2800 ndcg_cut_30 0.2800
-ndcg_cut_100 0.2800 ndcg_cut_200 0.2800 ndcg_cut_500 0.2800 ndcg_cut_1000 0.2800 map_cut_5 0.2042
-map_cut_10 0.2042 map_cut_15 0.2042 map_cut_20 0.2042 map_cut_30 0.2042 map_cut_100 0.2042
-map_cut_200 0.2042 map_cut_500 0.2042 map_cut_1000 0.2042 relative_P_5 0.3125 relative_P_10 0.3125
-relative_P_15 0.3125 relative_P_20 0.3125 relative_P_30 0.3125 relative_P_100 0.3125
-relative_P_200 0.3125 relative_P_500 0.3125 relative_P_1000 0.3125 success_1 0.2500 success_5 0.5000
-success_10 0.5000 set_P 0.3167 set_relative_P 0.3542 set_recall 0.3125 set_map 0.1958 set_F 0.3095
-num_nonrel_judged_ret 5 yaap -0.4006 rbp_resid 0.0000 unj_5 0.0000 unj_10 0.0000 unj_20 0.0000
+iprec_at_recall_0.60 0.3167 iprec_at_recall_0.70 0.1500 iprec_at_recall_0.80 0.1500 iprec_at_recall_0.90
+0.0000 iprec_at_recall_1.00 0.0000 P_5 0.2500 P_10 0.1250 recall_5 0.3125 recall_10 0.3125 infAP 0.2042
+gm_bpref 0.0016 Rprec_mult_0.20 0.2500 Rprec_mult_0.40 0.2500 Rprec_mult_0.60 0.2500 Rprec_mult_0.80 0.2500
+Rprec_mult_1.00 0.2500 Rprec_mult_1.20 0.2500 Rprec_mult_1.40 0.2083 Rprec_mult_1.60 0.1786 Rprec_mult_1.80
+0.1562 Rprec_mult_2.00 0.1562 utility 0.0000 binG 0.2039 G 0.1924 dcg 0.9871 ideal_dcg 2.5963 ndcg 0.2800
+ndcg_rel 0.2746 Rndcg 0.1862 ndcg_cut_5 0.2800 ndcg_cut_10 0.2800 map_cut_5 0.2042 map_cut_10 0.2042
+relative_P_5 0.3125 relative_P_10 0.3125 success_1 0.2500 success_5 0.5000 success_10 0.5000 set_P 0.3167
+set_relative_P 0.3542 set_recall 0.3125 set_map 0.1958 set_F 0.3095 num_nonrel_judged_ret 5 yaap -0.4006
+rbp_resid 0.0000 unj_5 0.0000 unj_10 0.0000
 """,
 }
 PER_QUERY = """\
@@ -169,6 +143,7 @@ unj_5                 	9	0.2000
 MEASURES = "relstring.4 unj.5 infAP bpref Rndcg ndcg_rel G binG yaap rbp_resid iprec_at_recall.0.5,0.25 "
 MEASURES += "Rprec_mult.0.5 num_nonrel_judged_ret ndcg.1=3,2=9 utility.2,-1,0,0 11pt_avg.0.2,0.5,0.8 set_F.0.5"
 LEFT_OUT = {"rbp", "num_rel", "11pt_avg", *(f"iprec_at_recall_0.{n}0" for n in range(3))}
+DEEP = re.compile(r"_(15|20|30|100|200|500|1000)$")  # cutoffs that are recorded once
 EXTRA = ["-m", "all_trec", "-m", "yaap", "-m", "dcg", "-m", "ideal_dcg"]
 
 
@@ -199,7 +174,8 @@ def test_summary_as_recorded(folder: Path, options: str) -> None:
     known = {name for name, _ in expected}
     ours = [(name.strip(), value) for name, _, value in printed]
     assert [pair for pair in ours if pair[0] in known] == expected
-    assert {name for name, _ in ours} - known <= LEFT_OUT
+    others = {name for name, _ in ours} - known
+    assert others <= LEFT_OUT or (options and {name for name in others if not DEEP.search(name)} <= LEFT_OUT)
 
 
 def test_queries_as_recorded(folder: Path) -> None:
@@ -290,30 +266,3 @@ def test_the_program_prints_the_same(tmp_path: Path, seed: int) -> None:
         if expected.startswith("num_rel ") and "\tall\t" in expected and complete and level != 1:
             continue
         assert printed == expected
-
-
-# its iprec_at_recall and 11pt_avg round as trec_eval 9 did: equal where the number of relevant documents is 10
-PEER = [
-    *"map Rprec bpref recip_rank iprec_at_recall P recall infAP Rprec_mult utility".split(),
-    *("11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success"),
-    *("set_P", "set_relative_P", "set_recall", "set_map", "set_F", "num_ret", "num_rel", "num_rel_ret"),
-    "num_nonrel_judged_ret",
-]
-
-
-@each("seed", range(20))
-def test_pytrec_eval(seed: int) -> None:
-    rng = random.Random(seed)
-    grades = rng.choice([[1], [1, 2], [1, 2, 3, 4]])
-    qrels, run = {}, {}
-    for query in map(str, range(rng.randint(1, 6))):
-        names = [f"D{n}" for n in rng.sample(range(10_000), rng.choice([12, 40, 120]))]
-        judged = dict.fromkeys(rng.sample(names, rng.randint(10, len(names))), 0)
-        qrels[query] = judged | {d: rng.choice(grades) for d in rng.sample(list(judged), 10)}
-        run[query] = {d: float(rng.randint(0, 50)) for d in rng.sample(names, rng.randint(1, len(names)))}
-    peer = pytrec_eval.RelevanceEvaluator(qrels, set(PEER)).evaluate(run)
-    asked = parse_trec_eval(PEER)
-    results = evaluate(qrels, run, [str(one.spec) for one in asked], rel=1)
-    for one in asked:
-        ours = results.per_query(0, one.spec)
-        assert ours == pytest.approx({q: peer[q][one.printed] for q in qrels}, abs=1e-9), one.printed
