@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -80,30 +80,14 @@ def make(rng: random.Random) -> Case:
     rows = data.ordered(rng, rows, key=lambda row: row[0])
     runs = [[(name(q), name(d), float(score)) for q, d, score, _ in lines] for lines in collection.runs]
     chosen = asked.metrics(rng, [name for name in REGISTRY if name in slow.REFERENCE])
-    options: dict[str, Any] = {}
-    what = slow.Asked(tuple(metric for _, metric in chosen))
-    if rng.random() < 0.3:
-        what = replace(what, depth=rng.choice([1, 2, 3, 10]))
-        options["depth"] = rng.choice([int, np.int64, np.uint8])(what.depth)
-    if rng.random() < 0.3:
-        what = replace(what, rel=rng.choice([0.0, 0.5, 1.0, 2.0]))
-        options["rel"] = rng.choice([float, np.float64, np.float32])(what.rel)
-    if rng.random() < 0.3:
-        what = replace(what, zero_grade=rng.choice([Decimal(1), Decimal(-1), Decimal("0.1"), Decimal("1.2")]))
-        options["zero_grade"] = rng.choice([float, np.float64])(what.zero_grade)
-    if rng.random() < 0.3:
-        what = replace(what, judged_only=True)
-        options["judged_only"] = rng.choice([True, np.True_])
-    if rng.random() < 0.6:
-        what = replace(what, ties=rng.choice(["trec", "input", "best", "worst"]))
-        options["ties"] = what.ties
-    if rng.random() < 0.3:
-        what = replace(what, queries="both")
-        options["queries"] = "both"
-    if rng.random() < 0.3:
-        some = rng.sample(list(collection.qrels), rng.randint(1, len(collection.qrels)))
-        what = replace(what, query_ids=tuple(_bytes(name(one)) for one in some))
-        options["query_ids"] = rng.choice([list, tuple, iter])([name(one) for one in some])
+    given = asked.options(rng, _grades(rows))
+    what = slow.Asked(tuple(metric for _, metric in chosen), **given)
+    if "query_ids" in given:
+        some = [one.decode() if as_text else one for one in given["query_ids"]]
+        given["query_ids"] = rng.choice([list, tuple, iter])(some)
+    types = {"depth": (int, np.int64), "rel": (float, np.float64), "zero_grade": (float, np.float64)}
+    types["judged_only"] = (bool, np.bool_)
+    options = {name: rng.choice(types.get(name, [lambda value: value]))(value) for name, value in given.items()}
     options["jobs"] = rng.choice([0, 1, 2, 5])
     return Case(
         (of_qrels, rows), list(zip(of_runs, runs, strict=True)), [word for word, _ in chosen], options, what

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from unittest import mock
@@ -20,6 +20,14 @@ UNIT = "values"
 # their values do not change where all grades are multiplied: these are tried with grades of any size, too
 SCALE_FREE = ["muAP", "nDCG", "NDCNG", "nDCGphi", "rankDCG", "AP", "P", "RR", "Rprec", "bpref", "tau", "rho"]
 SCALE_FREE += ["ndcg_rel", "Rndcg", "ndcg_p", "JKnDCG"]
+WRITTEN = {
+    "rel": ["-l{}", "--rel={}"],
+    "depth": ["-M{}", "--depth={}"],
+    "judged_only": ["-J", "--judged-only"],
+    "queries": ["--queries={}"],
+    "ties": ["--ties={}"],
+    "zero_grade": ["--zero-grade={}"],
+}
 SEEN = ("table", "md")  # formats for people, in which nothing may stand that a terminal obeys
 
 
@@ -171,44 +179,19 @@ def _asked(
         args += [f"-m{rng.choice([' ', ', ']).join(word for word, _ in chosen)}"]
     else:
         args += [f"--metric={word}" for word, _ in chosen]
-    what = slow.Asked(tuple(metric for _, metric in chosen), by_level=by_level)
-    grades = sorted({grade for of in qrels.values() for grade in of.values()})
-    zero = Decimal(0)
-    if rng.random() < 0.3:
-        zero = rng.choice([*grades, Decimal(1), Decimal("0.1"), Decimal("-1")])
-        args += [f"--zero-grade={zero}"]
-    if rng.random() < 0.3:
-        level = rng.choice(
-            [*(slow.EXACT.subtract(grade, zero) for grade in grades), Decimal(2), Decimal("0.5")]
-        )
-        what = replace(what, rel=float(level))
-        args += [rng.choice([f"-l{level}", f"--rel={level}"])]
-    if rng.random() < 0.3:
-        what = replace(what, depth=rng.choice([1, 2, 3, 5, 1000, 10**9]))
-        args += [rng.choice([f"-M{what.depth}", f"--depth={what.depth}"])]
-    if rng.random() < 0.3:
-        what = replace(what, judged_only=True)
-        args += [rng.choice(["-J", "--judged-only"])]
-    if rng.random() < 0.6:
-        what = replace(what, ties=rng.choice(["trec", "input", "best", "worst"]))
-        args += [f"--ties={what.ties}"]
-    if rng.random() < 0.3:
-        what = replace(what, queries="both")
-        args += ["--queries", "both"]
-    elif rng.random() < 0.3:
+    values = asked.options(rng, qrels)
+    args += [rng.choice(WRITTEN[name]).format(value) for name, value in values.items() if name in WRITTEN]
+    if "queries" not in values and rng.random() < 0.3:
         args += [rng.choice(["-c", "--queries=judged"])]
-    if rng.random() < 0.25:
-        some = rng.sample(list(qrels), rng.randint(1, len(qrels)))
-        if rng.random() < 0.05:
-            some.append(b"nowhere")
-        what = replace(what, query_ids=tuple(some))
+    if "query_ids" in values:
+        values["query_ids"] = some = (*values["query_ids"], *[b"nowhere"] * (rng.random() < 0.05))
         as_list = b",".join(some)
-        if rng.random() < 0.5 and not set(as_list) & set(b"/") and all(b"," not in one for one in some):
+        if rng.random() < 0.5 and b"/" not in as_list and as_list.count(b",") == len(some) - 1:
             args += [f"--query-ids={as_list.decode('utf-8', 'surrogateescape')}"]
         else:
             files["ids"] = data.compressed(rng, data.dressed(rng, [[one] for one in some]))
             args += ["--query-ids", "./ids"]
-    what = replace(what, zero_grade=zero, by_level=by_level)
+    what = slow.Asked(tuple(metric for _, metric in chosen), by_level=by_level, **values)
     kinds = {name for name, _ in what.metrics}
     per_query = rng.random() < 0.8 or kinds <= slow.QUERIES_ONLY
     summary = not per_query or rng.random() < 0.8 or kinds <= slow.SUMMARY_ONLY

@@ -6,6 +6,7 @@ import os
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,16 +19,16 @@ from gradeval.formats import diagnostics as problems
 from gradeval.tables import judgments
 
 from . import __main__ as command
-from . import attack, keys, processes, resources
-from .attack import Done, Tally, attack_of, attempt, kind_of, rng_of
+from . import keys, processes, resources
+from .attack import attack_of, attempt, kind_of, rng_of
 
 SEED = 6
-# how many cases take a fraction of a second
+# how many cases take a fraction of a second, and find the planted fault
 CASES = {
     "numbers": 3,
     "template": 12,
     "options": 30,
-    "library": 15,
+    "library": 25,
     "damage": 25,
     "saved": 35,
     "arrow": 40,
@@ -39,6 +40,7 @@ CASES = {
     "resources": 1,
     "fork": 2,
 }
+SLOW = ("streams", "resources", "fork")  # they start processes; tests/cli/test_streams.py tries what they do
 
 
 def failures(name: str, folder: Path, count: int) -> list[str]:
@@ -50,60 +52,58 @@ def failures(name: str, folder: Path, count: int) -> list[str]:
     return list(filter(None, found))
 
 
-def test_every_attack_is_tried() -> None:
+def test_nothing_is_wrong(tmp_path: Path) -> None:
+    """In two cases of each attack; `make fuzz` and the slow tests try more."""
     assert CASES.keys() == command.ATTACKS.keys()
+    for name in CASES.keys() - {*SLOW}:
+        assert failures(name, tmp_path / name, 2) == [], name
 
 
-# those that start processes are for make thorough; tests/cli/test_streams.py tries what they do
-SLOW = ("streams", "resources", "fork")
+def double_rounding(mantissa, scale):
+    return mantissa / scale, np.zeros(len(scale), bool)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CASES]
-)
-def test_nothing_is_wrong(name: str, tmp_path: Path) -> None:
-    assert failures(name, tmp_path, CASES[name] // 2 or 1) == []
+def fails(*_: object) -> object:
+    return 1 / 0
+
+
+def fails_in_children(*args: Any, parent: int = os.getpid(), plain: Any = Evaluator.evaluate) -> Any:
+    return plain(*args) if os.getpid() == parent else fails()
+
+
+BROKEN = [sys.executable, "-S", "-c", "print('run'); 1 / 0"]
+NO_CUT = (judgments.Judgments, "cut", lambda table, depth: table)
+# what an attack is there to find: where, what, and the wrong thing in its place
+FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
+    "numbers": [(scan, "_long_division", double_rounding)],
+    "template": [(template, "_TO_HIGH", np.uint64(0))],  # letters are digits
+    "options": [NO_CUT],
+    "library": [NO_CUT],
+    "damage": [(problems.Problems, "check", lambda kept: None)],
+    "saved": [(saved, "_contradiction", lambda *_: "")],
+    "arrow": [(arrow, "missing_rows", fails), (arrow, "printable", fails)],
+    "borders": [(sources, "_after_last_line", lambda buffer, filled: filled)],
+    "keys": [(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))],
+    "arguments": [(cli, "_failed", lambda text: 2)],
+    "outputs": [(output, "_as_input", lambda path, about, inputs: "")],
+    "streams": [(processes, "COMMAND", BROKEN)],
+    "resources": [(processes, "COMMAND", BROKEN)],
+    "fork": [(Evaluator, "evaluate", fails_in_children)],
+}
 
 
 def plant(name: str, patch: pytest.MonkeyPatch) -> None:
-    """Make gradeval wrong in the way that an attack is there to find."""
-
-    def double_rounding(mantissa, scale):
-        return mantissa / scale, np.zeros(len(scale), bool)
-
-    if name == "numbers":
-        patch.setattr(scan, "_long_division", double_rounding)
-    elif name == "template":
-        patch.setattr(template, "_TO_HIGH", np.uint64(0))  # letters are digits
-    elif name in ("options", "library"):
-        patch.setattr(judgments.Judgments, "cut", lambda table, depth: table)
-    elif name == "damage":
-        patch.setattr(problems.Problems, "check", lambda kept: None)
-    elif name == "saved":
-        patch.setattr(saved, "_contradiction", lambda *_: "")
-    elif name == "arrow":
-        patch.setattr(arrow, "missing_rows", lambda *_: 1 / 0)
-        patch.setattr(arrow, "printable", lambda text: 1 / 0)
-    elif name == "fork":
-        parent, plain = os.getpid(), Evaluator.evaluate
-        patch.setattr(Evaluator, "evaluate", lambda *args: plain(*args) if os.getpid() == parent else 1 / 0)
-    elif name == "borders":
-        patch.setattr(sources, "_after_last_line", lambda buffer, filled: filled)
-    elif name == "keys":
-        patch.setattr(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))
-    elif name == "outputs":
-        patch.setattr(output, "_as_input", lambda path, about, inputs: "")
-    elif name == "arguments":
-        patch.setattr(cli, "_failed", lambda text: 2)
-    else:
-        patch.setattr(processes, "COMMAND", [sys.executable, "-S", "-c", "print('run'); 1 / 0"])
+    for place, what, wrong in FAULTS[name]:
+        patch.setattr(place, what, wrong)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_planted_fault_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And without it nothing."""
+    assert failures(name, tmp_path / "sound", CASES[name] // 2 or 1) == []
     plant(name, monkeypatch)
-    assert failures(name, tmp_path, CASES[name])
+    assert failures(name, tmp_path / "planted", CASES[name])
 
 
 @pytest.mark.slow
@@ -132,17 +132,11 @@ def test_memory_can_be_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_kinds_of_failures() -> None:
-    assert (
-        kind_of("AP of query 'a': 0.5\nmore")
-        == kind_of("AP of query 'b c': 0.25")
-        != kind_of("RR of query 'a': 1")
-    )
+    first, alike, other = "AP of query 'a': 0.5\nmore", "AP of query 'b c': 0.25", "RR of query 'a': 1"
+    assert kind_of(first) == kind_of(alike) != kind_of(other)
     trace = 'Traceback (most recent call last):\n  File "/a/{}.py", line {}, in f\n    x\nValueError: {}\n'
-    assert (
-        kind_of(trace.format("b", 1, "x"))
-        == kind_of(trace.format("b", 2, "y"))
-        != kind_of(trace.format("c", 1, "x"))
-    )
+    first, alike, other = (trace.format(*where) for where in (("b", 1, "x"), ("b", 2, "y"), ("c", 1, "x")))
+    assert kind_of(first) == kind_of(alike) != kind_of(other)
 
 
 @pytest.mark.slow
@@ -162,33 +156,13 @@ def test_a_case_alone(
     assert {"q", "r", "failure.txt"} <= {path.name for path in Path(".fuzz/borders-1-2").iterdir()}
 
 
-def test_all_attacks(
+@pytest.mark.slow
+def test_attacks_in_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-
-    def run(name, seed, jobs, seconds, base, watch):
-        tally = Tally()
-        assert (seed, jobs, seconds) == (8, 3, 15)
-        for number in range(4):
-            (base / str(number)).mkdir()
-            tally.add(Done(number, 10, f"it is wrong by {number}" if name == "keys" and number else ""), base)
-            watch(tally)
-        return tally
-
-    monkeypatch.setattr(command, "run", run)
-    minutes = str(len(CASES) / 4)
-    assert command.main(["--minutes", minutes, "--seed", "8", "--jobs", "3"]) == 1
-    out = capsys.readouterr().out.splitlines()
-    assert out[0] == f"{minutes} minutes of seed 8 in 3 processes"
-    assert out[1] == "numbers    4 cases, 40 numbers in 0 s"
-    assert "keys       4 cases, 40 values in 0 s; 3 FAILED" in out
-    assert [line for line in out if line.startswith("FAILED")] == ["FAILED: keys, case 1 of seed 8"]
-    assert out[-1] == f"{4 * len(CASES) - 3} passed, 3 failed"
-
-
-@pytest.mark.slow
-def test_processes(tmp_path: Path) -> None:
-    tally = attack.run("arguments", SEED, 1, 0.01, tmp_path)
-    assert tally.cases >= 1
-    assert (tally.failed, list(tmp_path.iterdir())) == (0, [])
+    assert command.main("--minutes 0.01 --seed 6 --jobs 1 --only arguments,keys".split()) == 0
+    first, *attacks, last = capsys.readouterr().out.splitlines()
+    assert first == "0.01 minutes of seed 6 in 1 processes"
+    assert [line.split()[0] for line in attacks] == ["arguments", "keys"]
+    assert last.endswith(" passed, 0 failed") and not Path(".fuzz").exists()
