@@ -18,7 +18,7 @@ from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Gain, Pairs, fraction, mapped, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
-from gradeval.tables.tied import TieGroups, expected_products
+from gradeval.tables.tied import TieGroups, expected_stops
 
 MaxGrade = Annotated[
     float,
@@ -99,10 +99,9 @@ def expected_of_run(
     left = 1 - probability[rows]
     whole = groups.within.running_product(left)[groups.within.offsets[1:] - 1]
     reached = before_rows(groups.queries, groups.queries.running_product(whole), 1.0)
-    places, product = expected_products(groups, left)
-    rank = groups.above[places.query] + places.place
-    stopped = np.where(places.place > 0, np.append(0.0, product[:-1] - product[1:])[: len(rank)], 0.0)
-    value = stopped * np.where(places.place > 0, worth(np.maximum(rank, 1.0)), 0.0)
+    places = groups.places
+    rank = groups.above[places.query] + places.place + 1
+    value = expected_stops(groups, probability[rows]) * worth(rank)
     return groups.queries.sum(reached * places.sum(value))
 
 

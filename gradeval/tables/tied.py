@@ -7,6 +7,7 @@ of tied scores", ECIR 2008. The document with the j-th place in a group of n is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from gradeval.arrays.segments import Segments, distinct, ranges
 from gradeval.tables.judgments import Judgments
 
 _AT_ONCE = 1 << 20  # numbers of a matrix of groups
+_NEGLIGIBLE = -70.0  # the logarithm of a probability
 
 
 @dataclass(eq=False, repr=False)
@@ -105,39 +107,68 @@ def first_hits(judgments: Judgments, rel: float | None, cutoff: int | None) -> t
     return of_queries, groups.above[group] + place + 1, probability
 
 
-def expected_products(groups: TieGroups, factors: Floats) -> tuple[Segments, Floats]:
-    """The expected product of the factors of the first j documents of each group, for j from 0 to counted.
+def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
+    """The probability of stopping at each of groups.places, of a user who enters the group.
 
-    factors: of the documents of the groups, in [0, 1]; of others 1. With the mean of the products of i of the
-    m factors, E_i, and the chance that i of the m are among the first j of n, it is the sum over i of
-    C(m, i) C(n - m, j - i) / C(n, j) E_i. Returns segments of counted + 1 values, and these.
+    probability: that of stopping at each document of the groups, in (0, 1]; at others 0. With D_i, the mean over
+    i + 1 of the m documents of the probability to pass the first i of them and to stop at the last, and the
+    chance that i of the m are among the first j - 1 of n, it is at place j the sum over i of
+    C(m, i) C(n - m, j - 1 - i) / C(n, j - 1) · (m - i) / (n - j + 1) · D_i.
     """
-    places = Segments(np.append(0, np.cumsum(groups.counted.astype(np.int64) + 1)))
-    values = np.ones(places.offsets[-1])
+    places = groups.places
+    stops = np.zeros(places.offsets[-1])
     for m in distinct(groups.within.lengths).tolist():
         chosen = np.flatnonzero(groups.within.lengths == m)
-        means = np.zeros((len(chosen), m + 1))
-        means[:, 0] = 1.0
-        for t in range(m):  # the mean over subsets of t + 1 factors: with the last one, or without it
-            factor = factors[groups.within.offsets[chosen] + t, None]
-            share = np.arange(1, t + 2) / (t + 1)
-            means[:, 1 : t + 2] = (1 - share) * means[:, 1 : t + 2] + share * factor * means[:, : t + 1]
+        means = _mean_stops(probability, groups.within.offsets[chosen], m)
         rows = ranges(places.offsets[chosen], places.lengths[chosen])
-        for some in np.array_split(rows, len(rows) * (m + 1) // _AT_ONCE + 1):
-            size, j = groups.size[places.query[some], None], places.place[some, None]
-            chance = _chances(m, size, j)
-            values[some] = (chance * means[np.searchsorted(chosen, places.query[some])]).sum(axis=1)
-    return places, values
+        group, before = np.searchsorted(chosen, places.query[rows]), places.place[rows]
+        size = groups.size[chosen].astype(np.int64)
+        width = _half_width(m, int(size.max()) - m)
+        for some in np.array_split(np.arange(len(rows)), len(rows) * (2 * width + 1) // _AT_ONCE + 1):
+            n, drawn = size[group[some], None], before[some, None]
+            passed, chance = _chances(m, n, drawn, width)
+            mean = means[group[some, None], np.clip(passed, 0, means.shape[1] - 1)]
+            stops[rows[some]] = (chance * (m - passed) / (n - drawn) * mean).sum(axis=1)
+    return stops
 
 
-def _chances(m: int, size: Floats, j: Ints) -> Floats:
-    """The probability that i of m documents are among the first j of their group: (n, m + 1), for each i."""
-    from scipy.special import gammaln
+def _mean_stops(probability: Floats, first: Ints, m: int) -> Floats:
+    """D_i of expected_stops() for i from 0 until it is negligible, a row for each group.
 
-    i = np.arange(m + 1)
-    left, missed = j - i, size - j - (m - i)  # of the others, those among the first j, and those below
-    log = gammaln(m + 1) - gammaln(i + 1) - gammaln(m - i + 1) + gammaln(size - m + 1)
-    log = log - gammaln(np.maximum(left, 0) + 1) - gammaln(np.maximum(missed, 0) + 1)
-    log = log - gammaln(size + 1) + gammaln(j + 1) + gammaln(size - j + 1)
-    chance: Floats = np.where((left < 0) | (missed < 0), 0.0, np.exp(log))
-    return chance
+    first: where the m documents of each group begin.
+    """
+    least = min(float(probability[first + t].min()) for t in range(m))
+    count = m if least < -_NEGLIGIBLE / m else min(m, int(_NEGLIGIBLE / math.log1p(-least)) + 1)
+    passed, stopped = np.zeros((len(first), count)), np.zeros((len(first), count))
+    passed[:, 0] = 1.0  # the mean over i of the documents so far of the probability to pass them
+    for t in range(m):
+        stop = probability[first + t, None]
+        i = np.arange(min(t + 1, count))
+        # the document is not among the i + 1, is passed, or is the last
+        mean = (t - i) * stopped[:, i] + stop * passed[:, i]
+        mean[:, 1:] += i[1:] * (1 - stop) * stopped[:, i[:-1]]
+        stopped[:, i] = mean / (t + 1)
+        i = np.arange(1, min(t + 2, count))
+        passed[:, i] = ((t + 1 - i) * passed[:, i] + i * (1 - stop) * passed[:, i - 1]) / (t + 1)
+    return stopped
+
+
+def _half_width(m: int, others: int) -> int:
+    """How far the number of the m documents among the first of a group is from its mode, but for 1e-20."""
+    fewest = min(m, others)
+    return min(fewest, math.ceil(math.sqrt(24 * fewest)))
+
+
+def _chances(m: int, size: Ints, drawn: Ints, width: int) -> tuple[Ints, Floats]:
+    """How many of m documents are among so many drawn of a group, up to the width from the mode, and the chance
+    of each number: (n, 2 width + 1) both. size, drawn: (n, 1).
+    """
+    steps = np.arange(1, width + 1)
+    mode, others = (drawn + 1) * (m + 1) // (size + 2), size - m - drawn
+    above, below = mode + steps, mode - steps
+    # by the ratios of neighbours, which are exact for groups of any size; 0 beyond what is possible
+    rising = np.cumprod((m - above + 1) * (drawn - above + 1) / (above * (others + above)), axis=1)
+    falling = np.cumprod((below + 1) * (others + below + 1) / ((m - below) * (drawn - below)), axis=1)
+    chance = np.concatenate([falling[:, ::-1], np.ones(mode.shape), rising], axis=1)
+    numbers = np.concatenate([below[:, ::-1], mode, above], axis=1)
+    return numbers, chance / chance.sum(axis=1, keepdims=True)
