@@ -11,16 +11,19 @@ from gradeval import evaluate, report
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.evaluation.score import score
+from gradeval.evaluation.ties import has_expected
+from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
 
 LINEAR = "CG@3 DCG nDCG@3 nDCG(gain=exp)@2 nDCG(discount=letor) NDCNG@3 nDCGphi JKnDCG@3 ndcg_p gP@3 gR@2 rbp"
 COUNTED = "P@2 R@3 relative_P@2 F@3 Rprec Rprec_mult@0.5 Judged@2 unj@3 num_rel set_P set_F num_rel_ret"
+SETS = "set_relative_P num_nonrel_judged_ret"
 OTHERS = "SDCG(max_rel=3)@3 INSQ(max_rel=3) rbp(rel=1)@2 AP AP@2 AP(rel=2)@3 muAP RR RR@2 Success@1 Success@3"
 VARIANTS = "AP(norm=min)@2 Success(need=all)@2 Success(need=all)@4 set_P@3 set_recall@2 set_F@3"
 CASCADES = "ERR ERR@2 ERR(gain=linear)@3 nERR@3 iRBU@2 Q Q@2 Q(beta=3,gain=exp)@3 rankDCG tau AUC"
 SPECS = parse(
-    f"{LINEAR} {COUNTED} {OTHERS} {CASCADES} {VARIANTS} nDCG(judged_only=True)@2 AP(judged_only=True)@2"
+    f"{LINEAR} {COUNTED} {SETS} {OTHERS} {CASCADES} {VARIANTS} nDCG(judged_only=True)@2 AP(judged_only=True)@2"
 )
 
 
@@ -72,6 +75,30 @@ def replaced(made, first, last):
     from dataclasses import replace
 
     return replace(made, first=first, last=last)
+
+
+def test_every_metric_that_has_one_is_enumerated():
+    load()
+    usages = [
+        parse(metric.usage)[0] for metric in REGISTRY.values() if metric.is_ours and not metric.order_free
+    ]
+    assert {spec.metric for spec in usages if has_expected(spec)} <= {spec.metric for spec in SPECS}
+
+
+@pytest.mark.parametrize(("size", "relevant", "largest"), [(2000, 900, 4), (1500, 1500, 30), (3000, 30, 12)])
+def test_large_groups(size, relevant, largest):
+    """Against one document after the other, each of which may have any place among those before it."""
+    grades = [1 + d % 3 for d in range(relevant)]
+    passed, stopped = np.eye(1, size + 1)[0], np.zeros(size + 1)
+    for t, grade in enumerate([*grades, *[0] * (size - relevant)]):
+        stop, i = (2**grade - 1) / 2**largest, np.arange(t + 2)
+        stopped = ((t - i) * stopped[i] + i * (1 - stop) * stopped[i - 1] + stop * passed[i]) / (t + 1)
+        passed = ((t + 1 - i) * passed[i] + i * (1 - stop) * passed[i - 1]) / (t + 1)
+        stopped, passed = np.append(stopped[:-1], [0.0, 0.0]), np.append(passed, 0.0)
+    qrels = {"q": {f"d{d}": grade for d, grade in enumerate(grades)}}
+    run = {"q": {f"d{d}": 1.0 for d in range(size)}}
+    value = evaluate(qrels, run, f"ERR(max_grade={largest})", ties="expected").mean(0, 0)
+    np.testing.assert_allclose(value, (stopped[:size] / np.arange(1, size + 1)).sum(), rtol=1e-13)
 
 
 def test_the_example_of_the_definitions():
