@@ -110,9 +110,9 @@ def first_hits(judgments: Judgments, rel: float | None, cutoff: int | None) -> t
 def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
     """The probability of stopping at each of groups.places, of a user who enters the group.
 
-    probability: of stopping at each document of the groups, in (0, 1]; at others it is 0. With D_i, the mean over
-    i + 1 of the m documents of the probability to pass the first i of them and to stop at the last, and the
-    chance that i of the m are among the first j - 1 of n, it is at place j the sum over i of
+    probability: of stopping at each document of the groups, in (0, 1]; at others it is 0. With D_i, the mean
+    over i + 1 of the m documents of the probability to pass the first i of them and to stop at the last, and
+    the chance that i of the m are among the first j - 1 of n, it is at place j the sum over i of
     C(m, i) C(n - m, j - 1 - i) / C(n, j - 1) · (m - i) / (n - j + 1) · D_i.
     """
     places = groups.places

@@ -79,22 +79,21 @@ def replaced(made, first, last):
 
 def test_every_metric_that_has_one_is_enumerated():
     load()
-    usages = [
-        parse(metric.usage)[0] for metric in REGISTRY.values() if metric.is_ours and not metric.order_free
-    ]
-    assert {spec.metric for spec in usages if has_expected(spec)} <= {spec.metric for spec in SPECS}
+    metrics = [metric for metric in REGISTRY.values() if metric.is_ours and not metric.order_free]
+    having = {metric.name for metric in metrics if has_expected(parse(metric.usage)[0])}
+    assert having <= {spec.metric.name for spec in SPECS}
 
 
 @pytest.mark.parametrize(("size", "relevant", "largest"), [(2000, 900, 4), (1500, 1500, 30), (3000, 30, 12)])
 def test_large_groups(size, relevant, largest):
     """Against one document after the other, each of which may have any place among those before it."""
     grades = [1 + d % 3 for d in range(relevant)]
-    passed, stopped = np.eye(1, size + 1)[0], np.zeros(size + 1)
+    i = np.arange(size + 1)  # the documents above, among those so far
+    passed, stopped = np.where(i == 0, 1.0, 0.0), np.zeros(size + 1)
     for t, grade in enumerate([*grades, *[0] * (size - relevant)]):
-        stop, i = (2**grade - 1) / 2**largest, np.arange(t + 2)
-        stopped = ((t - i) * stopped[i] + i * (1 - stop) * stopped[i - 1] + stop * passed[i]) / (t + 1)
-        passed = ((t + 1 - i) * passed[i] + i * (1 - stop) * passed[i - 1]) / (t + 1)
-        stopped, passed = np.append(stopped[:-1], [0.0, 0.0]), np.append(passed, 0.0)
+        stop = (2**grade - 1) / 2**largest
+        stopped = ((t - i) * stopped + i * (1 - stop) * np.roll(stopped, 1) + stop * passed) / (t + 1)
+        passed = ((t + 1 - i) * passed + i * (1 - stop) * np.roll(passed, 1)) / (t + 1)
     qrels = {"q": {f"d{d}": grade for d, grade in enumerate(grades)}}
     run = {"q": {f"d{d}": 1.0 for d in range(size)}}
     value = evaluate(qrels, run, f"ERR(max_grade={largest})", ties="expected").mean(0, 0)
