@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gradeval.commands.files.convert import convert as convert
     from gradeval.commands.files.report import Validation as Validation
     from gradeval.commands.files.validate import validate as validate
-    from gradeval.commands.plot import api as plot  # noqa: F401
+    from gradeval.commands.plot import pictures as plot  # noqa: F401
     from gradeval.commands.report.result import Report as Report
     from gradeval.commands.report.result import report as report
     from gradeval.commands.study import api as study  # noqa: F401
@@ -61,7 +61,7 @@ _HOME = {
     "convert": "commands.files.convert",
     "evaluate": "evaluation",
     "explain": "commands.explain.explain",
-    "plot": "commands.plot.api",
+    "plot": "commands.plot.pictures",
     "read_qrels": "tables.load",
     "read_run": "tables.load",
     "report": "commands.report.result",

@@ -263,6 +263,8 @@ def _tuple_of(kind: type) -> Check:
 
 
 def _check_ids(name: str, value: Any) -> None:
+    if callable(value):  # of the command line: chooses them, given all judged ids and the name of the qrels
+        return
     _tuple_of(str)(name, value)
     if not value:
         raise OptionError(f"{name}: no query ids given")
@@ -289,10 +291,12 @@ def check_columns(name: str, value: Any, roles: Sequence[str] = ROLES) -> None:
         raise OptionError(f"{name} must be some of {known}, each once, not {pairs}")
 
 
-def _read_ids(ids: Any) -> tuple[str, ...] | None:
+def _read_ids(ids: Any) -> Any:
     """'401, 402', separated by commas or spaces, or a list."""
-    if ids is None or isinstance(ids, (str, bytes)):
-        return None if ids is None else parse_ids(_text(ids))
+    if ids is None or callable(ids):
+        return ids
+    if isinstance(ids, (str, bytes)):
+        return parse_ids(_text(ids))
     return tuple(map(_id, _iterable("query_ids", ids)))
 
 

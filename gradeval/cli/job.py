@@ -83,7 +83,9 @@ class Job:
             raise click.UsageError("--strict and --fail-on-warning are mutually exclusive.")
         if values.pop("complete", False) and values["queries"] == "both":
             raise click.UsageError("-c and --queries both are mutually exclusive.")
-        self._listed: str | None = values.pop("query_ids", None)
+        self._listed: str | None = values.get("query_ids")
+        if self._listed is not None:
+            values["query_ids"] = self._chosen
         self.file: OutputFile | None = None
         self.format = ""
         self.progress: Progress | None = None
@@ -140,21 +142,26 @@ class Job:
     @contextmanager
     def running(self) -> Iterator[Progress]:
         """The evaluation: shows progress, and attributes unknown queries to --query-ids."""
+        from gradeval.formats.sources import Source
         from gradeval.render.progress import Progress
 
         process.imported()
+        listed = self.query_ids  # which raises where they are none
         with Progress(enabled=False if self.quiet else None) as self.progress:
+            Source.watch = self.progress.watch
             try:
                 yield self.progress
             except UnknownQueryError as error:
-                if self.query_ids is None:
+                if listed is None:
                     raise
-                raise self.query_ids.unknown(error) from None
+                raise listed.unknown(error) from None
+            finally:
+                Source.watch = None
 
-    @property
-    def chosen(self) -> Callable[[Iterable[str], str], tuple[str, ...]] | None:
-        """The function that finds the ids of --query-ids, given those of the qrels and their path."""
-        return None if self.query_ids is None else self.query_ids.chosen
+    def _chosen(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
+        """The ids of --query-ids: the value of the option query_ids."""
+        assert self.query_ids is not None
+        return self.query_ids.chosen(judged, qrels)
 
     def report_failed(self, failed: Iterable[FailedRun]) -> None:
         """Print the errors of runs, each once."""

@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
-from gradeval.cli.options import (
-    fail_on_warning_option,
-    input_options,
-    inputs,
-    measure_options,
-    other_options,
-    output,
-    output_options,
-    queries,
-    query_options,
-    row_options,
-    sectioned_command,
-    signature_option,
-)
 from gradeval.cli.types import File, Integer, complete_metric
 from gradeval.errors import InputError, named
 from gradeval.notices import Kind, Notice
@@ -40,35 +27,35 @@ FORMATS = tuple(WRITERS)
 BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a query 'all'
 
 
-@sectioned_command("eval", "Evaluate runs (the default command).")
+@cli.sectioned_command("eval", "Evaluate runs (the default command).")
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
-@measure_options(f"{DEFAULT_METRICS}, or those of a saved result")
-@row_options(Options, METRICS, within=MORE)
-@queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
-@queries("-n", "--no-summary", is_flag=True, help="Do not print the summary; requires -q.")
-@query_options()
-@output_options(FORMATS)
-@output(
+@cli.measure_options(f"{DEFAULT_METRICS}, or those of a saved result")
+@cli.row_options(Options, METRICS, within=MORE)
+@cli.queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
+@cli.queries("-n", "--no-summary", is_flag=True, help="Do not print the summary; requires -q.")
+@cli.query_options()
+@cli.output_options(FORMATS)
+@cli.output(
     "--sort",
     metavar="METRIC",
     shell_complete=complete_metric,
     help="Order the runs by this metric, the best first, or the highest first for a metric of which neither "
     "high nor low is better, such as unj; -METRIC reverses the order.",
 )
-@output("--top", type=Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort.")
-@signature_option()
-@output("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
-@inputs(
+@cli.output("--top", type=Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort.")
+@cli.signature_option()
+@cli.output("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
+@cli.inputs(
     "--runs-from",
     type=File(),
     metavar="FILE",
     help="Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list. "
     "Lines that begin with # are comments.",
 )
-@input_options()
-@other_options()
-@fail_on_warning_option()
+@cli.input_options()
+@cli.other_options()
+@cli.fail_on_warning_option()
 @with_job(FORMATS)
 def eval_command(
     job: Job,
@@ -121,7 +108,7 @@ def eval_command(
         if results.runs and is_by_rows and ALL in results.counted_queries(0):
             query_all[:] = [Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))]
 
-    with job.running() as progress:
+    with job.running():
         results = evaluate_all(
             judgments,
             opened,
@@ -129,9 +116,7 @@ def eval_command(
             Options.of(**options),
             on_run,
             per_query and not is_streamed,
-            watch=progress.watch,
             hashes=job.format == "json" or job.signature,
-            query_ids=job.chosen,
         )
     has_failed = job.strict and results.failed
     if has_failed or not job.passes([*results.notices, *excluded, *query_all], runs=len(results.runs)):

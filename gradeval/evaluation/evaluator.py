@@ -87,21 +87,18 @@ class Evaluator:
         options: Options,
         *,
         at_once: bool = True,
-        watch: Callable[[Source], None] | None = None,
         hashes: bool = False,
-        query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
         unlisted: Sequence[Spec] = (),
         as_trec_eval: bool = False,
         optional: Sequence[Spec] = (),
     ) -> None:
         """at_once: whether notices are found with the values, so that nothing else is kept of a run.
 
-        watch: is shown each source before it is read. hashes: whether to take the SHA-256 of the files.
-        query_ids: chooses options.query_ids, given the ids of all judged queries and the name of the qrels.
-        unlisted: those of the metrics that the user does not see. as_trec_eval: whether the lines of runs are
-        read as trec_eval reads them. optional: further metrics, which a saved result may lack.
+        hashes: whether to take the SHA-256 of the files. unlisted: those of the metrics that the user does not
+        see. as_trec_eval: whether the lines of runs are read as trec_eval reads them. optional: further
+        metrics, which a saved result may lack.
         """
-        self._at_once, self._watch, self._hashes = at_once, watch, hashes
+        self._at_once, self._hashes = at_once, hashes
         self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
         self._optional = [spec for spec in optional if spec not in specs]
         specs = [*specs, *self._optional]
@@ -113,16 +110,14 @@ class Evaluator:
         self._qrels = self._given.qrels
         self._specs = tuple(with_levels(specs, self._qrels.scale) if options.by_level else specs)
         self._queries = Texts(self._qrels.queries)
-        if query_ids is not None:
-            options = options.replace(query_ids=query_ids(self._queries, self._qrels.path))
+        if callable(options.query_ids):
+            options = options.replace(query_ids=options.query_ids(self._queries, self._qrels.path))
         self._options, self._wanted = options, _wanted(self._qrels, options.query_ids)
 
     def _prepare(self, source: Source) -> None:
         """Called with each source before it is read."""
         if self._hashes:
             source.hash_while_reading()
-        if self._watch is not None:
-            self._watch(source)
 
     def evaluate(self, runs: Any) -> Results:
         """Evaluate one or several runs, of any form that gradeval.evaluate() takes."""

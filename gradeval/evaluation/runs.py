@@ -24,7 +24,7 @@ from gradeval.tables.load import (
     is_path,
     source_of,
 )
-from gradeval.tables.run_names import run_files, run_names
+from gradeval.tables.run_names import LabelledRuns, run_files, run_names
 
 _RUN = "run"  # the column of a frame that has the names of several runs
 Runs = Sequence[tuple[str | None, Any]]
@@ -67,6 +67,8 @@ class SavedResult:
 
 def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
     """(name, run) of each of the given runs. Raises InputError if there are none."""
+    if isinstance(runs, LabelledRuns):
+        return runs
     with readable("runs"):
         separate = list(_separate(runs))
     if not separate:

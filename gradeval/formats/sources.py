@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -145,8 +145,10 @@ class Source:
 
     What a pipe delivers is copied to a temporary file, since a pipe cannot be read twice.
     progress, if set, is called with the number of bytes of each read. compression: known once it was read, ''
-    for none.
+    for none. watch: is shown each file before it is read, by the progress bar of a command.
     """
+
+    watch: ClassVar[Callable[[Source], object] | None] = None
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
         self.path = os.fsdecode(path)
@@ -287,6 +289,8 @@ class Source:
 
     def _from(self, offset: int) -> io.RawIOBase:
         """The stored bytes from this offset on."""
+        if self.progress is None and Source.watch is not None:
+            Source.watch(self)
         if self._pipe is None:
             file = io.FileIO(_stdin(), closefd=False) if self.path == "-" else io.FileIO(self.path)
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -27,15 +27,19 @@ class Progress:
         self.total = self.read = 0
         self._since = time.monotonic()
         self._bar: RichProgress | None = None
+        self._in_steps = False
         self._lock = threading.Lock()  # runs are read by several threads
 
     def watch(self, source: Source) -> None:
         """Count this source too."""
         if self.enabled:
-            self.total += source.stored_size
-            source.progress = self._advance
+            with self._lock:
+                self.total += source.stored_size
+                source.progress = self._advance
 
     def _advance(self, count: int) -> None:
+        if self._in_steps:  # what is read besides them is not shown
+            return
         with self._lock:
             self.read += count
             # a file may be read in part to detect its format, or twice to sort it
@@ -44,6 +48,7 @@ class Progress:
     def steps(self, done: int, total: int) -> None:
         """Show that `done` of `total` equal steps are done."""
         with self._lock:
+            self._in_steps = True
             self._show(done, total, in_bytes=False)
 
     def _show(self, done: int, total: int | None, in_bytes: bool) -> None:

@@ -18,8 +18,6 @@ MIN_WIDTH = 40  # of the values, however long the names of the runs are, but no 
 _PARAGRAPH = 100  # the most characters of a line of sentences
 
 BOLD, DIM = Style(bold=True), Style(dim=True)
-# of the lines of a picture: no two neighbours are red and green
-COLOURS = tuple(Style(color=name) for name in ("cyan", "yellow", "magenta", "blue", "green", "red"))
 
 
 def write_table(blocks: Iterable[Block], how: RenderOptions) -> str:

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from gradeval.cli import options as cli
 from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, with_job
-from gradeval.cli.options import (
-    inputs,
-    measure_options,
-    other,
-    output_options,
-    query_options,
-    row_option,
-    sectioned_command,
-    warning_options,
-)
 from gradeval.cli.types import File, Integer, Setting
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.commands.compare.command import t_test_options
@@ -53,24 +44,24 @@ _VALUES = ".parquet"  # the ending of the values of queries
 _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherwise trec."
 
 
-@sectioned_command("spark", "Evaluate runs on Spark.", EPILOG)
+@cli.sectioned_command("spark", "Evaluate runs on Spark.", EPILOG)
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, required=True)
-@measure_options(
+@cli.measure_options(
     f"{DEFAULT_METRICS}; with --baseline or --all-pairs {COMPARED_METRICS}",
     helps={
         "ties": Options.table["ties"].about.partition(" Default: ")[0]
         + " Default: trec, with a warning if it can change a value; input requires --columns order=."
     },
 )
-@row_option(Options, "tie_range")
-@row_option(Options, "by_level")
+@cli.row_option(Options, "tie_range")
+@cli.row_option(Options, "by_level")
 @t_test_options("Compare the other runs with this one, a path or a name, by the paired t-test.")
-@query_options()
-@output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")
-@inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")
-@inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs, likewise.")
-@row_option(
+@cli.query_options()
+@cli.output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")
+@cli.inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")
+@cli.inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs, likewise.")
+@cli.row_option(
     Options,
     "columns",
     help=Options.table["columns"].about.replace(
@@ -78,19 +69,21 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
         "score=NAME in runs, run=NAME for several runs in one table, order=NAME for --ties input",
     ),
 )
-@row_option(Options, "ignore_identical_ids")
-@row_option(Options, "max_passage")
-@row_option(Options, "duplicates")
-@other("--master", metavar="URL", help="Where Spark runs. Default: local[*], or what spark-submit was given.")
-@other("--conf", "settings", type=Setting(), multiple=True, help="A setting of Spark.")
-@other(
+@cli.row_option(Options, "ignore_identical_ids")
+@cli.row_option(Options, "max_passage")
+@cli.row_option(Options, "duplicates")
+@cli.other(
+    "--master", metavar="URL", help="Where Spark runs. Default: local[*], or what spark-submit was given."
+)
+@cli.other("--conf", "settings", type=Setting(), multiple=True, help="A setting of Spark.")
+@cli.other(
     "--buckets",
     type=Integer(1, 100_000),
     metavar="N",
     help="Number of parts that the queries are divided into. Default: as many for each core, of a million rows "
     "at most.",
 )
-@warning_options()
+@cli.warning_options()
 @with_job()
 def spark_command(
     job: Job,

@@ -259,19 +259,19 @@ def _joined(table: Table, jobs: int, role: str = "") -> Columns:
     return with_fewer(read, jobs)
 
 
-def open_qrels(qrels: Any, options: Options, watch: Callable[[Source], None] | None = None) -> Given:
+def open_qrels(qrels: Any, options: Options, prepare: Callable[[Source], None] | None = None) -> Given:
     """The judgments, as they are evaluated. A LETOR file's labels are the grades, or one of its features.
 
-    watch: is shown each source before it is read.
+    prepare: is called with each source before it is read.
     """
-    judgments = qrels if isinstance(qrels, Given) else _read_judgments(qrels, options, watch)
+    judgments = qrels if isinstance(qrels, Given) else _read_judgments(qrels, options, prepare)
     return judgments._replace(qrels=judgments.as_read.evaluated(options))
 
 
-def _read_judgments(qrels: Any, options: Options, watch: Callable[[Source], None] | None) -> Given:
+def _read_judgments(qrels: Any, options: Options, prepare: Callable[[Source], None] | None) -> Given:
     jobs = options.jobs or default_jobs()
     if is_path(qrels):
-        [file] = open_file(_source(qrels, watch), "qrels", options)
+        [file] = open_file(_source(qrels, prepare), "qrels", options)
         table = _qrels_of(file.table, jobs)
         return Given(table, table, file.source, file.kind, file.letor)
     data = open_data(qrels, "qrels", "grade", options)
@@ -341,7 +341,7 @@ def open_runs(
     run: Any,
     given: Given,
     options: Options,
-    watch: Callable[[Source], None] | None = None,
+    prepare: Callable[[Source], None] | None = None,
     position: int = 1,
     as_trec_eval: bool = False,
 ) -> list[Run | InputError]:
@@ -362,7 +362,7 @@ def open_runs(
     kind = options.run_format
     if of_qrels is not None:  # features of the qrels file itself, which may be a pipe
         kind = kind or given.kind
-    source = of_qrels if of_qrels is not None and kind == "letor" else _source(run, watch)
+    source = of_qrels if of_qrels is not None and kind == "letor" else _source(run, prepare)
     kind = kind or kind_of(source, "score", options)
     check_letor_options(source, "run", kind, options)
     if kind == "letor":
@@ -400,10 +400,10 @@ def source_of(path: Any) -> Source:
         return Source(path)
 
 
-def _source(path: Any, watch: Callable[[Source], None] | None) -> Source:
+def _source(path: Any, prepare: Callable[[Source], None] | None) -> Source:
     source = source_of(path)
-    if watch is not None:
-        watch(source)
+    if prepare is not None:
+        prepare(source)
     return source
 
 

@@ -13,6 +13,10 @@ _SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res|csv|tsv|json|jsonl|parquet|arrows?
 _PATTERN = re.compile(r"[*?\[]")
 
 
+class LabelledRuns(list[tuple[str | None, Any]]):
+    """(label, run) pairs, as commands have them."""
+
+
 def labelled(argument: str, folder: str = "") -> tuple[str | None, str]:
     """'BM25=runs/bm25.run' -> the label and the path; the label is None for a path alone.
 

@@ -70,15 +70,13 @@ def test_hashes(files):
     assert [one.sha256 for one in results.runs] == [Source(str(run)).sha256(), None]
 
 
-def test_features_are_hashed_as_their_file(tmp_path):
+def test_features_are_hashed_as_their_file(tmp_path, monkeypatch):
     """Which is read once for all of them, and for the grades."""
     path = tmp_path / "letor"
     path.write_bytes(b"1 qid:1 1:3 2:1 # a\n0 qid:1 1:2 2:2 # b\n")
-    watched = []
-    options = Options.of(features="1,2")
-    results = evaluate_all(
-        str(path), [(None, str(path))], parse("AP"), options, hashes=True, watch=watched.append
-    )
+    watched = {}
+    monkeypatch.setattr(Source, "watch", lambda source: watched.setdefault(id(source), source))
+    results = evaluate_all(str(path), [(None, str(path))], parse("AP"), Options.of(features="1,2"), hashes=True)
     assert results.failed == () and len(watched) == 1
     expected = Source(path).sha256()
     assert {results.qrels_sha256, *(run.sha256 for run in results.runs)} == {expected}
@@ -91,11 +89,12 @@ def test_a_run_may_be_named_as_judgments_in_memory_are(tmp_path, monkeypatch):
         evaluate({"1": {"a": 1}}, "qrels", "AP")
 
 
-def test_watch(files):
+def test_watch(files, monkeypatch):
     """Each file is shown before it is read."""
-    watched = []
-    evaluate_all(*files[:1], [(None, files[1]), (None, RUN)], parse("AP"), Options(), watch=watched.append)
-    assert [source.name for source in watched] == [str(file) for file in files]
+    watched = {}
+    monkeypatch.setattr(Source, "watch", lambda source: watched.setdefault(source.name, 1))
+    evaluate_all(*files[:1], [(None, files[1]), (None, RUN)], parse("AP"), Options())
+    assert list(watched) == [str(file) for file in files]
 
 
 OTHER = {"1": {"a": 1.0}}

@@ -106,15 +106,13 @@ def evaluate_batch(
     pool: bool = False,
     earlier: Mapping[Key, Cell] | None = None,
     jobs: int = 0,
-    watch: Callable[[Source], None] | None = None,
     on_cell: Callable[[Cell], None] | None = None,
     on_collection: Callable[[Batch], None] | None = None,
 ) -> Batch:
     """Evaluate what a manifest says.
 
-    earlier: cells that are kept if nothing that they were made from has changed. watch: is shown each source
-    before it is read. on_cell: is shown each cell as soon as it is evaluated. on_collection: is shown what is
-    there after each collection.
+    earlier: cells that are kept if nothing that they were made from has changed. on_cell: is shown each cell as
+    soon as it is evaluated. on_collection: is shown what is there after each collection.
     """
     if baseline is not None and baseline not in manifest.systems:
         raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(manifest.systems)}")
@@ -136,7 +134,7 @@ def evaluate_batch(
 
     for row in rows:
         systems = [system for system in manifest.systems if (row.collection.name, system) not in cells]
-        cells.update((cell.key, cell) for cell in row.evaluated(systems, watch, on_cell))
+        cells.update((cell.key, cell) for cell in row.evaluated(systems, on_cell))
         if on_collection is not None:
             on_collection(result())
     return result()
@@ -213,12 +211,7 @@ class _CollectionCells:
         except (InputError, OSError):  # there are none, which the evaluation reports if they are needed
             return None
 
-    def evaluated(
-        self,
-        systems: Sequence[str],
-        watch: Callable[[Source], None] | None,
-        on_cell: Callable[[Cell], None] | None,
-    ) -> list[Cell]:
+    def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None] | None) -> list[Cell]:
         """The cells of these systems, evaluated."""
         cells: dict[str, Cell] = {}
         of_baseline: Results | None = None
@@ -259,7 +252,6 @@ class _CollectionCells:
                     [(name, _of_one_run(run)) for name, run in opened],
                     self.specs,
                     options,
-                    watch=watch,
                     hashes=True,
                     on_run=on_run,
                     keep_values=False,

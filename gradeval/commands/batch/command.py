@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
-from gradeval.cli.options import (
-    fail_on_warning_option,
-    metric_option,
-    other_options,
-    output_options,
-    section,
-    sectioned_command,
-    signature_option,
-)
 from gradeval.cli.types import File
 from gradeval.errors import InputError
 from gradeval.options import FILE_PATHS
@@ -52,13 +44,13 @@ A manifest:
 Exit codes: 0 success, 2 wrong usage or input, or a run that cannot be evaluated,
 3 warnings with --fail-on-warning. A run that does not exist is a warning.
 """
-_batch = section("Batch")
+_batch = cli.section("Batch")
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 
 
-@sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
+@cli.sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
 @click.argument("path", metavar="MANIFEST", type=File())
-@metric_option("One or several metrics, for all collections. Default: those of the manifest.")
+@cli.metric_option("One or several metrics, for all collections. Default: those of the manifest.")
 @_batch("--baseline", metavar="SYSTEM", help="Mark cells that are significantly better or worse than its.")
 @_batch(
     "--pool", is_flag=True, help="Average over all queries together, instead of the mean of the collections."
@@ -69,10 +61,10 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
     help="Keep what the file of -o (json or jsonl) has with the same hashes, metrics and options; it is "
     "written after each collection.",
 )
-@output_options(FORMATS)
-@signature_option()
-@other_options()
-@fail_on_warning_option()
+@cli.output_options(FORMATS)
+@cli.signature_option()
+@cli.other_options()
+@cli.fail_on_warning_option()
 @with_job(FORMATS)
 def batch_command(
     job: Job, path: str, metrics: tuple[str, ...], baseline: str | None, pool: bool, resume: bool, jobs: int
@@ -110,14 +102,13 @@ def batch_command(
     def show(batch: Batch) -> None:
         job.print(batch, signature=job.signature)
 
-    with job.running() as progress:
+    with job.running():
         batch = evaluate_batch(
             manifest,
             baseline=baseline,
             pool=pool,
             earlier=earlier,
             jobs=jobs,
-            watch=progress.watch,
             on_cell=lambda cell: job.report(cell.errors),
             on_collection=show if resume and not job.strict else None,
         )

@@ -13,33 +13,20 @@ from gradeval.commands.compare.layout import BETTER, WORSE, best_in_bold, labels
 from gradeval.errors import visible
 from gradeval.registry.spec import Spec
 from gradeval.render import Digits
-from gradeval.render.document import (
-    NAME,
-    NUMBER,
-    PROBABILITY,
-    Block,
-    Cell,
-    Column,
-    Document,
-    Grid,
-    Lines,
-    RenderOptions,
-    Sentences,
-    rows_of,
-)
+from gradeval.render import document as doc
 from gradeval.render.numbers import number
 
 
-def document(batch: Batch, how: RenderOptions, *, signature: bool = False) -> Document:
+def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -> doc.Document:
     """signature: those of the means, in md, latex and json."""
     with_letters = how.format == "latex"
 
-    def blocks() -> Iterator[Block]:
+    def blocks() -> Iterator[doc.Block]:
         yield from _grids(batch, how.digits, with_letters)
         if sentences := _legend(batch, with_letters):
-            yield Sentences(sentences)
+            yield doc.Sentences(sentences)
         if signature and how.format != "table":
-            yield Lines(list(map(visible, batch.signatures())))
+            yield doc.Lines(list(map(visible, batch.signatures())))
 
     def records() -> Iterator[dict[str, Any]]:
         yield from (cell.to_dict() for cell in batch.cells.values())
@@ -48,16 +35,16 @@ def document(batch: Batch, how: RenderOptions, *, signature: bool = False) -> Do
             yield {"average": kind, "system": system, "values": values}
 
     columns = _COLUMNS if batch.baseline is not None else _COLUMNS[:6]
-    return Document(
+    return doc.Document(
         blocks=blocks,
-        rows=lambda: [rows_of(columns, _rows(batch), how.digits)],
+        rows=lambda: [doc.rows_of(columns, _rows(batch), how.digits)],
         content=lambda: {**batch.to_dict(), **({"signatures": batch.signatures()} if signature else {})},
         records=records,
         is_log=True,
     )
 
 
-def _grids(batch: Batch, digits: Digits, with_letters: bool) -> Iterator[Grid]:
+def _grids(batch: Batch, digits: Digits, with_letters: bool) -> Iterator[doc.Grid]:
     """A grid for each metric. with_letters: for significance, instead of triangles."""
     for spec in batch.specs:
         collections = batch.having(spec)
@@ -67,22 +54,22 @@ def _grids(batch: Batch, digits: Digits, with_letters: bool) -> Iterator[Grid]:
         if len(collections) > 1:
             means = [batch.average(system, spec) for system in batch.systems]
             head.append("all queries" if batch.pool else "average")
-            cells = [Cell(number(mean, digits)) for mean in means]
+            cells = [doc.Cell(number(mean, digits)) for mean in means]
             columns.append(best_in_bold(cells, means, spec.metric.higher_is_better))
-        yield Grid(spec.display, tuple(head), list(zip(*columns, strict=True)))
+        yield doc.Grid(spec.display, tuple(head), list(zip(*columns, strict=True)))
 
 
 def _column(
     batch: Batch, collection: Collection, spec: Spec, digits: Digits, with_letters: bool
-) -> Sequence[Cell]:
+) -> Sequence[doc.Cell]:
     cells = [batch.cells.get((collection.name, system)) for system in batch.systems]
     pairs = [cell.comparisons[str(spec)] for cell in cells if cell and str(spec) in cell.comparisons]
     marks = significance(batch.systems, pairs, with_letters)
     means = [batch.value(collection.name, system, spec) for system in batch.systems]
     texts = [
-        Cell(cell.status)
+        doc.Cell(cell.status)
         if cell is not None and cell.status != "done"
-        else Cell(number(mean, digits), marks.get((system, str(spec)), ""))
+        else doc.Cell(number(mean, digits), marks.get((system, str(spec)), ""))
         for system, cell, mean in zip(batch.systems, cells, means, strict=True)
     ]
     return best_in_bold(texts, means, spec.metric.higher_is_better)
@@ -118,17 +105,17 @@ def _legend(batch: Batch, with_letters: bool) -> list[str]:
 
 
 _COLUMNS = [
-    Column("collection", "", NAME),
-    Column("system", "", NAME),
-    Column("metric", ""),
-    Column("value", "", NUMBER),
-    Column("queries", ""),
-    Column("status", ""),
-    Column("baseline", "", NAME),
-    Column("difference", "", NUMBER),
-    Column("p", "", PROBABILITY),
-    Column("p_corrected", "", PROBABILITY),
-    Column("verdict", ""),
+    doc.Column("collection", "", doc.NAME),
+    doc.Column("system", "", doc.NAME),
+    doc.Column("metric", ""),
+    doc.Column("value", "", doc.NUMBER),
+    doc.Column("queries", ""),
+    doc.Column("status", ""),
+    doc.Column("baseline", "", doc.NAME),
+    doc.Column("difference", "", doc.NUMBER),
+    doc.Column("p", "", doc.PROBABILITY),
+    doc.Column("p_corrected", "", doc.PROBABILITY),
+    doc.Column("verdict", ""),
 ]
 
 

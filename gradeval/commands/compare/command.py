@@ -10,22 +10,8 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from gradeval.cli import options as cli
 from gradeval.cli.job import Job, expand_runs, with_job
-from gradeval.cli.options import (
-    fail_on_warning_option,
-    input_options,
-    measure_options,
-    other_options,
-    output_options,
-    queries,
-    query_options,
-    row_option,
-    row_options,
-    section,
-    sectioned_command,
-    signature_option,
-    together,
-)
 from gradeval.cli.types import File
 from gradeval.commands.compare.options import (
     COMPARISON,
@@ -37,6 +23,7 @@ from gradeval.commands.compare.options import (
     split_options,
 )
 from gradeval.options import COMPARED_METRICS, MORE, PROCESS, Options
+from gradeval.tables.run_names import LabelledRuns, labelled, run_names
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -63,7 +50,7 @@ each file is CSV or TSV with a column of query ids (query, qid, query_id, … or
 --wide), or the output of trec_eval -q. A query that a table lacks counts as 0, or
 is excluded if lower values are better, or with --queries both.
 """
-_values = section("Tables of values")
+_values = cli.section("Tables of values")
 
 # options of the evaluation, which tables of values do not need
 _EVALUATION = [
@@ -73,7 +60,7 @@ _EVALUATION = [
 
 def comparison_options() -> Callable[[Decorated], Decorated]:
     """How runs are compared."""
-    return row_options(CompareOptions, COMPARISON)
+    return cli.row_options(CompareOptions, COMPARISON)
 
 
 def t_test_options(baseline: str) -> Callable[[Decorated], Decorated]:
@@ -86,32 +73,30 @@ def t_test_options(baseline: str) -> Callable[[Decorated], Decorated]:
             "help": about.replace("Holm, Bonferroni and maxT", "Holm and Bonferroni"),
         },
     }
-    return together(*(row_option(CompareOptions, name, **of_sums.get(name, {})) for name in OF_SUMS))
+    return cli.together(*(cli.row_option(CompareOptions, name, **of_sums.get(name, {})) for name in OF_SUMS))
 
 
-def with_baseline(arguments: Sequence[str], baseline: str | None) -> list[tuple[str | None, str]]:
+def with_baseline(arguments: Sequence[str], baseline: str | None) -> LabelledRuns:
     """The labels and paths of the runs or tables; the baseline is before them if it is another file.
 
     It may be the name of a run too.
     """
-    from gradeval.tables.run_names import labelled, run_names
-
-    runs = [labelled(path) for path in expand_runs(None, None, arguments)]
+    runs = LabelledRuns(labelled(path) for path in expand_runs(None, None, arguments))
     if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
         return runs
     labels = [label for label, _ in runs if label is not None]
     names = [*labels, *run_names([path for label, path in runs if label is None], taken=labels)]
-    return runs if baseline in names else [(None, baseline), *runs]
+    return runs if baseline in names else LabelledRuns([(None, baseline), *runs])
 
 
 FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 
 
-@sectioned_command("compare", "Compare runs: differences, tests, intervals.", EPILOG)
+@cli.sectioned_command("compare", "Compare runs: differences, tests, intervals.", EPILOG)
 @click.argument("files", metavar="QRELS RUN RUN...", type=File(), nargs=-1)
 @comparison_options()
-@row_options(CompareOptions, FURTHER)
-@section(FURTHER)("--relative", is_flag=True, help="Differences in percent of the baseline's mean too.")
+@cli.row_options(CompareOptions, FURTHER)
+@cli.section(FURTHER)("--relative", is_flag=True, help="Differences in percent of the baseline's mean too.")
 @_values("--values", "of_values", is_flag=True, help="The files are tables of values per query; no qrels.")
 @_values(
     "--lower-is-better",
@@ -120,17 +105,17 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
     help="A metric of the tables where lower values are better; a query that a table lacks is excluded for it. "
     "Default: as gradeval's metric of that name, or higher.",
 )
-@measure_options(f"{COMPARED_METRICS}, or all that saved results or tables have")
-@queries(
+@cli.measure_options(f"{COMPARED_METRICS}, or all that saved results or tables have")
+@cli.queries(
     "-q", "--per-query", is_flag=True, help="Print every query too: the values of the runs, the differences."
 )
-@queries("-n", "--no-summary", is_flag=True, help="Do not print the comparisons; requires -q.")
-@query_options()
-@output_options(FORMATS)
-@signature_option()
-@input_options()
-@other_options()
-@fail_on_warning_option()
+@cli.queries("-n", "--no-summary", is_flag=True, help="Do not print the comparisons; requires -q.")
+@cli.query_options()
+@cli.output_options(FORMATS)
+@cli.signature_option()
+@cli.input_options()
+@cli.other_options()
+@cli.fail_on_warning_option()
 @with_job(FORMATS)
 def compare_command(
     job: Job,
@@ -157,12 +142,12 @@ def compare_command(
     _check_files(files, of_values, options["features"], lower_is_better)
     runs = with_baseline(files if of_values else files[1:], options["baseline"])
     job.open(*(path for _, path in runs if path != "-"))
-    with job.running() as progress:
+    with job.running():
         how, evaluation = split_options(options)
         if of_values:
             from gradeval.commands.compare.tables import compare_files
 
-            comparison = compare_files(runs, metrics, lower_is_better, evaluation, how, job.chosen)
+            comparison = compare_files(runs, metrics, lower_is_better, evaluation, how)
         else:
             from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
 
@@ -171,9 +156,7 @@ def compare_command(
                 runs or [(None, files[0])],
                 metrics or None,
                 evaluation,
-                watch=progress.watch,
                 hashes=job.format == "json" or job.signature,
-                query_ids=job.chosen,
             )
             job.report_failed(results.failed)
             if results.failed:

@@ -21,25 +21,7 @@ from gradeval.commands.compare.result import (
 )
 from gradeval.errors import visible
 from gradeval.render import Digits
-from gradeval.render.document import (
-    NAME,
-    NUMBER,
-    PROBABILITY,
-    SIGNED,
-    WORD,
-    Block,
-    Cell,
-    Column,
-    Document,
-    Grid,
-    Kind,
-    Lines,
-    RenderOptions,
-    Rows,
-    Sentences,
-    grid_of,
-    rows_of,
-)
+from gradeval.render import document as doc
 from gradeval.render.numbers import ABSENT, number, plain, signed
 from gradeval.statistics.sampling import EXHAUSTIVE
 
@@ -50,17 +32,17 @@ _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hoc
 
 def document(
     comparison: Comparison,
-    how: RenderOptions,
+    how: doc.RenderOptions,
     *,
     per_query: bool = False,
     summary: bool = True,
     relative: bool = False,
-) -> Document:
+) -> doc.Document:
     """per_query: every query, with the values of the runs and their differences. summary: the comparisons.
     relative: differences in percent too.
     """
 
-    def blocks() -> Iterator[Block]:
+    def blocks() -> Iterator[doc.Block]:
         with_letters = how.format == "latex" or comparison.options.all_pairs
         if per_query:
             yield from _query_grids(comparison, how.digits)
@@ -70,29 +52,29 @@ def document(
                 yield _differences(comparison, section, how.digits, relative)
                 if section.anova:
                     heading = _heading(section, "Analysis of variance")
-                    yield grid_of(heading, _ANOVA, _variances(comparison, section), how.digits, 2)
+                    yield doc.grid_of(heading, _ANOVA, _variances(comparison, section), how.digits, 2)
                     yield _effect_grid(comparison, section, how.digits)
             if comparison.changes:
                 columns = _changes(comparison)
                 labels = len([column for column in columns if column.head]) - 3
                 heading = "Queries with the largest changes"
-                yield grid_of(heading, columns, _change_rows(comparison), how.digits, labels)
-            yield Sentences(legend(comparison, with_letters))
+                yield doc.grid_of(heading, columns, _change_rows(comparison), how.digits, labels)
+            yield doc.Sentences(legend(comparison, with_letters))
             if how.format != "table" and (signatures := comparison.inputs.get("signatures")):
-                yield Lines(list(map(visible, signatures)))
+                yield doc.Lines(list(map(visible, signatures)))
 
-    def rows() -> Iterator[Rows]:
+    def rows() -> Iterator[doc.Rows]:
         if summary:
-            yield rows_of(_pair_columns(comparison, relative), _pairs(comparison), how.digits)
+            yield doc.rows_of(_pair_columns(comparison, relative), _pairs(comparison), how.digits)
             if comparison.options.anova:
-                yield rows_of(_ANOVA, _variances(comparison), how.digits)
-                yield rows_of(_EFFECT_SIZES, _effect_sizes(comparison), how.digits)
+                yield doc.rows_of(_ANOVA, _variances(comparison), how.digits)
+                yield doc.rows_of(_EFFECT_SIZES, _effect_sizes(comparison), how.digits)
             if comparison.options.worst or comparison.options.best:
-                yield rows_of(_changes(comparison), _change_rows(comparison), how.digits)
+                yield doc.rows_of(_changes(comparison), _change_rows(comparison), how.digits)
         if per_query:
             yield _query_rows(comparison, how.digits)
 
-    return Document(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
+    return doc.Document(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
 
 
 def interval(pair: PairComparison, digits: Digits) -> str:
@@ -114,7 +96,7 @@ def letters(count: int) -> list[str]:
     return names[:count]
 
 
-def means_and_differences(comparison: Comparison, digits: Digits) -> tuple[Grid, Grid]:
+def means_and_differences(comparison: Comparison, digits: Digits) -> tuple[doc.Grid, doc.Grid]:
     """The tables of all queries, without further output."""
     section = comparison.sections[0]
     means = _means(comparison, section, digits, comparison.options.all_pairs)
@@ -128,30 +110,30 @@ def _heading(section: Section, what: str) -> str:
     return f"{visible(section.group)}: {what}, {queries}"
 
 
-def _means(comparison: Comparison, section: Section, digits: Digits, with_letters: bool) -> Grid:
+def _means(comparison: Comparison, section: Section, digits: Digits, with_letters: bool) -> doc.Grid:
     values, judged = comparison.values, comparison.judged if section.group is None else None
     marks = significance(values.runs, section.comparisons, with_letters)
     head = ["run"]
-    columns: list[Sequence[str | Cell]] = [labels(values.runs, with_letters)]
+    columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
     for metric, means in zip(values.metrics, section.means.T.tolist(), strict=True):
         of_metric = [marks.get((run, metric.name), "") for run in values.runs]
-        cells = [Cell(number(mean, digits), mark) for mean, mark in zip(means, of_metric, strict=True)]
+        cells = [doc.Cell(number(mean, digits), mark) for mean, mark in zip(means, of_metric, strict=True)]
         head.append(visible(metric.display))
         columns.append(best_in_bold(cells, means, metric.higher_is_better))
     if judged:
         head.append(judged.name)
         columns.append([number(share, digits) for share in judged.means.tolist()])
-    return Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
+    return doc.Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
 
 
-def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | Cell]:
+def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | doc.Cell]:
     """The names of runs in a table, each with its letter."""
     if not with_letters:
         return list(map(visible, names))
     return [f"{visible(name)} ({letter})" for name, letter in zip(names, letters(len(names)), strict=True)]
 
 
-def best_in_bold(cells: Sequence[Cell], means: Sequence[float], higher: bool | None) -> Sequence[Cell]:
+def best_in_bold(cells: Sequence[doc.Cell], means: Sequence[float], higher: bool | None) -> Sequence[doc.Cell]:
     """The cells of a metric; those with the text of the best mean are equally good."""
     known = [(mean, cell.text) for mean, cell in zip(means, cells, strict=True) if not math.isnan(mean)]
     if higher is None or len(known) < 2:
@@ -186,20 +168,20 @@ def _interval_end(value: float, digits: Digits) -> str:
     return f"{value:.0e}" if value and not text.strip("-0.") else text
 
 
-_INTERVAL = Kind(lambda value, digits: "", interval)
-_END = Kind(_interval_end, number)
-_PERCENT = Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 1))
-_EFFECT = Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 2))
-_NEEDED = Kind(
+_INTERVAL = doc.Kind(lambda value, digits: "", interval)
+_END = doc.Kind(_interval_end, number)
+_PERCENT = doc.Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 1))
+_EFFECT = doc.Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 2))
+_NEEDED = doc.Kind(
     lambda value, digits: f"{value:.0f}" if math.isfinite(value) else repr(value),
     lambda value, digits: ABSENT if math.isnan(value) else f"{value:,.0f}",
 )
-_GROUP = Kind(lambda name, digits: name or ALL, lambda name, digits: visible(name or ""), is_name=True)
-_DISPLAY = Kind(lambda value, digits: value[0], lambda value, digits: visible(value[1]), is_name=True)
-_POWER = [Column("smallest", "smallest", NUMBER), Column("needed", "needed", _NEEDED)]
+_GROUP = doc.Kind(lambda name, digits: name or ALL, lambda name, digits: visible(name or ""), is_name=True)
+_DISPLAY = doc.Kind(lambda value, digits: value[0], lambda value, digits: visible(value[1]), is_name=True)
+_POWER = [doc.Column("smallest", "smallest", doc.NUMBER), doc.Column("needed", "needed", _NEEDED)]
 
 
-def _pair_columns(comparison: Comparison, relative: bool, section: Section | None = None) -> list[Column]:
+def _pair_columns(comparison: Comparison, relative: bool, section: Section | None = None) -> list[doc.Column]:
     """The columns of comparisons. section: the only one, for people."""
     chosen, judged = comparison.options, comparison.judged
     correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
@@ -208,28 +190,32 @@ def _pair_columns(comparison: Comparison, relative: bool, section: Section | Non
     # where all pairs have values, both means stand in the table of means, and n in the legend
     with_means = section is not None and len({pair.n for pair in section.comparisons} | {section.queries}) > 1
     return [
-        Column("group", "", _GROUP),
-        Column("run", "run", NAME),
-        Column("baseline", "baseline" if chosen.all_pairs else "", NAME),
-        Column("metric", "metric", _DISPLAY),
-        Column("n", "n" if with_means else ""),
-        Column("baseline_mean", "baseline mean" if with_means else "", NUMBER),
-        Column("mean", "mean" if with_means else "", NUMBER),
-        Column("difference", "difference", SIGNED),
-        *([Column("relative_percent", "%", _PERCENT)] if relative else []),
-        Column("", "estimate" if has_estimate else "", SIGNED, "estimate"),
-        Column("low", "", _END),
-        Column("high", "", _END),
-        Column("estimate", "", NUMBER),
-        Column("", f"{chosen.confidence:g} % interval", _INTERVAL, "pair"),
-        Column("p", "p" if has_p else "", PROBABILITY),
-        Column("p_corrected", f"p ({correction})" if correction else "", PROBABILITY),
-        Column("effect_size", "effect size", _EFFECT),
-        Column("", "won/tied/lost", WORD, "counts"),
-        *(Column(name, "") for name in ("won", "tied", "lost", "verdict")),
+        doc.Column("group", "", _GROUP),
+        doc.Column("run", "run", doc.NAME),
+        doc.Column("baseline", "baseline" if chosen.all_pairs else "", doc.NAME),
+        doc.Column("metric", "metric", _DISPLAY),
+        doc.Column("n", "n" if with_means else ""),
+        doc.Column("baseline_mean", "baseline mean" if with_means else "", doc.NUMBER),
+        doc.Column("mean", "mean" if with_means else "", doc.NUMBER),
+        doc.Column("difference", "difference", doc.SIGNED),
+        *([doc.Column("relative_percent", "%", _PERCENT)] if relative else []),
+        doc.Column("", "estimate" if has_estimate else "", doc.SIGNED, "estimate"),
+        doc.Column("low", "", _END),
+        doc.Column("high", "", _END),
+        doc.Column("estimate", "", doc.NUMBER),
+        doc.Column("", f"{chosen.confidence:g} % interval", _INTERVAL, "pair"),
+        doc.Column("p", "p" if has_p else "", doc.PROBABILITY),
+        doc.Column("p_corrected", f"p ({correction})" if correction else "", doc.PROBABILITY),
+        doc.Column("effect_size", "effect size", _EFFECT),
+        doc.Column("", "won/tied/lost", doc.WORD, "counts"),
+        *(doc.Column(name, "") for name in ("won", "tied", "lost", "verdict")),
         *(_POWER if chosen.power else []),
-        *([Column(f"baseline_{judged.name}", "", NUMBER), Column(judged.name, "", NUMBER)] if judged else []),
-        *(Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason")),
+        *(
+            [doc.Column(f"baseline_{judged.name}", "", doc.NUMBER), doc.Column(judged.name, "", doc.NUMBER)]
+            if judged
+            else []
+        ),
+        *(doc.Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason")),
     ]
 
 
@@ -256,22 +242,22 @@ def _pairs(comparison: Comparison, section: Section | None = None) -> Iterator[d
             yield row
 
 
-def _differences(comparison: Comparison, section: Section, digits: Digits, relative: bool) -> Grid:
+def _differences(comparison: Comparison, section: Section, digits: Digits, relative: bool) -> doc.Grid:
     several = comparison.options.all_pairs
     what = "Differences" if several else f"Differences from {visible(section.comparisons[0].baseline)}"
     columns, labels = _pair_columns(comparison, relative, section), 3 if several else 2
-    return grid_of(_heading(section, what), columns, _pairs(comparison, section), digits, labels)
+    return doc.grid_of(_heading(section, what), columns, _pairs(comparison, section), digits, labels)
 
 
 _ANOVA = [
-    Column("group", "", _GROUP),
-    Column("metric", "metric", _DISPLAY),
-    Column("source", "source"),
-    Column("squares", "sum of squares", NUMBER),
-    Column("df", "df"),
-    Column("mean_square", "mean square", NUMBER),
-    Column("f", "F", NUMBER),
-    Column("p", "p", PROBABILITY),
+    doc.Column("group", "", _GROUP),
+    doc.Column("metric", "metric", _DISPLAY),
+    doc.Column("source", "source"),
+    doc.Column("squares", "sum of squares", doc.NUMBER),
+    doc.Column("df", "df"),
+    doc.Column("mean_square", "mean square", doc.NUMBER),
+    doc.Column("f", "F", doc.NUMBER),
+    doc.Column("p", "p", doc.PROBABILITY),
 ]
 
 
@@ -286,9 +272,9 @@ def _variances(comparison: Comparison, section: Section | None = None) -> Iterat
 
 
 _EFFECT_SIZES = [
-    Column("group", "", _GROUP),
-    *(Column(name, "", NAME) for name in ("run", "baseline", "metric")),
-    Column("residual_effect_size", "", NUMBER),
+    doc.Column("group", "", _GROUP),
+    *(doc.Column(name, "", doc.NAME) for name in ("run", "baseline", "metric")),
+    doc.Column("residual_effect_size", "", doc.NUMBER),
 ]
 
 
@@ -302,7 +288,7 @@ def _effect_sizes(comparison: Comparison) -> Iterator[dict[str, Any]]:
                 yield {**row, "metric": column.name, "residual_effect_size": size}
 
 
-def _effect_grid(comparison: Comparison, section: Section, digits: Digits) -> Grid:
+def _effect_grid(comparison: Comparison, section: Section, digits: Digits) -> doc.Grid:
     """The same with a column for each metric."""
     names = list(map(visible, comparison.values.runs))
     sizes = [anova.effect_sizes.tolist() for anova in section.anova]
@@ -311,22 +297,22 @@ def _effect_grid(comparison: Comparison, section: Section, digits: Digits) -> Gr
         for baseline, run in comparison.pairs
     ]
     head = ("run", "baseline", *(visible(column.display) for column in comparison.values.metrics))
-    return Grid(_heading(section, "Effect sizes by the residual standard deviation"), head, rows, 2)
+    return doc.Grid(_heading(section, "Effect sizes by the residual standard deviation"), head, rows, 2)
 
 
-def _changes(comparison: Comparison) -> list[Column]:
+def _changes(comparison: Comparison) -> list[doc.Column]:
     """The columns of the queries with the largest changes."""
     return [
-        Column("group", "group" if len(comparison.sections) > 1 else "", _GROUP),
-        Column("change", "change", WORD, "kind"),
-        Column("rank", ""),
-        Column("run", "run", NAME),
-        Column("baseline", "baseline", NAME),
-        Column("metric", "metric", _DISPLAY),
-        Column("query", "query", NAME),
-        Column("baseline_value", "baseline value", NUMBER),
-        Column("value", "value", NUMBER),
-        Column("difference", "difference", SIGNED),
+        doc.Column("group", "group" if len(comparison.sections) > 1 else "", _GROUP),
+        doc.Column("change", "change", doc.WORD, "kind"),
+        doc.Column("rank", ""),
+        doc.Column("run", "run", doc.NAME),
+        doc.Column("baseline", "baseline", doc.NAME),
+        doc.Column("metric", "metric", _DISPLAY),
+        doc.Column("query", "query", doc.NAME),
+        doc.Column("baseline_value", "baseline value", doc.NUMBER),
+        doc.Column("value", "value", doc.NUMBER),
+        doc.Column("difference", "difference", doc.SIGNED),
     ]
 
 
@@ -336,7 +322,7 @@ def _change_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
         yield {**vars(change), "metric": displays[change.metric]}
 
 
-def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[Grid]:
+def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[doc.Grid]:
     """For each metric every query, with the values of the runs and their differences."""
     values = comparison.values
     runs = list(map(visible, values.runs))
@@ -348,10 +334,10 @@ def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[Grid]:
             for pair in comparison.pairs
         ]
         rows = list(zip(map(visible, values.queries), *numbers, *changes, strict=True))
-        yield Grid(visible(column.display), ("query", *runs, *pairs), rows)
+        yield doc.Grid(visible(column.display), ("query", *runs, *pairs), rows)
 
 
-def _query_rows(comparison: Comparison, digits: Digits) -> Rows:
+def _query_rows(comparison: Comparison, digits: Digits) -> doc.Rows:
     """The same, a row for each query and metric."""
     values = comparison.values
     differences = [values.differences(*pair).tolist() for pair in comparison.pairs]
@@ -362,7 +348,7 @@ def _query_rows(comparison: Comparison, digits: Digits) -> Rows:
         for q, query in enumerate(values.queries)
         for m, column in enumerate(values.metrics)
     ]
-    return Rows.of(("query", "metric", *values.runs, *pairs), rows, ("query", "metric"))
+    return doc.Rows.of(("query", "metric", *values.runs, *pairs), rows, ("query", "metric"))
 
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:

@@ -120,9 +120,8 @@ def compare_files(
     lower_is_better: Sequence[str],
     evaluation: Options,
     options: CompareOptions,
-    query_ids: Callable[[Iterable[str], str], Sequence[str]] | None = None,
 ) -> Comparison:
-    """The tables in (label, path) files compared. query_ids: chooses queries, given those of all tables."""
+    """The tables in (label, path) files compared."""
     columns = dict(evaluation.columns)
     if roles := [role for role in columns if role != "query"]:
         raise OptionError(f"columns {roles[0]}: tables of values have query=NAME only")
@@ -134,7 +133,8 @@ def compare_files(
         if set(others).isdisjoint(table.queries):
             raise no_common_query(table.path, "the other tables", list(table.queries), others)
     queries = _all_queries(tables)
-    ids = evaluation.query_ids if query_ids is None else query_ids(queries, "the tables")
+    ids: Any = evaluation.query_ids
+    ids = ids(queries, "the tables") if callable(ids) else ids
     if ids is not None:
         if unknown := [query for query in ids if query not in set(queries)]:
             raise UnknownQueryError(unknown, "the tables")

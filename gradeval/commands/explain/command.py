@@ -7,22 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
-from gradeval.cli.options import (
-    input_options,
-    measure_options,
-    other_options,
-    output,
-    output_options,
-    queries,
-    queries_text_option,
-    section,
-    sectioned_command,
-    text_option,
-)
 from gradeval.cli.types import File, Integer
 from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
-from gradeval.options import Options
+from gradeval.tables.run_names import LabelledRuns, labelled
 
 if TYPE_CHECKING:
     from gradeval.commands.explain.result import Explanation
@@ -40,17 +29,17 @@ Examples:
   gradeval explain qrels.txt bm25.run -m F@10 --worst 1 -f json
                                        no sum: the value without each document
 """
-_explanation = section("Explanation")
+_explanation = cli.section("Explanation")
 
 FORMATS = ("table", "md", "json")
 MOST_RANKS = 1000
 
 
-@sectioned_command("explain", "Explain a value, document by document.", EPILOG)
+@cli.sectioned_command("explain", "Explain a value, document by document.", EPILOG)
 @click.argument("qrels", type=File())
 @click.argument("run", metavar="RUN", type=File(), required=False)
-@queries("--query", "ids", multiple=True, metavar="ID", help="The query to explain; may be repeated.")
-@queries(
+@cli.queries("--query", "ids", multiple=True, metavar="ID", help="The query to explain; may be repeated.")
+@cli.queries(
     "--worst",
     type=Integer(1, 10**6),
     metavar="N",
@@ -69,19 +58,19 @@ MOST_RANKS = 1000
     help="For nDCG and its relatives: what each document costs by not being at its ideal rank. Documents of "
     "equal grade have ideal ranks in run order.",
 )
-@text_option(_explanation)
-@queries_text_option(_explanation)
-@measure_options("nDCG@10", "One metric, such as nDCG@5 or 'AP(rel=2)'.")
-@output(
+@cli.text_option(_explanation)
+@cli.queries_text_option(_explanation)
+@cli.measure_options("nDCG@10", "One metric, such as nDCG@5 or 'AP(rel=2)'.")
+@cli.output(
     "--ranks",
     type=Integer(1, MOST_RANKS),
     metavar="N",
     help="Show the first N ranks, and up to N documents below that add to the value. Default: the cutoff of "
     "the metric, up to 20, or 10. JSON has all.",
 )
-@output_options(FORMATS, default="table")
-@input_options()
-@other_options()
+@cli.output_options(FORMATS, default="table")
+@cli.input_options()
+@cli.other_options()
 @with_job(FORMATS, otherwise="table")
 def explain_command(
     job: Job,
@@ -104,8 +93,6 @@ def explain_command(
     and discounts. Half of a pair of documents (AUC, tau) is for either of them. A metric that is no sum shows
     its value without each document (leave-one-out). RUN is left out with --feature of a LETOR file.
     """
-    from gradeval.tables.run_names import labelled
-
     if bool(ids) == (worst is not None):
         raise click.UsageError(
             "--query and --worst are mutually exclusive."
@@ -114,26 +101,24 @@ def explain_command(
         )
     if run is None and not options["features"]:
         raise click.UsageError("Missing argument 'RUN' (or --feature, for LETOR files).")
-    labelled_run, other = labelled(run or qrels), None if against is None else labelled(against)
     job.open()
 
-    from gradeval.commands.explain.explain import METRIC, explain_run, one_metric
+    from gradeval.commands.explain.explain import METRIC, explain
 
-    with job.running() as progress:
-        explanations = explain_run(
+    with job.running():
+        explanations = explain(
             qrels,
-            labelled_run,
-            one_metric(metrics or METRIC),
-            Options.of(**options),
-            queries=ids,
-            worst=worst or 0,
-            against=other,
+            LabelledRuns([labelled(run or qrels)]),
+            metrics or METRIC,
+            ids or None,
+            worst=worst,
+            against=None if against is None else LabelledRuns([labelled(against)]),
             text=text,
             queries_text=queries_text,
-            watch=progress.watch,
+            **options,
         )
     notices = [*explanations[0].notices, *_notices(explanations, text, queries_text)]
-    if not job.passes(notices, runs=1 if other is None else 2):
+    if not job.passes(notices, runs=1 if against is None else 2):
         return 2
     job.print(explanations, ranks=ranks, loss=loss)
     return 0

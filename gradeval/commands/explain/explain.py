@@ -1,7 +1,6 @@
 """How the value of a metric for a query comes about.
 
 explain        qrels, a run and a metric -> an Explanation for each of the queries
-explain_run    the same with parsed arguments
 explain_runs   several runs and metrics, one query after another
 titles_of      a file of titles -> those of some documents
 """
@@ -27,7 +26,6 @@ from gradeval.evaluation.runs import check_labels, names_of_runs, separate_runs
 from gradeval.evaluation.score import scored
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
 from gradeval.formats.lines import read_lines
-from gradeval.formats.sources import Source
 from gradeval.options import EXPECTED, OF_RUNS, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import warned
@@ -49,7 +47,7 @@ LabelledRun = tuple[str | None, Any]
 def explain(
     qrels: Any,
     run: Any,
-    metric: str = METRIC,
+    metric: str | Iterable[str] = METRIC,
     query: str | Iterable[str] | None = None,
     *,
     worst: int | None = None,
@@ -66,77 +64,33 @@ def explain(
     for Explanation.titles. queries_text: the same of queries, such as BEIR's queries.jsonl. options: those
     listed below. Raises GradevalError.
     """
-    queries = (
-        () if query is None else (str(query),) if isinstance(query, (str, int)) else tuple(map(str, query))
-    )
+    queries = [] if query is None else [str(query)] if isinstance(query, (str, int)) else list(map(str, query))
     is_count = isinstance(worst, int) and not isinstance(worst, bool) and worst > 0
     if worst is not None and not is_count:
         raise OptionError(f"worst must be a positive integer, not {described(worst)}")
-    explanations = explain_run(
-        qrels,
-        _single(run, "run"),
-        one_metric(metric),
-        Options.of(**options),
-        queries=queries,
-        worst=worst or 0,
-        against=None if against is None else _single(against, "against"),
-        text=text,
-        queries_text=queries_text,
-    )
-    return warned(explanations)
-
-
-def _single(run: Any, name: str) -> LabelledRun:
-    runs = separate_runs(run)
-    if len(runs) > 1:
-        raise OptionError(f"{name} must be one run, not {len(runs)}")
-    return runs[0]
-
-
-def one_metric(text: str | Iterable[str]) -> Spec:
-    """The metric to explain. Raises MetricError."""
-    specs = parse(text)
-    if len(specs) > 1:
-        raise MetricError(f"one metric is explained at a time, not {', '.join(map(str, specs))}")
-    if specs[0].metric.text:
-        raise MetricError(f"{specs[0]} is a text, and no number to explain")
-    return specs[0]
-
-
-def explain_run(
-    qrels: Any,
-    run: LabelledRun,
-    spec: Spec,
-    options: Options,
-    *,
-    queries: Sequence[str] = (),
-    worst: int = 0,
-    against: LabelledRun | None = None,
-    text: Any = None,
-    queries_text: Any = None,
-    watch: Callable[[Source], None] | None = None,
-) -> Explanations:
-    """An explanation for each of the queries, or for the worst ones.
-
-    watch: is shown each source before it is read. The run is read once, and only the documents of these queries
-    are kept; to find the worst queries, it is read before.
-    """
+    labelled = [_single(run, "run")]
+    spec, *others = parse(metric)
+    if others:
+        raise MetricError(f"one metric is explained at a time, not {', '.join(map(str, [spec, *others]))}")
+    if spec.metric.text:
+        raise MetricError(f"{spec} is a text, and no number to explain")
+    chosen = Options.of(**options)
+    labelled += [] if against is None else [_single(against, "against")]
     if bool(queries) == bool(worst):
         raise OptionError(
             "query and worst are mutually exclusive" if worst else "no query given: query, or worst, chooses it"
         )
-    if options.ties == EXPECTED:
+    if chosen.ties == EXPECTED:
         raise OptionError(f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one")
-    labelled = [run, against] if against else [run]
     check_labels(labelled)
-    judged, groups = _opened(qrels, labelled, options, watch)
+    judged, groups = _opened(qrels, labelled, chosen)
     for group in groups:
         if len(group) > 1:
             raise OptionError(f"features must be one feature, not {len(group)}: one run is explained at a time")
     runs = [opened for [opened] in groups]
-    positions = _worst(judged, runs, spec, options, worst) if worst else positions_of(judged, queries)
+    positions = _worst(judged, runs, spec, chosen, worst) if worst else positions_of(judged, queries)
     of_runs = [
-        [explanation for [explanation] in _explained(opened, name, judged, positions, [spec], options)]
+        [explanation for [explanation] in _explained(opened, name, judged, positions, [spec], chosen)]
         for opened, name in zip(runs, names_of_runs(runs), strict=True)
     ]
     explanations = of_runs[0]
@@ -149,14 +103,21 @@ def explain_run(
         documents = {
             document.id for of_run in of_runs for explanation in of_run for document in explanation.documents
         }
-        titles = titles_of(text, documents, watch)
+        titles = titles_of(text, documents)
         explanations = [replace(explanation, titles=titles) for explanation in explanations]
     if queries_text is not None:
-        texts = titles_of(queries_text, {explanation.query for explanation in explanations}, watch)
+        texts = titles_of(queries_text, {explanation.query for explanation in explanations})
         explanations = [
             replace(explanation, query_text=texts.get(explanation.query, "")) for explanation in explanations
         ]
-    return Explanations(explanations)
+    return warned(Explanations(explanations))
+
+
+def _single(run: Any, name: str) -> LabelledRun:
+    runs = separate_runs(run)
+    if len(runs) > 1:
+        raise OptionError(f"{name} must be one run, not {len(runs)}")
+    return runs[0]
 
 
 def explain_runs(
@@ -180,18 +141,17 @@ def _opened(
     qrels: Any,
     labelled: Sequence[LabelledRun],
     options: Options,
-    watch: Callable[[Source], None] | None = None,
 ) -> tuple[Qrels, list[list[Run]]]:
     """The qrels, and the runs that each of these is: several of a LETOR file with several features."""
     # a pipe that was opened once is read from the copy that its Source has
     qrels = source_of(qrels) if is_path(qrels) else qrels
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
     check_columns([qrels, *(run for _, run in labelled)], options)
-    judgments = open_qrels(qrels, options, watch)
+    judgments = open_qrels(qrels, options)
     groups: list[list[Run]] = []
     for position, (label, run) in enumerate(labelled, 1):
         groups.append([])
-        for opened in open_runs(label, run, judgments, options, watch, position):
+        for opened in open_runs(label, run, judgments, options, position=position):
             if isinstance(opened, InputError):
                 raise opened
             groups[-1].append(opened)
@@ -275,9 +235,7 @@ def _explained(
         yield explanations
 
 
-def titles_of(
-    text: Any, documents: Set[str], watch: Callable[[Source], None] | None = None
-) -> Mapping[str, str]:
+def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:
     """Document -> title, from a mapping or a file of them; or query -> text. Raises InputError(s).
 
     Each line of a file is 'id TAB text', or each is a JSON object, as the first one shows. Blank lines are
@@ -286,8 +244,6 @@ def titles_of(
     if isinstance(text, Mapping):
         return {str(name): str(title) for name, title in text.items() if str(name) in documents}
     source = source_of(text)
-    if watch is not None:
-        watch(source)
     titles: dict[str, str] = {}
     problems = Problems(source.name)
     ids = {name.encode("utf-8", "surrogateescape") for name in documents}

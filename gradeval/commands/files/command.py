@@ -6,20 +6,9 @@ from typing import Any
 
 import click
 
+from gradeval.cli import options as cli
 from gradeval.cli import output as out
 from gradeval.cli.job import WARNED, Job, expand_runs, input_files, with_job
-from gradeval.cli.options import (
-    fail_on_warning_option,
-    input_options,
-    inputs,
-    other,
-    output,
-    output_option,
-    quiet_option,
-    row_option,
-    section,
-    sectioned_command,
-)
 from gradeval.cli.types import File, Integer, OutputPath
 from gradeval.notices import many
 from gradeval.options import Options
@@ -60,13 +49,13 @@ Formats by the ending of OUT, before .gz, .bz2, .xz or .zst:
 """
 REPORTS = ("table", "json")
 FORMATS = ("trec", "letor", "beir", "msmarco", "csv", "tsv", "json", "jsonl", "parquet", "arrow")
-_checks = section("Checks")
-_target = section("Output")
-_rows = section("Documents")
+_checks = cli.section("Checks")
+_target = cli.section("Output")
+_rows = cli.section("Documents")
 _role = click.Choice(("qrels", "run"))
 
 
-@sectioned_command("validate", "Check files without scoring them.", VALIDATE_EPILOG)
+@cli.sectioned_command("validate", "Check files without scoring them.", VALIDATE_EPILOG)
 @click.argument("files", metavar="[QRELS] [RUN]...", type=File(), nargs=-1, callback=expand_runs)
 @_checks("--as", "role", type=_role, help="What all FILES are. Default: by the content.")
 @_checks(
@@ -76,8 +65,8 @@ _role = click.Choice(("qrels", "run"))
     metavar="N|all",
     help="How many errors, and how many warnings, are listed for each file; all are counted. Default: 10000.",
 )
-@row_option(Options, "rel", section="Checks")
-@output(
+@cli.row_option(Options, "rel", section="Checks")
+@cli.output(
     "-f",
     "--format",
     "format_",
@@ -86,12 +75,12 @@ _role = click.Choice(("qrels", "run"))
     show_default=True,
     help="Format.",
 )
-@output_option("Write to this file, atomically.")
-@input_options()
-@row_option(Options, "jobs")
-@other("--quiet", is_flag=True, help="Do not show the progress bar.")
-@other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
-@fail_on_warning_option()
+@cli.output_option("Write to this file, atomically.")
+@cli.input_options()
+@cli.row_option(Options, "jobs")
+@cli.other("--quiet", is_flag=True, help="Do not show the progress bar.")
+@cli.other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
+@cli.fail_on_warning_option()
 @with_job(REPORTS, otherwise="table")
 def validate_command(
     job: Job, files: tuple[str, ...], role: str | None, max_errors: int | None, **options: Any
@@ -105,17 +94,17 @@ def validate_command(
     if not files:
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
     job.open()
-    with job.running() as progress:
+    with job.running():
         from gradeval.commands.files.validate import validate_files
 
-        report = validate_files(files, role, max_errors=max_errors, watch=progress.watch, **options)
+        report = validate_files(files, role, max_errors=max_errors, **options)
     job.print(report)
     if report.warnings and job.fails_on_warning and not report.errors:
         return WARNED
     return 2 if report.errors or (job.strict and report.warnings) else 0
 
 
-@sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)
+@cli.sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)
 @click.argument("source", metavar="IN", type=File())
 @click.argument("target", metavar="OUT", type=OutputPath())
 @_target(
@@ -132,10 +121,10 @@ def validate_command(
     type=click.Choice(("trec", "input")),
     help="Order of tied scores for ranks, --sort and --top. Default: as in an evaluation.",
 )
-@inputs("--qrels", type=File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
-@input_options()
-@row_option(Options, "jobs")
-@quiet_option()
+@cli.inputs("--qrels", type=File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
+@cli.input_options()
+@cli.row_option(Options, "jobs")
+@cli.quiet_option()
 @with_job()
 def convert_command(
     job: Job,
@@ -168,9 +157,7 @@ def convert_command(
     file = job.output_file(target, input_files(), "OUT")
     chosen = Options.of(**options)
     opened, *letor = (Source(path) for path in (source, qrels) if path is not None)
-    with job.running() as progress, out.stream(file) as sink:
-        for file_read in (opened, *letor):
-            progress.watch(file_read)
+    with job.running(), out.stream(file) as sink:
         done = convert_file(opened, sink, "" if file is None else target, conversion, chosen, *letor)
     remarks = []
     if done.duplicates:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,14 +46,13 @@ def validate(
     runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
     *,
     max_errors: int | None = DEFAULT_MAX_ERRORS,
-    watch: Callable[[Source], None] | None = None,
     **options: Unpack[Validate],
 ) -> Validation:
     """Check files without scoring them.
 
     qrels, runs: paths; runs may be one. max_errors: how many errors, and how many warnings, of each file are
-    listed (None: all); all are counted. watch: is shown each source before it is read. options: those of
-    options.Options about reading, and rel, the relevance threshold.
+    listed (None: all); all are counted. options: those of options.Options about reading, and rel, the relevance
+    threshold.
     Raises OptionError. What is wrong with the files is in the result.
     """
     paths = [runs] if isinstance(runs, (str, bytes, os.PathLike)) else list(runs)
@@ -63,7 +62,7 @@ def validate(
     roles: list[str | None] = ["run"] * len(paths)
     if qrels is not None:
         paths, roles = [qrels, *paths], ["qrels", *roles]
-    return _Checks(Options.of(**options), limit, watch).validation(paths, roles)
+    return _Checks(Options.of(**options), limit).validation(paths, roles)
 
 
 def validate_files(
@@ -71,7 +70,6 @@ def validate_files(
     role: str | None = None,
     *,
     max_errors: int | None = DEFAULT_MAX_ERRORS,
-    watch: Callable[[Source], None] | None = None,
     **options: Any,
 ) -> Validation:
     """Check files as validate() does; whether the first is qrels or a run is detected from its content.
@@ -80,17 +78,15 @@ def validate_files(
     either; one file must then have a role. Raises OptionError.
     """
     limit = MAX_ERRORS if max_errors is None else max_errors
-    checks = _Checks(Options.of(**options), limit, watch, ORDER if role is None else AS_OTHER[role])
+    checks = _Checks(Options.of(**options), limit, ORDER if role is None else AS_OTHER[role])
     return checks.validation(paths, [role or ("run" if index else None) for index in range(len(paths))])
 
 
 class _Checks:
     """Checks files one after another; the qrels are kept for the runs. order: that of diagnostics.Problems."""
 
-    def __init__(
-        self, options: Options, limit: int, watch: Callable[[Source], None] | None, order: str = ORDER
-    ) -> None:
-        self.options, self.limit, self.watch, self.order = options, limit, watch, order
+    def __init__(self, options: Options, limit: int, order: str = ORDER) -> None:
+        self.options, self.limit, self.order = options, limit, order
         self.jobs = options.jobs or default_jobs()
         self.judgments: Qrels | None = None
         self.letor: Letor | None = None
@@ -118,8 +114,6 @@ class _Checks:
 
     def _reports(self, source: ObservedSource, role: str) -> Iterator[FileReport]:
         """A report of the file, or of each chosen feature of a LETOR file."""
-        if self.watch is not None:
-            self.watch(source)
         problems = self._problems(source, role, must_be_right=True)
         try:
             files = open_file(source, role, self.options, self.letor, problems, with_ranks=True)

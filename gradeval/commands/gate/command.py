@@ -11,18 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from gradeval.cli import options as cli
 from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, with_job
-from gradeval.cli.options import (
-    input_options,
-    measure_options,
-    other_options,
-    output_options,
-    query_options,
-    row_option,
-    section,
-    sectioned_command,
-)
 from gradeval.cli.types import File, Integer, OutputPath, Percentage, complete_metric
 from gradeval.errors import GradevalError, OptionError, UnknownQueryError, first_names
 from gradeval.notices import OF_QRELS, lines
@@ -70,9 +61,9 @@ Exit codes: 0 all checks held, 1 some did not, 2 they could not be judged: wrong
 input, an undefined value, or fewer of the judged queries than --min-coverage.
 """
 
-_checks = section("Checks (each option can be repeated)")
-_against = section("What is judged")
-_reports = section("Reports")
+_checks = cli.section("Checks (each option can be repeated)")
+_against = cli.section("What is judged")
+_reports = cli.section("Reports")
 
 
 def _complete_check(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -96,7 +87,7 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
     return _checks(f"--{name}", multiple=True, metavar=form, shell_complete=_complete_check, help=about)
 
 
-@sectioned_command("gate", "Checks for CI: is the run good enough, no worse?", EPILOG)
+@cli.sectioned_command("gate", "Checks for CI: is the run good enough, no worse?", EPILOG)
 @click.argument("qrels", metavar="QRELS", type=File())
 @click.argument("run", metavar="RUN", type=File(), required=False)
 @_check_option(
@@ -170,12 +161,12 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
     help="Print annotations for GitHub Actions to standard error, and append to the file that "
     "GITHUB_STEP_SUMMARY names.",
 )
-@measure_options("those of the checks; with --init nDCG@10 and AP, or those of a saved result")
-@row_option(Options, "query_weights")
-@query_options()
-@output_options(FORMATS, "table")
-@input_options()
-@other_options()
+@cli.measure_options("those of the checks; with --init nDCG@10 and AP, or those of a saved result")
+@cli.row_option(Options, "query_weights")
+@cli.query_options()
+@cli.output_options(FORMATS, "table")
+@cli.input_options()
+@cli.other_options()
 @with_job(FORMATS, "table")
 def gate_command(
     job: Job,
@@ -290,9 +281,8 @@ def _evaluated(
 ) -> Results:
     from gradeval.commands.gate.verdicts import evaluate_to_gate
 
-    with job.running() as progress:
-        how = {"watch": progress.watch, "hashes": hashes or job.format == "json", "query_ids": job.chosen}
-        return evaluate_to_gate(qrels, runs, checks, options, **how)
+    with job.running():
+        return evaluate_to_gate(qrels, runs, checks, options, hashes=hashes or job.format == "json")
 
 
 def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tuple[GateReport, list[str]]:

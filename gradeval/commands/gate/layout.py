@@ -9,29 +9,12 @@ from gradeval.commands.gate.checks import NO_WORSE, NON_INFERIOR
 from gradeval.commands.gate.verdicts import ALPHA, TOLERANCE, CheckOutcome, GateReport
 from gradeval.errors import GradevalError, first_names, printable, visible
 from gradeval.render import Digits
-from gradeval.render.document import (
-    NAME,
-    NUMBER,
-    SIGNED,
-    WORD,
-    Block,
-    Cell,
-    Column,
-    Document,
-    Grid,
-    Kind,
-    Line,
-    RenderOptions,
-    Rows,
-    Sentences,
-    grid_of,
-    rows_of,
-)
+from gradeval.render import document as doc
 from gradeval.render.markup import escape_md
 from gradeval.render.numbers import number, plain, signed
 
 
-def document(report: GateReport, how: RenderOptions) -> Document:
+def document(report: GateReport, how: doc.RenderOptions) -> doc.Document:
     """Ids, names of runs and paths are data: none of them can be markup, or a command of a CI runner."""
     outcomes = [
         {**vars(outcome), "outcome": outcome, "check": str(check), "kind": check.kind, "metric": check.metric}
@@ -45,26 +28,26 @@ def document(report: GateReport, how: RenderOptions) -> Document:
     ]
     is_judged = report.counts["error"] < len(report.outcomes)
 
-    def blocks() -> Iterator[Block]:
+    def blocks() -> Iterator[doc.Block]:
         if reasons := _reasons(report):
-            yield Sentences(reasons)
+            yield doc.Sentences(reasons)
         if is_judged:
             title = f"Checks: {visible(report.name)}" if report.name else "Checks"
-            yield grid_of(title, _CHECKS, outcomes, how.digits)
+            yield doc.grid_of(title, _CHECKS, outcomes, how.digits)
         if worst and is_judged:
-            yield grid_of("Worst queries", _WORST, worst, how.digits, 2)
+            yield doc.grid_of("Worst queries", _WORST, worst, how.digits, 2)
         if report.problems and how.format != "table":  # there they are errors on the terminal
-            yield Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
+            yield doc.Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
         if is_judged and (sentences := _sentences(report)):
-            yield Sentences(sentences)
-        yield Line(verdict_line(report), "strong")
+            yield doc.Sentences(sentences)
+        yield doc.Line(verdict_line(report), "strong")
 
-    def rows() -> Iterator[Rows]:
-        yield rows_of(_CHECKS, outcomes, how.digits)
+    def rows() -> Iterator[doc.Rows]:
+        yield doc.rows_of(_CHECKS, outcomes, how.digits)
         if worst:
-            yield rows_of(_WORST, worst, how.digits)
+            yield doc.rows_of(_WORST, worst, how.digits)
 
-    return Document(blocks=blocks, rows=rows, content=report.to_dict, is_log=True)
+    return doc.Document(blocks=blocks, rows=rows, content=report.to_dict, is_log=True)
 
 
 def _value(outcome: CheckOutcome, digits: Digits) -> str:
@@ -96,26 +79,28 @@ def _number(outcome: CheckOutcome, value: float, digits: Digits) -> str:
 
 
 _CHECKS = [
-    Column("check", "check", NAME),
-    Column("kind", ""),
-    Column("metric", ""),
-    Column("", "value", Kind(_value, _value), "outcome"),
-    Column("", "bound", Kind(_bound, _bound), "outcome"),
-    Column("value", "", NUMBER),
-    Column("bound", "", NUMBER),
-    Column("", "margin", Kind(margin, margin), "outcome"),
-    Column("margin", "", Kind(lambda value, digits: _significant(value, plain(value, digits)), number)),
-    *(Column(name, "", NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
-    Column("n", ""),
-    Column("verdict", "verdict", WORD._replace(shown=lambda text, digits: Cell(text, bold=text != "held"))),
-    Column("reason", ""),
+    doc.Column("check", "check", doc.NAME),
+    doc.Column("kind", ""),
+    doc.Column("metric", ""),
+    doc.Column("", "value", doc.Kind(_value, _value), "outcome"),
+    doc.Column("", "bound", doc.Kind(_bound, _bound), "outcome"),
+    doc.Column("value", "", doc.NUMBER),
+    doc.Column("bound", "", doc.NUMBER),
+    doc.Column("", "margin", doc.Kind(margin, margin), "outcome"),
+    doc.Column("margin", "", doc.Kind(lambda value, digits: _significant(value, plain(value, digits)), number)),
+    *(doc.Column(name, "", doc.NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
+    doc.Column("n", ""),
+    doc.Column(
+        "verdict", "verdict", doc.WORD._replace(shown=lambda text, digits: doc.Cell(text, bold=text != "held"))
+    ),
+    doc.Column("reason", ""),
 ]
 _WORST = [
-    Column("metric", "metric", NAME),
-    Column("query", "query", NAME),
-    Column("baseline_value", "baseline value", NUMBER),
-    Column("value", "value", NUMBER),
-    Column("difference", "difference", SIGNED),
+    doc.Column("metric", "metric", doc.NAME),
+    doc.Column("query", "query", doc.NAME),
+    doc.Column("baseline_value", "baseline value", doc.NUMBER),
+    doc.Column("value", "value", doc.NUMBER),
+    doc.Column("difference", "difference", doc.SIGNED),
 ]
 
 

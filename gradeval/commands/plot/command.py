@@ -3,47 +3,29 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gradeval.cli import options as cli
 from gradeval.cli import output as out
 from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job
-from gradeval.cli.options import (
-    Command,
-    CommandGroup,
-    SectionedCommand,
-    input_options,
-    measure_options,
-    metric_option,
-    other_options,
-    output_options,
-    queries,
-    query_options,
-    quiet_option,
-    row_option,
-    row_options,
-    section,
-    table_option,
-    together,
-)
 from gradeval.cli.types import File, OutputPath
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.study.command import FORMATS, example, swaps_options
 from gradeval.options import INPUT, OF_QRELS, RUNS, Options, parse_number
+from gradeval.tables.run_names import LabelledRuns, labelled
 
 if TYPE_CHECKING:
     from gradeval.commands.plot.picture import Picture
     from gradeval.render.progress import Progress
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-_WITHOUT_BLOCKS = ("dumb", "linux")  # terminals whose fonts lack block characters
 
 DRAWING = "Picture"
-drawing = section(DRAWING)
+drawing = cli.section(DRAWING)
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -67,22 +49,14 @@ class Size(click.ParamType):  # type: ignore[type-arg]
 
 
 def mean_confidence_option(of: str) -> Callable[[Decorated], Decorated]:
-    return row_option(
+    return cli.row_option(
         CompareOptions, "confidence", section=DRAWING, help=f"Of the intervals of {of}. Default: 95."
     )
 
 
-def picture_options(*tables: str, is_drawn: bool = False) -> Callable[[Decorated], Decorated]:
-    """Where the picture is saved, and the options of the output. tables: the names of those behind it.
-
-    is_drawn: whether the format table draws the picture in characters.
-    """
-    in_ascii = drawing(
-        "--ascii",
-        is_flag=True,
-        help="Draw with ASCII characters only. Default: on terminals without block characters.",
-    )
-    return together(
+def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
+    """Where the picture is saved, and the options of the output. tables: the names of those behind it."""
+    return cli.together(
         drawing(
             "--save",
             type=OutputPath(),
@@ -96,21 +70,20 @@ def picture_options(*tables: str, is_drawn: bool = False) -> Callable[[Decorated
             metavar="WxH",
             help="Width and height of the saved picture in inches, such as 5x3.",
         ),
-        *([in_ascii] if is_drawn else []),
-        table_option(tables),
-        output_options(FORMATS, default="table, the picture in characters" if is_drawn else "table"),
+        cli.table_option(tables),
+        cli.output_options(FORMATS, default="table"),
     )
 
 
 def runs_options(metric: str, *tables: str) -> Callable[[Decorated], Decorated]:
-    """The options of a picture of runs, which is drawn in characters, and its Job. metric: the default one."""
-    return together(
+    """The options of a picture of runs, and its Job. metric: the default one."""
+    return cli.together(
         mean_confidence_option("the means"),
-        picture_options(*tables, is_drawn=True),
-        measure_options(metric),
-        query_options(),
-        input_options(),
-        other_options(),
+        picture_options(*tables),
+        cli.measure_options(metric),
+        cli.query_options(),
+        cli.input_options(),
+        cli.other_options(),
         with_job(FORMATS, otherwise="table"),
     )
 
@@ -121,7 +94,7 @@ def _plot(job: Job, draw: Callable[[Progress], Picture], options: dict[str, Any]
     """
     from gradeval.commands.plot.picture import drawing, format_of, without_glyphs
 
-    save, size, ascii = options.pop("save"), options.pop("size"), options.pop("ascii", None)
+    save, size = options.pop("save"), options.pop("size")
     if save is None and size is not None:
         raise click.UsageError("--size requires --save.")
     file, kind, data, notices = None, "", b"", []
@@ -139,23 +112,16 @@ def _plot(job: Job, draw: Callable[[Progress], Picture], options: dict[str, Any]
         notices = [without_glyphs(missing)] if missing else []
     if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2
-    how: dict[str, Any] = {} if ascii is None else {"ascii": ascii or (job.on_terminal and _lacks_blocks())}
-    text = picture.render(job.format, table=job.table, **how, **job.how)
+    text = picture.render(job.format, table=job.table, **job.how)
     if file is not None:
         out.write_data(data, file)
     job.write(text)
     return 0
 
 
-def _lacks_blocks() -> bool:
-    """Whether the terminal cannot show block characters."""
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "").replace("_", "")
-    return encoding != "utf8" or os.environ.get("TERM") in _WITHOUT_BLOCKS
-
-
 @click.group(
     "plot",
-    cls=CommandGroup,
+    cls=cli.CommandGroup,
     short_help="Draw queries and curves in the terminal; these, φ and swaps to a file.",
 )
 def plot_command() -> None:
@@ -167,7 +133,7 @@ def plot_command() -> None:
 
 @plot_command.command(
     "queries",
-    cls=SectionedCommand,
+    cls=cli.SectionedCommand,
     short_help="The value of each query, or its difference from a baseline.",
     epilog=example(
         "gradeval plot queries qrels.txt bm25.run",
@@ -178,7 +144,7 @@ def plot_command() -> None:
 )
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
-@row_option(CompareOptions, "baseline", section=DRAWING)
+@cli.row_option(CompareOptions, "baseline", section=DRAWING)
 @runs_options("nDCG@10", "queries", "summary")
 def queries_command(
     job: Job,
@@ -186,7 +152,6 @@ def queries_command(
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
     baseline: str | None,
-    confidence: float,
     **options: Any,
 ) -> int:
     """The value of each query, the highest first; of several runs, differences from a baseline.
@@ -195,28 +160,22 @@ def queries_command(
     lost. A RUN may be a saved result (gradeval -q -f json) too. NAME=RUN labels a run.
     """
     check_runs(runs, options["features"])
-    labelled = with_baseline(runs, baseline)
+    labelled_runs = with_baseline(runs, baseline)
 
-    from gradeval.commands.plot.queries import METRIC, draw_queries
+    from gradeval.commands.plot import pictures
 
-    def draw(progress: Progress) -> Picture:
-        return draw_queries(
-            qrels,
-            labelled or [(None, qrels)],
-            metrics or METRIC,
-            Options.of(**options),
-            baseline=baseline,
-            confidence=confidence,
-            watch=progress.watch,
-            query_ids=job.chosen,
-        )
-
-    return _plot(job, draw, options, *(path for _, path in labelled))
+    arguments = qrels, labelled_runs or LabelledRuns([(None, qrels)]), metrics or pictures.QUERIES_METRIC
+    return _plot(
+        job,
+        lambda _: pictures.queries(*arguments, baseline=baseline, **options),
+        options,
+        *(path for _, path in labelled_runs),
+    )
 
 
 @plot_command.command(
     "curve",
-    cls=SectionedCommand,
+    cls=cli.SectionedCommand,
     short_help="A metric by its cutoff, or precision by recall.",
     epilog=example(
         "gradeval plot curve qrels.txt bm25.run dense.run",
@@ -235,16 +194,7 @@ def queries_command(
 )
 @drawing("--log", is_flag=True, help="Logarithmic axis of the cutoffs.")
 @runs_options("nDCG", "curve")
-def curve_command(
-    job: Job,
-    qrels: str,
-    runs: tuple[str, ...],
-    metrics: tuple[str, ...],
-    at: str | None,
-    log: bool,
-    confidence: float,
-    **options: Any,
-) -> int:
+def curve_command(job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any) -> int:
     """The mean of a metric at each cutoff, with its t interval.
 
     A metric is given without cutoffs, which are then those of --at, or with them: nDCG@5,10,20.
@@ -252,27 +202,16 @@ def curve_command(
     """
     check_runs(runs, options["features"])
 
-    from gradeval.commands.plot.curve import METRIC, curves_of, draw_curve
-    from gradeval.tables.run_names import labelled
+    from gradeval.commands.plot import pictures
 
-    def draw(progress: Progress) -> Picture:
-        return draw_curve(
-            qrels,
-            [labelled(run) for run in runs] or [(None, qrels)],
-            curves_of(metrics or METRIC, at),
-            Options.of(**options),
-            log=log,
-            confidence=confidence,
-            watch=progress.watch,
-            query_ids=job.chosen,
-        )
-
-    return _plot(job, draw, options)
+    labelled_runs = LabelledRuns(map(labelled, runs)) or LabelledRuns([(None, qrels)])
+    arguments = qrels, labelled_runs, metrics or pictures.CURVE_METRIC
+    return _plot(job, lambda _: pictures.curve(*arguments, **options), options)
 
 
 @plot_command.command(
     "phi",
-    cls=SectionedCommand,
+    cls=cli.SectionedCommand,
     short_help="φ of nDCGφ over the grades of a collection.",
     epilog=example(
         "gradeval plot phi qrels.txt",
@@ -282,38 +221,28 @@ def curve_command(
     ),
 )
 @click.argument("qrels", type=File())
-@queries("--query", "drawn", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
+@cli.queries("--query", "drawn", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
 @picture_options("phi", "points", "quartiles")
-@metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
-@row_option(Options, "zero_grade")
-@row_options(Options, INPUT, within=OF_QRELS, without=(RUNS,))
-@other_options()
+@cli.metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
+@cli.row_option(Options, "zero_grade")
+@cli.row_options(Options, INPUT, within=OF_QRELS, without=(RUNS,))
+@cli.other_options()
 @with_job(FORMATS, otherwise="table")
-def phi_command(
-    job: Job,
-    qrels: str,
-    drawn: tuple[str, ...],
-    metrics: tuple[str, ...],
-    **options: Any,
-) -> int:
+def phi_command(job: Job, qrels: str, drawn: tuple[str, ...], metrics: tuple[str, ...], **options: Any) -> int:
     """φ of nDCGφ by grade, with its control points: lowest, median, whisker, highest.
 
     By default φ of all judgments as one query, and the median and the quartiles of φ over the queries that have
     the grade or a higher one. --query draws φ of one query, or of several.
     """
+    from gradeval.commands.plot import pictures
 
-    from gradeval.commands.plot.phi import METRIC, draw_phi, phi_spec
-
-    def draw(progress: Progress) -> Picture:
-        spec = phi_spec(metrics or METRIC)
-        return draw_phi(qrels, spec, Options.of(**options), queries=drawn, watch=progress.watch)
-
-    return _plot(job, draw, options)
+    arguments = qrels, metrics or pictures.PHI_METRIC, drawn
+    return _plot(job, lambda _: pictures.phi(*arguments, **options), options)
 
 
 @plot_command.command(
     "swaps",
-    cls=Command,
+    cls=cli.Command,
     short_help="How metrics fall as pairs of an ideal ranking are swapped.",
     epilog=example(
         "gradeval plot swaps",
@@ -324,24 +253,17 @@ def phi_command(
 @swaps_options()
 @mean_confidence_option("the means over the repeats")
 @picture_options("curves", "distances")
-@row_option(Options, "jobs")
-@quiet_option()
+@cli.row_option(Options, "jobs")
+@cli.quiet_option()
 @with_job(FORMATS, otherwise="table")
-def swaps_picture_command(
-    job: Job,
-    metrics: tuple[str, ...],
-    **options: Any,
-) -> int:
+def swaps_picture_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     """The curves of 'gradeval study swaps': metrics after 0, 1, 2 … random swaps in an ideal ranking.
 
     One chart for each metric, with levels evenly used and unevenly, and a curve for each number of levels. A
     metric that does not depend on the number of relevance levels has the same curve for all.
     """
-
-    from gradeval.commands.plot.swaps import swaps
+    from gradeval.commands.plot import pictures
     from gradeval.commands.study.swaps import METRICS
 
-    def draw(progress: Progress) -> Picture:
-        return swaps(metrics or METRICS, **options, progress=progress.steps)
-
-    return _plot(job, draw, options)
+    chosen = metrics or METRICS
+    return _plot(job, lambda progress: pictures.swaps(chosen, **options, progress=progress.steps), options)

@@ -1,18 +1,35 @@
-"""A picture as data: its panels, and the tables of the numbers behind it."""
+"""A picture as data: its panels, and the tables of the numbers behind it; and what is printed of it."""
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from gradeval.arrays import Floats
 from gradeval.commands.compare.result import PairComparison
-from gradeval.commands.study.tables import Study
-from gradeval.errors import GradevalError, OptionError
+from gradeval.commands.study.tables import Study, spaced
+from gradeval.commands.study.tables import document as study_document
+from gradeval.errors import GradevalError, OptionError, visible
 from gradeval.notices import Kind, Notice
+from gradeval.render import Digits
+from gradeval.render import document as doc
+from gradeval.render.numbers import ABSENT, number, probability, signed
+from gradeval.render.table import shortened
+
+DRAWN = ("queries", "curve")
+WIDTH = 80  # of a drawing
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_BELOW = " (below 0)"
+_MOST_ENDS = 5  # queries that are named at either end
+_MOST_VALUES = 6  # columns of the values of curves
+_NAME = 24  # characters of a run or a query
 
 
 class Axis(NamedTuple):
@@ -82,7 +99,7 @@ class Picture(Study):
     one range serves them.
     """
 
-    layout = "gradeval.commands.plot.layout"
+    layout = "gradeval.commands.plot.picture"
 
     kind: ClassVar[str] = "plot"
     panels: tuple[Panel, ...]
@@ -144,3 +161,101 @@ def drawing() -> Any:
 def without_glyphs(missing: str) -> Notice:
     """The notice about characters that the font lacks."""
     return Notice(Kind.NO_GLYPHS, "", 0, rule=missing if len(missing) <= 10 else missing[:10] + "…")
+
+
+# --- the document
+
+
+def document(picture: Picture, how: doc.RenderOptions, *, table: str | None = None) -> doc.Document:
+    """table: which one tsv and csv print, by default the first. Queries and curves are drawn in characters."""
+    numbers = study_document(picture, how, table=table)
+    if picture.name not in DRAWN:
+        return numbers
+
+    def blocks() -> Iterator[doc.Block]:
+        for panel in picture.panels:
+            if panel.bars is None:
+                yield _curves(panel, how.digits)
+            else:
+                yield doc.Line(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
+                if len(panel.bars.y):
+                    yield doc.Lines(_bars(panel.bars, min(how.width or WIDTH, WIDTH) - len(_BELOW)))
+                yield doc.Sentences(list(_of_bars(panel.bars, how.digits)))
+        yield doc.Line(f"Intervals: {picture.note}.", "dim")
+
+    return doc.Document(blocks=blocks, rows=numbers.rows, content=numbers.content)
+
+
+def _bars(bars: Bars, width: int) -> list[str]:
+    """A column for each query, or the mean of several; what is below 0 has a line of its own."""
+    y = _sampled(bars.y, width)
+    largest = float(np.abs(y).max())
+    below = [_drawn(-y, 0.0, largest) + _BELOW] if (y < 0).any() else []
+    return [line for line in (_drawn(y, 0.0, largest).rstrip(), *below) if line]
+
+
+def _sampled(y: Floats, width: int) -> Floats:
+    """The values, or the means of neighbours where there are more than the width."""
+    if len(y) <= width:
+        return y
+    edges = np.linspace(0, len(y), width + 1).round().astype(int)
+    means: Floats = np.add.reduceat(y, edges[:-1]) / np.diff(edges)
+    return means
+
+
+def _drawn(y: Floats, low: float, high: float) -> str:
+    """A character for each value, as high as its share of the range; a blank for NaN, and below the range."""
+    share = np.nan_to_num((y - low) / ((high - low) or 1.0), nan=-1.0).clip(-1.0, 1.0)
+    eighths = np.where(share > 1e-9, np.maximum(np.rint(share * 8), 1), 0).astype(int)  # what is not 0 is seen
+    return "".join(_EIGHTHS[eighth] for eighth in eighths.tolist())
+
+
+def _of_bars(bars: Bars, digits: Digits) -> Iterator[str]:
+    count, pair = len(bars.y), bars.pair
+    if not count:
+        yield "No query has a value."
+        return
+    write = number if pair is None else signed
+    mean, *ends = (write(value, digits) for value in (bars.mean, bars.low, bars.high))
+    interval = "" if math.isnan(bars.low) else f", interval {ends[0]} to {ends[1]}"
+    if pair is None:
+        yield f"Mean of {count} {'query' if count == 1 else 'queries'}: {mean}{interval}."
+    else:
+        p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, digits)}"
+        means = " and ".join(number(mean, digits) for mean in (pair.baseline_mean, pair.mean))
+        yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}. Means {means}."
+        yield f"Difference {mean}{interval}{p}."
+    queries = list(zip(bars.queries, bars.y.tolist(), strict=True))
+    first, last = queries[:_MOST_ENDS], queries[: -_MOST_ENDS - 1 : -1]
+    if count <= 2 * _MOST_ENDS:
+        groups = [("Queries", queries)]
+    elif pair is None:
+        groups = [("Highest", first), ("Lowest", last)]
+    else:
+        won = [(query, value) for query, value in first if value * bars.sign > 0]
+        groups = [("Won most", won), ("Lost most", [(q, value) for q, value in last if value * bars.sign < 0])]
+    for what, named in groups:
+        names = shortened([visible(query) for query, _ in named], _NAME)
+        if named:
+            values = (write(value, digits) for _, value in named)
+            listed = (f"{name} {value}" for name, value in zip(names, values, strict=True))
+            yield f"{what}: {', '.join(listed)}."
+
+
+def _curves(panel: Panel, digits: Digits) -> doc.Grid:
+    """The curve of each run, on one scale for all, and its values at some of the cutoffs."""
+    lines, x = panel.lines, panel.lines[0].x
+    places = spaced(len(x), _MOST_VALUES)
+    names = shortened([visible(line.name) for line in lines], _NAME)
+    y = np.concatenate([line.y[~np.isnan(line.y)] for line in lines])
+    low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
+    low -= (high - low or 1.0) / 8  # so that the lowest value is seen
+    rows = []
+    for name, line in zip(names, lines, strict=True):
+        ends = [number(float(of[-1]), digits) for of in (line.low, line.high) if of is not None]
+        interval = ABSENT if ABSENT in ends else " to ".join(ends)
+        values = (number(float(line.y[place]), digits) for place in places)
+        rows.append((name, _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
+    at = [f"{x[place]:.15g}" for place in places]
+    head = ("run", "curve", *at, f"interval at {at[-1]}")
+    return doc.Grid(visible(panel.y.label), head, rows, labels=2)

@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, input_files, with_job
-from gradeval.cli.options import (
-    digits_option,
-    input_options,
-    measure_options,
-    other_options,
-    output_option,
-    queries_text_option,
-    query_options,
-    row_option,
-    section,
-    sectioned_command,
-    text_option,
-)
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.commands.compare.options import EXPLAINED
@@ -47,16 +35,16 @@ The page is one file that loads nothing, for any browser. It requires jinja2:
 pip install 'gradeval[report]'. Each query can be opened, up to {EXPLAINED} by default,
 which shows how its values come about, as gradeval explain does.
 """
-_page = section("Page")
+_page = cli.section("Page")
 _ENDINGS = ("", ".html", ".htm")
 
 
-@sectioned_command("report", "Write a page of HTML about runs.", EPILOG)
+@cli.sectioned_command("report", "Write a page of HTML about runs.", EPILOG)
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
 @_page("--title", metavar="TEXT", default="", help="Of the page. Default: Ranking evaluation.")
-@text_option(_page)
-@queries_text_option(_page)
+@cli.text_option(_page)
+@cli.queries_text_option(_page)
 @_page(
     "--explain",
     type=Integer(0, 10**6),
@@ -65,14 +53,14 @@ _ENDINGS = ("", ".html", ".htm")
     help="Explain the values of N queries: those on which the runs differ most by the first metric; of one "
     f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
 )
-@row_option(Options, "interval", section=_page)
+@cli.row_option(Options, "interval", section=_page)
 @comparison_options()
-@measure_options(f"{COMPARED_METRICS}, or all that saved results have")
-@query_options()
-@digits_option()
-@output_option("Write to this .html file, atomically. Default: standard output, unless it is a terminal.")
-@input_options()
-@other_options()
+@cli.measure_options(f"{COMPARED_METRICS}, or all that saved results have")
+@cli.query_options()
+@cli.digits_option()
+@cli.output_option("Write to this .html file, atomically. Default: standard output, unless it is a terminal.")
+@cli.input_options()
+@cli.other_options()
 @with_job()
 def report_command(
     job: Job,
@@ -131,9 +119,7 @@ def report_command(
             explain=explain,
             interval=interval,
             check=check,
-            watch=progress.watch,
             steps=progress.steps,
-            query_ids=job.chosen,
         )
     notices = list(report.notices)
     if text is not None and report.explained and not report.titles:

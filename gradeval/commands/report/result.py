@@ -24,7 +24,6 @@ from gradeval.evaluation import with_saved
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
-from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import EXPECTED, Options, takes
 from gradeval.registry.spec import Spec, parse
@@ -161,15 +160,12 @@ def report_of(
     explain: int = EXPLAINED,
     interval: str | None = None,
     check: Callable[[Results], object] = complete,
-    watch: Callable[[Source], None] | None = None,
     steps: Callable[[int, int], None] | None = None,
-    query_ids: Callable[[Iterable[str], str], tuple[str, ...]] | None = None,
 ) -> Report:
     """The same with (name, run) pairs. given: the options.
 
-    check: is called with the values, and raises if runs that cannot be read are in Results.failed. watch: is
-    shown each source before it is read. steps: is told how many queries are explained, of how many. query_ids:
-    that of Evaluator.of(). Raises GradevalError.
+    check: is called with the values, and raises if runs that cannot be read are in Results.failed. steps: is
+    told how many queries are explained, of how many. Raises GradevalError.
     """
     compared_as, options = split_options(given)
     Options.of(interval=interval)
@@ -182,14 +178,9 @@ def report_of(
         options,
         why="and a report shows these",
         more=parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}"),
-        watch=watch,
         hashes=True,
-        query_ids=query_ids,
     )
     check(results)
-    for source in (qrels, *(run for _, run in runs)):
-        if isinstance(source, Source):
-            source.progress = None  # it has been read; explanations have steps
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
     counted = np.logical_or.reduce([run.counted for run in results.runs])

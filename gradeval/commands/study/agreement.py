@@ -23,7 +23,6 @@ from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError, d
 from gradeval.evaluation.outcome import Outcome, no_common_query
 from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import summarize
-from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import OF_RUNS, Options, takes, whole
 from gradeval.registry.spec import Spec
@@ -123,7 +122,6 @@ def agreement(
     rescale: Sequence[float] = RESCALE,
     seed: int = 1,
     per_query: bool = False,
-    watch: Callable[[Source], None] | None = None,
     **options: Unpack[Runs],
 ) -> Study:
     """Whether metrics order systems alike, how well they separate them, and how stable their orders are.
@@ -174,7 +172,7 @@ def agreement(
         raise OptionError("per_query requires qrels2")
     is_of_runs = runs is not None or bool(chosen.features) or not others
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
-    union, judged = collect(qrels, named_runs, chosen, others=others, watch=watch)
+    union, judged = collect(qrels, named_runs, chosen, others=others)
     if is_of_runs and len(union.names) < 2:
         raise InputError(judged[0].path, "an order needs two systems", hint="Give two or more runs")
     paths = distinct_paths(qrels.path for qrels in judged)

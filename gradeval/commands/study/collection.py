@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -17,7 +17,6 @@ from gradeval.evaluation.findings import relevance_notices
 from gradeval.evaluation.outcome import Outcome, first_queries, no_common_query, outcome_of_reduced
 from gradeval.evaluation.runs import names_of_runs
 from gradeval.formats.columns import Columns
-from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
@@ -113,7 +112,6 @@ def collect(
     options: Options,
     *,
     others: Sequence[Any] = (),
-    watch: Callable[[Source], None] | None = None,
 ) -> tuple[Collection, list[Qrels]]:
     """Read judgments and (name, run) pairs, and reduce the runs.
 
@@ -123,16 +121,16 @@ def collect(
     """
     jobs = options.jobs or default_jobs()
     check_columns([qrels, *(run for _, run in runs)], options)
-    source = open_qrels(qrels, options, watch)
+    source = open_qrels(qrels, options)
     plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
-    judged = [source.qrels, *(open_qrels(other, plain, watch).qrels for other in others)]
+    judged = [source.qrels, *(open_qrels(other, plain).qrels for other in others)]
     table = judged[0]
     if others:  # queries and documents in order of first appearance
         columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
         table = replace(Qrels.of(judged[0].path, columns), notices=())
     opened: list[Run] = []
     for name, run in runs:
-        for of_file in open_runs(name, run, source, options, watch, position=len(opened) + 1):
+        for of_file in open_runs(name, run, source, options, position=len(opened) + 1):
             if isinstance(of_file, InputError):
                 raise of_file
             opened.append(of_file)

@@ -9,20 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
-from gradeval.cli.options import (
-    Command,
-    CommandGroup,
-    input_options,
-    metric_option,
-    other_options,
-    output_options,
-    quiet_option,
-    row_option,
-    row_options,
-    table_option,
-    together,
-)
 from gradeval.cli.types import File, Finite, Integer
 from gradeval.options import METRICS, MORE, PROCESS, Options, parse_number
 
@@ -37,12 +25,12 @@ FORMATS = ("table", "tsv", "csv", "json")
 
 def printed(*tables: str) -> Callable[[Decorated], Decorated]:
     """The options of the output. tables: the names of those that the study has."""
-    return together(table_option(tables), output_options(FORMATS))
+    return cli.together(cli.table_option(tables), cli.output_options(FORMATS))
 
 
 def of_files(required: bool = True, runs: str = "[RUN]...") -> Callable[[Decorated], Decorated]:
     """The arguments of a study of runs."""
-    return together(
+    return cli.together(
         click.argument("qrels", type=File(), required=required),
         click.argument("runs", metavar=runs, type=File(), nargs=-1, callback=expand_runs),
     )
@@ -50,18 +38,18 @@ def of_files(required: bool = True, runs: str = "[RUN]...") -> Callable[[Decorat
 
 def of_runs(*tables: str) -> Callable[[Decorated], Decorated]:
     """The options of a study of runs, after those of its own."""
-    return together(
-        row_options(Options, METRICS, without=(MORE,)),
-        row_option(Options, "queries"),
+    return cli.together(
+        cli.row_options(Options, METRICS, without=(MORE,)),
+        cli.row_option(Options, "queries"),
         printed(*tables),
-        input_options(),
-        other_options(),
+        cli.input_options(),
+        cli.other_options(),
         with_job(FORMATS),
     )
 
 
 def metrics_option(default: str) -> Callable[[Decorated], Decorated]:
-    return metric_option(f"One or several metrics; 'gradeval metrics' lists them. Default: {default}.")
+    return cli.metric_option(f"One or several metrics; 'gradeval metrics' lists them. Default: {default}.")
 
 
 def count_option(
@@ -125,7 +113,7 @@ def _show(job: Job, make: Callable[[Progress], Study]) -> int:
 
 @click.group(
     "study",
-    cls=CommandGroup,
+    cls=cli.CommandGroup,
     short_help="Study metrics: the experiments of their papers.",
 )
 def study_command() -> None:
@@ -136,12 +124,12 @@ def study_command() -> None:
 
 
 def study(name: str, about: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-    return study_command.command(name, cls=Command, short_help=about, epilog=example(*examples))
+    return study_command.command(name, cls=cli.Command, short_help=about, epilog=example(*examples))
 
 
 def swaps_options() -> Callable[[Decorated], Decorated]:
     """The rankings and the number of swaps."""
-    return together(
+    return cli.together(
         metrics_option("muAP NDCNG nDCG(gain=exp)"),
         click.option(
             "--levels",
@@ -167,8 +155,8 @@ def swaps_options() -> Callable[[Decorated], Decorated]:
 )
 @swaps_options()
 @printed("distances", "curves")
-@row_option(Options, "jobs")
-@quiet_option()
+@cli.row_option(Options, "jobs")
+@cli.quiet_option()
 @with_job(FORMATS)
 def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     """How metrics fall as random pairs of an ideal ranking are swapped.
@@ -208,7 +196,7 @@ def levels_command(
 
     check_runs(runs, options["features"])
     arguments = qrels, runs or None, metrics or METRICS
-    return _show(job, lambda progress: levels(*arguments, **options, watch=progress.watch))
+    return _show(job, lambda _: levels(*arguments, **options))
 
 
 @study(
@@ -243,10 +231,10 @@ def divergence_command(
     check_apart(without, "requires QRELS" if qrels is None else "is for random scores")
     options = {name: value for name, value in options.items() if name not in without}
     if qrels is None:
-        return _show(job, lambda progress: divergence(metrics=metrics or None, **options))
+        return _show(job, lambda _: divergence(metrics=metrics or None, **options))
     check_runs(runs, options["features"])
     arguments = qrels, runs or None, metrics or None
-    return _show(job, lambda progress: divergence(*arguments, **options, watch=progress.watch))
+    return _show(job, lambda _: divergence(*arguments, **options))
 
 
 @study(
@@ -275,7 +263,7 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     """
     from gradeval.commands.study.criteria import METRICS, criteria
 
-    return _show(job, lambda progress: criteria(metrics or METRICS))
+    return _show(job, lambda _: criteria(metrics or METRICS))
 
 
 # what has no effect where only grades are compared
@@ -379,4 +367,4 @@ def agreement_command(
         check_apart(_OF_SYSTEMS, "requires RUN...: without runs, only grades are compared")
     arguments = qrels, runs or None, metrics or METRICS
     options |= {"qrels2": list(qrels2) or None, "per_query": per_query}
-    return _show(job, lambda progress: agreement(*arguments, **options, watch=progress.watch))
+    return _show(job, lambda _: agreement(*arguments, **options))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
-from gradeval.formats.sources import Source
 from gradeval.options import OF_RUNS, Options, takes, whole
 from gradeval.registry.spec import Spec
 from gradeval.render.document import warned
@@ -67,7 +66,6 @@ def divergence(
     items: int = 100,
     draws: int = 1000,
     seed: int = 1,
-    watch: Callable[[Source], None] | None = None,
     **options: Unpack[Runs],
 ) -> Study:
     """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
@@ -101,7 +99,7 @@ def divergence(
         )
     chosen = Options.of(**options)
     named_runs = separate_runs(qrels if runs is None else runs)
-    results = complete(evaluate_all(qrels, named_runs, specs, chosen, watch=watch))
+    results = complete(evaluate_all(qrels, named_runs, specs, chosen))
     tables = _differences(specs, results)
     study = Study(
         name="divergence",

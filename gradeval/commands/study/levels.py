@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradeval.arrays import Floats
@@ -10,7 +10,6 @@ from gradeval.commands.study.tables import Row, Study, Table, competing_metrics,
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
-from gradeval.formats.sources import Source
 from gradeval.notices import Kind
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Spec
@@ -28,8 +27,6 @@ def levels(
     qrels: Any,
     runs: Any = None,
     metrics: str | Iterable[str] = METRICS,
-    *,
-    watch: Callable[[Source], None] | None = None,
     **options: Unpack[Runs],
 ) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
@@ -44,7 +41,7 @@ def levels(
     specs = competing_metrics(metrics)
     chosen = Options.of(**{**options, "by_level": True})
     named_runs = separate_runs(qrels if runs is None else runs)
-    results = complete(evaluate_all(qrels, named_runs, specs, chosen, watch=watch))
+    results = complete(evaluate_all(qrels, named_runs, specs, chosen))
     by_level = [
         m for m, spec in enumerate(results.specs) if spec.metric.name == "AP" and [*spec.params] == ["rel"]
     ]

@@ -15,9 +15,7 @@ import gradeval
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import QueryValues
-from gradeval.commands.plot.curve import curves_of, expanded
-from gradeval.commands.plot.phi import MEDIAN, POOLED
-from gradeval.commands.plot.queries import of_pairs
+from gradeval.commands.plot.pictures import MEDIAN, POOLED, curves_of, expanded, of_pairs
 from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQueryError
 
 SEARCH = Path(__file__).parents[3] / "sample_data" / "search"

@@ -1,0 +1,510 @@
+"""The pictures: the value of each query, curves by cutoff, φ by grade, and the curves of the study of swaps.
+
+queries   the value of each query, the highest first; of several runs, differences from a baseline
+curve     a metric by its cutoff, or precision by recall, with an interval of each mean
+phi       φ of nDCGφ over the grades of a collection, or of queries, with its control points
+swaps     how metrics fall as pairs of an ideal ranking are swapped, with an interval of each mean
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.segments import Segments, distinct
+from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
+from gradeval.commands.compare.options import CompareOptions
+from gradeval.commands.compare.result import PairComparison, QueryValues
+from gradeval.commands.explain.contributions import phi_of
+from gradeval.commands.explain.explain import positions_of
+from gradeval.commands.explain.result import Phi
+from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
+from gradeval.commands.study.swaps import LEVELS, METRICS, USES
+from gradeval.commands.study.swaps import swaps as study_swaps
+from gradeval.commands.study.tables import Row, Table, spaced
+from gradeval.errors import MetricError, OptionError, named
+from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.runs import separate_runs
+from gradeval.metrics.ndcg_phi import fitted_phi
+from gradeval.notices import Notice
+from gradeval.options import OF_RUNS, Options, takes
+from gradeval.registry.metric import Kind
+from gradeval.registry.spec import Spec, dotted, group_of, metric_of, parse, parse_one, split
+from gradeval.render.document import warned
+from gradeval.statistics.intervals import t_intervals
+from gradeval.statistics.tests import interval_of_mean
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.load import open_qrels
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Runs, Unpack
+
+QUERIES_METRIC = "nDCG@10"
+CURVE_METRIC = "nDCG"
+PHI_METRIC = "nDCGphi"
+POOLED = "all judgments as one query"
+MEDIAN = "median of queries that reach it"
+AT = "1-20"
+_PAIR = ("baseline_mean", "mean", "difference", "low", "high", "p", "p_corrected", "won", "tied", "lost")
+_DEFAULTS = {
+    "cutoff": AT,
+    "recall": "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
+    "multiple": "0.2,0.4,0.6,0.8,1,1.2,1.4,1.6,1.8,2",
+}
+_LABELS = {"cutoff": "Cutoff k (ranks)", "recall": "Recall", "multiple": "Cutoff (multiples of R)"}
+_SYMBOLS = {"cutoff": "k", "recall": "r", "multiple": "m"}
+_MOST = 1000  # points of a curve
+_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
+_SAMPLES = 201  # of a curve of φ
+_SHOWN = 20  # grades that people see
+
+Curves = dict[Spec, dict[float, Spec]]
+"""Metrics without the value after '@' -> the values, ascending -> the metrics with them."""
+
+
+# --- queries
+
+
+@takes(OF_RUNS)
+def queries(
+    qrels: Any,
+    runs: Any,
+    metrics: str | Iterable[str] = QUERIES_METRIC,
+    *,
+    baseline: str | int | None = None,
+    confidence: float = 95.0,
+    **options: Unpack[Runs],
+) -> Picture:
+    """The value of each query, the highest first; of several runs, differences from a baseline.
+
+    qrels, runs, options: as evaluate() takes them; a run may be a file of saved results (gradeval -f json -q).
+    baseline: a run by name or position, by default the first. confidence: of the intervals, in percent.
+    Raises GradevalError.
+    """
+    confidence = CompareOptions.of(confidence=confidence).confidence
+    results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, Options.of(**options))
+    results.check_unweighted("the intervals of pictures")
+    complete(results)
+    of_results = QueryValues.of(results, compared)
+    values = of_results.select(of_results.by_id)
+    notices: Sequence[Notice] = notices_of(results, values)
+    note = f"{confidence:g} % t interval of the mean"
+    chosen_baseline = None
+    if len(results.runs) > 1:
+        chosen = CompareOptions.of(baseline=baseline, confidence=confidence, jobs=options.get("jobs", 0))
+        comparison = compare_results(results, compared, chosen)
+        pairs, notices = comparison.comparisons, comparison.notices
+        chosen_baseline = pairs[0].baseline
+        corrected = f", corrected for {len(pairs)} comparisons (Holm)" if len(pairs) > 1 else ""
+        note += f" difference; p of the paired t-test{corrected}"
+        panels, tables = of_pairs(values, pairs)
+    else:
+        if baseline is not None:
+            values.run(baseline)  # raises where there is no such run
+        panels, tables = _of_one(values, of_results.means[0].tolist(), confidence)
+    picture = Picture(
+        name="queries",
+        options={
+            "metrics": [str(spec) for spec in compared],
+            "runs": [run.name for run in results.runs],
+            "baseline": chosen_baseline,
+            "confidence": confidence,
+            "evaluation": dict(results.options),
+        },
+        noticed=(tuple(notices),),
+        runs_read=len(results.runs),
+        note=note,
+        panels=panels,
+        tables=tables,
+    )
+    return warned(picture)
+
+
+def _of_one(
+    values: QueryValues, means: Sequence[float], confidence: float
+) -> tuple[tuple[Panel, ...], tuple[Table, ...]]:
+    """The values of one run. means: of the metrics, as an evaluation has them."""
+    [run] = values.runs
+    panels: list[Panel] = []
+    rows: list[Row] = []
+    summary: list[Row] = []
+    for metric, y, mean in zip(values.metrics, values.values[0], means, strict=True):
+        order = _order(y, 1)
+        ids = tuple(values.queries[q] for q in order.tolist())
+        low, high = interval_of_mean(y, mean, "t", confidence)
+        x = Axis(f"Queries by value ({len(order)})")
+        bars = Bars(ids, y[order], mean, low, high)
+        panels.append(Panel(run, x, Axis(metric.display, 0.0, 1.0), bars=bars))
+        places = range(1, len(ids) + 1)
+        rows += [(run, metric.name, *row) for row in zip(places, ids, y[order].tolist(), strict=True)]
+        summary.append((run, metric.name, len(order), mean, low, high))
+    return tuple(panels), (
+        Table("queries", "Value of each query", ("run", "metric", "position", "query", "value"), rows),
+        Table("summary", "Mean over the queries", ("run", "metric", "queries", "mean", "low", "high"), summary),
+    )
+
+
+def of_pairs(
+    values: QueryValues, pairs: Sequence[PairComparison]
+) -> tuple[tuple[Panel, ...], tuple[Table, ...]]:
+    """The differences of runs from a baseline. values: of the runs and metrics, queries in the order of ids."""
+    panels: list[Panel] = []
+    rows: list[Row] = []
+    summary: list[Row] = []
+    for pair in pairs:
+        m = values.metric(pair.metric)
+        sign, name = values.metrics[m].sign, values.metrics[m].display
+        runs = values.run(pair.baseline), values.run(pair.run)
+        y = values.differences(*runs)[m]
+        order = _order(y, sign)
+        ids = tuple(values.queries[q] for q in order.tolist())
+        title = f"{pair.run} − {pair.baseline}" + (f", {name}" if len(values.metrics) > 1 else "")
+        x = Axis(f"Queries by difference ({len(order)})")
+        bars = Bars(ids, y[order], pair.difference, pair.low, pair.high, sign, pair)
+        panels.append(Panel(title, x, Axis(f"Difference in {name}"), bars=bars))
+        columns = (column.tolist() for column in (*(values.values[run, m, order] for run in runs), y[order]))
+        label = (pair.run, pair.baseline, pair.metric)
+        rows += [(*label, *row) for row in zip(range(1, len(ids) + 1), ids, *columns, strict=True)]
+        summary.append((*label, pair.n, *(getattr(pair, name) for name in _PAIR)))
+    labels = ("run", "baseline", "metric")
+    return tuple(panels), (
+        Table(
+            "queries",
+            "Difference of each query",
+            (*labels, "position", "query", "baseline_value", "value", "difference"),
+            rows,
+        ),
+        Table("summary", "Mean difference, paired t-test", (*labels, "queries", *_PAIR), summary),
+    )
+
+
+def _order(y: Floats, sign: int) -> Ints:
+    """The queries with a value from the largest to the smallest; equal ones by id."""
+    # rounding must not decide which of two equal differences is the larger one
+    worth = np.round(sign * y / (np.nanmax(np.abs(y), initial=0.0) or 1.0), 12)
+    order = np.argsort(-worth, kind="stable")
+    return order[~np.isnan(y[order])]
+
+
+# --- curves
+
+
+@takes(OF_RUNS)
+def curve(
+    qrels: Any,
+    runs: Any,
+    metrics: str | Iterable[str] = CURVE_METRIC,
+    *,
+    at: str | None = None,
+    log: bool = False,
+    confidence: float = 95.0,
+    **options: Unpack[Runs],
+) -> Picture:
+    """The mean of a metric at each cutoff, or interpolated precision by recall (iprec_at_recall).
+
+    qrels, runs, options: as evaluate() takes them. at: the values after '@', such as '1-20,50,100'; by default
+    the cutoffs 1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10,20'. log: a
+    logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent.
+    Raises GradevalError.
+    """
+    curves = curves_of(metrics, at)
+    confidence = CompareOptions.of(confidence=confidence).confidence
+    params = [metric.metric.at.name if metric.metric.at else "" for metric in curves]
+    if log and "cutoff" not in params:
+        raise OptionError("--log is for cutoffs in ranks, which no metric here has")
+    specs = [spec for of_metric in curves.values() for spec in of_metric.values()]
+    results = complete(evaluate_all(qrels, separate_runs(runs), specs, Options.of(**options)))
+    results.check_unweighted("the intervals of pictures")
+    panels: list[Panel] = []
+    rows: list[Row] = []
+    for param, (metric, of_metric) in zip(params, curves.items(), strict=True):
+        x = [int(value) if float(value).is_integer() else value for value in of_metric]
+        lines = []
+        for r, run in enumerate(results.runs):
+            means, ends = [], []
+            for place, spec in zip(x, of_metric.values(), strict=True):
+                values, mean = results.values(r, spec), float(results.mean(r, spec))
+                interval = interval_of_mean(values, mean, "t", confidence)
+                means.append(mean)
+                ends.append(interval)
+                count = int(np.count_nonzero(~np.isnan(values)))
+                rows.append((run.name, str(metric), place, mean, *interval, count))
+            low, high = np.array(ends).T
+            lines.append(Line(run.name, np.array(x, np.float64), np.array(means), low, high, marked=True))
+        label = f"Mean {metric.display}@{_SYMBOLS.get(param, param)}"
+        if metric.metric.name == "iprec_at_recall":
+            label = "Mean interpolated precision"
+        is_whole = all(isinstance(place, int) for place in x)
+        axis = Axis(_LABELS.get(param, param), log=log and x[0] > 0, whole=is_whole)
+        title = results.runs[0].name if len(results.runs) == 1 else ""
+        panels.append(Panel(title, axis, Axis(label, *metric.metric.range), tuple(lines)))
+    columns = ("run", "metric", "at", "mean", "low", "high", "queries")
+    picture = Picture(
+        name="curve",
+        options={
+            "metrics": list(map(str, curves)),
+            "runs": [run.name for run in results.runs],
+            "confidence": confidence,
+            "evaluation": dict(results.options),
+        },
+        noticed=(results.notices,),
+        runs_read=len(results.runs),
+        note=f"{confidence:g} % t interval of the mean",
+        across=len(curves),
+        panels=tuple(panels),
+        tables=(Table("curve", "Mean over the queries at each cutoff", columns, rows),),
+    )
+    return warned(picture)
+
+
+def curves_of(metrics: str | Iterable[str], at: str | None = None) -> Curves:
+    """The curves that metrics stand for. Raises MetricError, OptionError."""
+    texts = [metrics] if isinstance(metrics, str) else list(metrics)
+    specs: dict[Spec, None] = {}
+    for name in (name for text in texts for name in split(text)):
+        specs.update(dict.fromkeys(_specs(name, at)))
+    if not specs:
+        raise MetricError("no metrics given", hint="for example nDCG")
+    curves: Curves = {}
+    for spec in specs:
+        param = spec.metric.at
+        value = None if param is None else spec.params.get(param.name)
+        if spec.metric.kind is not Kind.MEAN or not spec.metric.per_query or param is None:
+            raise MetricError(f"{spec}: a curve needs a metric with a cutoff, whose mean over queries is taken")
+        if value is None:
+            raise MetricError(f"{spec}: it has no cutoff, so it is a point, and no curve")
+        without = Spec(spec.metric, tuple(pair for pair in spec.given if pair[0] != param.name))
+        curves.setdefault(without, {})[value] = spec
+    for without, by_value in curves.items():
+        if len(by_value) < 2:
+            [spec] = by_value.values()
+            hint = f"for example {without}@5,10,20"
+            raise MetricError(f"{spec}: a curve needs two cutoffs or more", hint=hint)
+        curves[without] = dict(sorted(by_value.items()))
+    return curves
+
+
+def _specs(name: str, at: str | None) -> list[Spec]:
+    """The Specs of a name, with the given values after '@', or the default ones, where it has none."""
+    if "@" in name or group_of(name) is not None or dotted(name) is not None:
+        if at is not None:
+            raise OptionError(f"{name} has its own cutoffs, so --at is not for it")
+        return parse_one(name)
+    metric = metric_of(name)
+    if metric.at is None:
+        hint = "for example nDCG, P, R or iprec_at_recall"
+        raise MetricError(f"{name}: {metric.name} takes no cutoff, so it has no curve", hint=hint)
+    values = expanded(at or _DEFAULTS.get(metric.at.name, AT))
+    return parse_one(f"{name}@{','.join(values)}")
+
+
+def expanded(text: str) -> list[str]:
+    """'1-3,10,20' -> 1, 2, 3, 10, 20. Raises OptionError."""
+    values: list[str] = []
+    for part in (part.strip() for part in text.split(",")):
+        both = _RANGE.fullmatch(part) if part.isascii() else None
+        if both is None:
+            values.append(part)
+            continue
+        first, last = map(int, both.groups())
+        if last < first:
+            raise OptionError(f"--at {named(part)}: a range must increase")
+        if last - first >= _MOST:
+            break
+        values += map(str, range(first, last + 1))
+    else:
+        if len(values) <= _MOST:
+            return values
+    raise OptionError(f"--at {named(text)}: a curve has at most {_MOST} points")
+
+
+# --- φ
+
+
+@takes(OF_RUNS)
+def phi(
+    qrels: Any,
+    metric: str | Iterable[str] = PHI_METRIC,
+    query: str | Sequence[str] = (),
+    **options: Unpack[Runs],
+) -> Picture:
+    """φ of nDCGφ by grade, with its control points.
+
+    qrels, options: as evaluate() takes them. metric: nDCGphi with its parameters. query: an id, or several,
+    whose φ are drawn; by default φ of all judgments as one query, and the median and the quartiles of φ over
+    the queries that have the grade or a higher one. Raises GradevalError.
+    """
+    specs = parse(metric)
+    for spec in specs:
+        if spec.metric.name != PHI_METRIC:
+            raise MetricError(f"{spec} has no φ", hint=f"only {PHI_METRIC} has")
+    if len(specs) > 1:
+        raise MetricError(f"φ of one metric is drawn at a time, not of {', '.join(map(str, specs))}")
+    chosen = Options.of(**options)
+    judged = open_qrels(qrels, chosen).qrels
+    params = {name: value for name, value in specs[0].given if name in ("variant", "points")}
+    quartiles = None
+    if queries := [query] if isinstance(query, str) else list(map(str, query)):
+        curves = {}
+        for name, q in zip(dict.fromkeys(queries), positions_of(judged, queries).tolist(), strict=True):
+            grades = judged.grade[judged.offsets[q] : judged.offsets[q + 1]]
+            curves[f"query {name}"] = phi_of(_table(grades), params, _SAMPLES)
+    else:
+        all_judgments = phi_of(_table(judged.grade), params, _SAMPLES)
+        curves = {"all queries" if "points" in params else POOLED: all_judgments}
+        if "points" not in params:
+            quartiles = _quartiles(_table(judged.grade, judged.offsets), params.get("variant", "paper"))
+    lines = []
+    for name, drawn in curves.items():
+        x, y = np.array(drawn.curve).T
+        lines.append(Line(name, x, y, points=drawn.points))
+    tables, note = _phi_tables(curves), ""
+    if quartiles is not None:
+        grade, q1, median, q3, reach = quartiles
+        lines.append(Line(MEDIAN, grade, median, q1, q3))
+        count = int(reach.max(initial=0))
+        note = f"quartiles over the queries that reach the grade, of {count}"
+        tables.append(
+            Table(
+                "quartiles",
+                f"φ of {count} queries, of each grade over those that have it or a higher one",
+                ("grade", "q1", "median", "q3", "queries"),
+                list(zip(*(column.tolist() for column in quartiles), strict=True)),
+                shown=len(grade) <= _SHOWN,
+            )
+        )
+    is_whole = all(grade.is_integer() for drawn in curves.values() for grade, *_ in drawn.values)
+    title = "" if len(lines) > 1 else lines[0].name
+    picture = Picture(
+        name="phi",
+        options={"metrics": [str(specs[0])], "qrels": judged.path, "evaluation": chosen.to_dict()},
+        noticed=(judged.notices,),
+        note=note,
+        tables=tuple(tables),
+        panels=(Panel(title, Axis("Grade", whole=is_whole), Axis("φ", 0.0, 1.0), tuple(lines)),),
+    )
+    return warned(picture)
+
+
+def _phi_tables(curves: Mapping[str, Phi]) -> list[Table]:
+    """φ of each grade, of at most _SHOWN of them for people, and the control points."""
+    columns = ("curve", "grade", "judged", "phi", "gain")
+    title = "φ and gain 2^φ - 1 of each grade"
+    rows = {name: [(name, *row) for row in drawn.values[::-1]] for name, drawn in curves.items()}
+    longest = max(map(len, rows.values()))
+    points: list[Row] = []
+    for name, drawn in curves.items():
+        points += [(name, *point, True) for point in drawn.points]
+        if drawn.whisker is not None and all(point[0] != "whisker" for point in drawn.points):
+            points.append((name, "whisker", drawn.whisker, None, False))
+    return [
+        Table("phi", title, columns, [*chain(*rows.values())], shown=longest <= _SHOWN),
+        Table(
+            "overview",
+            f"{title}, {_SHOWN} of up to {longest} grades",
+            columns,
+            [of_curve[place] for of_curve in rows.values() for place in spaced(len(of_curve), _SHOWN)],
+            data=False,
+            shown=longest > _SHOWN,
+        ),
+        Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
+    ]
+
+
+def _table(grade: Floats, offsets: Ints | None = None) -> Judgments:
+    """Judgments of which nothing is retrieved; without offsets, of one query."""
+    count = len(grade)
+    segments = Segments(np.array([0, count]) if offsets is None else offsets)
+    nowhere, nothing = np.full(count, np.inf), np.zeros(segments.count, np.int64)
+    return Judgments(segments, grade, nowhere, -nowhere, np.arange(count), nothing)
+
+
+def _quartiles(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Floats, Floats, Ints]:
+    """φ of the queries at some grades: the grades, q1, median, q3, and how many queries have the grade or a
+    higher one, without those that have no grade above 0; φ of the others would be 1 for no document.
+    """
+    fitted, queries = fitted_phi(judgments, variant), np.flatnonzero(judgments.highest > 0)
+    grade = distinct(np.maximum(judgments.grade, 0.0))
+    if len(grade) > _SAMPLES:
+        grade = np.linspace(grade[0], grade[-1], _SAMPLES)
+    highest = judgments.highest[queries]
+    quartiles, reach = np.full((3, len(grade)), np.nan), np.zeros(len(grade), np.int64)
+    for g, value in enumerate(grade.tolist() if len(queries) else ()):
+        reaching = queries[highest >= value]
+        reach[g] = len(reaching)
+        phis = fitted(np.full(len(reaching), value), reaching)
+        quartiles[:, g] = np.quantile(phis, (0.25, 0.5, 0.75))
+    return grade, *quartiles, reach
+
+
+# --- swaps
+
+
+def swaps(
+    metrics: str | Iterable[str] = METRICS,
+    *,
+    confidence: float = 95.0,
+    levels: Sequence[int] = LEVELS,
+    items: int = 100,
+    repeats: int = 100,
+    swaps: int = 99,
+    seed: int = 1,
+    jobs: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Picture:
+    """How metrics fall as pairs of documents of an ideal ranking are swapped: the curves of study.swaps().
+
+    levels, items, repeats, swaps, seed, jobs, progress: as it has them. confidence: of the intervals of the
+    means over the repeats, in percent.
+    Raises GradevalError.
+    """
+    confidence = CompareOptions.of(confidence=confidence).confidence
+    done = study_swaps(
+        metrics,
+        levels=levels,
+        items=items,
+        repeats=repeats,
+        swaps=swaps,
+        seed=seed,
+        jobs=jobs,
+        progress=progress,
+    )
+    low, high = t_intervals(done.mean, done.sd, done.count, 1 - confidence / 100)
+    x = np.arange(done.mean.shape[-1], dtype=np.float64)
+    panels = [
+        Panel(
+            f"{use.capitalize()} levels",
+            Axis("Swaps of two ranks", whole=True),
+            Axis(f"Mean {spec.display}", *spec.metric.range),
+            tuple(
+                Line(f"{level} levels", x, done.mean[u, i, m], low[u, i, m], high[u, i, m])
+                for i, level in enumerate(done.levels)
+            ),
+        )
+        for m, spec in enumerate(done.specs)
+        for u, use in enumerate(USES)
+    ]
+    curves = done.table("curves")
+    # in the order of the rows: by use, metric, levels, swaps
+    ends = zip(*(of.swapaxes(1, 2).reshape(-1).tolist() for of in (low, high)), strict=True)
+    with_ends = replace(
+        curves,
+        columns=(*curves.columns[:-1], "low", "high", "seed"),
+        rows=[(*row[:-1], *own, row[-1]) for row, own in zip(curves.rows, ends, strict=True)],
+    )
+    return Picture(
+        name="swaps",
+        options={**done.options, "confidence": confidence},
+        tables=(with_ends, *(table for table in done.tables if table is not curves)),
+        panels=tuple(panels),
+        note="" if repeats == 1 else f"{confidence:g} % t interval of the mean over {repeats} repeats",
+        across=len(USES),
+        same_y=all(spec.metric.range[1] == 1 for spec in done.specs),
+    )
