@@ -262,12 +262,18 @@ def _tuple_of(kind: type) -> Check:
     return must_be(f"a tuple of {kind.__name__}", is_valid)
 
 
+class LaterIds:
+    """Query ids that are chosen when the judgments are known: choose(all judged ids, name of the qrels)."""
+
+    def __init__(self, choose: Callable[[Iterable[str], str], tuple[str, ...]]) -> None:
+        self.choose = choose
+
+
 def _check_ids(name: str, value: Any) -> None:
-    if callable(value):  # of the command line: chooses them, given all judged ids and the name of the qrels
-        return
-    _tuple_of(str)(name, value)
-    if not value:
-        raise OptionError(f"{name}: no query ids given")
+    if not isinstance(value, LaterIds):
+        _tuple_of(str)(name, value)
+        if not value:
+            raise OptionError(f"{name}: no query ids given")
 
 
 def _string(what: str) -> Check:
@@ -293,7 +299,7 @@ def check_columns(name: str, value: Any, roles: Sequence[str] = ROLES) -> None:
 
 def _read_ids(ids: Any) -> Any:
     """'401, 402', separated by commas or spaces, or a list."""
-    if ids is None or callable(ids):
+    if ids is None or isinstance(ids, LaterIds):
         return ids
     if isinstance(ids, (str, bytes)):
         return parse_ids(_text(ids))

@@ -16,7 +16,7 @@ from gradeval.cli import output as out
 from gradeval.cli.types import File, OutputPath
 from gradeval.errors import OptionError, UnknownQueryError
 from gradeval.notices import EvaluationWarning, Kind, Notice, sentences
-from gradeval.options import parse_ids
+from gradeval.options import LaterIds, parse_ids
 from gradeval.render import Digits
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Job:
             raise click.UsageError("-c and --queries both are mutually exclusive.")
         self._listed: str | None = values.get("query_ids")
         if self._listed is not None:
-            values["query_ids"] = self._chosen
+            values["query_ids"] = LaterIds(self._chosen)
         self.file: OutputFile | None = None
         self.format = ""
         self.progress: Progress | None = None

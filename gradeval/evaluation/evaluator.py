@@ -35,7 +35,7 @@ from gradeval.evaluation.runs import (
 from gradeval.evaluation.ties import check_expected
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
-from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
+from gradeval.options import DEFAULT_METRICS, EXPECTED, LaterIds, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import (
     Run,
@@ -110,8 +110,8 @@ class Evaluator:
         self._qrels = self._given.qrels
         self._specs = tuple(with_levels(specs, self._qrels.scale) if options.by_level else specs)
         self._queries = Texts(self._qrels.queries)
-        if callable(options.query_ids):
-            options = options.replace(query_ids=options.query_ids(self._queries, self._qrels.path))
+        if isinstance(options.query_ids, LaterIds):
+            options = options.replace(query_ids=options.query_ids.choose(self._queries, self._qrels.path))
         self._options, self._wanted = options, _wanted(self._qrels, options.query_ids)
 
     def _prepare(self, source: Source) -> None:

@@ -30,7 +30,7 @@ from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems,
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.options import Options, parse_number, takes
+from gradeval.options import LaterIds, Options, parse_number, takes
 from gradeval.registry.spec import Spec, parse, split
 from gradeval.render.document import warned
 from gradeval.tables.load import is_path, source_of
@@ -133,8 +133,9 @@ def compare_files(
         if set(others).isdisjoint(table.queries):
             raise no_common_query(table.path, "the other tables", list(table.queries), others)
     queries = _all_queries(tables)
-    ids: Any = evaluation.query_ids
-    ids = ids(queries, "the tables") if callable(ids) else ids
+    ids = evaluation.query_ids
+    if isinstance(ids, LaterIds):
+        ids = ids.choose(queries, "the tables")
     if ids is not None:
         if unknown := [query for query in ids if query not in set(queries)]:
             raise UnknownQueryError(unknown, "the tables")
