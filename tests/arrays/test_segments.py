@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import mul
 
 import numpy as np
@@ -28,41 +28,52 @@ def flat(lists):
 
 
 @many
-@given(tables)
-def test_shape(table):
+@given(tables, st.data())
+def test_against_loops(table, data):
     within, values = made(table)
     assert within.count == len(table)
     assert within.lengths.tolist() == [len(query) for query in table]
     assert within.query.tolist() == flat([number] * len(query) for number, query in enumerate(table))
     assert within.place.tolist() == flat(range(len(query)) for query in table)
-    assert len(within.query) == len(values)
 
-
-@many
-@given(tables)
-def test_reductions(table):
-    within, values = made(table)
-    sums = within.sum(values)
-    assert sums.dtype == np.float64
-    for query, total in zip(table, sums.tolist(), strict=True):
-        assert total == one_by_one(query)  # in row order: the same digits
+    assert within.sum(values).dtype == np.float64
+    assert within.sum(values).tolist() == [one_by_one(query) for query in table]  # in row order
     assert within.max(values).tolist() == [max(query, default=0.0) for query in table]
     assert within.min(values, empty=np.inf).tolist() == [min(query, default=np.inf) for query in table]
     assert within.number(values > 0).tolist() == [sum(n > 0 for n in query) for query in table]
-    rows = np.flatnonzero(values > 0)
-    assert within.sum(values[rows], rows).tolist() == within.sum(np.where(values > 0, values, 0.0)).tolist()
+    positive = np.flatnonzero(values > 0)
+    expected = within.sum(np.where(values > 0, values, 0.0)).tolist()
+    assert within.sum(values[positive], positive).tolist() == expected
 
-
-@many
-@given(tables)
-def test_running(table):
-    within, values = made(table)
-    assert within.running_count(values > 0).tolist() == flat(
-        [sum(n > 0 for n in query[: place + 1]) for place in range(len(query))] for query in table
-    )
-    expected = flat(map(accumulate, table))
-    assert within.running_sum(values).tolist() == expected  # to the bit, whatever came before
+    counts = flat(accumulate(n > 0 for n in query) for query in table)
+    assert within.running_count(values > 0).tolist() == counts
+    # to the bit, whatever came before
+    assert within.running_sum(values).tolist() == flat(map(accumulate, table))
     assert within.running_product(values).tolist() == flat(accumulate(query, mul) for query in table)
+
+    falling = [sorted(query, reverse=True) for query in table]
+    order = within.descending(values)
+    assert within.sorted_descending(values).tolist() == values[order].tolist() == flat(falling)
+    assert sorted(order.tolist()) == list(range(len(values)))
+    assert within.is_descending(values) == (falling == table)
+
+    rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
+    taken = within.take(rows)
+    assert taken.query.tolist() == within.query[rows].tolist()
+    assert taken.lengths.tolist() == np.bincount(within.query[rows], minlength=len(table)).tolist()
+    ties = within.ties(values)
+    groups = [values[a:b].tolist() for a, b in pairwise(ties.offsets)]
+    assert flat(groups) == values.tolist()
+    assert all(group and len(set(group)) == 1 for group in groups)
+    distinct = [sum(a != b for a, b in zip([None, *query], query, strict=False)) for query in table]
+    assert within.over(ties).lengths.tolist() == distinct
+
+
+def test_rows_taken_of_long_queries():
+    within = Segments(np.array([0, 0, 40, 90, 90]))
+    taken = within.take(np.arange(30, 90, 1))
+    assert taken.offsets.tolist() == [0, 0, 10, 60, 60]
+    assert taken.query.tolist() == [1] * 10 + [2] * 50
 
 
 any_number = st.sampled_from([0.0, 1.0, -2.5, 1e308, -1e308, np.inf, -np.inf, np.nan])
@@ -77,41 +88,6 @@ def test_running_sums_of_any_numbers_stay_in_their_query(table):
     assert [repr(one.tolist()) for one in together] == alone
     expected = flat(map(accumulate, table))
     assert within.running_sum(values) == pytest.approx(expected, nan_ok=True, rel=0, abs=0)
-
-
-@many
-@given(tables)
-def test_orders(table):
-    within, values = made(table)
-    falling = [sorted(query, reverse=True) for query in table]
-    assert within.sorted_descending(values).tolist() == flat(falling)
-    order = within.descending(values)
-    assert values[order].tolist() == flat(falling)
-    assert sorted(order.tolist()) == list(range(len(values)))
-    assert within.is_descending(values) == (falling == table)
-
-
-def test_rows_taken_of_long_queries():
-    within = Segments(np.array([0, 0, 40, 90, 90]))
-    taken = within.take(np.arange(30, 90, 1))
-    assert taken.offsets.tolist() == [0, 0, 10, 60, 60]
-    assert taken.query.tolist() == [1] * 10 + [2] * 50
-
-
-@many
-@given(tables, st.data())
-def test_parts(table, data):
-    within, values = made(table)
-    rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
-    taken = within.take(rows)
-    assert taken.query.tolist() == within.query[rows].tolist()
-    assert taken.lengths.tolist() == np.bincount(within.query[rows], minlength=len(table)).tolist()
-    ties = within.ties(values)
-    groups = [values[a:b].tolist() for a, b in zip(ties.offsets[:-1], ties.offsets[1:], strict=True)]
-    assert flat(groups) == values.tolist()
-    assert all(group and len(set(group)) == 1 for group in groups)
-    distinct = [sum(a != b for a, b in zip([None, *query], query, strict=False)) for query in table]
-    assert within.over(ties).lengths.tolist() == distinct
 
 
 @many
@@ -163,7 +139,5 @@ def test_queries_of_very_different_length():
     rng = np.random.default_rng(3)
     lengths = [1, 5000, 0, 2, 3, 4, 700, 1]
     within, values = made([rng.random(n).tolist() for n in lengths])
-    expected = [
-        sorted(values[a:b], reverse=True) for a, b in zip(within.offsets, within.offsets[1:], strict=False)
-    ]
+    expected = [sorted(values[a:b], reverse=True) for a, b in pairwise(within.offsets)]
     assert within.sorted_descending(values) == pytest.approx(flat(expected))

@@ -49,10 +49,14 @@ def scattered(names, between):
     return Ids(np.frombuffer(text, np.uint8), ends - length, length)
 
 
-@given(COLUMNS, st.sampled_from([b"", b" ", b"\xff9"]))
-def test_columns_are_lists(names, between):
+@given(COLUMNS, st.sampled_from([b"", b" ", b"\xff9"]), st.lists(COLUMNS, max_size=3))
+def test_columns_are_lists(names, between, more):
+    """Equal ids have equal keys wherever they stand; different ones, at this number, different keys."""
     ids = scattered(names, between)
     assert len(ids) == len(names)
+    assert ids.keys().tolist() == Ids.of(names).keys().tolist()
+    assert len(set(ids.keys().tolist())) == len(set(names))
+    assert ids.short == all(len(name) <= 8 for name in names)
     assert ids.tolist() == Ids.of(names).tolist() == ids.compact().tolist() == names
     assert [ids[row] for row in range(len(names))] == names
     assert ids.take(slice(None, None, 2)).tolist() == names[::2]
@@ -63,21 +67,9 @@ def test_columns_are_lists(names, between):
         n for n in names if len(n) > 3
     ]
     assert len(ids.compact().block) == sum(map(len, names)) + PAD
-
-
-@given(st.lists(COLUMNS, max_size=4))
-def test_joined(columns):
-    joined = Ids.joined([Ids.of(names) for names in columns])
-    assert joined.tolist() == [name for names in columns for name in names]
+    joined = Ids.joined([ids, *map(Ids.of, more)])
+    assert joined.tolist() == [*names, *(name for column in more for name in column)]
     assert len(joined.block) >= int((joined.start + joined.length).max(initial=0)) + PAD
-
-
-@given(COLUMNS)
-def test_keys(names):
-    """Equal ids have equal keys wherever they stand; different ones, at this number, different keys."""
-    keys = scattered(names, b"\xff9").keys()
-    assert keys.tolist() == Ids.of(names).keys().tolist()
-    assert len(set(keys.tolist())) == len(set(names))
 
 
 def test_keys_of_many_ids_differ():
@@ -150,14 +142,6 @@ def test_index(names, wanted, keys):
     assert found.tolist() == [names.index(name) if name in names else -1 for name in wanted + names]
 
 
-@given(COLUMNS)
-def test_short_ids_are_told_by_their_keys(names):
-    ids = Ids.of(names)
-    assert ids.short == all(len(name) <= 8 for name in names)
-    if ids.short:
-        assert len(set(ids.keys().tolist())) == len(set(names))
-
-
 @given(st.lists(NAMES.map(lambda name: name[-8:]), max_size=20), COLUMNS)
 def test_short_ids_are_as_others(names, more):
     plain = scattered(names, b"9")
@@ -189,7 +173,7 @@ TABLE_KEYS = st.one_of(
 )
 
 
-@examples(times=3)
+@examples(times=1.5)
 @given(st.lists(TABLE_KEYS, max_size=60), st.lists(TABLE_KEYS, max_size=60))
 def test_key_table(keys, others):
     table = KeyTable(np.array(keys, np.uint64))

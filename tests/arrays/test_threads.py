@@ -139,14 +139,6 @@ def test_closing_early_leaves_no_thread_and_draws_no_more(jobs, taken):
     assert list(results) == []
 
 
-def test_nothing_starts_before_it_is_asked_for():
-    def items():
-        raise AssertionError
-        yield
-
-    ordered_map(lambda item: item, items(), 2)
-
-
 @pytest.mark.parametrize("allowed", [0, 1, 3])
 def test_threads_that_the_system_does_not_allow(allowed, monkeypatch):
     """Those that there are do the work of all."""
@@ -166,14 +158,6 @@ def test_threads_that_die_before_they_begin(monkeypatch):
     """As they do for lack of memory: nobody waits for them."""
     monkeypatch.setattr(parallel._thread, "start_new_thread", lambda function, args: 1)
     assert list(ordered_map(lambda n: n * n, range(100), 64)) == [n * n for n in range(100)]
-
-
-def test_a_thread_that_begins_when_all_is_over_does_nothing(monkeypatch):
-    late = []
-    monkeypatch.setattr(parallel._thread, "start_new_thread", lambda function, args: late.append(function))
-    assert list(ordered_map(lambda n: n * n, range(9), 2)) == [n * n for n in range(9)]
-    [begin] = late
-    begin()
 
 
 @pytest.mark.parametrize(("fits", "asked"), [(16, [16]), (15, [16, 1]), (1, [16, 1])])

@@ -59,12 +59,12 @@ def test_rows(table):
     assert rows_of(made) == ROWS
     assert rows_of(made, rows=2) == ROWS
     assert rows_of(made[1:5]) == ROWS[1:5]
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_integers(table):
-    made = table([1, 1, -2], [10**12, 7, 0], [1, 0, 2])
-    assert rows_of(made) == [("1", str(10**12), 1.0), ("1", "7", 0.0), ("-2", "0", 2.0)]
+    integers = table([1, 1, -2], [10**12, 7, 0], [1, 0, 2])
+    assert rows_of(integers) == [("1", str(10**12), 1.0), ("1", "7", 0.0), ("-2", "0", 2.0)]
+    if table is polars_table:
+        polars = pytest.importorskip("polars")
+        for kind in (polars.Categorical, polars.Enum(sorted(set(DOCUMENTS)))):
+            assert rows_of(made.with_columns(polars.col("docno").cast(kind))) == ROWS
 
 
 def test_types_of_pyarrow():
@@ -84,13 +84,6 @@ def test_types_of_pyarrow():
     assert rows_of(pyarrow_table(["1"], ["a"], [1.0]).slice(1)) == []
 
 
-def test_types_of_polars():
-    polars = pytest.importorskip("polars")
-    for kind in (polars.Categorical, polars.Enum(sorted(set(DOCUMENTS)))):
-        table = polars_table(QUERIES, DOCUMENTS, NUMBERS).with_columns(polars.col("docno").cast(kind))
-        assert rows_of(table) == ROWS
-
-
 def test_types_of_pandas():
     pandas = pytest.importorskip("pandas")
     made = pandas_table(QUERIES, DOCUMENTS, NUMBERS)
@@ -103,12 +96,6 @@ def test_types_of_pandas():
         assert rows_of(numbers.astype(kind), "grade") == expected
 
 
-def test_duckdb():
-    duckdb = pytest.importorskip("duckdb")
-    rows = duckdb.sql("select 'q' || (i // 1000) as qid, i as docno, i / 2.0 as score from range(300000) t(i)")
-    assert rows_of(rows) == [(f"q{i // 1000}", str(i), i / 2) for i in range(300_000)]
-
-
 @pytest.mark.filterwarnings("error")
 def test_a_lazy_frame():
     polars = pytest.importorskip("polars")
@@ -116,16 +103,6 @@ def test_a_lazy_frame():
     for qrels, run in ((lazy, {"1": {"a": 1}}), ({"1": {"a": 1}}, lazy), ({"1": {"a": 1}}, [lazy])):
         with pytest.raises(InputError, match=r"a LazyFrame has no rows yet\. Call \.collect\(\) on it"):
             evaluate(qrels, run, "AP")
-
-
-def test_sums_and_decimals_of_duckdb():
-    """Sums of integers are HUGEINT, and numbers with a point are DECIMAL."""
-    duckdb = pytest.importorskip("duckdb")
-    rows = duckdb.sql(
-        "select sum(i)::hugeint as qid, (i / 4)::decimal(9, 2) as docno, (i - 2.25) as score "
-        "from range(3) t(i) group by i order by i"
-    )
-    assert rows_of(rows) == [(str(i), f"{i / 4:.2f}", i - 2.25) for i in range(3)]
 
 
 @each("bits", [128, 256])
@@ -294,15 +271,8 @@ def test_damaged_buffers_are_not_read(name):
             evaluate({"1": {"a": 1}}, given, "AP")
         assert str(caught.value).startswith("run1: it cannot be read: ")
         assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", SHOWN_BY_OFFSETS)
-def test_damaged_buffers_of_any_library(name):
-    """The interface does not export how long buffers are, but for those of views."""
-    pyarrow = pytest.importorskip("pyarrow")
-    column, buffer, place, value = DAMAGED[name]()
-    table = pyarrow.table({"qid": ["1"] * 3, "docno": column, "score": [3.0, 2.0, 1.0]})
-    buffer[place] = value
-
-    with pytest.raises(InputError, match=r"run1: it cannot be read: column docno is damaged: its .* outside"):
-        evaluate({"1": {"a": 1}}, Exported(table), "AP")
+    if name in SHOWN_BY_OFFSETS:  # others export no lengths of buffers
+        with pytest.raises(
+            InputError, match=r"run1: it cannot be read: column docno is damaged: its .* outside"
+        ):
+            evaluate({"1": {"a": 1}}, Exported(table), "AP")

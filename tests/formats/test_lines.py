@@ -29,6 +29,8 @@ def test_ids(size, tmp_path):
     for stored in (text, gzip.compress(text), b"\xef\xbb\xbf" + text):
         assert ids_of(tmp_path / "ids", stored, size) == ("2", "1", "é", "\udcff")
     assert ids_of(tmp_path / "ids", b"# 1\n", size) == ()
+    with pytest.raises(InputError, match=r"binary data \(a NUL byte\)"):
+        ids_of(tmp_path / "ids", b"1\n2\0\n", size)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -41,12 +43,6 @@ def test_ids_that_are_not_judged(size, tmp_path):
         f"{path}:1: query '8' is not in qrels",
         f"{path}:3: query '9' is not in qrels",
     ]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_what_is_no_list_of_ids(size, tmp_path):
-    with pytest.raises(InputError, match=r"binary data \(a NUL byte\)"):
-        ids_of(tmp_path / "ids", b"1\n2\0\n", size)
 
 
 def test_ids_that_never_end():
@@ -99,13 +95,10 @@ def toml(path: Path, data: bytes) -> TomlFile:
     return read_toml(Source(path))
 
 
-def test_contents(tmp_path: Path) -> None:
+def test_lines(tmp_path: Path) -> None:
     file = toml(tmp_path / "t", b"\xef\xbb\xbfa = 1\r\n[b]\r\nc = ['x', \"y\"]\r\n")
     assert file.content == {"a": 1, "b": {"c": ["x", "y"]}}
     assert toml(tmp_path / "t", b"").content == {}
-
-
-def test_lines(tmp_path: Path) -> None:
     file = toml(tmp_path / "t", b"key = 1\n[b]\nkey = 'text'\n")
     assert (file.line_of("key"), file.line_of("key", "b"), file.line_of("text", "b")) == (1, 3, 3)
     assert file.line_of("other") is None

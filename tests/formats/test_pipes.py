@@ -70,13 +70,6 @@ def test_non_blocking_input_is_waited_for(pack, monkeypatch):
         assert Source("-").sha256() == hashlib.sha256(compressed).hexdigest()
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-def test_the_first_bytes_of_a_pipe_come_one_by_one(pack, monkeypatch):
-    """The compression is detected once there are enough."""
-    with slow_input(pack(LINES), monkeypatch, blocking=True):
-        assert text_of(Source("-")) == LINES
-
-
 NO_TEMPORARY = (
     "a pipe or an unsorted run needs a temporary file (No usable temporary directory found in ['/nowhere']). "
     "Set TMPDIR to a directory that can be written and has room"
@@ -117,11 +110,6 @@ def test_pipe_larger_than_what_is_kept_in_memory():
         assert text_of(source) == text
 
 
-def test_empty_pipe():
-    with pipe(b"") as path:
-        assert text_of(Source(path)) == b""
-
-
 def test_standard_input(file, monkeypatch):
     source = file(LINES)
     with open(source.path, "rb") as opened:
@@ -131,14 +119,6 @@ def test_standard_input(file, monkeypatch):
         assert text_of(stdin) == text_of(stdin) == LINES
         assert stdin.stored_size == len(LINES)
     assert stdin.stored_size == 0
-
-
-def test_standard_input_is_read_from_where_it_stands(file, monkeypatch):
-    with open(file(LINES).path, "rb", buffering=0) as opened:
-        opened.seek(LINES.index(b"\n") + 1)
-        monkeypatch.setattr(sys, "stdin", opened)
-        stdin = Source("-")
-        assert text_of(stdin) == text_of(stdin) == LINES.split(b"\n", 1)[1]
 
 
 def test_standard_input_that_is_closed(monkeypatch):

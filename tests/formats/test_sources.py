@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import bz2
 import gc
-import gzip
 import hashlib
 import lzma
 import random
-import threading
 from contextlib import nullcontext
 
 import pytest
-from helpers import each
-from hypothesis import given
+from helpers import each, examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from plain import pipe
 
@@ -77,33 +75,12 @@ def test_byte_order_mark(pack, file):
             check_blocks(file(pack(mark + text)), size, text if text else b"\n")
 
 
-def test_no_mark_is_seen_where_nothing_was_read(file):
-    marked, empty = file(b"\xef\xbb\xbf\n", "marked"), file(b"", "empty")
-    for _ in range(50):
-        list(marked.blocks(64))
-        assert list(empty.blocks(64)) == []
-
-
-@each(
-    "text",
-    [
-        b"",
-        b"\n",
-        b"a",
-        b"a\n",
-        b"\n\n\n",
-        b"abc\nd\n\nefghijklmnop\nq",
-        b"a" * 40 + b"\nb\n" + b"c" * 30 + b"\n",
-        LINES[:90],
-    ],
-)
-def test_every_block_size(text, file):
-    source = file(text)
-    for size in range(1, len(text) + 3):
-        check_blocks(source, size, text)
-
-
+@examples(times=2)
 @given(st.lists(st.integers(0, 50), max_size=20), st.booleans(), st.integers(1, 80))
+@example([], False, 1)
+@example([0], True, 1)
+@example([3, 1, 0, 12, 1], False, 2)
+@example([40, 1, 30], True, 40)
 def test_blocks(path, lengths, ended, size):
     text = b"\n".join(b"x" * length for length in lengths) + b"\n" * ended
     path.write_bytes(text)
@@ -173,15 +150,6 @@ def test_files_are_closed(file, monkeypatch):
         assert [raw.closed for raw in opened] == [True, True]
 
 
-def test_sizes_and_hash(file, tmp_path):
-    compressed = gzip.compress(LINES)
-    source = file(compressed)
-    assert source.stored_size == len(compressed)
-    assert source.expected_size >= len(LINES)
-    assert source.sha256() == hashlib.sha256(compressed).hexdigest()
-    assert Source(str(tmp_path / "none")).stored_size == 0
-
-
 @each("pack", PACKERS.values(), ids=PACKERS)
 @each("piped", [False, True], ids=["file", "pipe"])
 def test_a_hash_is_taken_while_the_file_is_read(pack, piped, file, monkeypatch):
@@ -206,21 +174,9 @@ def test_progress_counts_the_stored_bytes(pack, file):
     source = file(compressed)
     source.progress = steps.append
     text_of(source)
-    assert sum(steps) == len(compressed)
-
-
-def test_two_sources_read_at_once(file):
-    """Each thread its own source of one file, and its own place in it."""
-    source = file(LINES)
-    texts = []
-    threads = [
-        threading.Thread(target=lambda: texts.append(text_of(Source(source.path), 64))) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert texts == [LINES] * 4
+    assert sum(steps) == len(compressed) == source.stored_size
+    assert source.expected_size >= len(LINES)
+    assert Source(f"{source.path}-no").stored_size == 0
 
 
 DAMAGED = "archive is damaged or incomplete"

@@ -137,13 +137,6 @@ def test_the_column_can_be_named(expected, tmp_path: Path) -> None:
         values(path, columns="subtopic=facett")
 
 
-def test_two_columns_of_one_name_are_ambiguous() -> None:
-    columns = {**table("aspect"), "nugget": ["x"] * len(ROWS)}
-    pandas = pytest.importorskip("pandas")
-    with pytest.raises(gradeval.InputError, match="the subtopic column may be 'aspect' or 'nugget'"):
-        values(pandas.DataFrame(columns))
-
-
 def test_a_column_of_another_role_is_no_subtopic(tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_text("query,nugget,grade\nq,a,1\nq,b,0\n")

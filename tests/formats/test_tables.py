@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import struct
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from formats.reading import RATING, Small, errors_of, read
 from formats.stored import COMPRESSED, PACKERS
-from formats.written import ARROW, ROWS, WRITERS, arrow_text, csv_text
+from formats.written import ARROW, ROWS, WRITERS, csv_text
 from gradeval import OptionError, evaluate
 from gradeval.errors import GradevalError
 from gradeval.formats import sources
@@ -180,21 +179,6 @@ def test_given_columns(put):
 def test_an_arrow_file_without_rows(put):
     for writer in ARROW:
         assert errors_of(put(ARROW[writer]([]))) == [" no data: the file has no rows"]
-
-
-def test_qrels_of_beir_in_parquet(put):
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    sink = io.BytesIO()
-    columns = {"query-id": ["q", "q"], "corpus-id": [1, 22], "score": [2, 0], "title": ["x", "y"]}
-    parquet.write_table(pyarrow.table(columns), sink)
-    assert read(put(sink.getvalue()), "grade")[0] == [("q", "1", 2.0), ("q", "22", 0.0)]
-
-
-def test_nulls_in_parquet_files(put):
-    text = arrow_text([("q", "a", 1.0), ("q", None, 1.0), ("r", "b", None)], "parquet")
-    assert errors_of(put(text)) == [
-        "2: the document id (column doc_id) is missing", "3: the score (column score) is missing",
-    ]  # fmt: skip
 
 
 def test_without_pyarrow(put, monkeypatch):

@@ -42,13 +42,6 @@ def test_qrels(text, size, jobs, path):
     assert warnings == ()
 
 
-def test_grades_are_real_numbers(path):
-    grades = {b"a": 1.5, b"b": -2.0, b"c": 3e-5, b"d": 0.1, b"e": 1e150, b"f": 5.0, b"g": 0.5, b"h": 1.0}
-    written = zip(grades, [b"1.5", b"-2", b"3e-5", b".1", b"1E150", b"5.", b"+0.5", b"1"], strict=True)
-    text = b"".join(b"q 0 %s %s\n" % pair for pair in written)
-    assert qrels_of(path, text)[0] == {b"q": grades}
-
-
 NAMES = [
     b"\xc3\xa9t\xc3\xa9",
     "a\u00a0b\u2003c\u2028d\u3000".encode(),
@@ -78,22 +71,6 @@ def test_run_lines_end_as_they_like_after_the_score(rest, ends, path):
     assert run_of(path, text + b"2 Q0 a 0 7\n") == (
         [(b"1", b"a", 2.5), (b"1", b"b", -1e-3), (b"2", b"a", 7.0)],
         [],
-    )
-
-
-def test_q0_and_rank_may_be_anything(path):
-    assert run_of(path, b"1 0 a zero 5\n1 Q1 b -7 4\n") == ([(b"1", b"a", 5.0), (b"1", b"b", 4.0)], [])
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_same_grade_twice_is_a_warning(size, path):
-    text = b"q 0 a 1\nq 0 b 2\nr 0 a 1\nq 0 a 1.0\n"
-    assert qrels_of(path, text, size) == (
-        {b"q": {b"a": 1.0, b"b": 2.0}, b"r": {b"a": 1.0}},
-        (f"{path}: 1 duplicate judgment with the same grade",),
-    )
-    assert qrels_of(path, text + b"r 0 a 1\nr 0 a 1\n", size)[1] == (
-        f"{path}: 3 duplicate judgments with the same grade",
     )
 
 
@@ -149,11 +126,6 @@ def test_duplicates_within_a_subtopic(size, path):
     )
     [error] = errors_of(path, text + b"q 2 a 3\n", size)
     assert error == "5: document 'a' has grade 3 here and 0 before in line 2"
-
-
-def test_a_column_2_that_differs_between_queries_is_no_subtopic(path):
-    queries, notices = qrels_of(path, b"q 1 a 1\nr 2 a 0\nr 2 b 1\n")
-    assert (queries, notices) == ({b"q": {b"a": 1}, b"r": {b"a": 0, b"b": 1}}, ())
 
 
 @each(
@@ -280,22 +252,6 @@ def test_bad_lines_are_not_kept(path):
         )
 
 
-def test_the_good_lines_of_a_bad_block_are_kept(path):
-    path.write_bytes(b"1 Q0 a 0 x\n1 Q0 b 0 1\n2 Q0 c\n2 Q0 d 0 nan\n3 Q0 e 0 2 t\n")
-    [block] = Cut(path).blocks()
-    read = run_columns(block)
-    assert (read.queries.tolist(), read.documents.tolist()) == ([b"1", b"3"], [b"b", b"e"])
-    assert (read.value.tolist(), read.line.tolist(), read.bounds.tolist()) == ([1.0, 2.0], [1, 4], [0, 1, 2])
-    assert read.tag == b"t"
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_binary_data_is_one_error_of_its_block(size, path):
-    assert errors_of(path, b"q 0 a x\nq 0 \0 1\n" if size > 20 else b"q 0 a 1\nq 0 \0 1\n", size) == [
-        "2: binary data (a NUL byte). Is this the right file?"
-    ]
-
-
 def test_run_columns_errors(path):
     _, problems = run_of(path, b"1 Q0 a 0 x\n1 Q0 b 0 1\n1 0 d 1\n1\n1 Q0 c 0 1e999 tag\n\n1 Q0 d 0 1_0\n")
     assert sorted(problems) == [
@@ -384,12 +340,3 @@ def test_a_cr_inside_a_field(line, field, path):
 def test_a_line_with_two_records(line, second, others, path):
     problems = run_of(path, others * 2 + line + b"\n" + others)[1]
     assert [(one.line, one.what) for one in problems] == [(2, f"the line holds a second record ('{second}')")]
-
-
-@pytest.mark.parametrize(
-    "tag",
-    [b"BM25 k1 = 0.9 b 0.4", b"BM25 rm3 fb 10 0.5", b"a tag of many words", b"t Q0 b c d", b"t # 1 2 3 4"],
-)
-def test_a_tag_with_spaces_is_no_record(tag, path):
-    text = b"1 Q0 a 1 3 " + tag + b"\n# 1 Q0 b 2 0.5 tag1 Q0 c 3 0.4 tag\n"
-    assert run_of(path, text) == ([(b"1", b"a", 3.0)], [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from helpers import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,10 +43,10 @@ def test_the_examples(tmp_path, qrels, ranking, listed):
 @st.composite
 def collections(draw):
     """Judgments (query, subtopic, document) -> grade, and a run."""
-    judged = st.tuples(st.sampled_from("qr"), st.sampled_from("123"), st.sampled_from("ABCDE"))
-    qrels = draw(st.dictionaries(judged, st.sampled_from([-1, 0, 1, 2]), min_size=1, max_size=16))
+    judged = st.tuples(st.sampled_from("qrstuv"), st.sampled_from("123"), st.sampled_from("ABCDE"))
+    qrels = draw(st.dictionaries(judged, st.sampled_from([-1, 0, 1, 2]), min_size=1, max_size=48))
     scores = st.dictionaries(st.sampled_from("ABCDEFG"), st.sampled_from([1.0, 2.0, 3.0]), min_size=1)
-    return qrels, {query: draw(scores) for query in "qr"}
+    return qrels, {query: draw(scores) for query in "qrstuv"}
 
 
 PARAMS = {
@@ -60,6 +61,7 @@ PARAMS = {
 }
 
 
+@examples(times=0.3)
 @given(collections())
 def test_against_the_reference(tmp_path_factory, collection):
     qrels, run = collection

@@ -56,7 +56,8 @@ def values(
 ) -> dict[str, Values]:
     """metric -> what it says of each query; spec: how the metric is written."""
     names = list(names)
-    results = gradeval.evaluate(qrels, {"run": run}, [spec(name) for name in names], **options)
+    evaluator = gradeval.Evaluator(qrels, [spec(name) for name in names], **options)
+    results = evaluator.evaluate({"run": run})  # which does not look for notices
     return {
         name: Values(str(one), (results.texts if one.metric.text else results.per_query)(0, column))
         for column, (name, one) in enumerate(zip(names, results.specs, strict=True))
@@ -127,19 +128,14 @@ def test_depth(depth):
     assert differing(values(depth=depth), values(run=by_hand)) == {}
 
 
-def test_judged_only():
-    by_hand = {q: {d: score for d, score in of.items() if QRELS[q].get(d, -1) >= 0} for q, of in RUN.items()}
+@pytest.mark.parametrize("depth", [None, 4])
+def test_judged_only(depth):
+    """Of what is deep enough."""
+    by_hand = {q: {d: of[d] for d in ranking(of)[:depth] if QRELS[q].get(d, -1) >= 0} for q, of in RUN.items()}
     expected = values(run=by_hand)
-    assert differing(values(judged_only=True), expected) == {}
-    assert differing(values(spec=judged_only), expected) == {}
-    assert differing(values(spec=judged_only, judged_only=True), expected) == {}
-
-
-def test_judged_only_of_what_is_deep_enough():
-    by_hand = {q: {d: of[d] for d in ranking(of)[:4] if QRELS[q].get(d, -1) >= 0} for q, of in RUN.items()}
-    expected = values(run=by_hand)
-    assert differing(values(judged_only=True, depth=4), expected) == {}
-    assert differing(values(spec=judged_only, depth=4), expected) == {}
+    assert differing(values(judged_only=True, depth=depth), expected) == {}
+    assert differing(values(spec=judged_only, depth=depth), expected) == {}
+    assert differing(values(spec=judged_only, judged_only=True, depth=depth), expected) == {}
 
 
 ORDERS = {

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.interpolate import PchipInterpolator
 
 from gradeval.arrays.numbers import log2, monotone_curve, pchip_slopes, quantile, ratio
-from gradeval.errors import MetricError
 from gradeval.metrics._kernels import discount, exp2_gain, linear_gain, mapped
 
 
@@ -27,12 +26,6 @@ def test_gains():
     assert mapped(grades, ((0.0, 4.0), (1.0, 0.0), (9.0, 5.0))).tolist() == [0, 4, 0.5, 0, 3]
     for gain in (linear_gain, exp2_gain):
         assert gain(column()).tolist() == []
-
-
-def test_exp2_gain_refuses_what_is_no_longer_a_number():
-    assert math.isfinite(exp2_gain(column(1000))[0])
-    with pytest.raises(MetricError, match=r"2\^1001 is too large"):
-        exp2_gain(column(1, 1001))
 
 
 def test_log2_is_that_of_c_to_the_bit():
@@ -68,7 +61,7 @@ def curves(draw):
     return x, y
 
 
-@examples(times=2)
+@examples(times=1)
 @given(curves(), st.lists(st.floats(0, 1), min_size=1, max_size=5))
 def test_curve_is_scipys_pchip(curve, parts):
     x, y = curve
@@ -88,19 +81,6 @@ def test_curve_has_no_unit(unit):
     x, y = np.array([[1.0, 1 + 2.0**-40, 3, 8]]), np.array([[0.0, 1e-14, 0.5, 1]])
     at, curve = np.linspace(1, 8, 9), np.zeros(9, np.int64)
     assert monotone_curve(x * unit, y, curve, at * unit).tolist() == monotone_curve(x, y, curve, at).tolist()
-
-
-def test_curve_goes_on_level():
-    x, y = np.array([[0.0, 1.0]]), np.array([[0.25, 0.75]])
-    found = monotone_curve(x, y, np.zeros(3, np.int64), column(-5, 0.5, 7))
-    assert found.tolist() == [0.25, 0.5, 0.75]
-
-
-def test_several_curves_at_once():
-    x, y = np.array([[0.0, 1, 2], [0, 10, 30]]), np.array([[0.0, 0, 1], [0, 0.5, 1]])
-    at, curve = column(1.5, 5, 20, 0.5), np.array([0, 1, 1, 0])
-    expected = [float(PchipInterpolator(x[c], y[c])(a)) for c, a in zip(curve, at, strict=True)]
-    assert monotone_curve(x, y, curve, at) == pytest.approx(expected, abs=1e-15)
 
 
 @given(st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=9), min_size=1, max_size=4), st.floats(0, 1))

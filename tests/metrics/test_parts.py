@@ -22,7 +22,7 @@ from . import strategies
 QUERIES = 12
 
 
-@examples(times=0.25)
+@examples(times=0.2)
 @given(strategies.crowds(QUERIES), strategies.parameters, st.integers(0, QUERIES), st.integers(0, QUERIES))
 def test_a_part_scores_as_in_the_whole(queries, parameters, first, last):
     """Bit for bit, for every metric, where the part has the scale of the whole."""

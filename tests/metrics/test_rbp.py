@@ -13,11 +13,6 @@ from gradeval.registry.spec import parse
 QUERY = ranked([1, None, 0, 1, -1])
 
 
-def test_binary():
-    assert value("rbp", QUERY) == pytest.approx(0.1 * (1 + 0.9**3))
-    assert value("rbp(p=0.5)", QUERY) == pytest.approx(0.5 * (1 + 0.5**3))
-
-
 def test_as_ranx_spells_it():
     """The digits are those after the point; 0.095125 is what ranx 0.3.21 says of this query."""
     assert value("rbp.95", ranked([1, None, 1, 0], missed=[1])) == pytest.approx(0.095125, abs=1e-15)
@@ -37,41 +32,6 @@ def test_binary_gain_has_a_level():
         parse("rbp(gain=square)")
     with pytest.raises(MetricError, match="rel and gain are mutually exclusive"):
         parse("rbp(gain=binary,rel=2)")
-
-
-def test_graded():
-    """The gains of a query are its grades over the largest one judged, where that is above 1."""
-    assert value("rbp(p=0.5)", ranked([1, 4, 2])) == pytest.approx(0.5 * (1 / 4 + 1 / 2 + 1 / 8))
-    assert value("rbp(p=0.5)", ranked([1], missed=[4])) == pytest.approx(0.5 / 4)
-    assert value("rbp(p=0.5)", ranked([0.5], missed=[1])) == pytest.approx(0.5 * 0.5)
-
-
-@pytest.mark.parametrize(
-    ("gain", "first", "second", "none"),
-    [
-        ("1:0.25/2:1", 0.25, 1, 0),
-        ("1:2/2:8", 0.25, 1, 0),
-        ("0:-1/1:1/2:3", 0.5, 1, 0),  # from -1 to 3; what is not judged gains nothing all the same
-        ("4:16", 1 / 16, 2 / 16, 0),
-        ("0:1/1:2/2:3", 2 / 3, 1, 0),
-    ],
-)
-def test_listed(gain, first, second, none):
-    query = ranked([1, 2, None])
-    assert value(f"rbp(p=0.5,gain={gain})", query) == pytest.approx(0.5 * (first + second / 2 + none / 4))
-
-
-def test_a_grade_of_0_can_gain():
-    assert value("rbp(p=0.5,gain=0:-1/1:1)", ranked([0, -1, 1])) == pytest.approx(0.5 * (0 + 1 / 4))
-    assert value("rbp(p=0.5,gain=0:-1/1:1/2:3)", ranked([0, -1, 1])) == pytest.approx(0.5 * 0.5 / 4)
-
-
-def test_residual():
-    """Unjudged are the ranks 2 and 5, and all below."""
-    assert value("rbp_resid", QUERY) == pytest.approx(0.1 * (0.9 + 0.9**4) + 0.9**5)
-    assert value("rbp_resid(p=0.5)", QUERY) == pytest.approx(0.5 * (0.5 + 0.5**4) + 0.5**5)
-    assert value("rbp_resid", ranked([1, 0, 2])) == 0
-    assert values("rbp_resid", ({}, {}), ({"a": 1.0}, {}), ({}, {"a": 1.0})) == [0, 0, 1]
 
 
 def test_residual_of_many_queries(monkeypatch):

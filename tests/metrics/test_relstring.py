@@ -34,11 +34,6 @@ def test_grades_in_a_row(name, expected):
     assert texts(name, ({}, {}), query, ({"a": 1.0}, {})) == ["", expected, ""]
 
 
-def test_no_query_and_no_document():
-    assert texts("relstring") == []
-    assert texts("relstring", ({"a": 1.0}, {})) == [""]
-
-
 def test_texts_take_the_memory_of_their_letters():
     """One long ranking does not make all the others long, nor a long tag each text."""
     queries = [ranked([1]), ranked([None] * 4999 + [2])] + [ranked([0])] * 1000
