@@ -71,6 +71,35 @@ class Compare(TypedDict, total=False):
     duplicates: Literal['error', 'best']  # 'error'
 
 
+class Report(TypedDict, total=False):
+    baseline: str | int | None  # None
+    all_pairs: bool  # False
+    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
+    correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none'] | None  # None
+    confidence: float  # 95.0
+    samples: int  # 100000
+    seed: int  # 1
+    jobs: int  # 0
+    rel: float | Literal['>0'] | None  # None
+    depth: int | None  # None
+    judged_only: bool  # False
+    queries: Literal['judged', 'both']  # 'judged'
+    query_ids: str | Iterable[object] | None  # None
+    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
+    zero_grade: float  # 0.0
+    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    features: int | str | Iterable[int | str]  # ()
+    qrels_feature: int | None  # None
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    split: str | None  # None
+    ignore_identical_ids: bool  # False
+    max_passage: str | None  # None
+    duplicates: Literal['error', 'best']  # 'error'
+
+
 class CompareResults(TypedDict, total=False):
     baseline: str | int | None  # None
     all_pairs: bool  # False
@@ -94,6 +123,36 @@ class Runs(TypedDict, total=False):
     judged_only: bool  # False
     queries: Literal['judged', 'both']  # 'judged'
     query_ids: str | Iterable[object] | None  # None
+    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
+    zero_grade: float  # 0.0
+    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
+    jobs: int  # 0
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    features: int | str | Iterable[int | str]  # ()
+    qrels_feature: int | None  # None
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+    split: str | None  # None
+    ignore_identical_ids: bool  # False
+    max_passage: str | None  # None
+    duplicates: Literal['error', 'best']  # 'error'
+
+
+class Phi(TypedDict, total=False):
+    zero_grade: float  # 0.0
+    jobs: int  # 0
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    qrels_feature: int | None  # None
+    groups: str | bytes | os.PathLike[str] | None  # None
+    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
+
+
+class Agreement(TypedDict, total=False):
+    rel: float | Literal['>0'] | None  # None
+    depth: int | None  # None
+    judged_only: bool  # False
+    queries: Literal['judged', 'both']  # 'judged'
     ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
     zero_grade: float  # 0.0
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, GradevalError, OptionError, described, is_grade, named
 
@@ -153,13 +153,15 @@ class OptionTable:
         return f"{type(self).__name__}({values})"
 
 
-def takes(rows: Mapping[str, Option]) -> Callable[[Function], Function]:
-    """Show these options in the signature and the documentation of a function with **options; a decorator.
+def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[Function], Function]:
+    """Show these options in the signature and the documentation of a function with **options, and raise
+    OptionError for others; a decorator. refused: names for which the function raises a better error.
 
     Type checkers see the same: gradeval.keywords is made from these signatures.
     """
 
     def decorate(function: Function) -> Function:
+        from functools import wraps
         from inspect import Parameter, signature  # which dataclasses import too
 
         lines = (
@@ -168,22 +170,36 @@ def takes(rows: Mapping[str, Option]) -> Callable[[Function], Function]:
         )
         function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{''.join(lines)}"
         *parameters, _ = (written := signature(function)).parameters.values()
+        first = {*refused, *(each.name for each in parameters if each.kind is not Parameter.KEYWORD_ONLY)}
+        known = [*(each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY), *rows]
+
+        @wraps(function)
+        def checked(*arguments: Any, **options: Any) -> Any:
+            check_known(options.keys() - first, known)
+            return function(*arguments, **options)
+
         for name, row in rows.items():
             parameters.append(
                 Parameter(name, Parameter.KEYWORD_ONLY, default=row.default, annotation=row.annotation)
             )
-        function.__signature__ = written.replace(parameters=parameters)  # type: ignore[attr-defined]
-        del function.__annotations__["options"]  # a name that only type checkers have
-        return function
+        checked.__signature__ = written.replace(parameters=parameters)  # type: ignore[attr-defined]
+        types = {**function.__annotations__}
+        del types["options"]  # a name that only type checkers have
+        checked.__annotations__ = types
+        return cast("Function", checked)
 
     return decorate
 
 
 def check_known(names: Iterable[str], known: Sequence[str]) -> None:
-    """Raise OptionError for an option that is not known."""
+    """Raise OptionError for an option that is not known, with those that are, a similar one first."""
     unknown = sorted(set(names) - set(known))
     if unknown:
-        raise OptionError(f"unknown option {unknown[0]}: the options are {', '.join(known)}")
+        from difflib import get_close_matches
+
+        near = get_close_matches(unknown[0], known, n=1)
+        hint = f"did you mean {near[0]}? The" if near else "the"
+        raise OptionError(f"unknown option {unknown[0]}: {hint} options are {', '.join(known)}")
 
 
 def read_option(name: str, kind: Kind, value: Any) -> Any:
@@ -677,6 +693,8 @@ class Options(OptionTable):
     def _check_combination(self) -> None:
         if self.tie_range and self.interval:
             raise OptionError("tie_range and interval are mutually exclusive")
+        if self.confidence != self.table["confidence"].default and not self.interval:
+            raise OptionError("confidence requires interval")
         if self.query_weights is not None and self.interval:
             raise OptionError(
                 "query_weights and interval are mutually exclusive: intervals are of unweighted means"

@@ -15,6 +15,7 @@ import pytest
 
 import gradeval
 from gradeval.commands.compare.options import OF_SUMS, CompareOptions
+from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import Evaluator
 from gradeval.evaluation.results import Results
 from gradeval.options import FILES, PROCESS, Option, Options
@@ -22,17 +23,18 @@ from gradeval.options import FILES, PROCESS, Option, Options
 FILE = Path(gradeval.__file__).with_name("keywords.py")
 FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "Evaluate": [gradeval.evaluate, Evaluator.__init__],
-    "Compare": [gradeval.compare, gradeval.report],
+    "Compare": [gradeval.compare],
+    "Report": [gradeval.report],
     "CompareResults": [gradeval.compare_tables, Results.compare],
     "Runs": [
         gradeval.explain,
         gradeval.plot.curve,
-        gradeval.plot.phi,
         gradeval.plot.queries,
-        gradeval.study.agreement,
         gradeval.study.divergence,
         gradeval.study.levels,
     ],
+    "Phi": [gradeval.plot.phi],
+    "Agreement": [gradeval.study.agreement],
     "Files": [gradeval.convert],
     "Validate": [gradeval.validate],
     "ReadQrels": [gradeval.read_qrels],
@@ -56,9 +58,8 @@ from typing_extensions import Unpack as Unpack
 
 def keywords(function: Callable[..., Any]) -> list[tuple[str, str, Any]]:
     """(name, type, default) of what its signature has beyond the parameters that are written."""
-    written = function.__code__.co_varnames[
-        : function.__code__.co_argcount + function.__code__.co_kwonlyargcount
-    ]
+    code = inspect.unwrap(function).__code__
+    written = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     parameters = inspect.signature(function).parameters.values()
     return [(one.name, one.annotation, one.default) for one in parameters if one.name not in written]
 
@@ -80,11 +81,41 @@ def test_the_module_is_of_the_tables() -> None:
 
 @pytest.mark.parametrize(("name", "function"), [(name, one) for name, of in FUNCTIONS.items() for one in of])
 def test_functions_show_their_options(name: str, function: Callable[..., Any]) -> None:
-    assert re.search(rf"\*\*options: Unpack\[{name}\]", inspect.getsource(function))
-    if function is not Results.compare:  # which imports the table when it is called
-        assert keywords(function) == keywords(FUNCTIONS[name][0])
-        assert all(f"\n    {option}: " in (function.__doc__ or "") for option, _, _ in keywords(function))
-        assert "options" not in inspect.signature(function).parameters
+    assert re.search(rf"\*\*options: Unpack\[{name}(Options)?\]", inspect.getsource(function))
+    assert keywords(function) == keywords(FUNCTIONS[name][0])
+    assert all(f"\n    {option}: " in (function.__doc__ or "") for option, _, _ in keywords(function))
+    assert "options" not in inspect.signature(function).parameters
+
+
+@pytest.mark.parametrize("function", [one for of in FUNCTIONS.values() for one in of])
+def test_an_unknown_option_is_an_error_with_those_of_the_function(function: Callable[..., Any]) -> None:
+    first, *options = [option for option, _, _ in keywords(function)]
+    with pytest.raises(OptionError) as caught:
+        function(**{f"{first}x": 1})
+    message = str(caught.value)
+    assert message.startswith(f"unknown option {first}x: did you mean {first}? The options are ")
+    assert all(option in message for option in options)
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda: gradeval.explain("q", "r", "AP", "1", query_ids="2"), "those that worst chooses from"),
+        (lambda: gradeval.study.divergence("q", "r", seed=2), "seed is for random scores"),
+        (
+            lambda: gradeval.study.divergence("q", "r", "AP RR", cutoff=5),
+            "cutoff is that of the default metrics",
+        ),
+        (lambda: gradeval.study.divergence(ties="best"), "ties goes with qrels"),
+        (lambda: gradeval.study.agreement("q", qrels2="p", splits=9), "splits requires runs"),
+        (lambda: gradeval.study.agreement("q", qrels2="p", rel=2), "rel requires runs"),
+        (lambda: gradeval.evaluate("q", "r", confidence=90), "confidence requires interval"),
+        (lambda: gradeval.compare_tables([], baselin="a"), "did you mean baseline.* query_ids"),
+    ],
+)
+def test_an_option_without_effect_is_an_error(call: Callable[[], object], what: str) -> None:
+    with pytest.raises(OptionError, match=what):
+        call()
 
 
 def test_no_public_function_is_left_out() -> None:
@@ -132,6 +163,8 @@ WRONG = [
     'gradeval.explain("qrels", "a.run", jobs="all")',
     'gradeval.plot.queries("qrels", "a.run", querys="both")',
     'gradeval.read_qrels("qrels", run_format="trec")',
+    'gradeval.plot.phi("qrels", depth=3)',
+    'gradeval.report("qrels", "a.run", worst=3)',
 ]
 
 

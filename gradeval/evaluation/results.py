@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
+from gradeval.commands.compare.options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation.score import summarize
 from gradeval.notices import Notice
-from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, weighted_error
+from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes, weighted_error
 from gradeval.records import record
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices, warned
@@ -476,16 +477,16 @@ class Results(WithNotices):
         content: dict[str, Any] = import_module(self.layout).content(self, per_query=per_query, summary=summary)
         return content
 
+    @takes(CompareOptions.table)
     def compare(
         self, metrics: str | Iterable[str] | None = None, **options: Unpack[CompareResults]
     ) -> Comparison:
         """Compare the runs with a baseline, or all with each other.
 
-        metrics: names; by default all with a number for each query. options: those of
-        gradeval.commands.compare.options.CompareOptions.
+        metrics: names; by default all with a number for each query. options: those listed below. Raises
+        GradevalError.
         """
         from gradeval.commands.compare.compare import compare_results
-        from gradeval.commands.compare.options import CompareOptions
 
         specs = None if metrics is None else [self.specs[self._metric(spec)] for spec in parse(metrics)]
         return warned(compare_results(self, specs, CompareOptions.of(**options)), self.notices)

@@ -16,7 +16,7 @@ from gradeval.commands.compare.options import OF_SUMS, CompareOptions
 from gradeval.errors import InputError, named
 from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.formats.memory import object_numbers
-from gradeval.options import DEFAULT_METRICS, FILES, PROCESS, Options, check_known, takes
+from gradeval.options import DEFAULT_METRICS, FILES, PROCESS, Options, takes
 from gradeval.spark.frames import (
     Request,
     Wire,
@@ -73,7 +73,6 @@ def evaluate(
     results that read them. Frames that are expensive to compute should be persisted: the
     qrels are read twice, and the runs are counted unless `buckets` is given and they have no column of runs.
     """
-    check_known(options, [*Options.names(without=(FILES, PROCESS)), "buckets"])
     request = Request.of(metrics, options, buckets)
     judged, frames = checked_frames(qrels, runs)
     tables = [("qrels", judged), *((name or "runs", frame) for name, frame in frames)]
@@ -250,7 +249,7 @@ class SparkResults:
         """The summary, in which runs that could not be evaluated are listed as failed."""
         return merged(self._buckets(self._plan.job), self._plan.job, self._request.notices)
 
-    @takes({name: CompareOptions.table[name] for name in OF_SUMS})
+    @takes({name: CompareOptions.table[name] for name in OF_SUMS}, refused=CompareOptions.table)
     def compare(
         self, metrics: str | Iterable[str] | None = None, **options: Unpack[CompareOnSpark]
     ) -> Comparison:

@@ -30,7 +30,7 @@ from gradeval.formats.memory import (
 )
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
-from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, check_known, takes
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, takes
 from gradeval.records import record
 from gradeval.tables.passages import EACH, Collapse
 from gradeval.tables.qrels import Qrels
@@ -173,13 +173,7 @@ def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> Given:
     options.Options; and features, those of a LETOR file that are runs.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    return open_qrels(qrels, _chosen(options, Options.names(within=OF_QRELS)))
-
-
-def _chosen(options: Mapping[str, Any], names: tuple[str, ...]) -> Options:
-    """The options, of which there are those with these names."""
-    check_known(options, names)
-    return Options.of(**options)
+    return open_qrels(qrels, Options.of(**options))
 
 
 @takes(Options.rows(within=OF_RUN))
@@ -191,7 +185,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     options.Options; and features, one, of a LETOR file.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    chosen = _chosen(options, Options.names(within=OF_RUN))
+    chosen = Options.of(**options)
     jobs = chosen.jobs or default_jobs()
     if isinstance(run, RunTable):
         return run

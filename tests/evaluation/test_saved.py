@@ -377,7 +377,7 @@ def test_no_query_in_common() -> None:
         Path(f"{name}.run").write_text(run_text(0, range(q, q + 1)))
     assert refused("first.run", "second.run", queries="both") == (
         "second.run: it has no query in common with first. Check the query ids, or average over "
-        "--queries judged"
+        "--queries judged: 'q2' here, 'q1' in first"
     )
     assert gradeval.compare("q", ["first.run", "second.run"], "AP").comparisons[0].n == 5
 

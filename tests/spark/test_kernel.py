@@ -251,7 +251,8 @@ def test_many_errors_are_counted() -> None:
     buckets, _ = evaluated(pl, QRELS, {"a": {}, "b": {"zz": {"d": 1.0}}}, job_of(QRELS, RUNS, ["AP"]), 3)
     assert [str(run.error) for run in merged(buckets, job).failed] == [
         "a: no data: it has no rows",
-        "b: it has no query in common with qrels. Check the query ids: 'zz' here, 'q0', 'q1', 'q10', … in qrels",
+        "b: it has no query in common with qrels. "
+        "Check the query ids: 'zz' here, 'q0', 'q1', 'q10', … in qrels",
     ]
 
 

@@ -68,6 +68,8 @@ def explain(
     is_count = isinstance(worst, int) and not isinstance(worst, bool) and worst > 0
     if worst is not None and not is_count:
         raise OptionError(f"worst must be a positive integer, not {described(worst)}")
+    if query is not None and not options.keys().isdisjoint(("queries", "query_ids")):
+        raise OptionError("queries and query_ids are those that worst chooses from; query names them")
     labelled = [_single(run, "run")]
     spec, *others = parse(metric)
     if others:

@@ -34,7 +34,7 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
 from gradeval.metrics.ndcg_phi import fitted_phi
 from gradeval.notices import Notice
-from gradeval.options import OF_RUNS, Options, takes
+from gradeval.options import OF_QRELS, OF_RUNS, RUNS, Options, takes
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Spec, dotted, group_of, metric_of, parse, parse_one, split
 from gradeval.render.document import warned
@@ -44,6 +44,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import open_qrels
 
 if TYPE_CHECKING:
+    from gradeval.keywords import Phi as PhiOptions
     from gradeval.keywords import Runs, Unpack
 
 QUERIES_METRIC = "nDCG@10"
@@ -328,12 +329,12 @@ def expanded(text: str) -> list[str]:
 # --- φ
 
 
-@takes(OF_RUNS)
+@takes({"zero_grade": Options.table["zero_grade"], **Options.rows(within=OF_QRELS, without=(RUNS,))})
 def phi(
     qrels: Any,
     metric: str | Iterable[str] = PHI_METRIC,
     query: str | Sequence[str] = (),
-    **options: Unpack[Runs],
+    **options: Unpack[PhiOptions],
 ) -> Picture:
     """φ of nDCGφ by grade, with its control points.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from gradeval.arrays.strings import Texts
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
-from gradeval.commands.compare.options import COMPARED, EXPLAINED, CompareOptions, split_options
+from gradeval.commands.compare.options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.commands.compare.result import Comparison, QueryValues
 from gradeval.commands.explain.explain import explain_runs, titles_of
 from gradeval.commands.explain.result import Document, Documents, Explanation, Selection
@@ -25,13 +25,14 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.notices import Notice
-from gradeval.options import EXPECTED, Options, takes
+from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices, warned
 from gradeval.tables.load import is_path, open_qrels, source_of
 
 if TYPE_CHECKING:
-    from gradeval.keywords import Compare, Unpack
+    from gradeval.keywords import Report as ReportOptions
+    from gradeval.keywords import Unpack
 
 DIFFERING = 10  # documents of a query that make the difference between runs
 FURTHER = 5  # documents of an explanation below these ranks, and as many that were not retrieved
@@ -106,7 +107,10 @@ class Report(WithNotices):
     __str__ = __repr__
 
 
-@takes(COMPARED)
+_COMPARED = {name: row for name, row in CompareOptions.table.items() if row.section in (COMPARISON, OTHER)}
+
+
+@takes({**_COMPARED, **OF_RUNS})
 def report(
     qrels: Any,
     runs: Any,
@@ -117,7 +121,7 @@ def report(
     title: str = "",
     explain: int = EXPLAINED,
     interval: Literal["t", "bootstrap"] | None = None,
-    **options: Unpack[Compare],
+    **options: Unpack[ReportOptions],
 ) -> Report:
     """Everything about runs on one page: Report.render() makes it.
 

@@ -24,6 +24,7 @@ from gradeval.evaluation.outcome import Outcome, no_common_query
 from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.notices import MAX_QUERIES, Kind, Notice
+from gradeval.options import METRICS as OF_METRICS
 from gradeval.options import OF_RUNS, Options, takes, whole
 from gradeval.registry.spec import Spec
 from gradeval.render.document import warned
@@ -36,13 +37,19 @@ from gradeval.statistics.tests import TESTS, paired_differences, paired_tests
 from gradeval.tables.qrels import Qrels, out_of_range
 
 if TYPE_CHECKING:
-    from gradeval.keywords import Runs, Unpack
+    from gradeval.keywords import Agreement, Unpack
 
 METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 TUKEY = "tukey"
 POWER_TESTS = (*(name for name in TESTS if name != "bootstrap"), TUKEY)
 POWER_CORRECTIONS = (*CORRECTIONS, "maxt")
 RESCALE = (0.5, 2.0)
+# what has no effect where only grades are compared
+OF_SYSTEMS = (
+    *("metrics", "test", "correction", "samples", "splits", "rescale"),
+    *(name for name, row in Options.table.items() if row.section == OF_METRICS and name != "zero_grade"),
+    *("queries", "ignore_identical_ids", "max_passage", "duplicates", "run_format", "split"),
+)
 RESAMPLES = 2_000  # of the queries, for the agreement of grades
 _TOGETHER = 256  # pairs of systems that are tested at a time
 _SHOWN = 12  # grades of a confusion matrix that is shown
@@ -107,7 +114,7 @@ def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]
     return kendall_tau(first, second), (truth_first + truth_second) / 2, truth_first, truth_second
 
 
-@takes(OF_RUNS)
+@takes({name: row for name, row in OF_RUNS.items() if name != "query_ids"})
 def agreement(
     qrels: Any,
     runs: Any = None,
@@ -122,7 +129,7 @@ def agreement(
     rescale: Sequence[float] = RESCALE,
     seed: int = 1,
     per_query: bool = False,
-    **options: Unpack[Runs],
+    **options: Unpack[Agreement],
 ) -> Study:
     """Whether metrics order systems alike, how well they separate them, and how stable their orders are.
 
@@ -163,14 +170,21 @@ def agreement(
     power = partial(separated_pairs, test=test, correction=correction, alpha=float(alpha), sampling=sampling)
     factors = _factors(rescale)
     splits = whole("splits", splits, 1, 10**5)
-    if chosen.query_ids is not None or chosen.by_level or chosen.tie_range:
-        raise OptionError("agreement takes neither query_ids nor by_level nor tie_range")
     if qrels2 is not None and chosen.ties in ("best", "worst"):
         raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
     others = _several(qrels2)
     if per_query and not others:
         raise OptionError("per_query requires qrels2")
     is_of_runs = runs is not None or bool(chosen.features) or not others
+    if test == TUKEY and correction not in ("holm", "none"):
+        raise OptionError("the p-values of Tukey's test are already corrected. Leave out the correction")
+    if not is_of_runs:
+        own = {"metrics": (metrics, METRICS), "test": (test, "t"), "correction": (correction, "holm")}
+        own |= {"samples": (samples, 100_000), "splits": (splits, 100), "rescale": (tuple(factors), RESCALE)}
+        of_options = {name: (getattr(chosen, name), OF_RUNS[name].default) for name in options}
+        for name, (value, default) in {**own, **of_options}.items():
+            if name in OF_SYSTEMS and value != default:
+                raise OptionError(f"{name} requires runs: without runs, only grades are compared")
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
     union, judged = collect(qrels, named_runs, chosen, others=others)
     if is_of_runs and len(union.names) < 2:

@@ -266,14 +266,6 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     return _show(job, lambda _: criteria(metrics or METRICS))
 
 
-# what has no effect where only grades are compared
-_OF_SYSTEMS = (
-    *("metrics", "test", "correction", "samples", "splits", "rescale"),
-    *(name for name, row in Options.table.items() if row.section == METRICS and name != "zero_grade"),
-    *("queries", "ignore_identical_ids", "run_format", "split"),
-)
-
-
 @study(
     "agreement",
     "Do metrics, or two sets of judgments, order systems alike?",
@@ -355,7 +347,7 @@ def agreement_command(
     Krippendorff's alpha of two sets and of all, and the mean difference, the second less the first; the
     confusion matrix; and with -q the same for each query. 'gradeval guide studies' says how to read it.
     """
-    from gradeval.commands.study.agreement import METRICS, agreement
+    from gradeval.commands.study.agreement import METRICS, OF_SYSTEMS, agreement
 
     if options["test"] == "tukey":
         check_apart(("correction",), "does not go with --test tukey, which corrects for all pairs")
@@ -364,7 +356,7 @@ def agreement_command(
     if not qrels2:
         check_runs(runs, options["features"])
     elif not runs and not options["features"]:
-        check_apart(_OF_SYSTEMS, "requires RUN...: without runs, only grades are compared")
+        check_apart(OF_SYSTEMS, "requires RUN...: without runs, only grades are compared")
     arguments = qrels, runs or None, metrics or METRICS
     options |= {"qrels2": list(qrels2) or None, "per_query": per_query}
     return _show(job, lambda _: agreement(*arguments, **options))

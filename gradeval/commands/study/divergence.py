@@ -37,6 +37,7 @@ DISTRIBUTIONS = ("balanced", "imbalanced")
 SCENARIOS = ("swap", "reverse")
 QUARTILES = ("min", "q1", "median", "q3", "max")
 MAX_SCORES = 10**7
+CUTOFF, ITEMS, DRAWS, SEED = 10, 100, 1000, 1  # by default
 
 
 def default_metrics(cutoff: int) -> str:
@@ -62,10 +63,10 @@ def divergence(
     runs: Any = None,
     metrics: str | Iterable[str] | None = None,
     *,
-    cutoff: int = 10,
-    items: int = 100,
-    draws: int = 1000,
-    seed: int = 1,
+    cutoff: int = CUTOFF,
+    items: int = ITEMS,
+    draws: int = DRAWS,
+    seed: int = SEED,
     **options: Unpack[Runs],
 ) -> Study:
     """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
@@ -97,6 +98,11 @@ def divergence(
         raise MetricError(
             f"the difference is of two metrics, not {len(specs)}", hint="for example 'nDCG@10 nDCGphi@10'"
         )
+    if metrics is not None and cutoff != CUTOFF:
+        raise OptionError("cutoff is that of the default metrics, and metrics have theirs, as in nDCG@5")
+    for name, value, default in (("items", items, ITEMS), ("draws", draws, DRAWS), ("seed", seed, SEED)):
+        if value != default:
+            raise OptionError(f"{name} is for random scores, and goes without qrels")
     chosen = Options.of(**options)
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen))
