@@ -2,16 +2,13 @@
 
 Prints a line for each measurement: its name, and the median seconds of interleaved warm calls, or for a ratio
 what the first takes of the second. The peers are a cogroup that does nothing, which is the engine's own cost;
-the nDCG of Spark's RankingEvaluator (MLlib); and nDCG in a Python function that is called for each query.
+the nDCG of Spark's RankingEvaluator (MLlib); and, once on a tenth of the queries, a pandas function for each.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +22,6 @@ from .inprocess import interleaved, say
 
 CORES = 2
 DEPTH, JUDGED = 100, 10
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def write(folder: Path, rows: int, strings: bool) -> None:
@@ -107,27 +103,6 @@ def mllib(qrels: Any, run: Any) -> Callable[[], object]:
     return call
 
 
-def by_query(qrels: Any, run: Any) -> Callable[[], object]:
-    """nDCG@10 by a Python function that is called with the lists of each query, as in RePlay."""
-    import math
-
-    def ndcg(predicted: list[Any], relevant: list[Any]) -> float:
-        found = set(relevant)
-        gain = sum(1 / math.log2(place + 2) for place, d in enumerate(predicted[:10]) if d in found)
-        ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(found))))
-        return gain / ideal if ideal else 0.0
-
-    def call() -> object:
-        predicted = run.groupBy("query_id").agg(ranked("x.d").alias("predicted"))
-        relevant = qrels.where("relevance > 0").groupBy("query_id")
-        labels = relevant.agg(F().collect_list("doc_id").alias("relevant"))
-        function = F().udf(ndcg, "double")
-        values = predicted.join(labels, "query_id").select(function("predicted", "relevant").alias("value"))
-        return values.agg({"value": "avg"}).collect()
-
-    return call
-
-
 def cogrouped_by_query(qrels: Any, run: Any) -> Callable[[], object]:
     """nDCG@10 by a function of pandas frames that is called for each query."""
 
@@ -161,85 +136,30 @@ def ranked(document: str) -> Any:
     return F().expr(f"transform({order}, x -> {document})")
 
 
-class Memory:
-    """The largest memory of this process's descendants while the block runs, in MiB, without what they share:
-    of the Java machine, and of all Python workers together.
-    """
-
-    def __enter__(self) -> Memory:
-        self.java = self.workers = 0.0
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._over.wait(0.05):
-            parents, sizes, names = {}, {}, {}
-            for process in Path("/proc").glob("[0-9]*"):
-                try:
-                    name, _, rest = (process / "stat").read_text().rpartition(") ")
-                    size = int((process / "statm").read_text().split()[1]) - int(
-                        (process / "statm").read_text().split()[2]
-                    )
-                except (OSError, IndexError, ValueError):
-                    continue
-                pid = int(process.name)
-                parents[pid], sizes[pid] = int(rest.split()[1]), size * PAGE / 2**20
-                names[pid] = name.partition("(")[2]
-            own = {os.getpid()}
-            for _ in range(6):
-                own |= {pid for pid, parent in parents.items() if parent in own}
-            own.discard(os.getpid())
-            self.java = max(self.java, sum(sizes[pid] for pid in own if names[pid] == "java"))
-            self.workers = max(self.workers, sum(sizes[pid] for pid in own if names[pid] != "java"))
-
-
-def main(rows: int, strings: bool, repeat: int) -> None:
+def main(rows: int, strings: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="gradeval-spark-") as temporary:
         spark = gradeval.spark.session(f"local[{CORES}]", [("spark.local.dir", temporary)])
-        frames = {}
-        for size in (rows, 2 * rows, 4 * rows) if not strings else (rows,):
-            folder = Path(temporary) / str(size)
-            folder.mkdir()
-            write(folder, size, strings)
-            frames[size] = tuple(spark.read.parquet(str(folder / name)) for name in ("qrels", "run"))
-        qrels, run = frames[rows]
+        write(Path(temporary), rows, strings)
+        qrels, run = (spark.read.parquet(str(Path(temporary) / name)) for name in ("qrels", "run"))
+        ours = "gradeval, 7 metrics"
         calls = {
-            "gradeval, 7 metrics": lambda: gradeval.spark.evaluate(qrels, run).summary(),
+            ours: lambda: gradeval.spark.evaluate(qrels, run).summary(),
             "cogroup that does nothing": nothing(qrels, run, rows),
         }
         if not strings:
             calls["MLlib, nDCG@10"] = mllib(qrels, run)
-            calls["Python function for each query"] = by_query(qrels, run)
         interleaved(calls, 1)  # to warm up
-        found = interleaved(calls, repeat)
+        found = interleaved(calls, 5)
+        if not strings:
+            tenth = qrels.where("query_id % 10 = 0"), run.where("query_id % 10 = 0")
+            by_tenth = interleaved({"": cogrouped_by_query(*tenth)}, 1)[""]
+            found["pandas function for each query"] = 10 * by_tenth
         for name, seconds in found.items():
             say(f"{name}, s", seconds)
-        ours = found["gradeval, 7 metrics"]
-        for name, seconds in list(found.items())[1:]:
-            say(f"of {name}", ours / seconds)
-        if strings:
-            return
-        start = time.perf_counter()
-        tenth = qrels.where("query_id % 10 = 0"), run.where("query_id % 10 = 0")
-        cogrouped_by_query(*tenth)()
-        taken = 10 * (time.perf_counter() - start)
-        say("pandas function for each query, ten times a tenth of them, s", taken)
-        say("of pandas function for each query", ours / taken)
-        for times, size in enumerate(frames, 1):
-            with Memory() as memory:
-                start = time.perf_counter()
-                gradeval.spark.evaluate(*frames[size]).summary()
-                say(f"{2 ** (times - 1)} x the rows, s", time.perf_counter() - start)
-            say(f"{2 ** (times - 1)} x the rows, MiB of Java", memory.java)
-            say(f"{2 ** (times - 1)} x the rows, MiB of the workers", memory.workers)
+            if name != ours:
+                say(f"of {name}", found[ours] / seconds)
         spark.stop()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:] == ["strings"], 5)
+    main(int(sys.argv[1]), sys.argv[2:] == ["strings"])

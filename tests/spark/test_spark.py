@@ -20,7 +20,7 @@ from gradeval.spark.frames import in_buckets
 from gradeval.spark.results import bucket_function
 
 from .tables import check, every_metric
-from .test_kernel import OPTIONS, RUNS
+from .test_kernel import CASES, RUNS
 
 if not os.environ.get("GRADEVAL_SPARK"):
     pytest.skip("make test-spark runs them", allow_module_level=True)
@@ -45,10 +45,10 @@ def frames(spark: Any) -> tuple[Any, Any]:
     return qrels.cache(), runs.cache()
 
 
-CASES = [(1, {}), (2, OPTIONS[-1]), (7, {"rel": 2.0, "ties": "best"}), (64, {"zero_grade": 1.0, "depth": 5})]
+BUCKETS = [(1, {}), (2, CASES[-1][1]), (7, {"rel": 2.0, "ties": "best"}), (64, {"zero_grade": 1.0, "depth": 5})]
 
 
-@pytest.mark.parametrize("buckets, options", CASES, ids=str)
+@pytest.mark.parametrize("buckets, options", BUCKETS, ids=str)
 def test_every_metric(frames: Any, buckets: int, options: dict[str, Any]) -> None:
     metrics = every_metric()
     results = gradeval.spark.evaluate(*frames, metrics, buckets=buckets, **options).persist()
