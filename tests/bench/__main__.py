@@ -163,14 +163,11 @@ def cells(row: dict[str, Any]) -> list[str]:
 def table(rows: Sequence[Sequence[str]]) -> str:
     """Columns as wide as they need, numbers to the right, the first and last column to the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    last = len(widths) - 1
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if place in (0, last) else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    )
+    lines = []
+    for first, *numbers, last in rows:
+        cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells, last]).rstrip())
+    return "\n".join(lines)
 
 
 def outcome(target: dict[str, Any]) -> str:

@@ -120,14 +120,9 @@ def of_memory() -> None:
 
 
 def main(qrels_path: str, run_path: str) -> None:
-    qrels: dict[str, dict[str, int]] = {}
-    for line in Path(qrels_path).read_text().splitlines():
-        query, _, document, grade = line.split()
-        qrels.setdefault(query, {})[document] = int(grade)
-    run: dict[str, dict[str, float]] = {}
-    for line in Path(run_path).read_text().splitlines():
-        query, _, document, _, score, _ = line.split()
-        run.setdefault(query, {})[document] = float(score)
+    from peers import read  # beside this script
+
+    qrels, run = read(qrels_path, run_path)
     if find_spec("pytrec_eval"):
         of_dicts(qrels, run)
     if find_spec("ir_measures") and find_spec("pandas"):

@@ -16,8 +16,8 @@ def evaluate_with_pytrec_eval(qrels: dict[str, dict[str, int]], run: dict[str, d
         print(metric, format(sum(query[metric] for query in values.values()) / len(values), ".4f"))
 
 
-def pytrec_eval(qrels_path: str, run_path: str) -> None:
-    """The way its README reads files."""
+def read(qrels_path: str, run_path: str) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """The way pytrec_eval's README reads files."""
     qrels: dict[str, dict[str, int]] = {}
     with Path(qrels_path).open() as file:
         for line in file:
@@ -28,7 +28,11 @@ def pytrec_eval(qrels_path: str, run_path: str) -> None:
         for line in file:
             query, _, document, _, score, _ = line.split()
             run.setdefault(query, {})[document] = float(score)
-    evaluate_with_pytrec_eval(qrels, run)
+    return qrels, run
+
+
+def pytrec_eval(qrels_path: str, run_path: str) -> None:
+    evaluate_with_pytrec_eval(*read(qrels_path, run_path))
 
 
 def scikit_learn(path: str) -> None:

@@ -114,34 +114,35 @@ def both(*arguments: str | Path) -> list[Tool]:
     return [gradeval(OURS, *arguments, *METRICS), gradeval(DEFAULTS, *arguments)]
 
 
-def trec_eval(qrels: Path, *runs: Path, once: bool = False) -> Tool:
+def trec_eval(qrels: Path, *runs: Path) -> Tool:
     """trec_eval, called once for each run."""
     metrics = "-m runid -m map -m ndcg_cut.10"
     loop = f'for run; do trec_eval {metrics} "$0" "$run" || exit; done'
-    single = len(runs) == 1
-    return Tool(
-        "trec_eval" if single else f"trec_eval, {len(runs)} calls",
-        ["trec_eval", *metrics.split(), str(qrels), str(runs[0])]
-        if single
-        else ["sh", "-c", loop, str(qrels), *map(str, runs)],
-        trec_eval_values,
-        once,
-        "" if shutil.which("trec_eval") else "trec_eval is not on PATH",
-    )
+    name = "trec_eval" if len(runs) == 1 else f"trec_eval, {len(runs)} calls"
+    missing = "" if shutil.which("trec_eval") else "trec_eval is not on PATH"
+    return Tool(name, ["sh", "-c", loop, str(qrels), *map(str, runs)], trec_eval_values, missing=missing)
 
 
-def ir_measures(qrels: Path, run: Path, once: bool = False) -> Tool:
-    command = [sys.executable, "-m", "ir_measures", str(qrels), str(run), "AP", "nDCG@10"]
-    return Tool("ir_measures", command, plain_values(run.stem), once, module("ir_measures"))
-
-
-def pytrec_eval(qrels: Path, run: Path, once: bool = False) -> Tool:
-    command = [sys.executable, str(PEERS), "pytrec_eval", str(qrels), str(run)]
-    return Tool("pytrec_eval", command, plain_values(run.stem), once, module("pytrec_eval"))
+def with_peers(folder: Path, once: Sequence[str] = ()) -> list[Tool]:
+    """gradeval and all who read TREC files. once: those that take too long to be run again."""
+    qrels, run = folder / "qrels.txt", folder / "bm25.txt"
+    read, files = plain_values(run.stem), (str(qrels), str(run))
+    of_ir_measures = [sys.executable, "-m", "ir_measures", *files, "AP", "nDCG@10"]
+    of_pytrec_eval = [sys.executable, str(PEERS), "pytrec_eval", *files]
+    peers = [
+        trec_eval(qrels, run),
+        Tool("ir_measures", of_ir_measures, read, missing=module("ir_measures")),
+        Tool("pytrec_eval", of_pytrec_eval, read, missing=module("pytrec_eval")),
+    ]
+    return [*both(qrels, run), *(replace(peer, once=peer.name in once) for peer in peers)]
 
 
 def wall(tool: str, peer: str) -> Callable[[Results], float]:
     return lambda results: results[tool].median("wall") / results[peer].median("wall")
+
+
+def peak(tool: str) -> Callable[[Results], float]:
+    return lambda results: results[tool].median("peak") / MIB
 
 
 def added(results: Results) -> float:
@@ -154,122 +155,6 @@ def against_reader(results: Results) -> float:
     return results[OURS].median("wall") / reader
 
 
-def collection(folder: Path) -> tuple[Path, Path]:
-    return folder / "qrels.txt", folder / "bm25.txt"
-
-
-def msmarco(folder: Path) -> Benchmark:
-    qrels, run = collection(folder)
-    return Benchmark(
-        "6,980 queries × 1,000 documents, 75 judgments a query",
-        [*both(qrels, run), trec_eval(qrels, run), ir_measures(qrels, run), pytrec_eval(qrels, run)],
-        [
-            Target("wall time, of trec_eval's", 0.18, wall(OURS, "trec_eval")),
-            Target("wall time, of ir_measures'", 0.12, wall(OURS, "ir_measures")),
-            Target("peak memory, MiB", 200, lambda results: results[OURS].median("peak") / MIB),
-            Target("peak memory with the defaults, MiB", 200, lambda r: r[DEFAULTS].median("peak") / MIB),
-            Target("seconds the defaults add", 1, added),
-        ],
-    )
-
-
-def many_queries(folder: Path) -> Benchmark:
-    """trec_eval looks for each query in a list, and takes a minute."""
-    qrels, run = collection(folder)
-    return Benchmark(
-        "100,000 queries × 10 documents, 5 judgments a query",
-        [*both(qrels, run), trec_eval(qrels, run, once=True), ir_measures(qrels, run), pytrec_eval(qrels, run)],
-        [Target("wall time, of ir_measures'", 0.08, wall(OURS, "ir_measures"))],
-    )
-
-
-def small(folder: Path) -> Benchmark:
-    qrels, run = collection(folder)
-    imports = Tool("python, import numpy, click", [sys.executable, "-c", "import numpy, click"])
-    return Benchmark(
-        "50 queries × 1,000 documents, 75 judgments a query",
-        [
-            *both(qrels, run),
-            imports,
-            trec_eval(qrels, run),
-            ir_measures(qrels, run),
-            pytrec_eval(qrels, run),
-        ],
-        [Target("wall time, of python importing numpy and click", 1.5, wall(OURS, imports.name))],
-    )
-
-
-def deep(folder: Path) -> Benchmark:
-    qrels, run = collection(folder)
-    run_of_4000 = folder / "deep.txt"
-    flat = replace(gradeval("gradeval on (a)", qrels, run, *METRICS), values=None)
-    return Benchmark(
-        "4 × (a): the same judgments, 4,000 documents a query",
-        [*both(qrels, run_of_4000), flat, trec_eval(qrels, run_of_4000, once=True)],
-        [
-            Target("wall time, of gradeval's on (a)", 4.4, wall(OURS, flat.name)),
-            Target(
-                "peak memory, of gradeval's on (a)",
-                1.1,
-                lambda results: results[OURS].median("peak") / results[flat.name].median("peak"),
-            ),
-        ],
-        "ir_measures and pytrec_eval are left out: they would need four times the memory and time of (a)",
-    )
-
-
-def letor(folder: Path) -> Benchmark:
-    file = folder / "letor.txt"
-    every = "gradeval, 136 features"
-    command = [sys.executable, str(PEERS)]
-    none = module("sklearn")
-    return Benchmark(
-        "LETOR, 100,000 lines × 136 features; gradeval and its defaults read one of them",
-        [
-            *both(file, file, "--feature", "1"),
-            replace(gradeval(every, file, file, "--feature", "1-136", *METRICS), values=feature_1),
-            Tool("scikit-learn", [*command, "scikit-learn", str(file)], missing=none),
-            Tool(
-                "scikit-learn + pytrec_eval",
-                [*command, "scikit-learn+pytrec_eval", str(file)],
-                plain_values("feature1"),
-                once=True,
-                missing=none or module("pytrec_eval"),
-            ),
-        ],
-        [
-            Target("wall time, of scikit-learn's reader as a process", 0.5, wall(OURS, "scikit-learn")),
-            Target("the same, of its reader without imports", 0.5, against_reader),
-            Target("136 features, of the reader as a process", 0.5, wall(every, "scikit-learn")),
-        ],
-    )
-
-
-def twenty_runs(folder: Path) -> Benchmark:
-    qrels = folder / "qrels.txt"
-    runs = sorted(folder.glob("run*.txt"))
-    one = gradeval("gradeval, one run", qrels, *runs[:1], *METRICS)
-    return Benchmark(
-        "20 runs of (c)'s size in one call",
-        [*both(qrels, *runs), one, trec_eval(qrels, *runs)],
-        [Target("wall time, of one run's", 4, wall(OURS, one.name))],
-    )
-
-
-def shuffled(folder: Path) -> Benchmark:
-    qrels, run = collection(folder)
-    return Benchmark(
-        "(a) shuffled by lines",
-        [
-            *both(qrels, run),
-            trec_eval(qrels, run),
-            ir_measures(qrels, run, once=True),
-            pytrec_eval(qrels, run, once=True),
-        ],
-        [Target("wall time, of trec_eval's", 1, wall(OURS, "trec_eval"))],
-    )
-
-
 def said(tool: str, name: str) -> Callable[[Results], float]:
     """What a tool printed under this name, behind a tab."""
 
@@ -280,9 +165,92 @@ def said(tool: str, name: str) -> Callable[[Results], float]:
     return value
 
 
+def msmarco(folder: Path) -> Benchmark:
+    targets = [
+        Target("wall time, of trec_eval's", 0.18, wall(OURS, "trec_eval")),
+        Target("wall time, of ir_measures'", 0.12, wall(OURS, "ir_measures")),
+        Target("peak memory, MiB", 200, peak(OURS)),
+        Target("peak memory with the defaults, MiB", 200, peak(DEFAULTS)),
+        Target("seconds the defaults add", 1, added),
+    ]
+    title = "6,980 queries × 1,000 documents, 75 judgments a query"
+    return Benchmark(title, with_peers(folder), targets)
+
+
+def many_queries(folder: Path) -> Benchmark:
+    """trec_eval looks for each query in a list, and takes a minute."""
+    targets = [Target("wall time, of ir_measures'", 0.08, wall(OURS, "ir_measures"))]
+    title = "100,000 queries × 10 documents, 5 judgments a query"
+    return Benchmark(title, with_peers(folder, once=["trec_eval"]), targets)
+
+
+def small(folder: Path) -> Benchmark:
+    imports = Tool("python, import numpy, click", [sys.executable, "-c", "import numpy, click"])
+    targets = [Target("wall time, of python importing numpy and click", 1.5, wall(OURS, imports.name))]
+    title = "50 queries × 1,000 documents, 75 judgments a query"
+    return Benchmark(title, [*with_peers(folder), imports], targets)
+
+
+def deep(folder: Path) -> Benchmark:
+    qrels, run = folder / "qrels.txt", folder / "deep.txt"
+    flat = replace(gradeval("gradeval on (a)", qrels, folder / "bm25.txt", *METRICS), values=None)
+    return Benchmark(
+        "4 × (a): the same judgments, 4,000 documents a query",
+        [*both(qrels, run), flat, replace(trec_eval(qrels, run), once=True)],
+        [
+            Target("wall time, of gradeval's on (a)", 4.4, wall(OURS, flat.name)),
+            Target("peak memory, of gradeval's on (a)", 1.1, lambda r: peak(OURS)(r) / peak(flat.name)(r)),
+        ],
+        "ir_measures and pytrec_eval are left out: they would need four times the memory and time of (a)",
+    )
+
+
+def letor(folder: Path) -> Benchmark:
+    file = folder / "letor.txt"
+    every = gradeval("gradeval, 136 features", file, file, "--feature", "1-136", *METRICS)
+    peer, command = "scikit-learn + pytrec_eval", [sys.executable, str(PEERS)]
+    none = module("sklearn")
+    evaluated = Tool(
+        peer, [*command, "scikit-learn+pytrec_eval", str(file)], plain_values("feature1"), once=True
+    )
+    return Benchmark(
+        "LETOR, 100,000 lines × 136 features; gradeval and its defaults read one of them",
+        [
+            *both(file, file, "--feature", "1"),
+            replace(every, values=feature_1),
+            Tool("scikit-learn", [*command, "scikit-learn", str(file)], missing=none),
+            replace(evaluated, once=True, missing=none or module("pytrec_eval")),
+        ],
+        [
+            Target("wall time, of scikit-learn's reader as a process", 0.5, wall(OURS, "scikit-learn")),
+            Target("the same, of its reader without imports", 0.5, against_reader),
+            Target("136 features, of the reader as a process", 0.5, wall(every.name, "scikit-learn")),
+        ],
+    )
+
+
+def twenty_runs(folder: Path) -> Benchmark:
+    qrels, runs = folder / "qrels.txt", sorted(folder.glob("run*.txt"))
+    one = gradeval("gradeval, one run", qrels, *runs[:1], *METRICS)
+    targets = [Target("wall time, of one run's", 4, wall(OURS, one.name))]
+    return Benchmark(
+        "20 runs of (c)'s size in one call", [*both(qrels, *runs), one, trec_eval(qrels, *runs)], targets
+    )
+
+
+def shuffled(folder: Path) -> Benchmark:
+    targets = [Target("wall time, of trec_eval's", 1, wall(OURS, "trec_eval"))]
+    return Benchmark("(a) shuffled by lines", with_peers(folder, once=["ir_measures", "pytrec_eval"]), targets)
+
+
+def with_script(folder: Path, title: str, tool: Tool, limits: dict[str, float], left_out: str) -> Benchmark:
+    """gradeval beside a script that prints a line for each measurement. limits: of these."""
+    targets = [Target(name, limit, said(tool.name, name)) for name, limit in limits.items()]
+    return Benchmark(title, [*both(folder / "qrels.txt", folder / "bm25.txt"), tool], targets, left_out)
+
+
 def in_memory(folder: Path) -> Benchmark:
-    qrels, run = collection(folder)
-    library = "in one process"
+    files = [str(folder / name) for name in ("qrels.txt", "bm25.txt")]
     limits = {
         "dicts, of pytrec_eval": 0.5,
         "Evaluator, 50 x 100, of pytrec_eval": 1,
@@ -291,28 +259,24 @@ def in_memory(folder: Path) -> Benchmark:
         "polars, of ir_measures": 0.03,
         "10^7 rows from Arrow, MiB added": 300,
     }
-    return Benchmark(
+    return with_script(
+        folder,
         "1,000 queries × 1,000 documents in memory, 50 judgments a query",
-        [*both(qrels, run), Tool(library, [sys.executable, str(IN_PROCESS), str(qrels), str(run)], once=True)],
-        [Target(name, limit, said(library, name)) for name, limit in limits.items()],
+        Tool("in one process", [sys.executable, str(IN_PROCESS), *files], once=True),
+        limits,
         "the library is called in one process with its peers, as far as they are installed",
     )
 
 
 def on_spark(folder: Path) -> Benchmark:
-    qrels, run = collection(folder)
-    name = "on Spark"
     command = [sys.executable, "-W", "ignore", "-m", "tests.bench.on_spark", (folder / "rows").read_text()]
     missing = module("pyspark") or ("" if shutil.which("java") else "java is not on PATH")
-    limits = {
-        "of cogroup that does nothing": 1.3,
-        "of MLlib, nDCG@10": 1.3,
-        "of pandas function for each query": 0.2,
-    }
-    return Benchmark(
+    peers = {"cogroup that does nothing": 1.3, "MLlib, nDCG@10": 1.3, "pandas function for each query": 0.2}
+    return with_script(
+        folder,
         "5 × 10⁶ rows on Spark, 100 documents and 10 judgments a query; gradeval alone on 10⁵ of them",
-        [*both(qrels, run), Tool(name, command, once=True, missing=missing)],
-        [Target(what, limit, said(name, what)) for what, limit in limits.items()],
+        Tool("on Spark", command, once=True, missing=missing),
+        {f"of {peer}": limit for peer, limit in peers.items()},
         "make test-spark installs PySpark",
     )
 

@@ -78,28 +78,25 @@ def pytrec_eval(names: Sequence[str], given: Collection) -> Values:
 
 
 BY_PROVIDER = {
-    "pytrec_eval": [
-        *("AP", "AP(rel=2)", "AP@5", "AP(judged_only=True)", "P@5", "P(rel=2)@5", "P(judged_only=True)@5"),
-        *("R@5", "R(rel=3)@5", "RR", "RR(rel=2)", "Rprec", "Rprec(rel=2)", "Rprec(judged_only=True)"),
-        *("nDCG", "nDCG@5", "nDCG(gains={0:0,1:5,2:1})@5", "nDCG(judged_only=True)@5", "Success(rel=2)@3"),
-        *("SetP", "SetP(rel=2)", "SetRelP", "SetP(judged_only=True)", "SetR", "SetR(rel=2)", "SetF"),
-        *("SetF(beta=0.5)", "SetF(rel=2,beta=2.0)", "SetAP", "SetAP(rel=2)", "Bpref", "Bpref(rel=2)"),
-        *("infAP", "infAP(rel=2)", "IPrec@0.1", "IPrec@0.5", "IPrec(judged_only=True)@0.3"),
-        *("NumRet", "NumRel", "NumRelRet", "NumRet(rel=2)"),
-    ],
-    "cwl_eval": [
-        *("INST(max_rel=4)", "INST(T=0.3,max_rel=3)", "INST(T=4.0,min_rel=1,max_rel=3)", "INSQ(max_rel=4)"),
-        *("INSQ(T=2.5,max_rel=2)", "BPM(max_rel=4)@10", "BPM(T=2.0,max_rel=2)@20", "BPM(T=0.5,max_rel=3)@5"),
-        *("SDCG(max_rel=4)@10", "SDCG(min_rel=1,max_rel=3)@5", "NERR8(max_rel=4)@10", "NERR9(max_rel=4)@10"),
-        *("NERR8(min_rel=1,max_rel=2)@5", "NERR9(max_rel=2)@20", "NERR10(max_rel=4)"),
-        *("NERR10(p=0.99,max_rel=3)", "NERR11(max_rel=4)", "NERR11(T=3.0,max_rel=3)", "P@5", "RR"),
-        *("RBP(p=0.8,rel=1)", "RBP(p=0.5,rel=2)"),
-    ],
-    "compat": ["Compat", "Compat(p=0.8)", "Compat(normalize=False)", "Compat(p=0.5,normalize=False)"],
-    "accuracy": ["Accuracy", "Accuracy@5", "Accuracy(rel=2)", "Accuracy(rel=2)@10"],
-    "judged": ["Judged", "Judged@5", "Judged@100"],
-    "gdeval": ["ERR@5", "ERR@20", "nDCG(dcg='exp-log2')@5", "nDCG(dcg='exp-log2')@20"],
-    "msmarco": ["RR@5", "RR(rel=2)@10"],
+    "pytrec_eval": """
+        AP AP(rel=2) AP@5 AP(judged_only=True) P@5 P(rel=2)@5 P(judged_only=True)@5 R@5 R(rel=3)@5 RR RR(rel=2)
+        Rprec Rprec(rel=2) Rprec(judged_only=True) nDCG nDCG@5 nDCG(gains={0:0,1:5,2:1})@5
+        nDCG(judged_only=True)@5 Success(rel=2)@3 SetP SetP(rel=2) SetRelP SetP(judged_only=True) SetR
+        SetR(rel=2) SetF SetF(beta=0.5) SetF(rel=2,beta=2.0) SetAP SetAP(rel=2) Bpref Bpref(rel=2) infAP
+        infAP(rel=2) IPrec@0.1 IPrec@0.5 IPrec(judged_only=True)@0.3 NumRet NumRel NumRelRet NumRet(rel=2)
+    """,
+    "cwl_eval": """
+        INST(max_rel=4) INST(T=0.3,max_rel=3) INST(T=4.0,min_rel=1,max_rel=3) INSQ(max_rel=4)
+        INSQ(T=2.5,max_rel=2) BPM(max_rel=4)@10 BPM(T=2.0,max_rel=2)@20 BPM(T=0.5,max_rel=3)@5
+        SDCG(max_rel=4)@10 SDCG(min_rel=1,max_rel=3)@5 NERR8(max_rel=4)@10 NERR8(min_rel=1,max_rel=2)@5
+        NERR9(max_rel=4)@10 NERR9(max_rel=2)@20 NERR10(max_rel=4) NERR10(p=0.99,max_rel=3) NERR11(max_rel=4)
+        NERR11(T=3.0,max_rel=3) P@5 RR RBP(p=0.8,rel=1) RBP(p=0.5,rel=2)
+    """,
+    "compat": "Compat Compat(p=0.8) Compat(normalize=False) Compat(p=0.5,normalize=False)",
+    "accuracy": "Accuracy Accuracy@5 Accuracy(rel=2) Accuracy(rel=2)@10",
+    "judged": "Judged Judged@5 Judged@100",
+    "gdeval": "ERR@5 ERR@20 nDCG(dcg='exp-log2')@5 nDCG(dcg='exp-log2')@20",
+    "msmarco": "RR@5 RR(rel=2)@10",
 }
 
 
@@ -117,9 +114,8 @@ def ir_measures(provider: str) -> Callable[[Sequence[str], Collection], Values]:
             if provider == "accuracy":  # it divides by 0 where all that was retrieved is relevant
                 found[name] = dict(_one_by_one(registry[provider], measure, given))
                 continue
-            values = {
-                v.query_id: v.value for v in registry[provider].iter_calc([measure], given.qrels, given.run)
-            }
+            calculated = registry[provider].iter_calc([measure], given.qrels, given.run)
+            values = {one.query_id: one.value for one in calculated}
             # 0/0 where judged_only leaves no document
             found[name] = {query: 0.0 if math.isnan(values[query]) else values[query] for query in given.run}
         return found
@@ -137,21 +133,8 @@ def _one_by_one(provider: Any, measure: Any, given: Collection) -> Iterator[tupl
         yield query, values[0].value if values else math.nan
 
 
-RANX = [
-    *"map map@5 mrr mrr@5 ndcg ndcg@10 ndcg_burges ndcg_burges@5 dcg@5 dcg_burges@5".split(),
-    *(
-        "precision",
-        "precision@5",
-        "recall",
-        "recall@5",
-        "f1@5",
-        "f1",
-        "hit_rate@5",
-        "hits",
-        "hits@5",
-        "r-precision",
-    ),
-]
+RANX = "map map@5 mrr mrr@5 ndcg ndcg@10 ndcg_burges ndcg_burges@5 dcg@5 dcg_burges@5 r-precision".split()
+RANX += "precision precision@5 recall recall@5 f1@5 f1 hit_rate@5 hits hits@5".split()
 
 
 def ranx(names: Sequence[str], given: Collection) -> Values:
@@ -173,12 +156,11 @@ def scikit_learn(names: Sequence[str], given: Collection) -> Values:
         if name in ("ndcg_score", "dcg_score", "average_precision_score"):  # of all documents
             documents = sorted(run)
             grades = [qrels.get(d, 0) for d in documents]
+            scores = [run[d] for d in documents]
             if name == "average_precision_score":
-                return float(
-                    metrics.average_precision_score([g > 0 for g in grades], [run[d] for d in documents])
-                )
-            arrays = np.array([grades]), np.array([[run[d] for d in documents]])
-            return float(getattr(metrics, name)(*arrays, k=int(cutoff) if cutoff else None))
+                return float(metrics.average_precision_score([g > 0 for g in grades], scores))
+            k = int(cutoff) if cutoff else None
+            return float(getattr(metrics, name)(np.array([grades]), np.array([scores]), k=k))
         if name == "roc_auc_score":  # of the judged ones
             relevant = [grade > 0 for grade in qrels.values()]
             if len(set(relevant)) < 2:
@@ -242,6 +224,7 @@ def ntcireval(names: Sequence[str], given: Collection) -> Values:
     return {name: {query: one(name, query) for query in given.run} for name in names}
 
 
+LABEL_GAIN = {"ndcg@5": "nDCG(gain=0:0/1:1/2:3/3:10/4:20)@5"}
 EXP10 = {"ndcg@1": "nDCG(gain=exp)@1", "ndcg@5": "nDCG(gain=exp)@5", "ndcg@10": "nDCG(gain=exp)@10"}
 
 
@@ -257,9 +240,10 @@ def _with_lightgbm(label_gain: Sequence[float] | None = None) -> Callable[[Seque
         import lightgbm
         import numpy as np
 
-        cutoffs = [int(name.partition("@")[2]) for name in names]
+        metrics, cutoffs = zip(*(name.split("@") for name in names), strict=True)
         small = {"verbose": -1, "min_data_in_bin": 1, "min_data_in_leaf": 1, "num_threads": 1}
-        params = small | {"objective": "lambdarank", "metric": "ndcg", "eval_at": cutoffs}
+        params = small | {"objective": "lambdarank", "metric": sorted({*metrics})}
+        params["eval_at"] = sorted({*map(int, cutoffs)})
         if label_gain is not None:
             params["label_gain"] = list(label_gain)
         found: Values = {name: {} for name in names}
@@ -267,8 +251,9 @@ def _with_lightgbm(label_gain: Sequence[float] | None = None) -> Callable[[Seque
             labels, scores = _labels(given, query)
             rows = np.arange(len(labels), dtype=np.float64)[:, None]
             data = lightgbm.Dataset(rows, labels, group=[len(labels)], init_score=scores, params=small)
-            for _, name, value, _ in lightgbm.Booster(params, data).eval_train():
-                found[name][query] = float(value)
+            values = {name: value for _, name, value, _ in lightgbm.Booster(params, data).eval_train()}
+            for name in names:
+                found[name][query] = float(values[name])
         return found
 
     return evaluate
@@ -313,7 +298,7 @@ PEERS = [
     *(
         Peer(
             f"ir_measures: {provider}",
-            same(names),
+            same(names.split()),
             ir_measures(provider),
             "cwl" if provider == "cwl_eval" else "ir_measures",
             ties=TIES.get(provider, ""),
@@ -336,14 +321,8 @@ PEERS = [
     *(
         Peer(name, names, evaluate, needs, ties="run", no_relevant=empty, fits=_for_learning_to_rank)
         for name, needs, evaluate, names, empty in (
-            ("LightGBM", "lightgbm", _with_lightgbm(), EXP10, "1"),
-            (
-                "LightGBM: label_gain",
-                "lightgbm",
-                _with_lightgbm([0, 1, 3, 10, 20]),
-                {"ndcg@5": "nDCG(gain=0:0/1:1/2:3/3:10/4:20)@5"},
-                "1",
-            ),
+            ("LightGBM", "lightgbm", _with_lightgbm(), EXP10 | {"map@5": "AP(norm=min)@5"}, "1"),
+            ("LightGBM: label_gain", "lightgbm", _with_lightgbm([0, 1, 3, 10, 20]), LABEL_GAIN, "1"),
             ("XGBoost", "xgboost", _with_xgboost(), EXP10 | {"ndcg": "nDCG(gain=exp)@32"}, "1"),
             ("XGBoost: linear", "xgboost", _with_xgboost(ndcg_exp_gain=False), {"ndcg@5": "nDCG@5"}, "1"),
             ("XGBoost: ndcg@k-", "xgboost", _with_xgboost(), {"ndcg@5-": "nDCG(gain=exp)@5"}, "0"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 import gradeval
@@ -12,7 +10,7 @@ from gradeval.registry.spec import parse
 
 from . import test_diversity
 from .adapters import PEERS, Peer
-from .compare import Comparisons, distance
+from .compare import Comparisons
 from .data import deep, made
 
 pytestmark = pytest.mark.slow
@@ -36,16 +34,13 @@ def test_agrees(peer: Peer) -> None:
     assert sum(one.values for one in compared.found.values()) >= 100
 
 
-def test_those_of_the_tests_are_there() -> None:
-    assert {"pytrec_eval", "ir_measures: pytrec_eval", "ir_measures: compat"} <= {peer.name for peer in THERE}
-
-
 def test_every_metric_of_ir_measures_is_compared() -> None:
     """And of the others, but for num_q, which is 1, and those that only trec_eval has."""
     compared = {parse(name)[0].metric.name for peer in PEERS for name in peer.names.values()}
     compared |= {parse(name)[0].metric.name for name in test_diversity.NAMES.values()}
     there = {alias.target.partition("(")[0] for alias in aliases()} | {one.metric for one in MEASURES.values()}
     of_trec_eval_alone = {"gm_map", "gm_bpref", "yaap", "ndcg_p", "ideal_dcg", "rbp_resid", "unj"}
+    assert {"pytrec_eval", "ir_measures: pytrec_eval", "ir_measures: compat"} <= {peer.name for peer in THERE}
     assert there | {"JKnDCG", "nERR"} <= compared | of_trec_eval_alone | {"num_q", "runid", "relstring"}
 
 
@@ -72,9 +67,3 @@ def test_table() -> None:
     [wrong] = compared.disagreeing()
     assert (wrong.metric, wrong.values) == ("P@5", 5)
     assert wrong.where.startswith("random, query ")
-
-
-def test_distance() -> None:
-    assert distance(1.0, 0.5) == 0.5
-    assert distance(math.nan, math.nan) == 0
-    assert distance(math.nan, 0.5) == math.inf
