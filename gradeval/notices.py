@@ -56,6 +56,7 @@ class Kind(str, Enum):
     MISSING_RUNS = "missing_runs"  # systems without a run on a collection
     NO_BASELINE = "no_baseline"  # collections where the baseline of a batch has no value
     NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
+    MANY_GRADES = "many_grades"  # too many different grades for an agreement of the grades
     # of options
     AMBIGUOUS_IDS = "ambiguous_ids"  # the value of --query-ids is an id and the name of a file
     NOTHING_RETRIEVED = "nothing_retrieved"  # queries to explain that are not in the run
@@ -88,7 +89,7 @@ class Notice:
     count for the others.
     count: how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN, documents;
     for EXTRA_FIELDS and COLLAPSED, lines; for DEPTH, runs; for NOT_SEPARABLE, pairs of runs, of each metric;
-    for SMALL_GROUPS, NO_P, EXCLUDED_METRICS and MISSING_RUNS, these.
+    for SMALL_GROUPS, NO_P, EXCLUDED_METRICS, MISSING_RUNS and MANY_GRADES, these.
     total: of how many.
     queries: the ids of the first of these queries, MAX_QUERIES at most.
     rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
@@ -373,9 +374,9 @@ ROWS = {
         "what follows the tag is ignored",
     ),
     Kind.RANKS: Row(
-        "{subject}: the rank column contradicts the scores in {count:,} of the first {total:query|queries}"
-        + _BY_SCORE,
-        "{runs} have a rank column that contradicts the scores ({names})" + _BY_SCORE,
+        "{subject}: {by_rule} in {count:,} of the first {total:query|queries}" + _BY_SCORE,
+        "{runs} have ranks that contradict the scores ({names})" + _BY_SCORE,
+        rules={"scores": "the scores are the ranks 1, 2, 3, …", "": "the rank column contradicts the scores"},
     ),
     Kind.MISSING: Row(
         "{subject}: {count:judged query is|judged queries are} not in the run, {by_rule}",
@@ -479,6 +480,10 @@ ROWS = {
     ),
     Kind.NOT_IN_BOTH: Row(
         "{each} not in the other judgments, excluded", each=("{count:query|queries} of {subject}", " and ")
+    ),
+    Kind.MANY_GRADES: Row(
+        "the judgments have {count:,} different grades, so that their agreement in grades was left out; round "
+        "them to {total:,} at most"
     ),
     Kind.AMBIGUOUS_IDS: Row(
         "[--query-ids|query_ids] {subject}: the id is in the qrels, so the file of this name is ignored; "

@@ -91,7 +91,7 @@ def eval_command(
     _check_no_command(qrels)
     labelled = _runs(runs, runs_from)
     job.open(*(path for _, path in labelled[len(runs) :]))
-    _check_columns(job.format, per_query, wide, options)
+    _check_columns(job.format, per_query, no_summary, wide, options)
     judgments, opened = with_saved(qrels, labelled or [(None, qrels)])
     specs, excluded = _metrics(metrics, opened)
     _check_metrics(specs, per_query, not no_summary, sort, options["by_level"])
@@ -154,13 +154,17 @@ def _check_no_command(qrels: str) -> None:
         raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
 
 
-def _check_columns(format: str, per_query: bool, wide: bool, options: Mapping[str, Any]) -> None:
+def _check_columns(
+    format: str, per_query: bool, no_summary: bool, wide: bool, options: Mapping[str, Any]
+) -> None:
     """Raise UsageError where the rows cannot have what is asked for."""
     ends = "--tie-range" if options["tie_range"] else "--interval" if options["interval"] else ""
     if options["tie_range"] and options["interval"]:
         raise click.UsageError("--tie-range and --interval are mutually exclusive.")
     if options["confidence"] != Options.table["confidence"].default and not options["interval"]:
         raise click.UsageError("--confidence requires --interval.")
+    if options["interval"] and no_summary:
+        raise click.UsageError("--interval and -n are mutually exclusive: intervals are of means.")
     if wide and not per_query:
         raise click.UsageError("--wide requires -q.")
     if wide and (ends or format == "trec"):

@@ -155,7 +155,8 @@ def query_notices(
         yield Notice(Kind.COLLAPSED, "", reduced.collapsed.lines, rule=reduced.collapsed.what)
     ranks = reduced.ranks
     if ranks.contradicting > ranks.compared / 2:
-        yield Notice(Kind.RANKS, "", ranks.contradicting, total=ranks.compared)
+        rule = "scores" if ranks.of_scores else ""
+        yield Notice(Kind.RANKS, "", ranks.contradicting, rule=rule, total=ranks.compared)
     identical = np.zeros(len(wanted), np.bool_)
     query, rank = identical_ranks(qrels, reduced, specs, options)
     identical[query[rank <= deepest(specs, options)]] = True

@@ -30,7 +30,7 @@ from gradeval.formats.json import begins_saved
 from gradeval.formats.lines import parse_json, read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import OF_QRELS, Kind, Notice, is_accepted, many
-from gradeval.options import DEFAULT_TIES, TIES, VALUES, Options
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, TIES, VALUES, Options
 from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
 from gradeval.tables.qrels import Qrels
@@ -162,6 +162,10 @@ def _run(source: Source, run: Any, place: str, metrics: Sequence[str], options: 
     sha256, ties = (_item(source, run, key, (str, NoneType), of_run) for key in ("sha256", "ties"))
     if ties not in (None, *TIES):
         raise _invalid(source, f"'ties'{of_run} is not valid")
+    rules = {None, "trec", LETOR_TIES} if options["ties"] is None else {None, options["ties"]}
+    if ties not in rules:
+        what = f"run {named(name)} has the ties {ties}, and the option ties is {options['ties'] or 'not set'}"
+        raise InputError(source.name, what, hint="Evaluate the run again")
     try:
         depths = quantiles_of(run.get("depths", ""))
     except ValueError:

@@ -14,6 +14,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -457,7 +458,8 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> Data
         names = [chunk.name for chunk in parts[0]] if parts else []
         chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("", "", "")
         columns = [Arrow([part[names.index(name)] for part in parts] if parts else []) for name in chosen.names]
-    return Three(path, columns, column_labels(chosen, number), chosen.by_rank)
+    finished = partial(chosen.finished, number=number) if number == "score" else None
+    return Three(path, columns, column_labels(chosen, number), finished)
 
 
 def column_labels(chosen: Chosen, number: str) -> list[str]:

@@ -43,6 +43,9 @@ class FileBlocks:
         self.stored_size, self.expected_size = source.stored_size, source.expected_size
 
 
+RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores
+
+
 class Table(NamedTuple):
     """Qrels or a run as its reader gives it. columns: reads a block of the source; several threads call it.
     names: of the columns that the file has, where these have names.
@@ -56,11 +59,19 @@ class Table(NamedTuple):
 class RankCheck(NamedTuple):
     """The rank column of the first lines of a run against its scores, by query.
 
-    contradicting: queries where the rank rises with the score. compared: queries with both ranks and scores.
+    contradicting: queries where the rank rises with the score, or where the scores are the ranks. compared:
+    queries with both ranks and scores. of_scores: whether the scores were compared with the order of the rows,
+    since there is no rank column.
     """
 
     contradicting: int = 0
     compared: int = 0
+    of_scores: bool = False
+
+
+def places(starts: Ints, size: Ints) -> Ints:
+    """1, 2, … within groups of rows."""
+    return np.arange(1, int(size.sum()) + 1) - np.repeat(starts, size)
 
 
 class ExtraFields(NamedTuple):
@@ -153,6 +164,16 @@ class Columns(NamedTuple):
             left_out=any(part.left_out for part in parts),
             extra=extra,
         )
+
+    def checked(self) -> Columns:
+        """The columns of a run without ranks, with whether its first scores are 1, 2, 3, … in order: ranks."""
+        count = min(len(self.value), RANKS_CHECKED)
+        if not self.first or not count:
+            return self
+        starts = self.bounds[:-1][self.bounds[:-1] < count]
+        size = np.diff(np.append(starts, count))
+        are_ranks = np.logical_and.reduceat(self.value[:count] == places(starts, size), starts)[size > 1]
+        return self._replace(ranks=RankCheck(int(np.count_nonzero(are_ranks)), len(are_ranks), of_scores=True))
 
     def take(self, rows: Bools) -> Columns:
         """Some of the rows, by a mask."""

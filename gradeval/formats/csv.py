@@ -78,8 +78,9 @@ class Chosen(NamedTuple):
 
     def finished(self, columns: Columns, number: str) -> Columns:
         """Columns of these names, with the score in place of the rank. Qrels hold on to no block."""
-        columns = columns._replace(value=-columns.value) if self.by_rank else columns
-        return columns.light() if number == "grade" else columns
+        if number == "grade":
+            return columns.light()
+        return columns._replace(value=-columns.value) if self.by_rank else columns.checked()
 
 
 def choose(
@@ -98,12 +99,12 @@ def choose(
     query, document = (by_role[role] if by_role.get(role) in names else usual(role) for role in ROLES[:2])
     if number in by_role:
         check_has(names, by_role[number], path)
-        chosen = Chosen(query, document, by_role[number])
+        chosen = Chosen(query, document, by_role[number], number == "score" and is_rank(by_role[number]))
     elif number == "grade" and set(map(simplified, BEIR_COLUMNS)) <= set(plain) and not _found(plain, "grade"):
         chosen = Chosen(query, document, names[plain.index("score")])
     else:
         name = usual(number)
-        chosen = Chosen(query, document, name, simplified(name) == "rank")
+        chosen = Chosen(query, document, name, is_rank(name))
     if number == "score":
         return chosen
     chosen = chosen._replace(empty_is_unjudged=simplified(chosen.number) == _QUEPID)
@@ -114,6 +115,11 @@ def choose(
     if not places:
         return chosen
     return chosen._replace(subtopic=names[_only(names, places, _SUBTOPIC, path, naming)])
+
+
+def is_rank(name: str) -> bool:
+    """Whether a column has the usual name of ranks."""
+    return simplified(name) == "rank"
 
 
 def document_member(names: Iterable[str]) -> str | None:

@@ -456,20 +456,24 @@ def are_mappings(values: Iterable[Any]) -> bool:
 
 class Three(Data):
     """Three columns: query, document and number; and perhaps the subtopic. labels: what messages call their
-    values. by_rank: whether the numbers are ranks.
+    values. finished: what the columns of a block become, such as scores of ranks.
     """
 
     def __init__(
-        self, path: str, columns: Sequence[Values], labels: Sequence[str], by_rank: bool = False
+        self,
+        path: str,
+        columns: Sequence[Values],
+        labels: Sequence[str],
+        finished: Callable[[Columns], Columns] | None = None,
     ) -> None:
-        self.name, self.values, self.labels, self.by_rank = path, columns, labels, by_rank
+        self.name, self.values, self.labels, self.finished = path, columns, labels, finished
         self.rows = len(columns[0])
 
     def columns(self, block: Slice) -> Columns:
         rows = slice(block.first, block.end)
         with readable(self.name):
             columns = read_values(self.values, self.labels, rows, block.is_first, block.is_last)
-        return columns._replace(value=-columns.value) if self.by_rank else columns
+        return columns if self.finished is None else self.finished(columns)
 
 
 class Tuples(Three):

@@ -13,6 +13,7 @@ from gradeval.arrays import Ints
 from gradeval.arrays.strings import Ids
 from gradeval.formats import template
 from gradeval.formats.columns import (
+    RANKS_CHECKED,
     Columns,
     ExtraFields,
     FileBlocks,
@@ -20,6 +21,7 @@ from gradeval.formats.columns import (
     Table,
     grouped,
     light_subtopics,
+    places,
 )
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, split_at_tabs, unreadable
@@ -28,7 +30,6 @@ from gradeval.notices import many
 from gradeval.options import Options
 
 _SHOWN = 100  # bytes before a CR inside a field that a message may show
-_CHECKED = 10_000  # lines whose ranks are compared with their scores
 _DECIMAL_COMMA = rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
 _FIELD = re.compile(rb"[^ \t\r]+")
 _FIELDS = 6  # of a run
@@ -150,7 +151,7 @@ def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:
 
     line, ranks: of all rows; those with a bad score are not in the columns.
     """
-    count = min(len(line), _CHECKED)
+    count = min(len(line), RANKS_CHECKED)
     rank, bad_ranks = floats(ranks.take(slice(count)))
     if not count or len(bad_ranks) or not np.array_equal(columns.line[:count], line[:count]):
         return RankCheck()
@@ -160,7 +161,7 @@ def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:
     rises[starts[1:] - 1] = 0  # of two queries
     balance = np.add.reduceat(rises, starts)
     size = np.diff(np.append(starts, count))
-    is_place = np.logical_and.reduceat(score == np.arange(1, count + 1) - np.repeat(starts, size), starts)
+    is_place = np.logical_and.reduceat(score == places(starts, size), starts)
     exchanged = is_place & np.logical_or.reduceat(rank != np.floor(rank), starts) & (size > 1)
     contradicting = (balance > 0) | exchanged
     return RankCheck(int(np.count_nonzero(contradicting)), int(np.count_nonzero((balance != 0) | exchanged)))

@@ -231,6 +231,7 @@ def test_interval() -> None:
     expected = gradeval("q", "r", "--interval=t", "-m", "AP").out
     for call in (("--interval", "q", "r"), ("q", "--interval", "r"), ("q", "r", "--interval")):
         assert gradeval(*call, "-m", "AP").out == expected  # a file is no value of it
+    assert "--interval and -n are mutually exclusive" in fails("q", "r", "--interval", "-q", "-n")
     assert "--confidence requires --interval" in fails("q", "r", "--confidence", "90")
     assert "--tie-range and --interval are mutually exclusive" in fails("q", "r", "--tie-range", "--interval")
 

@@ -173,6 +173,8 @@ DAMAGED: list[tuple[str, Any, str]] = [
     (f"{RUN}.queries", 4, "run 'a' has 4 queries, and values of 5"),
     (f"{RUN}.sha256", 1, "'sha256' of run 'a' is not valid"),
     (f"{RUN}.ties", "x", "'ties' of run 'a' is not valid"),
+    (f"{RUN}.ties", "best", "run 'a' has the ties best, and the option ties is not set"),
+    ("options.ties", "worst", "run 'a' has the ties trec, and the option ties is worst"),
     (f"{RUN}.path", GONE, "'path' of run 'a' is missing"),
     (f"{RUN}.undefined", {"AP": "1"}, "'undefined' of run 'a' is not valid"),
     (f"{RUN}.summary", None, "'summary' of run 'a' is not valid"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import struct
+from functools import partial
 from random import Random
 
 import pytest
@@ -20,6 +21,7 @@ from gradeval.errors import GradevalError
 from gradeval.formats import sources
 from gradeval.formats.detect import detect
 from gradeval.formats.sources import Source
+from gradeval.notices import Kind
 from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options
 
 SIZES = [1, 7, 40, 1 << 20]
@@ -145,6 +147,24 @@ def test_qrels(text, kind, put):
 )
 def test_columns_of_runs(text, expected, put):
     assert read(put(text))[0] == [("q", "a", expected)]
+
+
+@pytest.mark.parametrize("name", ["run.csv", "run.jsonl", "run.parquet", ""])
+@pytest.mark.parametrize("column", ["position", "Rank"])
+def test_scores_that_are_ranks(name, column, tmp_path):
+    """A column that a user names as the score is ranked by score, with a warning; unless its name is rank."""
+    pandas = pytest.importorskip("pandas")
+    qrels = {"q": {"a": 1, "b": 0}, "r": {"a": 1, "b": 0}, "s": {"a": 1}}
+    rows = [*zip("qqrrs", "ababa", (1, 2, 1, 2, 1), strict=True)]
+    run = pandas.DataFrame(rows, columns=["query", "doc", column])
+    path = tmp_path / name
+    write = {".csv": run.to_csv, ".jsonl": partial(run.to_json, orient="records", lines=True)}
+    if name:
+        write.get(path.suffix, run.to_parquet)(path)
+    results = evaluate(qrels, path if name else run, "RR", columns={"score": column})
+    assert results.mean(0, "RR") == (1 if column == "Rank" else 2 / 3)
+    ranks = [(notice.count, notice.total) for notice in results.notices if notice.kind is Kind.RANKS]
+    assert ranks == ([] if column == "Rank" else [(2, 2)])
 
 
 def test_empty_ratings_are_unjudged(put):

@@ -50,6 +50,7 @@ OF_SYSTEMS = (
     *(name for name, row in Options.table.items() if row.section == OF_METRICS and name != "zero_grade"),
     *("queries", "ignore_identical_ids", "max_passage", "duplicates", "run_format", "split"),
 )
+MOST_GRADES = 1_000  # different ones: the time of κ and α depends on them
 RESAMPLES = 2_000  # of the queries, for the agreement of grades
 _TOGETHER = 256  # pairs of systems that are tested at a time
 _SHOWN = 12  # grades of a confusion matrix that is shown
@@ -145,7 +146,7 @@ def agreement(
     ordinal, interval) and the mean difference, the second less the first, over the documents that both judge;
     three sets or more have α over the documents that two or more of them judge. Intervals have the confidence
     1 - α: BCa, with 2,000 bootstrap resamples of the queries. per_query: the same for each query too. Without
-    runs there is the agreement of the grades only.
+    runs there is the agreement of the grades only. With more than 1,000 different grades there is none of them.
 
     qrels, runs, options: as evaluate() takes them; runs=None with features: those of the qrels. test: one of
     POWER_TESTS, 'tukey' being the randomized Tukey HSD, which is its own correction. correction: one of
@@ -194,7 +195,14 @@ def agreement(
     if others:
         grades = np.array([grades_in(union.qrels, qrels) for qrels in judged])
         collections, left_out = _by_each(union, judged, grades, len(others) + 1 if is_of_runs else 2)
-        tables = list(_of_grades(paths, union.qrels, grades, float(alpha), sampling, per_query))
+        levels = len(distinct(grades[~np.isnan(grades)]))
+        if levels <= MOST_GRADES:
+            tables = list(_of_grades(paths, union.qrels, grades, float(alpha), sampling, per_query))
+        elif is_of_runs:
+            left_out.append(Notice(Kind.MANY_GRADES, "", levels, total=MOST_GRADES))
+        else:
+            what = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
+            raise InputError(paths[0], what, hint="Round them first")
     findings: list[_Findings] = []
     if is_of_runs:
         findings = [_findings(each, specs, power, splits, sampling.seed, factors) for each in collections]
@@ -297,7 +305,7 @@ def _tables(
     """findings: by each set of judgments, or none. of_grades: tables that only several sets have."""
     tables = list(of_grades)
     if len(findings) > 1:
-        after = [table.name for table in tables].index("labels")
+        after = next((place for place, table in enumerate(tables) if table.name == "labels"), 0)
         rows: list[Row] = [
             (*([paths[a], paths[b]] if len(paths) > 2 else []), name, *correlations(*orders))
             for a, b in combinations(range(len(paths)), 2)

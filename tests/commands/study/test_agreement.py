@@ -270,6 +270,13 @@ def test_many_different_grades():
     assert len(study.table("confusion").rows) == 120
     assert "matrix" not in [table.name for table in study.tables]
     assert "rows by" in str(agreement(QRELS, qrels2=QRELS))
+    rows = random.random((5, 300))  # more than a scale has
+    qrels = {f"q{q}": {f"d{d}": grade for d, grade in enumerate(of)} for q, of in enumerate(rows.tolist())}
+    with pytest.raises(InputError, match=r"1,500 different grades, and a scale of grades .* Round them first"):
+        agreement(qrels, qrels2=qrels)
+    study = agreement(qrels, dict.fromkeys("ab", qrels), "AP", qrels2=qrels, splits=1)
+    assert [notice.count for notice in study.notices if notice.kind is Kind.MANY_GRADES] == [1500]
+    assert study.table("judgments").rows and "labels" not in [table.name for table in study.tables]
 
 
 def test_no_document_in_common():
