@@ -133,7 +133,7 @@ def test_groups_leave_out_text() -> None:
 
 def test_options_of_python() -> None:
     for options, said in (
-        ({"jobs": 2}, "unknown option jobs: the options are rel, depth, .*, columns, .*, buckets$"),
+        ({"jobs": 2}, "unknown option jobs: the options are buckets, rel, depth, .*, columns, .*, duplicates$"),
         ({"buckets": 0}, "buckets must be an integer from 1 to 100000, not 0"),
         ({"ties": "input"}, r"Name it with columns=\{'order': NAME\}"),
         ({"columns": {"row": "x"}}, "run=NAME, order=NAME, each once, not 'row=x'"),
