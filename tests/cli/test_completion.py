@@ -11,8 +11,6 @@ from gradeval.cli import app
 from gradeval.options import RUN_FORMATS
 from gradeval.registry.metric import load
 
-from .command import gradeval
-
 pytestmark = pytest.mark.usefixtures("folder")
 
 load()
@@ -53,11 +51,6 @@ def test_files_are_completed(line: str) -> None:
     assert words(line) == []
 
 
-def test_commands_are_completed() -> None:
-    assert words("met") == ["metrics"]
-    assert words("ev") == ["eval"]
-
-
 @pytest.mark.parametrize("line", ["--", "-", "q r --", "eval --", "q --"])
 def test_options_are_completed(line: str) -> None:
     found = words(line)
@@ -88,13 +81,6 @@ def test_options_are_completed(line: str) -> None:
 )
 def test_values_are_completed(line: str, found: list[str]) -> None:
     assert words(line) == found
-
-
-def test_each_family_that_is_completed_is_one() -> None:
-    words_of_families = words("metrics --family ")
-    assert len(words_of_families) >= 9
-    for word in words_of_families:
-        assert gradeval("metrics", "--family", word).code == 0
 
 
 @each(

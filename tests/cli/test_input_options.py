@@ -11,18 +11,9 @@ from .command import dcg, fails, gradeval, mean_of, values
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-def test_qrels_format(folder: Path) -> None:
+def test_formats(folder: Path) -> None:
     assert mean_of("--qrels-format", "trec") == mean_of()
     assert fails("q", "r", "--qrels-format", "letor").startswith("q:1: ")
-    assert fails("l", "s", "--qrels-format", "trec").startswith("l:1: ")
-    (folder / "plain").write_text("2 # a\n1 # b\n")
-    (folder / "plain.query").write_text("2\n")
-    (folder / "run").write_text("1 Q0 b 1 1 t\n")
-    found = values("plain", "run", "--qrels-format", "letor", "-m", "AP num_rel", run="run")
-    assert found == {("all", "AP"): 0.5, ("all", "num_rel"): 2}
-
-
-def test_run_format(folder: Path) -> None:
     assert mean_of("--run-format", "trec") == mean_of()
     assert values("l", "s", "-m", "AP", run="s") == values(
         "l", "s", "--run-format", "scores", "-m", "AP", run="s"
@@ -31,14 +22,6 @@ def test_run_format(folder: Path) -> None:
     assert fails("l", "s", "--run-format", "trec").startswith("s:1: ")
     assert "--feature" in fails("l", "l", "--run-format", "letor")
     assert "--feature requires LETOR files" in fails("l", "l", "--run-format", "trec", "--feature", "1")
-
-
-def test_scores_of_a_letor_file() -> None:
-    assert values("l", "s", "-m", "AP", "-q", run="s") == {
-        ("1", "AP"): 0.5,
-        ("2", "AP"): 1,
-        ("all", "AP"): 0.75,
-    }
 
 
 @pytest.mark.parametrize("runs", [(), ("l",)])
@@ -55,12 +38,6 @@ def test_feature(runs: tuple[str, ...]) -> None:
     ]
     again = gradeval("l", *runs, "--feature", "2", "--feature", "1-2", "-m", "AP", "-q", "-n").out.split("\n")
     assert again == both
-
-
-def test_features_that_cannot_be() -> None:
-    """The others are in tests/tables."""
-    for features in ("", "2-1", "٣"):
-        assert fails("l", "--feature", features).startswith("gradeval: feature")
 
 
 def test_qrels_feature() -> None:

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import each
 
 from gradeval.evaluation import evaluate_all, evaluator
-from gradeval.evaluation.results import Results, RunResult
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 from gradeval.render import WRITERS
@@ -46,38 +44,6 @@ def test_a_list_of_runs() -> None:
     assert done.out == one_by_one.out
 
 
-def test_a_list_from_standard_input_is_relative_to_the_current_folder() -> None:
-    Path("list").write_text("runs/r1.run\n")
-    done = gradeval("q", "--runs-from", "-", "-m", "AP", "--quiet", stdin="list")
-    assert (done.code, names(done.out)) == (0, ["r1"])
-
-
-def test_directories_and_patterns_in_a_list() -> None:
-    Path("list").write_text("runs/*[31].run\nlast=runs/r0.run\n")
-    assert names(gradeval("q", "--runs-from", "list", "-m", "AP", "--quiet").out) == ["r1", "r3", "last"]
-    Path("list").write_text("runs\n")
-    expected = gradeval("q", "runs", "-m", "AP", "-f", "jsonl", "-q", "--quiet")
-    assert names(gradeval("q", "runs", "-m", "AP", "--quiet").out) == [f"r{i}" for i in range(5)]
-    assert gradeval("q", "--runs-from", "list", "-m", "AP", "-f", "jsonl", "-q", "--quiet").out == expected.out
-
-
-@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
-def test_a_list_from_a_pipe_is_relative_to_the_current_folder() -> None:
-    reader, writer = os.pipe()
-    os.write(writer, b"runs/r1.run\n")
-    os.close(writer)
-    done = gradeval("q", "--runs-from", f"/dev/fd/{reader}", "-m", "AP", "--quiet")
-    os.close(reader)
-    assert (done.code, names(done.out)) == (0, ["r1"])
-
-
-def test_files_with_signs_in_their_names() -> None:
-    os.rename("runs/r1.run", "runs/k=1.run")
-    os.rename("runs/r2.run", "runs/a #2")
-    Path("runs/list").write_text("k=1.run\nx=k=1.run\na #2\n")
-    assert names(gradeval("q", "--runs-from", "runs/list", "-m", "AP", "--quiet").out) == ["k=1", "x", "a #2"]
-
-
 def test_lists_that_are_refused() -> None:
     Path("list").write_text("# nothing\n\n")
     hint = "Write a path, or NAME=path, on each line"
@@ -95,11 +61,6 @@ def test_lists_that_are_refused() -> None:
     assert fails("q", "--runs-from", "list") == "gradeval: two runs have the label 'a': r and q"
 
 
-def test_the_list_is_no_output_file() -> None:
-    Path("list.tsv").write_text("r\n")
-    assert "it is one of the input files" in fails("q", "--runs-from", "list.tsv", "-o", "list.tsv")
-
-
 # Order
 
 
@@ -114,16 +75,6 @@ def test_sort_and_top() -> None:
             assert (done.code, names(done.out)) == (0, expected)
     done = gradeval("q", *runs, "-m", "RR AP", "--quiet", "--sort", "RR", "--top", "1", "-f", "jsonl", "-q")
     assert {json.loads(line)["run"] for line in done.out.splitlines()} == {best[0]}
-
-
-def test_undefined_comes_last_and_ties_keep_their_order() -> None:
-    means = {"a": np.nan, "b": 1.0, "c": 2.0, "d": np.nan, "e": 1.0}
-    runs = tuple(
-        RunResult(name, name, None, np.array([[mean], [-mean]]), np.ones(1, bool))
-        for name, mean in means.items()
-    )
-    results = Results("q", None, ("1",), tuple(parse("AP RR")), runs)
-    assert [run.name for run in results.sorted_by("AP").runs] == ["c", "b", "e", "a", "d"]
 
 
 def test_sorting_that_is_refused() -> None:
@@ -159,21 +110,6 @@ def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) ->
     ]
 
 
-@each("options", [(), ("-q", "-n"), ("--tie-range", "-q"), ("-j", "1")])
-def test_the_lines_are_those_of_all_runs_together(options: tuple[str, ...]) -> None:
-    runs = [f"runs/r{i}.run" for i in range(5)]
-    metrics = "num_q AP runid relstring@3 gm_map num_ret"
-    command = ["q", *runs, "-m", metrics, "-f", "jsonl", "--quiet", *options]
-    streamed = gradeval(*command)
-    assert streamed.code == 0
-    assert gradeval(*command, "-o", "out.jsonl").code == 0
-    assert Path("out.jsonl").read_text() == streamed.out
-
-
-def test_strict_prints_no_line_of_runs_with_warnings() -> None:
-    assert "warnings are treated as errors" in fails("q", "r", "-f", "jsonl", "-m", "AP", "--strict")
-
-
 # Failures
 
 
@@ -193,11 +129,6 @@ def test_a_failed_run_is_reported_at_once_and_the_rest_goes_on(monkeypatch: pyte
     assert names(done.out) == ["r", "r1"]
     missing, wrong = "none: no such file. Check the path", "bad:1: the score 'x' is not a number"
     assert events == ["r", missing, "bad", wrong, "r1"]
-
-
-def test_an_error_of_several_runs_is_reported_once() -> None:
-    done = gradeval("q", "none", "r", "none", "-m", "AP", "--quiet")
-    assert (done.code, done.err) == (2, "none: no such file. Check the path\n")
 
 
 # What is kept

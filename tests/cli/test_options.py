@@ -13,9 +13,8 @@ from helpers import each
 
 from gradeval import evaluate
 from gradeval.commands.eval import eval_command
-from gradeval.options import DEFAULT_METRICS
 
-from .command import RUN, dcg, fails, gradeval, mean_of, values
+from .command import dcg, fails, gradeval, mean_of, values
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -26,10 +25,6 @@ AP = {"q1": (1 / 3 + 2 / 4) / 3, "q2": 1 / 2, "q3": 0.0}
 
 def per_query(metric: str, *args: object) -> dict[str, float]:
     return {query: value for (query, _), value in values("q", "r", "-m", metric, "-q", "-n", *args).items()}
-
-
-def test_default_metrics() -> None:
-    assert " ".join(metric for _, metric in values("q", "r")) == DEFAULT_METRICS
 
 
 @pytest.mark.parametrize(
@@ -72,7 +67,7 @@ def test_what_has_nothing_to_print_is_told() -> None:
     assert ("all", "AP(rel=1)") in values("q", "r", "-m", "relstring", "--by-level")
 
 
-def test_rel() -> None:
+def test_rel_depth_and_judged_only() -> None:
     assert per_query("AP", "-l", "2") == pytest.approx({"q1": (1 / 4) / 2, "q2": 0, "q3": 0})
     assert per_query("num_rel", "--rel", "1.5") == {"q1": 2, "q2": 0, "q3": 0}
     assert per_query("num_rel", "-l", "-7") == {"q1": 4, "q2": 2, "q3": 1}  # below 0 is never relevant
@@ -80,16 +75,12 @@ def test_rel() -> None:
         ("all", "num_rel"): 2,
         ("all", "num_rel(rel=1)"): 5,
     }
-
-
-def test_depth() -> None:
+    # depth
     assert per_query("AP", "-M", "3") == pytest.approx({"q1": (1 / 3) / 3, "q2": 1 / 2, "q3": 0})
     assert per_query("num_ret", "--depth", "3") == {"q1": 3, "q2": 3, "q3": 0}
     assert per_query("num_ret", "-M", "1000000000") == {"q1": 4, "q2": 3, "q3": 0}
     assert mean_of("-M", "1") == 0
-
-
-def test_judged_only() -> None:
+    # judged only
     assert per_query("AP", "-J") == pytest.approx({"q1": (1 / 2 + 2 / 3) / 3, "q2": 1 / 2, "q3": 0})
     assert per_query("num_ret", "--judged-only") == {"q1": 3, "q2": 2, "q3": 0}  # not f, whose grade is -1
     assert per_query("num_ret", "-J", "-M2") == {"q1": 1, "q2": 2, "q3": 0}
@@ -111,14 +102,6 @@ def test_query_ids(given: str, folder: Path) -> None:
     assert per_query("AP", "--query-ids", given) == pytest.approx({"q1": AP["q1"], "q3": 0})
     assert mean_of("--query-ids", given) == pytest.approx(AP["q1"] / 2)
     assert mean_of("--query-ids", given, "--queries", "both") == pytest.approx(AP["q1"])
-
-
-def test_query_ids_are_split_as_lines_of_qrels_are(folder: Path) -> None:
-    (folder / "odd").write_text("a\u2003b 0 d 1\nc\x0cd 0 d 1\n")
-    (folder / "run").write_text("a\u2003b Q0 d 1 1 t\nc\x0cd Q0 d 1 1 t\n")
-    (folder / "ids").write_text("a\u2003b\n")
-    assert values("odd", "run", "-m", "num_q", "--query-ids", "ids", run="run") == {("all", "num_q"): 1}
-    assert values("odd", "run", "-m", "num_q", "--query-ids", "c\x0cd", run="run") == {("all", "num_q"): 1}
 
 
 def test_query_ids_that_cannot_be(folder: Path) -> None:
@@ -162,20 +145,6 @@ def test_query_ids_that_are_the_name_of_a_file_too(folder: Path) -> None:
     assert gradeval("-", "r", "-m", "AP", "--query-ids", "q1,q9", stdin="q").out.endswith("\t0.2778\n")
     found = json.loads(gradeval("q", "r", "-m", "AP", "-f", "json", "--query-ids", "q1").out)
     assert found["options"]["query_ids"] == ["q1"]
-
-
-def test_ties(folder: Path) -> None:
-    """c (grade 1) and a (grade 3) share ranks 3 and 4."""
-    worst, best = (pytest.approx(dcg(0, 0, *last) / IDEAL) for last in ((1, 3), (3, 1)))
-    assert mean_of("--query-ids", "q1", metric="nDCG") == worst
-    assert mean_of("--query-ids", "q1", "--ties", "trec", metric="nDCG") == worst
-    assert mean_of("--query-ids", "q1", "--ties", "input", metric="nDCG") == best  # a is first in the file
-    assert mean_of("--query-ids", "q1", "--ties", "best", metric="nDCG") == best
-    assert mean_of("--query-ids", "q1", "--ties", "worst", metric="nDCG") == worst
-    lines = RUN.splitlines()
-    (folder / "r").write_text("\n".join([*lines[:2], lines[3], lines[2], *lines[4:]]))
-    assert mean_of("--query-ids", "q1", "--ties", "input", metric="nDCG") == worst
-    assert mean_of("--query-ids", "q1", "--ties", "best", metric="nDCG") == best
 
 
 def test_tie_range(folder: Path) -> None:
@@ -251,14 +220,6 @@ def test_no_relevant(folder: Path) -> None:
     assert "'2' is not one of '0', '1', 'skip'" in fails("q", "r", "--no-relevant", "2")
 
 
-def test_zero_grade_is_subtracted_as_decimals(folder: Path) -> None:
-    """1.2 - 1 is 0.2, where floats leave 0.19999999999999996."""
-    (folder / "q").write_text("q1 0 a 1.2\nq1 0 b 0.9\nq1 0 c 1.30\n")
-    rows = values("q", "r", "-m", "num_rel", "--by-level", "--zero-grade", "1", "-l", "0.2")
-    assert list(rows) == [("all", "AP(rel=0.2)"), ("all", "AP(rel=0.3)"), ("all", "num_rel")]
-    assert rows["all", "num_rel"] == 2
-
-
 def test_by_level() -> None:
     """AP at each grade above 0, before muAP, and muAP is their mean where all steps are 1."""
     rows = values("q", "r", "-m", "num_q muAP P@5", "--by-level", "--query-ids", "q1")
@@ -286,9 +247,9 @@ def test_digits() -> None:
     assert value("--digits", "full") == repr(mean_of())
 
 
-@pytest.mark.parametrize("jobs", [0, 2, 1000])
-def test_jobs(jobs: int) -> None:
-    assert gradeval("q", "r", "r", "r", "-q", "-j", jobs) == gradeval("q", "r", "r", "r", "-q")
+def test_jobs() -> None:
+    for jobs in (0, 3):
+        assert gradeval("q", "r", "r", "-q", "-j", jobs) == gradeval("q", "r", "r", "-q")
 
 
 NUMBERS = {
@@ -312,21 +273,6 @@ def test_a_value_that_cannot_be_is_refused_in_one_line(option: str, value: str) 
     assert said.startswith("gradeval: Invalid value for ")
     assert option in said
     assert f"'{value}'" in said
-    assert "\n" not in said
-
-
-@each(
-    ("name", "what"),
-    [
-        ("nDGC@10", "gradeval: nDGC@10: did you mean nDCG@10?"),
-        ("", "gradeval: no metrics given"),
-        ("\x1b[31mAP", r"gradeval: \x1b[31mAP: unknown metric"),
-    ],
-)
-def test_a_metric_that_cannot_be_is_refused_in_one_line(name: str, what: str) -> None:
-    """The others are in tests/registry."""
-    said = fails("q", "r", "-m", name)
-    assert said.startswith(what)
     assert "\n" not in said
 
 

@@ -46,49 +46,32 @@ def test_an_unknown_ending_is_an_error(folder: Path) -> None:
     assert Path("out.xlsx").read_text() == TSV
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="for POSIX")
-def test_a_device_has_no_ending() -> None:
-    os.symlink("/dev/null", "null.xlsx")
-    assert gradeval("q", "r", "-m", "AP", "-o", "null.xlsx").code == 0
-
-
 # Files
 
 
-def test_a_file_is_written_whole(folder: Path) -> None:
+def test_a_file_is_replaced_with_its_mode_and_links(folder: Path) -> None:
     assert gradeval("q", "r", "-m", "AP", "-o", "out") == (0, "", gradeval("q", "r", "-m", "AP").err)
     assert Path("out").read_text() == TSV
     assert sorted(os.listdir(folder)) == ["l", "out", "q", "r", "s"]
-
-
-def test_an_old_file_is_replaced_and_keeps_its_mode() -> None:
+    # an old file is replaced and keeps its mode
     Path("out").write_text("old" * 999)
     os.chmod("out", 0o640)
     assert gradeval("q", "r", "-m", "AP", "--output", "out").code == 0
     assert Path("out").read_text() == TSV
     assert stat.S_IMODE(os.stat("out").st_mode) == 0o640
-
-
-def test_a_new_file_has_the_mode_of_others() -> None:
+    # a new file has the mode of others
     before = os.umask(0o027)
     try:
         gradeval("q", "r", "-m", "AP", "-o", "out")
     finally:
         os.umask(before)
     assert stat.S_IMODE(os.stat("out").st_mode) == 0o640
-
-
-def test_a_link_stays_one() -> None:
+    # a link stays one
     Path("there").mkdir()
     os.symlink("there/out", "link")
     assert gradeval("q", "r", "-m", "AP", "-o", "link").code == 0
     assert os.readlink("link") == "there/out"
     assert Path("there/out").read_text() == TSV
-
-
-def test_dash_is_standard_output() -> None:
-    assert gradeval("q", "r", "-m", "AP", "-o", "-").out == TSV
-    assert not Path("-").exists()
 
 
 ERRORS = [("q", "none"), ("none", "r"), ("q", "q"), ("q", "r", "-m", "qqq"), ("q", "r", "--strict")]
@@ -207,25 +190,6 @@ def test_no_file_is_written_where_an_input_is_missing(folder: Path) -> None:
     assert sorted(os.listdir(folder)) == ["l", "m.toml", "q", "r", "s"]
 
 
-def test_a_device_may_be_read_and_written() -> None:
-    """As a terminal is."""
-    assert fails("-", "r", "-o", "/dev/null", stdin="/dev/null") == "<stdin>: the file is empty"
-
-
-@pytest.mark.skipif(not os.path.isdir("/sys"), reason="only Linux has this directory that no one may write to")
-def test_a_directory_that_may_not_be_written_is_found_out_before() -> None:
-    assert fails("none", "none", "-o", "/sys/out").startswith(
-        "gradeval: --output /sys/out: cannot create a file in /sys ("
-    )
-
-
-def test_paths_that_cannot_be() -> None:
-    os.symlink("loop", "loop")
-    assert "--output loop: " in fails("q", "r", "-o", "loop")
-    assert "--output " in fails("q", "r", "-o", "n" * 300)
-    assert fails("q", "r", "-o", "new/").startswith("gradeval: --output new/: directory ")
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_named_pipe_is_written_to() -> None:
     os.mkfifo("fifo")
@@ -233,12 +197,3 @@ def test_a_named_pipe_is_written_to() -> None:
         assert gradeval("q", "r", "-m", "AP", "-o", "fifo").code == 0
         assert reader.read() == TSV
     assert stat.S_ISFIFO(os.stat("fifo").st_mode)
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_file_that_may_not_be_written() -> None:
-    Path("out").write_text("old")
-    os.chmod("out", 0o400)
-    assert "may not be written" in fails("q", "r", "-o", "out")
-    Path("there").mkdir(mode=0o500)
-    assert ": --output there/out: cannot create a file in " in fails("q", "r", "-o", "there/out")

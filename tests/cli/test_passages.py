@@ -80,32 +80,6 @@ def test_as_if_each_document_came_once(arguments: str) -> None:
     both(*arguments.split())
 
 
-def test_batch() -> None:
-    """As an option of the manifest, or of one collection."""
-    paths = (
-        'runs = "{collection}/{system}.run"\nqrels = "{collection}/q"\nsystems = ["r", "o"]\nmetrics = ["AP"]\n'
-    )
-    passages = "[collections.passages.options]\nmax_passage = '#'\n"
-    twice = "[collections.twice.options]\nduplicates = 'best'\n"
-    Path("b.toml").write_text(f"{paths}[collections.once]\n{passages}{twice}")
-    done = gradeval("batch", "b.toml", "-f", "tsv")
-    head, *rows = (line.split("\t") for line in done.out.splitlines())
-    place = head.index("value") if "value" in head else -1
-    values = {(row[head.index("collection")], row[head.index("system")]): row[place] for row in rows}
-    assert {values[name, "r"] for name in ("once", "passages", "twice")} == {values["once", "r"]}
-    said = "note: 2 of 6 runs have passages that are collapsed, up to 3"
-    assert any(line.startswith(said) for line in done.lines), done.err
-
-
-def test_report() -> None:
-    done = gradeval(
-        "report", *"passages/q passages/r.run passages/o.run -m AP -o out.html --max-passage #".split()
-    )
-    assert done.code == 0, done.err
-    html = Path("out.html").read_text()
-    assert "3 passages collapsed" in html and "a#2" not in html
-
-
 def test_validate() -> None:
     done = gradeval("validate", "passages/q", "passages/r.run", "--max-passage", "#")
     assert done.code == 0
@@ -134,30 +108,4 @@ def test_convert(is_scattered: bool) -> None:
         assert sorted(Path("out.run").read_text().splitlines()) == sorted(DOCUMENTS.splitlines())
     assert f"twice/r.run:3: duplicate document 'c' for its query. {first_in(0)}" in fails(
         "convert", "twice/r.run", "out.run"
-    )
-
-
-def test_saved_results_agree_in_it() -> None:
-    saved = gradeval(*"passages/q passages/r.run -m AP -q -f json -o r.json --max-passage #".split())
-    assert saved.code == 0
-    error = fails("passages/q", "r.json", "-m", "AP", "--quiet")
-    assert "it was made with --max-passage #, and this command has the default" in error
-    done = gradeval(*"passages/q r.json -m AP --max-passage #".split())
-    assert (done.code, [line for line in done.lines if "collapsed" in line]) == (
-        0,
-        [f"note: r: 3 passages collapsed: {NOTE}"],
-    )
-
-
-@pytest.mark.parametrize("command", ["trec_eval", "ir_measures"])
-def test_the_drop_ins_never_collapse(command: str) -> None:
-    metric = ("-m", "map") if command == "trec_eval" else ()
-    arguments = [*metric, "twice/q", "twice/r.run", *(() if metric else ("AP",))]
-    assert f"twice/r.run:3: duplicate document 'c' for its query. {first_in(0)}" in fails(command, *arguments)
-    assert "--max-passage" in fails(command, *arguments, "--max-passage", "#")
-
-
-def test_a_delimiter_that_is_none() -> None:
-    assert "max_passage must be a string of one character or more, not ''" in fails(
-        "once/q", "once/r.run", "--max-passage", ""
     )

@@ -58,11 +58,6 @@ def test_labels_names_and_compressed_results() -> None:
     assert shown("--runs-from", "list", *METRICS).out == shown("b.run", "a.run", *METRICS).out
 
 
-def test_metrics_are_those_of_the_result() -> None:
-    """Those without a number per query, such as gm_map, are not read back."""
-    assert shown("b.json").out == shown("b.run", "-m", "num_q AP nDCG@3 P@2").out
-
-
 def test_a_group_is_what_has_numbers_per_query() -> None:
     save("all.json", "b.run", metrics="all_trec")
     done = shown("all.json", "-m", "all_trec")
@@ -71,12 +66,6 @@ def test_a_group_is_what_has_numbers_per_query() -> None:
     assert done.out.splitlines() == [line for line in expected if line.split("\t")[2] not in others]
     said = "no number for each query, excluded: runid, gm_map, relstring, gm_bpref [excluded_metrics]"
     assert f"note: 4 metrics of groups have {said}" in done.lines
-
-
-def test_json_has_the_hash_of_the_run() -> None:
-    content = json.loads(shown("b.json", "-f", "json", *METRICS).out)
-    assert content["runs"][0]["sha256"] == json.loads(Path("b.json").read_text())["runs"][0]["sha256"]
-    assert content["runs"][0]["path"] == "b.json"
 
 
 @each(
@@ -96,19 +85,6 @@ def test_what_does_not_agree_is_an_error_beside_the_other_runs(arguments: tuple[
     assert line.startswith(f"b.json: {error}")
     metrics = [] if "-m" in arguments else ["-m", "num_q AP nDCG@3 P@2"]
     assert done.out == gradeval("qrels", "a.run", *arguments, *metrics, "--quiet").out
-
-
-def test_columns_of_scores_are_of_the_run_alone() -> None:
-    assert shown("b.json", *METRICS, "--columns", "score=x").out == shown("b.run", *METRICS).out
-
-
-def test_errors_keep_their_places() -> None:
-    Path("bad.json").write_text('{"gradeval": 1}')
-    Path("bad.run").write_text("q1\n")
-    done = gradeval(*"qrels nofile bad.json a.run bad.run b.json -f jsonl -m AP --quiet".split())
-    assert done.code == 2
-    assert [line.split(":")[0] for line in done.lines] == ["nofile", "bad.json", "bad.run"]
-    assert [json.loads(line)["run"] for line in done.out.splitlines()] == ["a", "b"]
 
 
 def test_a_result_in_the_place_of_qrels() -> None:
@@ -175,15 +151,3 @@ def test_an_edited_result_is_an_error_everywhere(command: tuple[str, ...]) -> No
     done = gradeval(*command)
     assert done.code == 2
     assert "b.json: AP of query 'q1' of run 'b' is not a finite number. " in done.err
-
-
-def test_a_gate_is_as_strict_with_a_saved_result() -> None:
-    Path("qrels").write_text(QRELS + "".join(f"n{q} 0 d0 {int(q > 0)}\n" for q in range(60)))
-    save("b.json", "b.run")
-    outcomes = []
-    for run in ("b.run", "b.json"):
-        gate = ("gate", "qrels", run, "--require", "AP >= 0", "--min-coverage", "0", "--strict")
-        done = gradeval(*gate, "--allow", "missing,ties,few_queries")
-        outcomes.append((done.code, done.err))
-    assert outcomes[0] == outcomes[1]
-    assert outcomes[0][0] == 2 and "no relevant document" in outcomes[0][1]

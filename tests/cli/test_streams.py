@@ -33,11 +33,6 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_standard_input_is_a_file() -> None:
-    assert gradeval("q", "-", "-m", "AP", stdin="r").out == TSV.format("<stdin>")
-    assert gradeval("-", "r", "-m", "AP", stdin="q").out == TSV.format("r")
-
-
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
 def test_pipes() -> None:
     with pipe(QRELS.encode()) as qrels, pipe(RUN.encode()) as run:
@@ -46,15 +41,6 @@ def test_pipes() -> None:
         assert gradeval(letor, scores, "-m", "AP").out.endswith("\t0.7500\n")
     with pipe(RUN.encode() + b"q1 Q0 e 1 x t\n") as run:
         assert fails("q", run) == f"{run}:9: the score 'x' is not a number"
-
-
-@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
-def test_features_of_a_pipe() -> None:
-    expected = gradeval("l", "--feature", "1,2")
-    assert expected.code == 0
-    with pipe(LETOR.encode()) as letor:
-        assert gradeval(letor, "--feature", "1,2") == expected
-    assert gradeval("-", "--feature", "1,2", stdin="l") == expected
 
 
 def test_who_reads_no_further() -> None:
@@ -66,16 +52,10 @@ def test_who_reads_no_further() -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
 def test_a_full_disk() -> None:
-    commands = (
-        "q r -m AP --quiet",
-        "--help",
-    )
-    for command in commands:
+    said = "gradeval: standard output cannot be written (No space left on device)\n"
+    for command in ("q r -m AP --quiet", "--help"):
         done = shell(f"gradeval {command} > /dev/full")
-        assert (done.returncode, done.stderr) == (
-            2,
-            "gradeval: standard output cannot be written (No space left on device)\n",
-        )
+        assert (done.returncode, done.stderr) == (2, said)
 
 
 NON_BLOCKING = (
@@ -115,12 +95,9 @@ def many(queries: int) -> None:
 def test_a_limit_of_the_size_of_files() -> None:
     """A part is written, and then it is an error."""
     many(200)
-    for unbuffered in ("", "1"):
-        done = shell(f"ulimit -f 1; PYTHONUNBUFFERED={unbuffered} gradeval q r -q -m AP --quiet > out")
-        assert (done.returncode, done.stderr) == (
-            2,
-            "gradeval: standard output cannot be written (File too large)\n",
-        )
+    done = shell("ulimit -f 1; PYTHONUNBUFFERED=1 gradeval q r -q -m AP --quiet > out")
+    said = "gradeval: standard output cannot be written (File too large)\n"
+    assert (done.returncode, done.stderr) == (2, said)
 
 
 def test_closed_streams() -> None:
@@ -131,13 +108,6 @@ def test_closed_streams() -> None:
     done = shell("gradeval q - -m AP <&-")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "<stdin>: the file cannot be read (standard input is closed)\n"
-
-
-def test_any_encoding_of_the_terminal() -> None:
-    """What is written is UTF-8, as files are."""
-    done = shell("PYTHONIOENCODING=ascii gradeval metrics tau nDCGphi")
-    assert done.returncode == 0
-    assert "τ" in done.stdout
 
 
 @pytest.fixture(name="interruptible")
@@ -225,7 +195,7 @@ __main__.main()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_signal_leaves_no_temporary_file(number: int, folder: Path) -> None:
     Path("out").write_text("old")
     before = sorted(os.listdir(folder))
@@ -238,20 +208,12 @@ def test_a_signal_leaves_no_temporary_file(number: int, folder: Path) -> None:
     assert sorted(os.listdir(folder)) == before
 
 
-def test_a_signal_that_is_ignored_stays_so() -> None:
-    """As by nohup."""
-    code = INSTEAD_OF_RENAMING.format(int(signal.SIGHUP))
-    done = shell(f"trap '' HUP; '{sys.executable}' -c '{code}' q r --quiet -o out")
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
-@pytest.mark.parametrize("command", ["/dev/stdout) > log", "/dev/fd/3) 3> log >&3"])
-def test_an_open_file_is_written_where_it_stands(command: str) -> None:
+def test_an_open_file_is_written_where_it_stands() -> None:
     """It is neither replaced nor truncated."""
     Path("log").write_text("")
     inode = os.stat("log").st_ino
-    done = shell(f"(echo before; gradeval q r -m AP --quiet -o {command}; echo after >> log")
+    done = shell("(echo before; gradeval q r -m AP --quiet -o /dev/fd/3) 3> log >&3; echo after >> log")
     assert (done.returncode, done.stderr) == (0, "")
     assert Path("log").read_text() == "before\n" + TSV.format("r") + "after\n"
     assert os.stat("log").st_ino == inode
@@ -259,15 +221,8 @@ def test_an_open_file_is_written_where_it_stands(command: str) -> None:
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
 def test_a_descriptor_that_cannot_be_written() -> None:
-    for more in ("/dev/fd/9 9<l", "/dev/stdout >&-"):
-        done = shell(f"gradeval q r -m AP -o {more}")
-        name = more.split()[0]
-        assert (done.returncode, done.stderr) == (2, f"gradeval: --output {name}: Bad file descriptor\n")
-
-
-def test_a_reader_that_has_gone_is_no_error() -> None:
-    done = shell("gradeval --help | true")
-    assert (done.returncode, done.stderr) == (0, "")
+    done = shell("gradeval q r -m AP -o /dev/fd/9 9<l")
+    assert (done.returncode, done.stderr) == (2, "gradeval: --output /dev/fd/9: Bad file descriptor\n")
 
 
 def test_the_results_do_not_hang_on_standard_error() -> None:

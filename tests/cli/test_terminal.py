@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.formats import output as output_file
 from gradeval.render import WRITERS
 
 from .command import gradeval
@@ -61,12 +60,6 @@ def test_other_commands_cannot_steer_a_terminal_either() -> None:
     args = ("ir_measures", *files, "-q", "AP")
     assert gradeval(*args, terminal=True).out == f"{ESCAPED}q\tAP\t1.0000\nall\tAP\t1.0000\n"
     assert gradeval(*args).out == f"{ODD}q\tAP\t1.0000\nall\tAP\t1.0000\n"
-
-
-def test_characters_between_blocks_of_a_file_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output_file, "_BLOCK", 3)
-    Path("odd").write_bytes(b"q 0 \xe2\x80\xae\xff\xc3\xa9 1\n")
-    assert gradeval("convert", "odd", "-", "--to", "trec", terminal=True).out == "q 0 \\u202e\udcff\u00e9 1\n"
 
 
 @pytest.mark.skipif(find_spec("pyarrow") is None, reason="no pyarrow here")

@@ -9,10 +9,9 @@ from helpers import each
 
 from gradeval.commands.trec_eval import differences
 from gradeval.errors import MetricError
-from gradeval.registry.dialects import MEASURES, TREC_EVAL
 from gradeval.registry.measures import parse_trec_eval
 
-from .command import fails, gradeval
+from .command import gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
 LACKING = "warning: r: 1 judged query is not in the run, excluded; -c counts them as 0 [missing]\n"
@@ -45,22 +44,30 @@ def test_official_is_the_default() -> None:
     assert done.out.splitlines()[-1] == "P_1000                \tall\t0.0015"
 
 
-def test_queries_in_both_or_all() -> None:
-    assert lines("-m", "num_q", "-m", "map", "q", "r") == ["num_q all 2", "map all 0.3889"]
-    assert lines("-c", "-m", "num_q", "-m", "map", "q", "r") == ["num_q all 3", "map all 0.2593"]
-    assert gradeval("trec_eval", "-c", "q", "r").err == ""
-
-
-def test_per_query() -> None:
-    both = lines("-q", "-c", "-m", "map", "-m", "num_q", "-m", "relstring", "-m", "gm_map", "q", "r")
-    assert both == [
-        *("map q1 0.2778", "relstring q1 '0-13'"),
-        *("map q2 0.5000", "relstring q2 '01.'"),
-        *("map q3 0.0000", "relstring q3 ''"),
-        *("num_q all 3", "map all 0.2593", "gm_map all 0.0112"),
-    ]
-    assert lines("-qn", "-m", "map", "q", "r") == ["map q1 0.2778", "map q2 0.5000"]
-    assert lines("-n", "-m", "map", "q", "r") == []
+@each(
+    ("options", "printed"),
+    [
+        ("-m num_q -m map", ["num_q all 2", "map all 0.3889"]),
+        ("-c -m num_q -m map", ["num_q all 3", "map all 0.2593"]),
+        ("-qn -m map", ["map q1 0.2778", "map q2 0.5000"]),
+        ("-n -m map", []),
+        ("-q -c -m map -m num_q -m relstring -m gm_map",
+         ["map q1 0.2778", "relstring q1 '0-13'", "map q2 0.5000", "relstring q2 '01.'", "map q3 0.0000",
+          "relstring q3 ''", "num_q all 3", "map all 0.2593", "gm_map all 0.0112"]),
+        ("-m num_rel", ["num_rel all 4"]),
+        ("-l2 -m num_rel", ["num_rel all 2"]),
+        ("-c --level_for_rel 0 -m num_rel", ["num_rel all 7"]),
+        ("-M2 -m num_ret", ["num_ret all 4"]),
+        ("-J -m num_ret", ["num_ret all 5"]),
+        ("-J -M 2 -m num_ret", ["num_ret all 3"]),
+        ("-M 9223372036854775807 -m num_ret", ["num_ret all 7"]),
+        ("-N 10 -m utility.0,0,0,1", ["utility_0,0,0,1 all 6.0000"]),
+        ("--q --co --meas=map", ["map q1 0.2778", "map q2 0.5000", "map q3 0.0000", "map all 0.2593"]),
+        ("-q -m relstring.3 -n", ["relstring_3 q1 '0-1'", "relstring_3 q2 '01.'"]),
+    ],
+)  # fmt: skip
+def test_what_is_printed(options: str, printed: list[str]) -> None:
+    assert lines(*options.split(), "q", "r") == lines("q", "r", *options.split()) == printed
 
 
 def test_queries_in_order_of_their_ids_as_bytes(folder: Path) -> None:
@@ -75,181 +82,84 @@ def test_queries_in_order_of_their_ids_as_bytes(folder: Path) -> None:
 @each(
     ("given", "printed"),
     [
-        ("P.10,5", ["P_5", "P_10"]),
-        ("ndcg_cut.10,20,23.4", ["ndcg_cut_10", "ndcg_cut_20", "ndcg_cut_23"]),
-        (
-            "iprec_at_recall..10,.5,0.333",
-            ["iprec_at_recall_0.10", "iprec_at_recall_0.33", "iprec_at_recall_0.50"],
-        ),
-        ("Rprec_mult.5.0,0.2", ["Rprec_mult_0.20", "Rprec_mult_5.00"]),
-        ("set_F.0.50", ["set_F_0.50"]),
-        ("utility.2.0,-1,0,0", ["utility_2.0,-1,0,0"]),
-        ("11pt_avg..25,.5,.75", ["11pt_avg_.25,.5,.75"]),
-        ("ndcg.2=9,1=3", ["ndcg_2=9,1=3"]),
-        ("rbp.p=0.8", ["rbp_p=0.8"]),
-        ("rbp.1=0.5,p=0.8", ["rbp_1=0.5,p=0.8"]),
-        ("rbp_resid.p=0.8", ["rbp_resid_p=0.8"]),
-        ("relstring.3", []),
-        ("success", ["success_1", "success_5", "success_10"]),
-        ("unj", ["unj_5", "unj_10", "unj_20"]),
-        ("dcg.1=2", ["dcg_1=2"]),
-        ("ideal_dcg", ["ideal_dcg"]),
-        ("ndcg_p", ["ndcg_p"]),
-        ("yaap", ["yaap"]),
-        ("bpref", ["bpref"]),
+        ("P.10,5", "P_5 P_10"),
+        ("ndcg_cut.10,20,23.4", "ndcg_cut_10 ndcg_cut_20 ndcg_cut_23"),
+        ("iprec_at_recall..10,.5,0.333", "iprec_at_recall_0.10 iprec_at_recall_0.33 iprec_at_recall_0.50"),
+        ("Rprec_mult.5.0,0.2", "Rprec_mult_0.20 Rprec_mult_5.00"),
+        ("set_F.0.50", "set_F_0.50"),
+        ("utility.2.0,-1,0,0", "utility_2.0,-1,0,0"),
+        ("11pt_avg..25,.5,.75", "11pt_avg_.25,.5,.75"),
+        ("ndcg.2=9,1=3", "ndcg_2=9,1=3"),
+        ("rbp.p=0.8", "rbp_p=0.8"),
+        ("rbp.1=0.5,p=0.8", "rbp_1=0.5,p=0.8"),
+        ("rbp_resid.p=0.8", "rbp_resid_p=0.8"),
+        ("relstring.3", ""),
+        ("success", "success_1 success_5 success_10"),
+        ("unj", "unj_5 unj_10 unj_20"),
+        ("dcg.1=2", "dcg_1=2"),
+        ("ideal_dcg", "ideal_dcg"),
+        ("P.5 -m map -m num_q", "num_q map P_5"),  # in its order
+        ("muAP -m P.5 -m nDCG(gain=exp)@5 -m AP@5", "P_5 muAP nDCG(gain=exp)@5 map_cut_5"),
+        ("map_cut.5 -m AP@5", "map_cut_5"),
+        ("P -m P.5 -m P.10", "P_5"),  # what is given first holds
     ],
 )
-def test_values_after_the_dot(given: str, printed: list[str]) -> None:
-    assert names("-m", given) == printed
+def test_names_that_are_printed(given: str, printed: str) -> None:
+    assert names("-m", *given.split()) == printed.split()
 
 
-def test_ways_to_give_a_measure() -> None:
-    assert names("-mP.10,5") == names("--measure", "P.10,5") == names("--measure=P.10,5") == ["P_5", "P_10"]
-
-
-def test_measures_stand_in_its_order() -> None:
-    assert names("-m", "P.5", "-m", "map", "-m", "num_q") == ["num_q", "map", "P_5"]
-    assert names("-m", "muAP", "-m", "P.5", "-m", "nDCG(gain=exp)@5", "-m", "AP@5") == [
-        *("P_5", "muAP", "nDCG(gain=exp)@5", "map_cut_5"),
-    ]
-    assert names("-m", "map_cut.5", "-m", "AP@5") == ["map_cut_5"]
-
-
-def test_what_is_given_first_holds() -> None:
-    assert names("-m", "P", "-m", "P.5", "-m", "P.10") == ["P_5"]
-    assert "relstring_3" in " ".join(lines("-q", "-m", "all_trec", "-mrelstring.3", "q", "r"))
-
-
-@pytest.mark.parametrize(("group", "count"), [("official", 30), ("set", 11), ("all_trec", 99)])
+@each(("group", "count"), [("official", 30), ("set", 11), ("all_trec", 99)])
 def test_groups(group: str, count: int) -> None:
-    printed = names("-m", group)
-    assert len(printed) == count
+    assert len(names("-m", group)) == count
     assert {measure.spec.metric.name for measure in parse_trec_eval([group])} >= {"runid", "num_q", "num_ret"}
     done = gradeval("q", "r", "-m", group, "-f", "trec", "--queries", "both", "--quiet", "-l", "1")
     assert done.out == gradeval("trec_eval", "-m", group, "q", "r").out
 
 
-def test_every_measure_is_one() -> None:
-    assert [measure.printed.split("_")[0] for name in MEASURES for measure in parse_trec_eval([name])[:1]] == [
-        name.split("_")[0] for name in MEASURES
-    ]
-    assert set(TREC_EVAL["official"].measures) < set(TREC_EVAL["all_trec"].measures)
-
-
-def test_level() -> None:
-    assert lines("-l2", "-m", "num_rel", "q", "r") == ["num_rel all 2"]
-    assert lines("-c", "-l", "2", "-m", "num_rel", "q", "r") == ["num_rel all 2"]
-    assert lines("--level_for_rel", "0", "-m", "num_rel", "q", "r") == ["num_rel all 6"]
-    assert lines("-m", "num_rel", "q", "r") == ["num_rel all 4"]
-
-
-def test_grades_are_not_cut(folder: Path) -> None:
-    (folder / "q").write_text("1 0 a 1.5\n1 0 b 0.5\n")
-    (folder / "r").write_text("1 Q0 b 1 2 t\n1 Q0 a 1 1 t\n")
-    assert lines("-m", "num_rel", "-m", "dcg", "q", "r") == ["num_rel all 1", "dcg all 1.4464"]
-
-
-def test_gains_may_be_close_together() -> None:
-    """trec_eval 10 sorts gains by whole numbers, and prints 0 here."""
-    tenths = lines("-q", "-m", "ndcg.1=0.1,2=0.2,3=0.3", "q", "r")
-    assert [line.split(" ", 1)[1] for line in tenths] == [
-        line.split(" ", 1)[1] for line in lines("-q", "-m", "ndcg", "q", "r")
-    ]
-
-
-def test_depth_and_judged_only() -> None:
-    assert lines("-M2", "-m", "num_ret", "q", "r") == ["num_ret all 4"]
-    assert lines("-J", "-m", "num_ret", "q", "r") == ["num_ret all 5"]
-    assert lines("-J", "-M", "2", "-m", "num_ret", "q", "r") == ["num_ret all 3"]
-    assert lines("-M", "9223372036854775807", "-m", "num_ret", "q", "r") == ["num_ret all 7"]
-
-
-def test_collection_size() -> None:
-    assert lines("-N", "10", "-m", "utility.0,0,0,1", "q", "r") == ["utility_0,0,0,1 all 6.0000"]
-    assert lines("-N", "10", "-m", "utility", "q", "r") == lines("-m", "utility", "q", "r")
-
-
 def test_zscores(folder: Path) -> None:
     (folder / "z").write_text("q1 map 0.2 0.1\nq2 map 0.5 0\nq1 num_ret 5 2\n")
     args = ["-q", "-Z", "z", "-m", "map", "-m", "num_ret", "-m", "num_q", "-m", "runid", "q", "r"]
-    done = gradeval("trec_eval", *args)
-    assert done.out == (
-        "Znum_ret               \tq1\t-0.5000\n"
-        "Zmap                   \tq1\t0.7778\n"
-        "Znum_ret               \tq2\t-1000000.0000\n"
-        "Zmap                   \tq2\t0.0000\n"
-        "runid                 \tall\ttag\n"
-        "Znum_q                 \tall\t2.0000\n"
-        "Znum_ret               \tall\t-1000000.5000\n"
-        "Zmap                   \tall\t0.3889\n"
-    )
+    assert lines(*args) == [
+        *("Znum_ret q1 -0.5000", "Zmap q1 0.7778", "Znum_ret q2 -1000000.0000", "Zmap q2 0.0000"),
+        *("runid all tag", "Znum_q all 2.0000", "Znum_ret all -1000000.5000", "Zmap all 0.3889"),
+    ]
 
 
 def test_options_by_their_long_names() -> None:
     options = "-q -c -n -l 1 -J -N 9 -M 5 -R qrels -T trec_results -o -m map q r"
-    short = lines(*options.split())
-    assert short == lines(
+    assert lines(*options.split()) == lines(
         *("--query_eval_wanted", "--complete_rel_info_wanted", "--nosummary", "--level_for_rel", "1"),
         *("--Judged_docs_only", "--Number_docs_in_coll", "9", "--Max_retrieved_per_topic", "5"),
         *("--Rel_info_format", "qrels", "--Results_format", "trec_results", "--Output_old_results_format", "x"),
         *("--Debug_level", "0", "--measure", "map", "q", "r"),
     )
-    assert lines("q", "r", "-q", "-m", "map") == lines("-q", "-m", "map", "q", "r")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        "--query --complete --measure map",
-        "--q --co --meas=map",
-        "-qcmmap",
-        "q --q -cm map r",
-        "-c --q -m map --",
-    ],
-)
-def test_options_cut_short(options: str) -> None:
-    files = [] if " r" in options else ["q", "r"]
-    assert lines(*options.split(), *files) == lines("-q", "-c", "-m", "map", "q", "r")
-
-
-def test_a_value_is_no_option() -> None:
+def test_odd_files(folder: Path) -> None:
     assert "--q: unknown metric" in gradeval("trec_eval", "-m", "--q", "q", "r").err
-
-
-def test_a_file_that_looks_like_an_option(folder: Path) -> None:
-    (folder / "r").rename(folder / "--q")
+    (folder / "--q").write_bytes((folder / "r").read_bytes())
     assert lines("-c", "-m", "map", "--", "q", "--q") == ["map all 0.2593"]
-
-
-def test_standard_input(folder: Path) -> None:
-    assert lines("-c", "-m", "map", "q", "-", stdin=folder / "r") == ["map all 0.2593"]
     done = gradeval("trec_eval", "-m", "map", "q", "-", stdin=folder / "r")
     assert done.err == LACKING.replace(" r:", " <stdin>:")
-
-
-def test_run_without_a_tag(folder: Path) -> None:
-    (folder / "r").write_text("q1 Q0 a 1 2\nq2 Q0 a 1 2\nq3 Q0 z 1 2\n")
-    assert lines("-m", "runid", "q", "r") == ["runid all r"]
-
-
-def test_the_last_tag_counts(folder: Path) -> None:
-    (folder / "r").write_text("q1 Q0 a 1 2 one\nq2 Q0 a 1 2 two\nq3 Q0 z 1 2 three more\n\n# the end\n")
-    assert lines("-m", "runid", "q", "r") == ["runid all three"]
-
-
-def test_judgments_of_subtopics_are_told(folder: Path) -> None:
-    with open(folder / "q", "a") as file:
-        file.write("q1 2 a 1\n")
-    done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
-    said = "note: q: 1 document has judgments of subtopics; the highest grade counts [subtopics]\n"
-    assert (done.code, done.err) == (0, said)
-
-
-def test_a_judgment_given_twice_is_told(folder: Path) -> None:
-    with open(folder / "q", "a") as file:
-        file.write("q1 0 a 3\n")
-    done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
-    assert (done.code, done.err) == (0, "warning: q: 1 duplicate judgment with the same grade [duplicates]\n")
+    for run, tag in (
+        ("q1 Q0 a 1 2\nq2 Q0 a 1 2\nq3 Q0 z 1 2\n", "r"),
+        ("q1 Q0 a 1 2 one\nq2 Q0 a 1 2 two\nq3 Q0 z 1 2 three more\n\n# the end\n", "three"),
+    ):
+        (folder / "r").write_text(run)
+        assert lines("-m", "runid", "q", "r") == [f"runid all {tag}"]
+    (folder / "q").write_text("1 0 a 1.5\n1 0 b 0.5\n")  # grades are not cut
+    (folder / "r").write_text("1 Q0 b 1 2 t\n1 Q0 a 1 1 t\n")
+    assert lines("-m", "num_rel", "-m", "dcg", "q", "r") == ["num_rel all 1", "dcg all 1.4464"]
+    for row, said in (
+        (
+            "1 2 a 1.5\n",
+            "note: q: 1 document has judgments of subtopics; the highest grade counts [subtopics]\n",
+        ),
+        ("1 0 a 1.5\n", "warning: q: 1 duplicate judgment with the same grade [duplicates]\n"),
+    ):
+        (folder / "q").write_text(f"1 0 a 1.5\n1 0 b 0.5\n{row}")
+        done = gradeval("trec_eval", "-c", "-m", "map", "q", "r")
+        assert (done.code, done.err) == (0, said)
 
 
 def test_help_and_version() -> None:
@@ -328,18 +238,6 @@ def test_bad_lines_are_told(folder: Path) -> None:
     assert (done.code, done.out) == (2, "") and "no query in common" in done.err
 
 
-def test_where_trec_eval_prints_nan(folder: Path) -> None:
-    (folder / "q").write_text("q1 0 a 0\nq1 0 b 0\n")
-    assert lines("-l", "0", "-m", "Rndcg", "q", "r") == ["Rndcg all 0.0000"]
-    (folder / "q").write_text("q1 0 z 1\n")
-    assert lines("-J", "-m", "11pt_avg", "q", "r") == ["11pt_avg all 0.0000"]
-
-
-def test_a_query_with_all_grades_below_0(folder: Path) -> None:
-    (folder / "q").write_text("q1 0 a -1\nq1 0 b -2\n")
-    assert lines("-m", "num_rel", "-m", "map", "q", "r") == ["num_rel all 0", "map all 0.0000"]
-
-
 def test_measures_from_python() -> None:
     found = parse_trec_eval(["utility.1,1,1,1", "P.5"], size=100)
     assert [(str(measure.spec), measure.printed) for measure in found] == [
@@ -348,12 +246,6 @@ def test_measures_from_python() -> None:
     ]
     with pytest.raises(MetricError, match="no metrics given"):
         parse_trec_eval([""])
-
-
-def test_usage_errors_end_with_a_full_stop(folder: Path) -> None:
-    assert fails("trec_eval", "q", "r", "-o", "out") == (
-        "gradeval: Got unexpected extra argument (out). Try 'gradeval trec_eval --help'."
-    )
 
 
 def test_lines_of_runs_are_read_as_trec_eval_reads_them() -> None:

@@ -15,8 +15,8 @@ RUNS = {"x": {"1": {"b": 3.0, "a": 1.0}, "2": {"a": 5.0}}, "y": {"1": {"a": 1.0}
 METRICS = "num_q AP relstring rankDCG num_ret gm_map"
 
 
-def results(queries="both"):
-    return evaluate(QRELS, RUNS, METRICS, queries=queries)
+def results():
+    return evaluate(QRELS, RUNS, METRICS, queries="both")
 
 
 def expected(found):
@@ -35,9 +35,8 @@ def same(rows, others):
         assert value == other or (math.isnan(value) and math.isnan(other))
 
 
-@pytest.mark.parametrize("queries", ["both", "judged"])
-def test_frames_have_a_row_for_each_value(queries):
-    found = results(queries)
+def test_frames_have_a_row_for_each_value():
+    found = results()
     rows = expected(found)
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     frame = found.to_pandas()
@@ -48,6 +47,7 @@ def test_frames_have_a_row_for_each_value(queries):
     assert isinstance(frame, polars.DataFrame)
     assert frame.schema == dict.fromkeys(("run", "query", "metric"), polars.String) | {"value": polars.Float64}
     same(frame.rows(), rows)
+    assert evaluate(QRELS, RUNS, "num_q").to_polars().shape == (0, 4)
 
 
 def test_arrow():
@@ -58,12 +58,6 @@ def test_arrow():
     same(zip(*table.to_pydict().values(), strict=True), expected(found))
     assert str(pyarrow.table(found)) == str(table)  # equals() would compare NaN
     same(pytest.importorskip("polars").DataFrame(found).rows(), expected(found))
-
-
-def test_results_without_values():
-    pytest.importorskip("polars")
-    assert evaluate(QRELS, RUNS, "num_q").to_polars().shape == (0, 4)
-    assert evaluate(QRELS, RUNS, "num_q").to_pandas().shape == (0, 4)
 
 
 def test_libraries_that_are_not_installed(monkeypatch):
@@ -92,8 +86,3 @@ def test_names_that_are_not_utf8():
     ):
         with pytest.raises(GradevalError, match=message):
             long_form(evaluate(qrels, runs, "AP"))
-
-
-def test_names_of_any_script():
-    names, _ = long_form(evaluate({"é": {"a": 1}}, {"ü": {"é": {"a": 1.0}}}, "AP"))
-    assert (names["run"][0], *names["query"][0]) == (["ü"], "é")

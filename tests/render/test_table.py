@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from gradeval.evaluation.results import Results
 from gradeval.render.document import Cell, Grid
 from gradeval.render.table import draw, shortened
 
@@ -45,18 +44,6 @@ def test_shortened() -> None:
         assert shortened(names, room) == short
 
 
-def test_the_title_stands_above_the_first_part_only(make) -> None:
-    results = make(" ".join(f"nDCG@{k}" for k in range(1, 11)), {"bm25": [[0.5]] * 10})
-    text = results.render("table", per_query=True, summary=False, width=50)
-    assert text.count("query") == 2
-    assert text.count("bm25") == 1 and text.startswith("bm25\n")
-
-
-def test_without_a_width_nothing_is_split(make) -> None:
-    results = make(" ".join(f"nDCG@{k}" for k in range(1, 101)), {"bm25": [[0.5]] * 100})
-    assert len(results.render("table").splitlines()) == 3
-
-
 def test_what_is_wider_than_the_terminal_stays_whole(make) -> None:
     name = "a/very/long/directory/" * 5
     for width in (0, 1, 30, 60):
@@ -76,11 +63,6 @@ def test_titles_and_columns_of_grids_fit_where_they_can() -> None:
     assert len(tables) == 2 and max(len(line) for table in tables for line in table.splitlines()) <= 40
 
 
-def test_wide_characters_are_measured(make) -> None:
-    lines = make("AP", {"検索": [[0.5]], "abc": [[0.25]]}).render("table").splitlines()
-    assert lines[2:] == ["検索  0.5000", "abc   0.2500"]
-
-
 def test_names_are_text(make) -> None:
     """They cannot steer the terminal, and are no markup."""
     results = make("AP", {"a\x1b[31m\n": [[0.5]]}, queries=["q\x07\x9b\u202e\u2028"])
@@ -89,8 +71,3 @@ def test_names_are_text(make) -> None:
     assert "q\\x07\\x9b\\u202e\\u2028  0.5000" in text
     text = make("AP", {"[bold]:smile:": [[0.5]]}).render("table", colour=True)
     assert "[bold]:smile:  0.5000" in text
-
-
-def test_str_is_the_table_and_the_notices(results: Results) -> None:
-    notice = "warning: neural: 1 judged query is not in the run, excluded\n"
-    assert str(results) == results.render("table") + notice

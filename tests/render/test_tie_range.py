@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import each
 
 from gradeval.evaluation.results import Results, RunResult
 from gradeval.registry.spec import parse
@@ -34,52 +33,34 @@ def ranged() -> Results:
     return Results("qrels", None, ("q1", "q2"), specs, runs)
 
 
-SUMMARIES = {
-    "table": (
-        "run                            AP         scaled_utility\n"
-        "────────────────────────────────────────────────────────\n"
-        "a     0.375 [0.250, 0.375, 0.500]  0.000 [-0.500, 0.000]\n"
-        "long  0.125                        0.500\n"
-    ),
-    "md": (
-        "| run  |                              AP |        scaled_utility |\n"
-        "| :--- | ------------------------------: | --------------------: |\n"
-        "| a    | **0.375** [0.250, 0.375, 0.500] | 0.000 [-0.500, 0.000] |\n"
-        "| long |                           0.125 |             **0.500** |\n"
-    ),
-    "tsv": (
-        "run\tquery\tmetric\tvalue\tlow\thigh\texpected\n"
-        "a\tall\tAP\t0.375\t0.250\t0.500\t0.375\n"
-        "a\tall\tscaled_utility\t0.000\t-0.500\t0.000\t\n"
-        "long\tall\tAP\t0.125\t0.125\t0.125\t0.125\n"
-        "long\tall\tscaled_utility\t0.500\t0.500\t0.500\t\n"
-    ),
-    "csv": (
-        "run,query,metric,value,low,high,expected\n"
-        "a,all,AP,0.375,0.250,0.500,0.375\n"
-        "a,all,scaled_utility,0.000,-0.500,0.000,\n"
-        "long,all,AP,0.125,0.125,0.125,0.125\n"
-        "long,all,scaled_utility,0.500,0.500,0.500,\n"
-    ),
-}
+TABLE = """\
+run                            AP         scaled_utility
+────────────────────────────────────────────────────────
+a     0.375 [0.250, 0.375, 0.500]  0.000 [-0.500, 0.000]
+long  0.125                        0.500
+"""
+TSV = """\
+run\tquery\tmetric\tvalue\tlow\thigh\texpected
+a\tall\tAP\t0.375\t0.250\t0.500\t0.375
+a\tall\tscaled_utility\t0.000\t-0.500\t0.000\t
+long\tall\tAP\t0.125\t0.125\t0.125\t0.125
+long\tall\tscaled_utility\t0.500\t0.500\t0.500\t
+"""
+MD = "| a    | **0.375** [0.250, 0.375, 0.500] | 0.000 [-0.500, 0.000] |\n"
+LATEX = r"a & \textbf{0.375} {[}0.250, 0.375, 0.500] & 0.000 {[}$-$0.500, 0.000] \\"
 
 
-@pytest.mark.parametrize("format", SUMMARIES)
-def test_summary(ranged: Results, format: str) -> None:
-    assert ranged.render(format, digits=3) == SUMMARIES[format]
-
-
-def test_latex(ranged: Results) -> None:
-    row = r"a & \textbf{0.375} {[}0.250, 0.375, 0.500] & 0.000 {[}$-$0.500, 0.000] \\"
-    assert row in ranged.render("latex", digits=3).splitlines()
-
-
-def test_each_query(ranged: Results) -> None:
+def test_rows_and_tables(ranged: Results) -> None:
+    assert ranged.render("table", digits=3) == TABLE
+    assert ranged.render("tsv", digits=3) == TSV
+    assert MD in ranged.render("md", digits=3) and LATEX in ranged.render("latex", digits=3)
     rows = [line.split("\t") for line in ranged.render("tsv", per_query=True, digits=2).splitlines()]
     assert rows[1] == ["a", "q1", "AP", "0.50", "0.25", "0.75", "0.50"]
     assert rows[3] == ["a", "q1", "relstring", "1", "", "", ""]
     table = ranged.render("table", per_query=True, digits=2)
     assert "0.50 [0.25, 0.50, 0.75]" in table and "0.25 [" not in table.split("long")[0]
+    for format in WRITERS:
+        assert "low" not in replace(ranged, runs=()).render(format)
 
 
 def test_json(ranged: Results) -> None:
@@ -105,13 +86,3 @@ def test_a_range_that_reads_as_the_value_is_left_out_of_tables(ranged: Results) 
     text = replace(ranged, runs=(replace(first, tie_range=ends), second)).render("md")
     assert "[" not in text
     assert "[" in replace(ranged, runs=(replace(first, tie_range=ends), second)).render("md", digits=7)
-
-
-def test_trec_has_its_own_columns(ranged: Results) -> None:
-    plain = replace(ranged, runs=tuple(replace(run, tie_range=None) for run in ranged.runs))
-    assert ranged.render("trec", per_query=True) == plain.render("trec", per_query=True)
-
-
-@each("format", WRITERS)
-def test_results_without_runs(ranged: Results, format: str) -> None:
-    assert "low" not in replace(ranged, runs=()).render(format)

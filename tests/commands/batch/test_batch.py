@@ -17,7 +17,6 @@ from gradeval.commands.batch import cells as module
 from gradeval.commands.batch.cells import read_earlier
 from gradeval.errors import InputError
 from gradeval.formats.sources import Source
-from gradeval.options import DEFAULT_METRICS
 
 SYSTEMS = ("one", "two", "three")
 SIZES = {"north": 40, "south": 30, "west": 35}
@@ -117,13 +116,6 @@ def test_features_as_systems() -> None:
     assert set(found.comparisons) == {("l", "x", "AP"), ("l", "feature1", "AP")}
 
 
-def test_default_metrics() -> None:
-    """Where systems are compared, a few: the correction is for all of them."""
-    content = {name: value for name, value in manifest().items() if name != "metrics"}
-    assert " ".join(map(str, gradeval.batch(content, baseline="one").specs)) == "nDCG@10 AP"
-    assert " ".join(map(str, gradeval.batch(content).specs)) == DEFAULT_METRICS.removeprefix("num_q ")
-
-
 # Significance
 
 
@@ -152,16 +144,6 @@ def test_significance(baseline: str) -> None:
 
 
 # Missing and failed cells
-
-
-def test_a_system_with_a_missing_run_has_no_average() -> None:
-    os.remove("south/two.run")
-    for pool in (False, True):
-        found = gradeval.batch(manifest(), baseline="one", pool=pool)
-        assert found.cells["south", "two"].status == "missing"
-        assert math.isnan(found.value("south", "two", "AP")) and math.isnan(found.average("two", "AP"))
-        assert not math.isnan(found.average("one", "AP"))
-        assert len(found.comparisons) == 10
 
 
 # Earlier outputs
@@ -199,15 +181,6 @@ def test_what_is_unchanged_is_kept(format: str, baseline: str | None, evaluated:
     assert (again.render("json"), again.notices) == (first.render("json"), first.notices)
 
 
-@each("options", [{"columns": {"query": "qid"}}, {"query_ids": ["q1", "q2"]}])
-def test_lists_of_options_are_the_same_again(options: dict[str, Any], evaluated: list[tuple[str, str]]) -> None:
-    """JSON has lists where options have tuples, also within tuples."""
-    path = save(gradeval.batch(manifest(options=options)), "json")
-    evaluated.clear()
-    gradeval.batch(manifest(options=options), resume=path)
-    assert evaluated == []
-
-
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
@@ -239,25 +212,6 @@ def test_other_settings_keep_nothing(
     again = gradeval.batch(manifest(**more), baseline=baseline, resume=path)
     assert len(set(evaluated)) == 9
     assert again.render("json") == gradeval.batch(manifest(**more), baseline=baseline).render("json")
-
-
-def test_without_the_baseline_and_with_fewer_systems(evaluated: list[tuple[str, str]]) -> None:
-    """The comparisons go; the correction is that of those that are left."""
-    path = save(gradeval.batch(manifest(), baseline="one"), "json")
-    evaluated.clear()
-    assert gradeval.batch(manifest(), resume=path).comparisons == {}
-    fewer = gradeval.batch(manifest(systems=["one", "two"]), baseline="one", resume=path)
-    assert evaluated == []
-    new = gradeval.batch(manifest(systems=["one", "two"]), baseline="one")
-    assert fewer.render("json") == new.render("json")
-
-
-def test_another_version_keeps_nothing(
-    evaluated: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = save(gradeval.batch(manifest()), "json")
-    monkeypatch.setattr("gradeval.commands.batch.cells.__version__", "99")
-    assert read_earlier(Source(path)) == {}
 
 
 @each(

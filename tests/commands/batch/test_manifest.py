@@ -66,14 +66,6 @@ def test_everything() -> None:
     assert (other.options.rel, other.options.groups) == (1, "sub/sizes")
 
 
-def test_lists_of_names() -> None:
-    found = read('qrels = "q/{collection}"\nruns = "/r/{collection}/{system}"\nsystems = ["x", "y"]\n'
-                 'collections = ["a", "b"]\n')  # fmt: skip
-    assert [one.qrels for one in found.collections] == ["q/a", "q/b"]
-    assert found.collections[1].runs == {"x": "/r/b/x", "y": "/r/b/y"}
-    assert found.specs == () and len(found.collections[0].specs) > 3
-
-
 GOOD = {
     "qrels": "q/{collection}",
     "runs": "r/{collection}/{system}",

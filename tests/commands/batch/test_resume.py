@@ -33,21 +33,6 @@ def test_a_saved_result_is_as_good_as_its_run() -> None:
     assert batch(*options).out == expected
 
 
-def test_a_saved_result_is_kept_until_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    save("bad <b>", path="saved.json")
-    os.replace("saved.json", "north/bad <b>.run")
-    options = ("m.toml", "--baseline", "good", "-o", "out.json", "--resume", "--quiet")
-    batch(*options)
-    first = Path("out.json").read_text()
-    with monkeypatch.context() as patch:
-        patch.setattr("gradeval.commands.batch.cells.evaluate_all", None)
-        batch(*options)
-    save("good", path="saved.json")
-    os.replace("saved.json", "north/bad <b>.run")
-    batch(*options)
-    assert Path("out.json").read_text() != first
-
-
 @pytest.mark.parametrize(
     ("systems", "metrics", "error"),
     [
@@ -70,18 +55,6 @@ def test_saved_results_that_are_no_cell(systems: list[str], metrics: str, error:
 
 
 # Earlier outputs
-
-
-@pytest.mark.parametrize("name", ["out.json", "out.jsonl"])
-def test_resume(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ("m.toml", "--baseline", "good", "--quiet")
-    batch(*options, "-o", "new." + name.split(".")[1])
-    batch(*options, "-o", name, "--resume")
-    whole = Path("new." + name.split(".")[1]).read_text()
-    assert Path(name).read_text() == whole
-    monkeypatch.setattr("gradeval.commands.batch.cells.evaluate_all", None)
-    batch(*options, "-o", name, "--resume")
-    assert Path(name).read_text() == whole
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
@@ -147,6 +120,15 @@ def test_edited_cells_are_evaluated_again(name: str) -> None:
         assert Path(name).read_text() == whole
 
 
+def test_group_sizes_that_changed_are_evaluated_again() -> None:
+    Path("x").write_text("2 1:3 2:1\n0 1:2 2:5\n1 1:1 2:2\n0 1:0 2:4\n2 1:2 2:2\n")
+    Path("m.toml").write_text('metrics = "AP"\nqrels = "x"\ncollections = ["c"]\nfeatures = "1,2"\n')
+    for sizes in ("3\n2\n", "1\n4\n"):
+        Path("x.query").write_text(sizes)
+        batch("m.toml", "-o", "out.json", "--resume", "--quiet")
+        assert Path("out.json").read_text() == batch("m.toml", "-f", "json", "--quiet").out
+
+
 def test_an_earlier_output_that_is_not_json() -> None:
     for name in ("out.json", "out.jsonl"):
         batch("m.toml", "-o", name, "--quiet")
@@ -160,22 +142,3 @@ def test_an_earlier_output_that_is_not_json() -> None:
         ):
             Path(name).write_text(whole.replace('"n": ', new, 1))
             assert fails("batch", "m.toml", "-o", name, "--resume").startswith(f"{name}{what}")
-
-
-def test_resume_from_another_file() -> None:
-    Path("out.json").write_text('{"a": 1}')
-    assert fails("batch", "m.toml", "-o", "out.json", "--resume").startswith(
-        "out.json: this is not an output of gradeval batch. Save one with"
-    )
-    Path("out.json").write_text("")
-    assert batch("m.toml", "-o", "out.json", "--resume", "--quiet").code == 0
-
-
-def test_group_sizes_that_changed_are_evaluated_again() -> None:
-    Path("x").write_text("2 1:3 2:1\n0 1:2 2:5\n1 1:1 2:2\n0 1:0 2:4\n2 1:2 2:2\n")
-    Path("m.toml").write_text('metrics = "AP"\nqrels = "x"\ncollections = ["c"]\nfeatures = "1,2"\n')
-    for sizes in ("3\n2\n", "1\n4\n"):
-        Path("x.query").write_text(sizes)
-        batch("m.toml", "--baseline", "feature1", "-o", "out.json", "--resume", "--quiet")
-        fresh = batch("m.toml", "--baseline", "feature1", "-f", "json", "--quiet").out
-        assert Path("out.json").read_text() == fresh

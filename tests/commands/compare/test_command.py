@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -35,12 +34,6 @@ def test_rows_have_the_values_and_say_how_they_were_made() -> None:
     assert (row["baseline_Judged@10"], row["Judged@10"]) == ("1.0000", "0.8889")
 
 
-def test_the_table_on_a_terminal() -> None:
-    done = compare("qrels", "good.run", "fair.run", "poor.run", "-m", "nDCG@5", "--quiet", terminal=True)
-    assert "\x1b[1m" in done.out and "Differences from good" in done.out
-    assert "Holm correction for 2 comparisons; alpha = 0.05; n = 30)" in " ".join(done.out.split())
-
-
 @each("baseline", ["fair.run", "fair"])
 def test_baseline_is_a_file_or_a_name(baseline: str) -> None:
     Path("fair").write_text("a file with the name of a run\n")
@@ -48,11 +41,21 @@ def test_baseline_is_a_file_or_a_name(baseline: str) -> None:
     assert [(row["baseline"], row["run"]) for row in found] == [("fair", "good"), ("fair", "poor")]
 
 
-def test_baseline_is_another_file() -> None:
+def test_the_baseline_is_a_file_or_a_name() -> None:
     found = rows("qrels", "good.run", "--baseline", "fair.run", "-m", "AP")
     assert [(row["baseline"], row["run"]) for row in found] == [("fair", "good")]
     said = fails("compare", "qrels", "good.run", "poor.run", "-m", "AP", "--baseline", "none")
     assert said.endswith("gradeval: no run is named 'none': there are good, poor")
+    # labels name runs
+    found = rows("qrels", "A=poor.run", "B=good.run", "fair.run", "-m", "AP")
+    assert [(row["run"], row["baseline"]) for row in found] == [("B", "A"), ("fair", "A")]
+    for baseline in ("B", "good.run"):
+        found = rows("qrels", "A=poor.run", "B=good.run", "-m", "AP", "--baseline", baseline)
+        assert [(row["run"], row["baseline"]) for row in found] == [("A", "B")]
+    found = rows("qrels", "A=poor.run", "fair.run", "-m", "AP", "--baseline", "good.run")
+    assert [(row["run"], row["baseline"]) for row in found] == [("A", "good"), ("fair", "good")]
+    assert "two runs have the label 'A'" in fails("compare", "qrels", "A=poor.run", "A=good.run")
+    assert "'-' can be given once only" in fails("compare", "qrels", "A=-", "B=-")
 
 
 def test_the_answer_does_not_depend_on_threads_or_the_order_of_files() -> None:
@@ -91,23 +94,6 @@ def test_what_else_is_printed() -> None:
     assert alone.splitlines()[0] == "query\tmetric\tgood\tpoor\tpoor - good"
 
 
-def test_the_file_of_output() -> None:
-    args = ("qrels", "good.run", "poor.run", "-m", "AP", "--quiet")
-    for ending, format in ((".csv", "csv"), (".md", "md"), (".tex", "latex"), (".json", "json")):
-        assert compare(*args, "-o", f"out{ending}").out == ""
-        assert Path(f"out{ending}").read_text() == compare(*args, "-f", format).out
-    assert "cannot infer a format from x.jsonl: the endings are " in fails("compare", *args, "-o", "x.jsonl")
-    assert fails("compare", *args, "-o", "good.run").startswith("gradeval: --output good.run: ")
-
-
-def test_json_names_the_files() -> None:
-    content = json.loads(compare("qrels", "good.run", "poor.run", "-m", "AP", "-f", "json", "-q").out)
-    assert content["qrels"]["path"] == "qrels" and len(content["qrels"]["sha256"]) == 64
-    assert content["settings"]["baseline"] == "good" and content["settings"]["seed"] == 1
-    assert content["per_query"]["q03"]["poor"]["AP"] == per_query("poor.run", "AP")["q03"]
-    assert content["comparisons"][0]["method"] == "t with 29 degrees of freedom"
-
-
 # saved results and LETOR
 
 
@@ -136,19 +122,6 @@ def test_saved_results() -> None:
     )
 
 
-def test_features_are_runs() -> None:
-    found = rows("l", "--feature", "1,2", "-m", "AP")
-    assert [(row["baseline"], row["run"], row["n"]) for row in found] == [("feature1", "feature2", "2")]
-    assert [row["run"] for row in rows("l", "s", "s", "-m", "AP")] == ["s#2"]
-
-
-def test_a_run_that_cannot_be_read() -> None:
-    Path("bad").write_text("q01 Q0 d1 1 x t\n")
-    done = gradeval("compare", "qrels", "good.run", "bad", "none", "-m", "AP")
-    assert (done.code, done.out) == (2, "")
-    assert done.lines == ["bad:1: the score 'x' is not a number", "none: no such file. Check the path"]
-
-
 def test_missing_queries_are_counted() -> None:
     Path("half.run").write_text("".join(Path("good.run").read_text().splitlines(keepends=True)[:135]))
     args = ("compare", "qrels", "good.run", "half.run", "-m", "AP")
@@ -164,12 +137,6 @@ def test_missing_queries_are_counted() -> None:
     ]
     assert done.out.splitlines()[1].split("\t")[4] == "15"
     assert "warnings are treated as errors (--strict)" in fails(*args, "--strict", "--quiet")
-
-
-def test_only_some_queries() -> None:
-    found = rows("qrels", "good.run", "poor.run", "-m", "AP", "--query-ids", "q01,q02,q07")
-    assert [row["n"] for row in found] == ["3"]
-    assert "query 'x' is not in qrels" in fails("compare", "qrels", "good.run", "poor.run", "--query-ids", "x")
 
 
 RUNS = ("compare", "qrels", "good.run", "poor.run")
@@ -210,18 +177,6 @@ def test_refused(args: tuple[str, ...], message: str) -> None:
     assert message in fails(*args)
 
 
-def test_labels_name_runs() -> None:
-    found = rows("qrels", "A=poor.run", "B=good.run", "fair.run", "-m", "AP")
-    assert [(row["run"], row["baseline"]) for row in found] == [("B", "A"), ("fair", "A")]
-    for baseline in ("B", "good.run"):
-        found = rows("qrels", "A=poor.run", "B=good.run", "-m", "AP", "--baseline", baseline)
-        assert [(row["run"], row["baseline"]) for row in found] == [("A", "B")]
-    found = rows("qrels", "A=poor.run", "fair.run", "-m", "AP", "--baseline", "good.run")
-    assert [(row["run"], row["baseline"]) for row in found] == [("A", "good"), ("fair", "good")]
-    assert "two runs have the label 'A'" in fails("compare", "qrels", "A=poor.run", "A=good.run")
-    assert "'-' can be given once only" in fails("compare", "qrels", "A=-", "B=-")
-
-
 @each("test", ["t", "randomization"])
 def test_sorted_runs(test: str) -> None:
     """The numbers are the same, and the baseline stays; for tables of values too."""
@@ -243,15 +198,3 @@ def test_sorted_runs(test: str) -> None:
     assert [row["run"] for row in rows(*tables)] == ["b", "c"]
     assert [row["run"] for row in rows(*tables, "--lower-is-better", "cost")] == ["c", "b"]
     assert "RR was not compared: there are AP, nDCG@5" in fails("compare", *args, "--sort", "RR")
-
-
-def test_sorted_runs_keep_their_judged_share() -> None:
-    Path("new.run").write_text(Path("good.run").read_text().replace(" d1 ", " new1 "))
-    given, found = (
-        {
-            row["run"]: row["Judged@10"]
-            for row in rows("qrels", "poor.run", "new.run", "good.run", "-m", "AP", *sort)
-        }
-        for sort in ((), ("--sort", "AP"))
-    )
-    assert given == found and len(set(found.values())) == 2

@@ -46,31 +46,6 @@ def test_a_row_all_is_the_summary() -> None:
         assert [row["n"] for row in rows(*tables(f"query,AP\n{a}", f"query,AP\n{b}"))] == ["2"]
 
 
-def test_names_and_ids_are_the_bytes_they_are(folder: Path) -> None:
-    (folder / "a.csv").write_bytes(b'id,AP\n"\xff\x1b[31m",1\n2,2\n')
-    (folder / "b.csv").write_bytes(b'id,AP\n"\xff\x1b[31m",2\n2,1.5\n')
-    done = compare("--values", "a.csv", "b.csv", "-q", "-n", "-f", "tsv")
-    assert (
-        done.out.encode("utf-8", "surrogateescape")
-        .splitlines()[1]
-        .startswith(b"\xff\x1b[31m\tAP\t1.0000\t2.0000")
-    )
-    done = compare("--values", "a.csv", "b.csv", "-q", "-n", "-f", "table", terminal=True)
-    assert "\x1b[31m" not in done.out and "\\x1b[31m" in done.out
-
-
-def test_where_lower_is_better_a_missing_query_is_excluded_and_the_notice_says_so() -> None:
-    args = tables("query,lat,AP\n1,5,1\n2,6,0\n3,7,1\n", "query,lat,AP\n1,4,1\n2,5,1\n")
-    done = compare(*args, "-m", "lat", "--lower-is-better", "lat", "-f", "table")
-    assert done.lines[0] == "warning: b: no values for 1 query of the other tables, excluded [missing_values]"
-    assert "Means: of each run over its own 2 to 3 queries with a value;" in done.out
-    done = compare(*args, "--lower-is-better", "lat")
-    fate = "counted as 0, excluded for lat (lower is better)"
-    assert done.lines[0] == f"warning: b: no values for 1 query of the other tables, {fate} [missing_values]"
-    assert [row["n"] for row in rows(*args, "--lower-is-better", "lat")] == ["2", "3"]
-    assert "Means: of each" not in compare(*args, "-f", "table").out
-
-
 def test_the_column_of_ids_decides_the_pairs() -> None:
     args = tables("query,AP\n301,.5\n302,.1\n", "AP,query\n.2,302\n.7,301\n")
     found = json.loads(compare(*args, "-q", "-f", "json", "--quiet").out)["per_query"]
@@ -122,17 +97,3 @@ def test_tables_of_values() -> None:
     data = Path("c").read_bytes()
     Path("c").write_bytes(gzip.compress(data))
     assert [row["run"] for row in rows("--values", "a.csv", "c", "-m", "map")] == ["c"]
-
-
-def test_one_file_of_several_runs() -> None:
-    gradeval("qrels", "good.run", "poor.run", "-m", "AP nDCG@5", "-q", "-f", "csv", "-o", "both.csv")
-    assert [
-        (row["baseline"], row["run"], row["metric"]) for row in rows("--values", "both.csv", "-m", "nDCG@5")
-    ] == [("good", "poor", "nDCG@5")]
-
-
-def test_values_of_tables_that_are_json() -> None:
-    gradeval("qrels", "good.run", "-m", "AP", "-q", "-f", "json", "-o", "good.json")
-    assert "good.json: this is JSON. Compare saved results with the qrels" in fails(
-        "compare", "--values", "good.json"
-    )

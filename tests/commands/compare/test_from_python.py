@@ -11,8 +11,7 @@ from scipy import stats
 
 import gradeval
 from gradeval.commands.compare.options import CompareOptions, split_options
-from gradeval.errors import MetricError, OptionError
-from gradeval.notices import Kind
+from gradeval.errors import OptionError
 
 from .comparisons import NAN, compared, random_runs
 
@@ -38,37 +37,6 @@ def test_compare_and_results_compare_are_the_same() -> None:
     expected = stats.ttest_rel(results.values("B", 0), results.values("A", 0)).pvalue
     assert found.find("B", "ndcg_cut_5").p == pytest.approx(expected)
     assert gradeval.evaluate(qrels, runs, "nDCG@5 AP").compare("AP").values.metrics[0].name == "AP"
-
-
-def test_queries_that_a_run_lacks_count_as_the_option_says() -> None:
-    qrels, runs = judged()
-    del runs["B"]["q3"], runs["B"]["q9"]
-    as_zero = gradeval.compare(qrels, runs, "AP")
-    left_out = gradeval.compare(qrels, runs, "AP", queries="both")
-    assert (as_zero.comparisons[0].n, left_out.comparisons[0].n) == (30, 28)
-    assert "B: 2 judged queries are not in the run, counted as 0" in as_zero.warnings
-    assert "B: 2 judged queries are not in the run, excluded" in left_out.warnings
-    lost = [
-        change.query for change in gradeval.compare(qrels, runs, "AP", worst=30).changes if not change.value
-    ]
-    assert {"q3", "q9"} <= set(lost)
-
-
-def test_metrics_that_have_no_value_for_a_query_are_refused() -> None:
-    qrels, runs = judged()
-    for metric in ("num_q", "gm_map", "runid", "relstring"):
-        with pytest.raises(MetricError, match=f"{metric} has no value for each query"):
-            gradeval.compare(qrels, runs, metric)
-    names = [column.name for column in gradeval.compare(qrels, runs).values.metrics]
-    assert names == ["nDCG@10", "AP"]
-
-
-def test_undefined_values_are_noted() -> None:
-    qrels, runs = judged()
-    qrels["q0"] = dict.fromkeys(qrels["q0"], 1)
-    found = gradeval.compare(qrels, runs, "rankDCG")
-    assert found.comparisons[0].n == 29
-    assert "2 of 2 runs: rankDCG is undefined for up to 1 query (A), excluded from its mean" in found.warnings
 
 
 @each(
@@ -114,14 +82,6 @@ def test_an_unknown_option_is_said_with_those_of_the_comparison_and_of_the_evalu
         split_options(given)
 
 
-def test_numpy_numbers_are_options() -> None:
-    options = CompareOptions.of(
-        samples=np.int64(200), confidence=np.float64(90), power=np.True_, by={b"q\xff": "g"}
-    )
-    assert (options.samples, options.alpha, options.power) == (200, pytest.approx(0.1), True)
-    assert options.by == (("g", ("q\udcff",)),)
-
-
 def test_json_has_no_number_that_is_not_finite() -> None:
     import json
 
@@ -131,13 +91,3 @@ def test_json_has_no_number_that_is_not_finite() -> None:
     assert math.isinf(found.comparisons[0].low)  # with 4 queries no difference is too large
     text = json.dumps(found.to_dict(per_query=True), allow_nan=False)
     assert json.loads(text)["comparisons"][0]["low"] is None
-
-
-def test_of_groups_the_metrics_with_a_number_for_each_query_are_compared() -> None:
-    found = gradeval.compare(*judged(), "official")
-    names = [column.name for column in found.values.metrics]
-    assert "AP" in names
-    assert not {"runid", "num_q", "gm_map"}.intersection(names)
-    [notice] = [one for one in found.notices if one.kind is Kind.EXCLUDED_METRICS]
-    assert str(notice) == "3 metrics of groups have no number for each query, excluded: runid, num_q, gm_map"
-    assert notice.informational

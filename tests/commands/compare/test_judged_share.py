@@ -13,7 +13,6 @@ import gradeval
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import Judged
-from gradeval.commands.report.layout import _coverage
 from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind
 from gradeval.options import Options
@@ -69,13 +68,6 @@ def test_missing_queries_are_not_unjudged_documents(queries: str, no_relevant: s
     assert shares("new.run", "part.run", **options) == ("Judged@3", [0.6667, 1.0])
 
 
-def test_a_report_has_the_same_shares() -> None:
-    found = gradeval.report("q", ["new.run", "part.run"], "nDCG@10", explain=0)
-    assert [row[-4:] for row in _coverage(found, 2).rows] == [["0.50"] * 4, ["1.00"] * 4]
-    _, [new, part] = shares("new.run", "part.run", metrics="nDCG@10") or ("", [])
-    assert (new, part) == (0.5, 1.0)
-
-
 @each("kept", ["Judged@3", "Judged@2 Judged@4", "Judged"])
 def test_the_judged_share_of_saved_results(kept: str) -> None:
     for name in ("old", "new", "part"):
@@ -87,16 +79,7 @@ def test_the_judged_share_of_saved_results(kept: str) -> None:
     assert shares("old.json", "part.json") is None
 
 
-def test_a_saved_result_without_it_is_noted() -> None:
-    save("old", "nDCG@3")
-    found = gradeval.compare("q", ["old.json", "new.run"])
-    assert found.judged is None
-    [note] = [notice for notice in found.notices if notice.kind is Kind.JUDGED_UNKNOWN]
-    assert str(note) == f"Judged@3 of old {UNKNOWN} Judged@3 among the metrics" and note.informational
-    assert gradeval.compare("q", ["old.run", "new.run"], judged_only=True).judged is None
-
-
-def test_it_is_not_tested_where_it_was_saved_for_the_comparison() -> None:
+def test_where_it_is_compared_itself() -> None:
     for name in ("old", "new"):
         save(name, "nDCG@3 Judged@3")
     found = gradeval.compare("q", ["old.json", "new.json"])
@@ -104,34 +87,7 @@ def test_it_is_not_tested_where_it_was_saved_for_the_comparison() -> None:
     assert found.judged is not None and Kind.EXCLUDED_METRICS not in {one.kind for one in found.notices}
     results = gradeval.evaluate("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
     assert [one.metric for one in results.compare().comparisons] == ["nDCG@3"]
-
-
-def test_it_stands_once_in_the_means_where_it_is_compared() -> None:
+    # it stands once in the means where it is compared
     found = gradeval.compare("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
     assert [one.metric for one in found.comparisons] == ["nDCG@3", "Judged@3"]
     assert found.judged is None and Kind.JUDGED_DIFFERS in {one.kind for one in found.notices}
-
-
-def test_it_is_asked_of_a_saved_result_where_it_is_compared() -> None:
-    save("old", "nDCG@3")
-    with pytest.raises(gradeval.InputError, match="it has no values of Judged@3, only of nDCG@3"):
-        gradeval.compare("q", ["old.json", "new.run"], "nDCG@3 Judged@3")
-
-
-def test_a_batch_says_where_it_differs() -> None:
-    manifest = {"systems": ["old", "new"], "qrels": "q", "runs": "{system}.run", "collections": ["one", "two"]}
-    of_both = {**manifest, "metrics": "nDCG@3 Judged@3"}
-    found = gradeval.batch(of_both, baseline="old")
-    assert {metric for _, _, metric in found.comparisons} == {"nDCG@3"}
-    differs = [one for one in found.notices if one.kind is Kind.JUDGED_DIFFERS]
-    assert [(one.subject, one.metric, one.high) for one in differs] == [
-        (name, "Judged@3", 1.0) for name in ("one", "two")
-    ]
-    line = "one: Judged@3 of the runs differs, from 66.7 % to 100.0 % (and on 1 other collection): unjudged"
-    assert any(text.startswith(line) for text in found.warnings)
-    Path("out.json").write_text(found.render("json"))
-    assert gradeval.batch(of_both, baseline="old", resume="out.json").warnings == found.warnings
-    kinds = {one.kind for one in gradeval.batch(of_both).notices}
-    assert not {Kind.JUDGED_DIFFERS, Kind.JUDGED_SHARE} & kinds
-    shares = gradeval.batch({**manifest, "metrics": "nDCG@3"}, baseline="old").notices
-    assert Kind.JUDGED_SHARE in {one.kind for one in shares}

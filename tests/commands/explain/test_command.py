@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 
 import pytest
 from cli.command import LETOR, QRELS, RUN, fails, gradeval
 from helpers import each
-
-from gradeval.formats.sources import Source
 
 
 @pytest.fixture
@@ -86,52 +83,6 @@ def test_titles(files, tmp_path):
     )
 
 
-def test_losses(files):
-    assert "What each document loses" in gradeval("explain", *files, "--query", "q1", "--loss").out
-
-
-def test_json(files, tmp_path):
-    file = tmp_path / "out.json"
-    done = gradeval("explain", *files, "--query", "q1", "-o", file)
-    assert (done.code, done.out) == (0, "")
-    [one] = json.loads(file.read_text())["explanations"]
-    assert (one["query"], one["metric"], one["run"]) == ("q1", "nDCG@10", "r")
-
-
-@each("more", [["--query", "q1"], ["--worst", "1"]])
-def test_a_pipe(files, more):
-    qrels, run = files
-    from_pipe = gradeval("explain", qrels, "-", *more, stdin=run)
-    from_file = gradeval("explain", qrels, run, *more)
-    assert from_pipe.out == from_file.out.replace(", r: ", ", <stdin>: ")
-
-
-def test_the_run_is_read_once(files, monkeypatch):
-    read = []
-    blocks = Source.blocks
-
-    def counted(self, *args):
-        for block in blocks(self, *args):
-            read.append((self.name, block.size))
-            yield block
-
-    monkeypatch.setattr(Source, "blocks", counted)
-    qrels, run = files
-    gradeval("eval", qrels, run)
-    evaluated, read[:] = read[:], []
-    gradeval("explain", qrels, run, "--query", "q1")
-    assert read == evaluated
-
-
-def test_features(tmp_path):
-    (tmp_path / "l").write_text(LETOR)
-    done = gradeval("explain", tmp_path / "l", "--feature", "2", "--query", "1", "-m", "nDCG")
-    assert done.out.startswith("nDCG, query 1, feature2: ")
-    assert "one run is explained at a time" in fails(
-        "explain", tmp_path / "l", "--feature", "1,2", "--query", "1"
-    )
-
-
 @each(
     "args, message",
     [
@@ -150,12 +101,6 @@ def test_errors(files, args, message):
     assert said.count("\n") == 0
 
 
-def test_two_runs_of_one_label(files):
-    qrels, run = files
-    said = fails("explain", qrels, f"r={run}", "--against", "r=other.run", "--query", "q1")
-    assert said == f"gradeval: two runs have the label 'r': {run} and other.run"
-
-
 def test_a_saved_result_has_no_documents(files, tmp_path):
     qrels, run = files
     saved = tmp_path / "saved.json"
@@ -166,20 +111,14 @@ def test_a_saved_result_has_no_documents(files, tmp_path):
         assert "a saved result has no documents" in done.err and "Give the run" in done.err
 
 
-def test_a_run_is_needed(files):
+def test_a_run_is_needed(files, tmp_path):
     assert "Missing argument 'RUN'" in fails("explain", files[0], "--query", "q1")
     assert "Try 'gradeval explain --help'" in fails("explain", *files)
-
-
-def test_bad_lines_anywhere_are_errors(files):
     qrels, run = files
-    run.write_text(RUN + "q2 Q0 x 4 bad tag\n")
-    assert fails("explain", qrels, run, "--query", "q1").startswith(f"{run}:9: ")
-
-
-def test_duplicate_judgments_are_a_warning(files):
-    qrels, run = files
-    qrels.write_text(QRELS + "q1 0 a 3\n")
-    done = gradeval("explain", qrels, run, "--query", "q1")
-    assert done.err == f"warning: {qrels}: 1 duplicate judgment with the same grade [duplicates]\n"
-    assert gradeval("explain", qrels, run, "--query", "q1", "--strict").out == ""
+    said = fails("explain", qrels, f"r={run}", "--against", "r=other.run", "--query", "q1")
+    assert said == f"gradeval: two runs have the label 'r': {run} and other.run"
+    letor = tmp_path / "l"
+    letor.write_text(LETOR)
+    done = gradeval("explain", letor, "--feature", "2", "--query", "1", "-m", "nDCG")
+    assert done.out.startswith("nDCG, query 1, feature2: ")
+    assert "one run is explained at a time" in fails("explain", letor, "--feature", "1,2", "--query", "1")

@@ -7,17 +7,14 @@ import math
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 from helpers import each
 
 import gradeval
-from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.commands.explain.explain import titles_of
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
-from gradeval.formats.columns import Columns
 
-from .explained import OTHER, QRELS, RUN
+from .explained import QRELS, RUN
 
 
 def test_worst_queries():
@@ -37,12 +34,6 @@ def test_queries_without_a_relevant_document_are_not_the_worst():
     run = {query: {"b": 2.0, "a": 1.0} for query in qrels}
     order = [one.query for one in gradeval.explain(qrels, run, "nDCG", worst=3)]
     assert order == ["low", "high", "empty"]
-
-
-def test_worst_queries_against_another_run():
-    ours, theirs = (gradeval.evaluate(QRELS, of, "AP").runs[0].values[0] for of in (RUN, OTHER))
-    [one] = gradeval.explain(QRELS, RUN, "AP", worst=1, against=OTHER)
-    assert one.value - one.against.value == min((ours - theirs).tolist())
 
 
 def test_undefined_values_are_not_the_worst():
@@ -68,31 +59,7 @@ def test_a_run_of_files_is_the_same(tmp_path: Path):
         assert one.changes == other.changes
 
 
-def test_only_the_query_is_kept():
-    queries = Ids.of([b"a", b"b", b"a"])
-    columns = Columns.whole(queries, Ids.of([b"1", b"2", b"3"]), np.arange(3.0))
-    kept = columns.of_queries(IdIndex(Ids.of([b"a"])))
-    assert kept.queries.tolist() == [b"a", b"a"]
-    assert kept.documents.tolist() == [b"1", b"3"]
-    assert kept.value.tolist() == [0.0, 2.0]
-    assert kept.line.tolist() == [0, 2]
-
-
 LETOR = Path(__file__).parents[3] / "sample_data/letor/test.letor"
-
-
-def test_letor_features():
-    [one] = gradeval.explain(LETOR, LETOR, "nDCG@5", "1", features=[2])
-    results = gradeval.evaluate(LETOR, LETOR, "nDCG@5", features=[2])
-    assert one.value == results.per_query(0, "nDCG@5")["1"]
-    assert one.run == "feature2"
-
-
-def test_titles():
-    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": {"a": 1, "c": 2}}
-    [one] = gradeval.explain(qrels, run, "AP", "q", text={"a": "Title of a", "x": "another"})
-    assert one.titles == {"a": "Title of a"}
-    assert one.to_dict()["documents"][1]["title"] == "Title of a"
 
 
 @each(
@@ -115,24 +82,6 @@ def test_titles():
 def test_errors(given, options, error, message):
     with pytest.raises(error, match=message):
         gradeval.explain({"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}}, *given, **options)
-
-
-def test_a_duplicate_document_of_the_query_is_an_error(tmp_path: Path):
-    run = tmp_path / "r"
-    run.write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 b 3 1 t\n")
-    with pytest.raises(InputError, match="r:3: duplicate document 'b' for its query"):
-        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
-    run.write_text("\n")
-    with pytest.raises(InputError, match="no data"):
-        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
-    run.write_text("q Q0 a 1 x t\n")
-    with pytest.raises(GradevalError, match="r:1: "):
-        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
-
-
-def test_a_query_that_the_run_lacks():
-    [one] = gradeval.explain({"q": {"a": 1}, "p": {"b": 1}}, {"q": {"a": 1}}, "AP", "p")
-    assert (one.value, one.terms, [d.rank for d in one.documents]) == (0.0, (), [None])
 
 
 WANTED = {"d1", "d2"}

@@ -11,7 +11,6 @@ import gradeval
 from gradeval.commands.explain.command import FORMATS
 from gradeval.commands.explain.result import Explanation
 from gradeval.errors import OptionError
-from gradeval.render.table import text_width
 
 QRELS = {"t": dict(zip("ABCDEFGH", [1, 0, 3, 3, 2, 0, 1, 4], strict=True))}
 RUN = {"t": {name: -float(place) for place, name in enumerate("ABCDEFGH")}}
@@ -162,33 +161,11 @@ def test_the_text_of_the_query():
     assert explained("nDCG", queries_text={})[0].render() == shown("nDCG")
 
 
-def test_a_metric_that_is_no_sum_says_so():
-    text = shown("F@2")
-    assert "Leave-one-out: the document removed from run and judgments, ranks closed up\n" in text
-    assert "\n1     A          0.0000      1         0.2857  +0.0357\n" in text
-    assert "\nF@2 is no sum over documents, so the changes need not add up.\n" in text
-    assert "(leave-one-out), and need not add up." in shown("F@2", against={"t": {"H": 1.0}})
-
-
-def test_phi():
-    text = shown("nDCGphi")
-    assert "Control points of φ\npoint    grade       φ\n" in text
-    assert "highest      4  1.0000\n" in text
-    assert "The whisker, 6.3750, is no control point" in text
-
-
 @each("metric, rest", [("muAP", "5 more"), ("nDCGphi", "\n5 more\n"), ("rankDCG", "\n5 more\n")])
 def test_many_grades_are_cut(metric, rest):
     judged = {f"d{place:02}": place + 1.0 for place in range(25)}
     [one] = gradeval.explain({"q": judged}, {"q": judged}, metric, "q")
     assert rest in one.render()
-
-
-def test_rank_dcg():
-    text = shown("rankDCG")
-    assert "grade  level  ideal positions  discount\n" in text
-    assert "\n3          4              2-3    2.0000\n" in text
-    assert "minimum" in text and "maximum" in text
 
 
 @each(
@@ -206,11 +183,6 @@ def test_rank_dcg():
 )
 def test_sentences(metric, run, sentence):
     assert sentence in shown(metric, run)
-
-
-def test_no_relevant_document():
-    [one] = gradeval.explain({"q": {"a": 0}}, {"q": {"a": 1}}, "AP", "q", no_relevant="1")
-    assert "No document is relevant: the value is 1.0000 (see --no-relevant)." in one.render()
 
 
 def test_ranks_that_are_not_shown():
@@ -272,51 +244,6 @@ def test_no_grade_above_0():
     [one] = gradeval.explain(qrels, run, "nDCG@2", "q", no_relevant="1")
     assert (one.value, one.by_rank) == (1.0, ())
     assert "nDCG@k" not in one.render()
-
-
-def test_undefined_terms_add_nothing_that_is_known():
-    qrels, run = {"q": {"a": 0, "b": 0}}, {"q": {name: 9.0 - place for place, name in enumerate("xyzab")}}
-    [one] = gradeval.explain(qrels, run, "tau", "q")
-    assert "which add -" not in one.render(ranks=1)
-
-
-def test_the_ideal_ranking_adds_up():
-    """Its ranks that are not shown are summed in a row."""
-    text = shown("NDCNG", ranks=3, digits=3)
-    assert "3 more" in text
-    [more] = [line for line in text.splitlines() if "3 more" in line]
-    assert float(more.split()[-1]) == pytest.approx(0.178 + 0.073 + 0.067, abs=0.002)
-
-
-@each("metric", ["nDCG@5", "nDCGphi", "muAP", "rankDCG", "AUC", "AP"])
-def test_a_narrow_terminal(metric):
-    """Also the heading."""
-    run = {"a run of a name that is long": RUN}
-    for width in (40, 60):
-        assert max(map(text_width, shown(metric, run=run, width=width).splitlines())) <= width
-
-
-def test_wide_titles_fit():
-    """Characters of two columns count as two."""
-    titles = dict.fromkeys("ABCDEFGH", "検索評価の文書" * 12)
-    for metric in ("NDCNG", "AP"):
-        for width in (80, 100):
-            text = shown(metric, text=titles, loss=metric == "NDCNG", width=width)
-            assert max(map(text_width, text.splitlines())) <= width
-            assert "検索" in text
-    assert "ideally adds" in shown("NDCNG", loss=True, width=60)
-
-
-def test_several_explanations_print_as_one():
-    several = gradeval.explain({"p": {"a": 1}, "q": {"b": 1}}, {"p": {"a": 1}}, "AP", ["q", "p"])
-    assert str(several) == several.render() == "\n".join(map(str, several))
-    content = json.loads(several.render("json"))
-    assert [one["query"] for one in content["explanations"]] == ["q", "p"]
-
-
-def test_numbers_that_are_undefined_are_null():
-    [one] = json.loads(shown("tau", {"t": {"A": 1}}, format="json"))["explanations"]
-    assert one["value"] is None
 
 
 def test_formats():

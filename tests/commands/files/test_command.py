@@ -46,19 +46,12 @@ def test_where_eval_has_nothing_to_evaluate():
     assert (found["judged_queries"], found["missing"], found["judged"]) == (3, 3, None)
 
 
-@pytest.mark.parametrize("options", ["--feature 1", "--groups sizes", "--qrels-feature 1"])
-def test_options_that_eval_refuses(options):
-    said = fails("q", "r", *options.split()).removeprefix("gradeval: ")
-    done = gradeval("validate", "q", "r", *options.split())
-    assert done.code == 2
-    assert said.partition(": ")[2] in done.out + done.err
-
-
 def test_warnings_are_errors_with_strict():
     Path("r2").write_text("q1 Q0 a 1 1 t\n")
     assert gradeval("validate", "q", "r2").code == 0
     assert gradeval("validate", "q", "r2", "--strict").code == 2
     assert gradeval("validate", "r2", "--strict").code == 0
+    assert gradeval("validate", "q", "r2", "--fail-on-warning").code == 3
 
 
 def test_as_another_role():
@@ -73,28 +66,11 @@ def test_max_errors():
     assert gradeval("validate", "bad", "--max-errors", "all").code == 2
 
 
-def test_standard_input_and_output_file():
-    done = gradeval("validate", "--as", "run", "-", "-o", "report.json", "-f", "json", stdin="bad")
-    assert (done.code, done.out) == (2, "")
-    assert json.loads(Path("report.json").read_text())["files"][0]["path"] == "<stdin>"
-
-
 def test_an_unreadable_file_does_not_affect_the_others():
     done = gradeval("validate", "q", "missing", "r")
     assert done.code == 2
     assert "missing: error: no such file. Check the path" in done.out.splitlines()
     assert "\nr: run, 0 errors" in done.out
-
-
-def test_names_of_files_are_no_commands_of_ci_services():
-    names = ("::error::x", "##[error]x")
-    for name in names:
-        Path(name).write_text(BAD)
-    out = gradeval("validate", "--as", "run", *names, "--max-errors", 1).out
-    assert not any(line.startswith("::") or "##[" in line for line in out.splitlines())
-    assert r"\x3a:error::x:2: error: the score 'x' is not a number" in out.splitlines()
-    out = gradeval("validate", "--as", "run", *names, "-f", "json").out
-    assert "##[" not in out and [file["path"] for file in json.loads(out)["files"]] == list(names)
 
 
 def test_many_grades():
@@ -103,19 +79,6 @@ def test_many_grades():
     shown = gradeval("validate", "many").out.splitlines()
     assert "  grades     95 from 0.5 to 9.9; the most frequent:" in shown
     assert sum("█" in line or "▏" in line for line in shown) == 20
-
-
-def test_to_a_file_and_back():
-    done = gradeval("convert", "r", "r.json.gz")
-    assert done == (0, "", "")
-    assert gradeval("convert", "--as", "run", "r.json.gz", "r2.run", "--tag", "tag") == (0, "", "")
-    assert gradeval("q", "r2.run", "-q").out.replace("r2", "r") == gradeval("q", "r", "-q").out
-
-
-def test_standard_input_and_output():
-    done = gradeval("convert", "-", "-", "--to", "csv", "--top", 1, stdin="r")
-    assert (done.code, done.err) == (0, "")
-    assert done.out == "query_id,doc_id,score\nq1,b,9\nq2,e,5\nq4,a,1\n"
 
 
 def test_warnings():
@@ -127,6 +90,10 @@ def test_warnings():
         "warning: real: 1 grade is no integer; trec_eval reads integers only",
     ]
     assert gradeval("convert", "real", "-", "--to", "trec", "--quiet").err == ""
+    Path("subtopics").write_text("q 1 a 0\nq 2 a 2\nq 1 b 1\n")
+    done = gradeval("convert", "subtopics", "out", "--to", "json", "--as", "qrels")
+    assert (done.code, Path("out").read_text()) == (0, '{\n"q": {"a": 2, "b": 1}\n}\n')
+    assert "1 judgment of a further subtopic; the highest grade of a document is written" in done.err
 
 
 def test_wrong_usage():
@@ -148,25 +115,6 @@ def test_wrong_usage():
     ):
         assert message in fails(*args.split())
     assert not Path("x.csv").exists()
-
-
-def test_help_lists_the_formats_that_can_be_written():
-    from gradeval.commands.files.command import FORMATS
-    from gradeval.formats.write import WRITERS
-
-    assert tuple(WRITERS) == FORMATS
-    endings = {ending for writer in WRITERS.values() for ending in writer.endings}
-    shown = gradeval("convert", "--help").out
-    assert all(ending in shown for ending in endings - {".qrel", ".res", ".ndjson", ".feather"})
-
-
-def test_subtopics():
-    Path("subtopics").write_text("q 1 a 0\nq 2 a 2\nq 1 b 1\n")
-    done = gradeval("convert", "subtopics", "out", "--to", "json", "--as", "qrels")
-    assert (done.code, Path("out").read_text()) == (0, '{\n"q": {"a": 2, "b": 1}\n}\n')
-    assert done.lines == [
-        "note: subtopics: 1 judgment of a further subtopic; the highest grade of a document is written"
-    ]
 
 
 @each("name", ["trec", "csv", "tsv", "jsonl", "parquet", "arrow", "msmarco"])

@@ -17,14 +17,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gradeval
-from gradeval.commands.files.convert import format_by_ending
 from gradeval.errors import (
     LARGEST_GRADE,
     SMALLEST_GRADE,
     GradevalError,
     InputError,
     InputErrors,
-    OptionError,
 )
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
@@ -248,13 +246,6 @@ def test_nothing_is_written_where_something_is_wrong(files, text, message, to, o
     assert sorted(path.name for path in files.iterdir()) == ["l", "out", "r", "s"]
 
 
-def test_scores_rank_as_the_run_that_is_written(files):
-    Path("s").write_text(SCORES)
-    gradeval.convert("s", "t.run", qrels="l")
-    written, scores = (gradeval.evaluate("l", run, "AP nDCG") for run in ("t.run", "s"))
-    assert written.runs[0].values.tolist() == scores.runs[0].values.tolist()
-
-
 def test_compressed_output(files):
     for ending, opened in ((".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)):
         gradeval.convert("r", f"y.csv{ending}")
@@ -262,16 +253,6 @@ def test_compressed_output(files):
             assert file.read() == AS_CSV
         gradeval.convert(f"y.csv{ending}", "z.run", tag="t")
         assert exact(read("z.run", "run", "trec")) == exact(read("r", "run", "trec"))
-
-
-def test_no_file_of_group_sizes_is_written(tmp_path):
-    plain, sizes = tmp_path / "plain", tmp_path / "sizes"
-    plain.write_text("1 1:2\n0 1:3\n")
-    for path, options in ((sizes, {"groups": str(sizes)}), (tmp_path / "plain.query", {})):
-        path.write_text("2\n")
-        with pytest.raises(OptionError, match="it is one of the input files"):
-            gradeval.convert(plain, path, "trec", role="run", features=[1], **options)
-        assert path.read_text() == "2\n"
 
 
 def test_all_errors_are_counted(files, monkeypatch):
@@ -290,10 +271,3 @@ def test_all_errors_are_counted(files, monkeypatch):
         Path("s").write_text("1 0 a 1\n1 0 b 1\n" if role == "run" else RUN)
         with pytest.raises(InputError, match=f"This looks like .*; give --as {other}$"):
             gradeval.convert("s", "out.csv", role=role)
-
-
-def test_formats_by_ending():
-    assert (format_by_ending("a/b.run.gz"), format_by_ending("B.JSON")) == ("trec", "json")
-    for path in ("a.txt", "a", "run.gz", "json"):
-        with pytest.raises(OptionError, match="means no format"):
-            format_by_ending(path)

@@ -13,7 +13,6 @@ import pytest
 from helpers import each, examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from plain import pipe
 
 import gradeval
 from gradeval.commands.files.report import SHOWN_IDS, QrelsFacts, RunFacts
@@ -190,13 +189,6 @@ def test_what_a_file_is(tmp_path, text, role, expected):
         assert (about.not_utf8, lines_of(report.warnings)) == (2, [2])
 
 
-def test_characters_that_are_cut_by_a_block_are_utf8(tmp_path, monkeypatch):
-    for cut in range(1, 8):
-        monkeypatch.setattr(Source.chunks, "__defaults__", (cut,))
-        [report] = reports(tmp_path, '{"ä": {"€😀": 1}}', role="run")
-        assert report.description.encoding == "UTF-8"
-
-
 JSON_LINE = '{"qid": "1", "docid": "a", "score": 1}\n'
 ROLES = {
     "qrels": ["1 0 a 1\n", "1 0 a x\n1 0 a 1\n", "qid,docid,grade\n1,a,1\n", "1 qid:1 1:2 # a\n"],
@@ -229,30 +221,9 @@ def test_files_that_cannot_be_read(tmp_path):
         assert any(error.what.startswith(what) for error in report.errors.first)
 
 
-def test_from_a_pipe():
-    with pipe(b"1 Q0 a 1 1 t\n2 Q0 a 1 1 t\n1 Q0 a 1 1 t\n") as path:
-        validation = gradeval.validate(runs=path)
-    assert not validation.ok
-    assert lines_of(validation.files[0].errors) == [3]
-
-
 def test_options():
     for max_errors in (-1, "3", 1.5, True):
         with pytest.raises(OptionError, match="max_errors"):
             gradeval.validate(Path("q"), max_errors=max_errors)
     with pytest.raises(OptionError, match="no files"):
         gradeval.validate()
-
-
-def test_a_file_of_another_kind_is_one_error(tmp_path):
-    """Swapped files, and text that is neither."""
-    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n" * 2)
-    (tmp_path / "run").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\nq Q0 c 3 0 t\n")
-    (tmp_path / "text").write_text("Lines of text\nand more\nof it, in the year 1984 or so\n")
-    files = gradeval.validate(tmp_path / "run", [tmp_path / "qrels", tmp_path / "text"]).files
-    assert [(report.facts, report.errors.total) for report in files] == [(None, 1)] * 3
-    assert [report.errors.first[0].hint for report in files] == [
-        "This looks like a run; the qrels come first, then the runs",
-        "This looks like qrels; the qrels come first, then the runs",
-        "Is this the right file? If so, give its format with --run-format",
-    ]

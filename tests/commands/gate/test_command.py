@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -64,39 +61,6 @@ def test_exit_codes(line: str, code: int) -> None:
     assert code == 2 or done.out
 
 
-def test_a_metric_that_is_undefined_for_a_query() -> None:
-    lines = Path("qrels").read_text().splitlines()
-    Path("qrels").write_text(
-        "".join(f"{line[:-1]}1\n" if line[:4] == "q00 " else f"{line}\n" for line in lines)
-    )
-    assert gate("qrels good.run --require 'rankDCG <= 1'").code == 2
-    assert gate("qrels good.run --require 'rankDCG <= 1' --allow undefined").code == 0
-
-
-def test_a_script_ends_where_a_gate_does_not_hold() -> None:
-    """In a real shell, also where nobody reads the report."""
-    script = """
-    set -euo pipefail
-    gradeval() { "$PYTHON" -m gradeval "$@"; }
-    gradeval gate qrels good.run --require 'AP >= 0.1' --quiet | tail -n 1
-    gradeval gate qrels good.run --require 'AP >= 0.999' | true || echo "still $?"
-    gradeval gate qrels good.run --require 'AP > 1' > /dev/null
-    echo "not reached"
-    """
-    root = Path(__file__).parents[3]
-    done = subprocess.run(
-        ["bash", "-c", script],
-        env=os.environ | {"PYTHON": sys.executable, "PYTHONPATH": str(root)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 1
-    assert done.stdout == "gate held: 1 of 1 check held\nstill 1\n"
-    assert "gate failed: 1 of 1 check" in done.stderr  # where nobody read it on standard output
-
-
 # saved results
 
 
@@ -137,27 +101,6 @@ def test_saved_results_that_say_too_little() -> None:
     assert "it was made from other qrels" in gate("qrels good.json --require 'AP > 0'").err
 
 
-def test_missing_queries_of_a_saved_result_are_known() -> None:
-    save("part")
-    assert gate("qrels part.json --require 'AP >= 0'").code == 2
-    save("part", "--queries", "both")
-    assert gate("qrels part.json --require 'AP >= 0' --queries both").code == 2
-    assert gate("qrels part.json --require 'AP >= 0' --queries both --min-coverage 90").code == 0
-
-
-def test_labels() -> None:
-    save("good")
-    line = "qrels new=part.run --baseline old={} --no-worse AP --require 'nDCG@10 > 0' -f json --quiet"
-    for baseline in ("good.run", "good.json"):
-        done = gate(line.format(baseline))
-        assert [run["name"] for run in json.loads(done.out)["runs"]] == ["new", "old"]
-    Path("a=b.run").write_text(Path("good.run").read_text())
-    assert gate("qrels a=b.run --require 'AP > 0'").code == 0
-    assert fails("gate", "qrels", "a=-", "--baseline", "-", "--no-worse", "AP").startswith(
-        "gradeval: '-' can be"
-    )
-
-
 # options
 
 
@@ -182,30 +125,6 @@ def test_runs_that_differ_in_what_is_judged_are_noted() -> None:
     )
     unjudged("same", 0)
     assert "differs" not in gate("qrels same.run --baseline good.run --max-drop 'AP 1'").err
-
-
-def test_options_of_the_input() -> None:
-    """They apply to the run and the baseline, and a saved result must have been made with them."""
-    rows = [line.split() for line in Path("qrels").read_text().splitlines()]
-    Path("q.csv").write_text("user,item,stars,clicks\n" + "".join(f"{q},{d},{g},0\n" for q, _, d, g in rows))
-    for name in ("good", "poor"):
-        lines = [line.split() for line in Path(f"{name}.run").read_text().splitlines()]
-        Path(f"{name}.csv").write_text("user,item,s\n" + "".join(f"{r[0]},{r[2]},{r[4]}\n" for r in lines))
-    columns = "--columns query=user,document=item,grade=stars,score=s"
-    checks = "--no-worse AP --require 'AP > 0.2' -f json"
-    expected = gate(f"qrels good.run --baseline poor.run {checks}")
-    done = gate(f"q.csv good.csv --baseline poor.csv {columns} --qrels-format csv --run-format csv {checks}")
-    assert json.loads(done.out)["checks"] == json.loads(expected.out)["checks"]
-    gradeval("q.csv", "poor.csv", *columns.split(), "-m", "AP", "-q", "-f", "json", "-o", "poor.json")
-    line = f"q.csv good.csv --baseline poor.json {columns} --no-worse AP"
-    assert gate(line).code == 0
-    assert (
-        gate(line.replace("stars", "clicks"))
-        .lines[0]
-        .startswith(
-            "poor.json: it was made with --columns 'document=item,grade=stars,query=user', and this command"
-        )
-    )
 
 
 def test_a_feature_of_the_judgments_is_the_run() -> None:

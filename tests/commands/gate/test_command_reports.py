@@ -16,30 +16,6 @@ from .calls import gate
 pytestmark = pytest.mark.usefixtures("gate_files")
 
 
-def test_formats() -> None:
-    checks = "qrels poor.run --baseline good.run --max-drop 'AP 0' --quiet"
-    table = gate(checks)
-    assert table.err == ""
-    json_ = gate(f"{checks} -f json")
-    content = json.loads(json_.out)
-    assert json_.lines == ["gate failed: 1 of 1 check did not hold (1 failed)"]
-    assert (content["verdict"], content["exit_code"]) == ("failed", 1)
-    assert [run["path"] for run in content["runs"]] == ["poor.run", "good.run"]
-    assert len(content["qrels"]["sha256"]) == 64
-    [check] = content["checks"]
-    assert (check["check"], check["verdict"], check["n"]) == ("max-drop AP 0", "failed", 60)
-    assert check["margin"] == pytest.approx(check["mean"] - check["baseline_mean"])
-    tsv = gate(f"{checks} -f tsv --worst 2")
-    assert [line.split("\t")[0] for line in tsv.out.splitlines()] == [
-        "check", "max-drop AP 0", "", "metric", "AP", "AP"
-    ]  # fmt: skip
-    done = gate(f"{checks} -o out")
-    assert done.out == "" and Path("out").read_text() == table.out
-    gate(f"{checks} -o out.json")
-    assert json.loads(Path("out.json").read_text()) == content
-    assert gate(f"{checks} -o out.csv").lines[0].startswith("gradeval: cannot infer a format from out.csv: ")
-
-
 def test_formats_for_programs_say_why_nothing_could_be_judged() -> None:
     line = "qrels none.run --require 'AP > 0'"
     content = json.loads(gate(f"{line} -f json").out)
@@ -50,12 +26,6 @@ def test_formats_for_programs_say_why_nothing_could_be_judged() -> None:
     assert done.out.endswith("**the gate could not decide: see the errors**\n")
     for format in ("table", "tsv"):
         assert gate(f"{line} -f {format}").out == ""
-
-
-def test_a_terminal() -> None:
-    done = gradeval("gate", "qrels", "good.run", "--require", "AP > 1", "--quiet", terminal=True)
-    assert "\x1b[1mfailed\x1b[0m" in done.out
-    assert done.out.splitlines()[-1] == "\x1b[1mgate failed: 1 of 1 check did not hold (1 failed)\x1b[0m"
 
 
 def test_junit() -> None:
@@ -121,17 +91,6 @@ def test_no_file_that_is_read_is_written(command: str, monkeypatch: pytest.Monke
     assert (done.code, done.out) == (2, "")
     assert done.lines[0] == f"gradeval: {option} {name}: it is one of the input files"
     assert Path(name).read_text() == before
-
-
-def test_query_ids_of_a_configuration_are_no_file() -> None:
-    Path("ids.toml").write_text("require = 'AP > 0'\noptions.query_ids = 'q.ids'\n")
-    Path("q.ids").write_text("q1\n")
-    done = gate("qrels good.run --config ids.toml")
-    assert (done.code, done.lines[0]) == (
-        2,
-        "ids.toml: query 'q.ids' is not in qrels. "
-        "In a configuration query_ids is a list of ids, not the name of a file",
-    )
 
 
 def test_the_summary_of_a_step_is_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,17 +189,6 @@ def test_a_name_and_what_is_not_default(monkeypatch: pytest.MonkeyPatch) -> None
     assert json.loads(named.out)["name"] == "mine"
     absent = gate("qrels none.run --config gates.toml --github --columns query=q")
     assert annotations(absent)[0].endswith("(run none.run, qrels qrels, rel = 2, columns = query=q)")
-
-
-def test_a_run_that_cannot_be_judged() -> None:
-    """Its reason, and nothing else."""
-    Path("part.run").write_text("".join(Path("part.run").read_text().splitlines(keepends=True)[54:]))
-    done = gate("qrels part.run --require 'AP > 0.9' --require 'AP > 0' --baseline good.run --no-worse RR")
-    assert " ".join(done.out.split()) == (
-        "3 checks: part has 48 of 60 judged queries (80 %), fewer than --min-coverage 100 %; "
-        "it lacks q00, q01, q02, q03, q04, …. the gate could not decide: 3 of 3 checks could not be judged"
-    )
-    assert done.err == ""
 
 
 def test_worst_queries_once_for_each_metric() -> None:

@@ -42,6 +42,8 @@ def test_files() -> None:
     assert config(BODY, "ci/gates.toml").baseline == "ci/old/run.json"
     assert config('baseline = "/old"', "ci/gates.toml").baseline == "/old"
     assert config("") == GateConfig()
+    Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 99\n")  # that of others
+    assert read_config(open_config(None)) == GateConfig()
 
 
 def test_the_command_line_comes_first() -> None:
@@ -51,12 +53,6 @@ def test_the_command_line_comes_first() -> None:
     assert [*map(str, both.checks)] == ["AP >= 0.4", "num_q >= 50", "max-drop nDCG@10 2%", "no-worse AP"]
     assert (both.baseline, both.min_coverage) == ("new", 50.0)
     assert file.joined((), None, None) == file
-
-
-def test_a_pyproject_of_others() -> None:
-    for text in ("[tool.ruff]\nline-length = 99\n", "tool = 5\n"):
-        Path("pyproject.toml").write_text(text)
-        assert read_config(open_config(None)) == GateConfig()
 
 
 @each(
@@ -120,17 +116,6 @@ def test_checks_in_a_file() -> None:
     assert gate("qrels part.run --config ci/gates.toml --min-coverage 99").code == 2
 
 
-def test_checks_in_pyproject() -> None:
-    Path("pyproject.toml").write_text("[tool.gradeval.gate]\nrequire = 'AP > 0.999'\n")
-    assert gate("qrels good.run").code == 1
-    assert gate("qrels good.run --require 'AP > 0'").code == 1
-    assert gate("qrels good.run --config pyproject.toml").code == 1
-    Path("gates.toml").write_text("require = 'AP > 0'\n")
-    assert gate("qrels good.run --config gates.toml").code == 0
-    Path("pyproject.toml").write_text("[tool.gradeval\n")
-    assert gate("qrels good.run --require 'AP > 0'").lines[0].startswith("pyproject.toml:1: this is not TOML")
-
-
 def test_init() -> None:
     out = gradeval("gate", "qrels", "good.run", "--init", "--quiet")
     assert out.code == 0 and "nDCG@10 >= 0." in out.out
@@ -153,7 +138,7 @@ def test_init() -> None:
     assert all(kind in full for kind in KINDS)
 
 
-def test_init_from_saved_results() -> None:
+def test_init_of_other_metrics_and_saved_results() -> None:
     save("part")
     save("poor")
     done = gradeval("gate", "qrels", "part.json", "--init", "--quiet")
@@ -164,28 +149,17 @@ def test_init_from_saved_results() -> None:
     args = ("--baseline", "poor.json", "-m", "AP gm_map", "--quiet")
     done = gradeval("gate", "qrels", "good.run", "--init", *args)  # gm_map has no value for each query
     assert done.code == 0 and '\nno-worse = ["AP"]\n' in done.out
-
-
-def test_bounds_are_rounded_to_what_holds() -> None:
+    # bounds are rounded to what holds
     assert (_bound(AP, 0.6865), _bound(LOWER, 0.6865)) == (">= 0.68", "<= 0.69")
-
-
-def test_init_with_odd_names() -> None:
-    for name in ('a"b\\c\n#.run', "\x7f.run"):
-        Path(name).write_text(Path("good.run").read_text())
-        args = ("gate", "qrels", name, "--baseline", name, "--init", "-m", "AP", "-o", "odd.toml", "--quiet")
-        assert gradeval(*args).code == 0
-        assert gate("qrels good.run --config odd.toml").code == 0
-        os.remove("odd.toml")
-    name = os.fsdecode(b"\xff.run")
-    try:
-        Path(name).write_text(Path("good.run").read_text())
-    except OSError:
-        pytest.skip("the file system has names in UTF-8 only")
-    assert gradeval("gate", "qrels", name, "--init", "-o", "odd.toml", "--quiet").code == 0
-    Path("odd.toml").read_text("utf-8")
-    message = fails("gate", "qrels", name, "--baseline", name, "--init", "--quiet")
-    assert message == r"gradeval: \udcff.run is not UTF-8 and cannot be written to TOML"
+    # init with what has no bound
+    done = gradeval("gate", "qrels", "good.run", "--init", "-m", "num_q Judged@5 unj@5 num_rel_ret", "--quiet")
+    assert done.out.count("num_q >=") == 1
+    assert '\n  "Judged@5 >= 1",' in done.out and '\n  # "unj@5 >= 0",' in done.out
+    Path("gates.toml").write_text(done.out)
+    assert gate("qrels good.run --config gates.toml").code == 0
+    assert fails("gate", "qrels", "good.run", "--init", "-m", "relstring") == (
+        "gradeval: relstring is text and cannot be checked"
+    )
 
 
 def test_options_in_a_file() -> None:
@@ -208,6 +182,12 @@ def test_options_in_a_file() -> None:
     Path("ci/sizes").write_text("9\n" * 60)
     Path("l").write_text("".join(f"{d % 3} 1:{d % 3}\n" for _ in range(60) for d in range(9)))
     assert gate("l --feature 1 --config ci/gates.toml").code == 0
+    Path("ids.toml").write_text("require = 'AP > 0'\noptions.query_ids = 'q.ids'\n")
+    Path("q.ids").write_text("q1\n")
+    assert gate("qrels good.run --config ids.toml").lines[0] == (
+        "ids.toml: query 'q.ids' is not in qrels. "
+        "In a configuration query_ids is a list of ids, not the name of a file"
+    )
 
 
 def test_init_writes_the_options() -> None:
@@ -227,16 +207,9 @@ def test_init_writes_the_options() -> None:
     ]
     found = json.loads(gate("qrels good.run --config own.toml -f json").out)
     assert found["exit_code"] == 0 and found["checks"][0]["value"] == 3
+    name = os.fsdecode(b"\xff.run")
+    Path(name).write_text(Path("good.run").read_text())
+    message = fails("gate", "qrels", name, "--baseline", name, "--init", "--quiet")
+    assert message == r"gradeval: \udcff.run is not UTF-8 and cannot be written to TOML"
     again = gradeval("gate", "qrels", "good.run", *args, "-o", "own.toml")
     assert again.code == 2 and "own.toml: the file exists; --init does not overwrite." in again.err
-
-
-def test_init_with_what_has_no_bound() -> None:
-    done = gradeval("gate", "qrels", "good.run", "--init", "-m", "num_q Judged@5 unj@5 num_rel_ret", "--quiet")
-    assert done.out.count("num_q >=") == 1
-    assert '\n  "Judged@5 >= 1",' in done.out and '\n  # "unj@5 >= 0",' in done.out
-    Path("gates.toml").write_text(done.out)
-    assert gate("qrels good.run --config gates.toml").code == 0
-    assert fails("gate", "qrels", "good.run", "--init", "-m", "relstring") == (
-        "gradeval: relstring is text and cannot be checked"
-    )

@@ -21,7 +21,6 @@ from gradeval.commands.gate.layout import margin, verdict_line
 from gradeval.commands.gate.verdicts import CheckOutcome, Coverage, GateReport, WorstQuery
 from gradeval.errors import printable, visible
 from gradeval.notices import Kind, Notice
-from gradeval.render.markup import escape_md as escape
 
 GOLDEN = Path(__file__).parent / "golden"
 NAN = math.nan
@@ -196,28 +195,11 @@ def test_a_junit_file_is_ours() -> None:
     assert [*map(int, counts)] == [1, len(IDS) + 1]
 
 
-def test_no_address_becomes_a_link_in_markdown() -> None:
-    """As GitHub makes of bare ones."""
-    assert not re.search(r"\w://|www\.", attacked().render("md"))
-
-
 def inline(tokens: list[Token]) -> list[Token]:
     return [child for token in tokens for child in token.children or []]
 
 
 COMMENT = "<!-- -->"
-
-
-def test_markdown_refers_to_nothing_on_github() -> None:
-    """GitHub reads names, emojis and issues in the text between the elements of the page."""
-    for text in ("@octocat", "a @octo/team", ":tada:", "x:+1:", "octo/repo#12", "#3", "gh-12"):
-        tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(escape(text))
-        found = inline(tokens)
-        assert "".join(token.content for token in found if token.type != "html_inline") == text
-        for token in found:
-            assert not re.search(r"(^|\W)@\w|:[\w+-]+:|#\d|gh-\d", token.content)
-    for text in ("nDCG@10", "P@5", "q1:2", "a#b", "mail@host", "08:30"):
-        assert COMMENT not in escape(text)
 
 
 def test_markdown_is_ours() -> None:
@@ -239,9 +221,3 @@ def test_markdown_is_ours() -> None:
     ]
     for id_ in IDS:
         assert visible(id_) in texts and f"{visible(id_)}: no such file" in texts
-
-
-def test_tables_for_a_terminal_have_nothing_that_it_obeys() -> None:
-    text = attacked().render("table", colour=True)
-    text = re.sub(r"\x1b\[(1|2|0)m", "", text)
-    assert all(char == "\n" or visible(char) == char for char in text)

@@ -90,7 +90,7 @@ FORMS = {
 def test_checks_against_a_baseline_are_as_stated(kind: str, sign: int) -> None:
     rng = np.random.default_rng(8)
     seen = set()
-    for _ in range(90):
+    for _ in range(75):
         n = int(rng.integers(2, 40))
         old = np.round(rng.random(n), 2)
         run = np.round(np.clip(old + rng.normal(rng.choice([-0.05, 0, 0.03]), 0.1, n), 0, 1), 2)
@@ -123,17 +123,6 @@ def test_required_values_are_as_stated(operator: str) -> None:
         assert (one.value, one.bound) == (value, 0.45)
 
 
-@each("kind", [kind for kind in FORMS if not kind.startswith("non-inferior")])
-def test_improvement_never_fails(kind: str) -> None:
-    rng = np.random.default_rng(3)
-    text = FORMS[kind].format(x=0.0, percent=0.0, x_percent=0.0)
-    for spec, sign in ((AP, 1), (LOWER, -1)):
-        for n in (2, 30):
-            old = rng.random(n)
-            one = outcome(kind.split()[0], text, old + sign * rng.random(n), old, spec=spec)
-            assert one.verdict == "held" and not one.worst
-
-
 def test_rounding_does_not_decide() -> None:
     old = np.array([0.1, 0.2, 0.3] * 20)
     for fall, verdict in ((0.01, "held"), (0.01 + 5e-10, "held"), (0.01 + 5e-9, "failed")):
@@ -145,16 +134,6 @@ def test_rounding_does_not_decide() -> None:
     # 3 of 60 are 5 %, whatever 3 / 60 is in binary
     fallen = np.where(np.arange(60) < 3, old - 0.09, old)
     assert outcome("max-query-drop", "AP 0.05 in 5%", fallen, old).verdict == "held"
-
-
-def test_equal_differences() -> None:
-    """Their interval is that one value."""
-    old = [0.5, 0.25, 0.75]
-    worse = [value - 0.125 for value in old]
-    assert outcome("no-worse", "AP", old, old).verdict == "held"
-    assert outcome("no-worse", "AP", worse, old).verdict == "failed"
-    assert outcome("non-inferior", "AP 0.2", worse, old).verdict == "held"
-    assert outcome("non-inferior", "AP 0.1", worse, old).verdict == "failed"
 
 
 def test_the_numbers_of_a_check() -> None:
@@ -239,17 +218,27 @@ def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
     assert judge(skipped, checks).exit_code == 0
 
 
-def test_a_sum_with_an_undefined_value_is_undefined() -> None:
+def test_what_counts_as_a_value() -> None:
     [spec] = parse("num_rel_ret")
     checks = parse_checks("require", "num_rel_ret <= 9")
     [one] = judge(results([1, NAN], spec=spec), checks, allow=[Kind.UNDEFINED]).outcomes
     assert (one.verdict, one.reason) == ("error", "num_rel_ret is undefined")
-
-
-def test_values_that_the_baseline_alone_lacks_are_left_out() -> None:
+    # values that the baseline alone lacks are left out
     some = results([0.5, 0.1, 0.5], [0.5, NAN, 0.5])
     [one] = judge(some, parse_checks("max-drop", "AP 0.1"), min_coverage=60).outcomes
     assert (one.verdict, one.n) == ("held", 2)
+    # of two reasons that of the check is said
+    [one] = judge(results([NAN, NAN], missing=1), parse_checks("require", "AP > 0")).outcomes
+    assert one.reason == "AP is undefined"
+    # what cannot be judged for coverage still lists its worst queries
+    some = results([0.5, 0, 0.1, 0.5], [0.5] * 4, missing=1)
+    [one] = judge(some, parse_checks("max-drop", "AP 0.1")).outcomes
+    assert (one.verdict, [each.query for each in one.worst]) == ("error", ["q1", "q2"])
+    # number of queries
+    [spec] = parse("num_q")
+    assert outcome("require", "num_q >= 3", [1, 1, 1], spec=spec).value == 3
+    assert outcome("require", "num_q >= 3", [NAN, NAN, NAN], spec=spec).value == 3  # of a saved result
+    assert outcome("require", "num_q > 3", [1, 1, 1], spec=spec).verdict == "failed"
 
 
 def test_coverage() -> None:
@@ -269,11 +258,6 @@ def test_coverage() -> None:
     assert (higher.verdict, [one.query for one in higher.worst]) == ("failed", ["q1"])
 
 
-def test_of_two_reasons_that_of_the_check_is_said() -> None:
-    [one] = judge(results([NAN, NAN], missing=1), parse_checks("require", "AP > 0")).outcomes
-    assert one.reason == "AP is undefined"
-
-
 def test_a_check_of_coverage_decides_what_the_run_must_have() -> None:
     """Unless --min-coverage is given; the baseline must have all queries."""
     some = results([0.5, 0, 0.5, 0.5], [0.5] * 4, missing=1)
@@ -287,13 +271,7 @@ def test_a_check_of_coverage_decides_what_the_run_must_have() -> None:
     assert judge(some, parse_checks("require", "coverage <= 1")).exit_code == 2
 
 
-def test_what_cannot_be_judged_for_coverage_still_lists_its_worst_queries() -> None:
-    some = results([0.5, 0, 0.1, 0.5], [0.5] * 4, missing=1)
-    [one] = judge(some, parse_checks("max-drop", "AP 0.1")).outcomes
-    assert (one.verdict, [each.query for each in one.worst]) == ("error", ["q1", "q2"])
-
-
-def test_coverage_of_the_queries_in_both_and_of_chosen_queries() -> None:
+def test_coverage_of_both_runs() -> None:
     both = results([0.5, NAN], queries="both")
     run = replace(both.runs[0], counted=np.array([True, False]))
     notice = Notice(Kind.MISSING, "run", 1, rule="both")
@@ -301,10 +279,7 @@ def test_coverage_of_the_queries_in_both_and_of_chosen_queries() -> None:
     assert (report.coverage[0].queries, report.coverage[0].judged_queries, report.exit_code) == (1, 2, 2)
     chosen = replace(results([0.5, NAN], query_ids=["q0"]), runs=(run,))
     assert judge(chosen, parse_checks("require", "AP > 0")).exit_code == 0
-
-
-def test_the_baseline_must_be_covered_too() -> None:
-    """Queries that it lacks would count as 0, and hide a loss."""
+    # Queries that it lacks would count as 0, and hide a loss.
     both = results([0.5, 0.5], [0.5, 0])
     lacking = replace(both, notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
     report = judge(lacking, parse_checks("max-drop", "AP 0.1"))
@@ -324,16 +299,13 @@ def test_exit_codes() -> None:
     assert GateReport((CheckOutcome(Check("no-worse", AP), "held"),), problems=("x",)).exit_code == 2
 
 
-def test_few_queries_are_noted() -> None:
+def test_notices() -> None:
     assert judge(results([0.5] * 50), parse_checks("require", "AP > 0")).notices == ()
     [notice] = judge(results([0.5] * 49), parse_checks("require", "AP > 0")).notices
     assert str(notice) == (
         "only 49 queries; with fewer than 50, means depend on few queries and intervals are wide"
     )
-
-
-def test_notices_are_those_of_the_checks() -> None:
-    """And those about what is judged, of which Judged@k is no check."""
+    # And those about what is judged, of which Judged@k is no check.
     notices = (
         Notice(Kind.JUDGED_SHARE, "run", 1, "Judged@10", low=0.1),
         Notice(Kind.NO_RELEVANT, "qrels", 1, "RR", rule="0"),
@@ -341,10 +313,3 @@ def test_notices_are_those_of_the_checks() -> None:
     )
     some = replace(results([0.5] * 50), notices=notices)
     assert judge(some, parse_checks("require", "AP > 0")).notices == (notices[0], notices[2])
-
-
-def test_number_of_queries() -> None:
-    [spec] = parse("num_q")
-    assert outcome("require", "num_q >= 3", [1, 1, 1], spec=spec).value == 3
-    assert outcome("require", "num_q >= 3", [NAN, NAN, NAN], spec=spec).value == 3  # of a saved result
-    assert outcome("require", "num_q > 3", [1, 1, 1], spec=spec).verdict == "failed"

@@ -58,78 +58,12 @@ def test_the_picture_is_the_default(call, monkeypatch):
     assert "\x1b" not in plot(*call, terminal=True).out
 
 
-def test_won_tied_lost():
-    done = plot("queries", "q", "r", "s", "--quiet", "--digits", "2")
-    assert done.err == ""
-    assert done.out.endswith(
-        """\
-█
-
-Won 1, tied 2, lost 0. Means 0.34 and 0.36.
-Difference +0.02, interval -0.08 to +0.13, p 0.42.
-Queries: q1 +0.07, q2 0.00, q3 0.00.
-
-Intervals: 95 % t interval of the mean difference; p of the paired t-test.
-"""
-    )
-
-
-def test_files(tmp_path):
-    done = plot(*CALLS["curve"], "-o", "out.csv")
-    assert done.out == ""
-    assert (tmp_path / "out.csv").read_text() == plot(*CALLS["curve"], "-f", "csv").out
-    assert plot(*CALLS["curve"], "-o", "out.txt").code == 0
-    assert (tmp_path / "out.txt").read_text() == plot(*CALLS["curve"]).out
-    assert "input files" in fails("plot", "curve", "q", "r", "-o", "r")
-
-
-def test_options_of_eval():
-    """They change the values as they do in eval."""
-    for option in (("-l", "2"), ("-M", "1"), ("-J",), ("--queries", "both"), ("--query-ids", "q1"), ("-c",)):
-        done = plot("curve", "q", "r", "-m", "P@2,3", *option, "-f", "tsv", "--digits", "full")
-        means = [line.split("\t")[3] for line in done.out.splitlines()[1:]]
-        lines = gradeval("q", "r", "-m", "P@2,3", *option, "-f", "tsv", "--digits", "full").out.splitlines()
-        assert means == [line.split("\t")[3].removesuffix(".0") for line in lines[1:]]
-        assert plot("queries", "q", "r", *option, "--quiet").code == 0
-
-
-def test_features_are_runs():
-    done = plot("curve", "l", "--feature", "1,2", "-f", "tsv", "--at", "1,2", "--quiet")
-    assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["feature1"] * 2 + ["feature2"] * 2
-    assert plot("queries", "l", "--feature", "1,2", "--quiet").out.startswith("feature2 − feature1: ")
-    assert plot("phi", "l", "--qrels-feature", "1").code == 0
-
-
-def test_a_saved_result_and_a_baseline(tmp_path):
-    assert gradeval("q", "r", "-m", "nDCG@10", "-q", "-f", "json", "-o", "r.json").code == 0
-    rows = plot("queries", "q", "s", "r.json", "--baseline", "r.json", "-f", "tsv").out.splitlines()
-    assert rows[1].startswith("s\tr\tnDCG@10\t1\t")
-    again = plot("queries", "q", "s", "--baseline", "r", "-f", "tsv").out.splitlines()
-    assert again == rows
-    assert "no run is named 'x'" in fails("plot", "queries", "q", "r", "s", "--baseline", "x")
-
-
-def test_standard_input(tmp_path):
-    assert plot("phi", "-", "-f", "tsv", stdin=tmp_path / "q").out == plot("phi", "q", "-f", "tsv").out
-    assert "once" in fails("plot", "curve", "-", "-")
-
-
 def test_warnings():
     call = ("curve", "q", "r", "--at", "1,2")
     assert "warning: r: 1 judged query is not in the run, counted as 0" in plot(*call).err
     assert plot(*call, "--quiet").err == ""
     strict = plot(*call, "--strict")
     assert (strict.code, strict.out) == (2, "")
-
-
-@with_matplotlib
-def test_warnings_are_about_the_metrics_asked_for(tmp_path):
-    """Judged@k is evaluated too, and ties change it, but nobody asked for it."""
-    tied = "".join(f"q1 Q0 {name} 1 5 r\n" for name in ("a", "b", "c", "x"))
-    (tmp_path / "tied").write_text(tied + "q2 Q0 x 1 3 r\n")
-    done = gradeval("plot", "queries", "q", "tied", "-m", "nDCG@2")
-    assert "could change nDCG@2" in done.err
-    assert "other metric" not in done.err
 
 
 @with_matplotlib
@@ -155,15 +89,6 @@ def test_nothing_is_saved_where_something_is_wrong(tmp_path):
     (tmp_path / "q.svg").write_text(QRELS)
     assert "input files" in fails("plot", "phi", "q.svg", "--save", "q.svg")
     assert "same file" in fails("plot", "phi", "q", "-f", "json", "-o", "x.svg", "--save", "x.svg")
-
-
-@with_matplotlib
-def test_characters_without_a_glyph():
-    done = plot("curve", "q", "测=r", "--at", "1,2", "--save", "x.svg")
-    assert (
-        "warning: the font of saved pictures lacks 测, shown as boxes; label the runs with NAME=RUN" in done.err
-    )
-    assert done.code == 0
 
 
 def test_without_matplotlib(monkeypatch, tmp_path):

@@ -6,14 +6,12 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 from helpers import each
 from hypothesis import given
 from hypothesis import strategies as some
 
 import gradeval
 from gradeval.commands.plot.picture import Bars, _bars
-from gradeval.errors import OptionError
 
 GOLDEN = Path(__file__).parent / "golden"
 SEARCH = Path(__file__).parents[3] / "sample_data" / "search"
@@ -38,27 +36,6 @@ def test_whole_output(name):
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == picture.render()
 
 
-def test_names_cannot_steer_the_terminal():
-    qrels = {"q\x1b[2J": {"a": 1}, "p": {"a": 2, "b": 1}}
-    run = {"q\x1b[2J": {"a": 1.0}, "p": {"b": 1.0}}
-    for picture in (
-        gradeval.plot.queries(qrels, {"r\x1b": run, "s\n": run}),
-        gradeval.plot.curve(qrels, {"r\x1b": run, "s\n": run}, at="1,2"),
-        gradeval.plot.phi(qrels, query=list(qrels)),
-    ):
-        text = picture.render()
-        assert "\x1b" not in text
-        assert r"\x1b" in text
-
-
-def test_many_queries_share_columns():
-    qrels = {f"q{n}": {"a": 1} for n in range(500)}
-    run = {f"q{n}": {f"x{rank}": -rank for rank in range(n % 7)} | {"a": -99.0} for n in range(500)}
-    text = gradeval.plot.queries(qrels, run, "RR").render()
-    assert "Mean of 500 queries: 0.37" in text
-    assert max(map(len, text.splitlines())) <= 80
-
-
 def test_nothing_is_defined():
     qrels = {"q": {"a": 1}, "p": {"a": 1}}
     picture = gradeval.plot.queries(qrels, {"q": {"a": 1.0}, "p": {"a": 1.0}}, "rankDCG")
@@ -76,20 +53,6 @@ def test_phi_and_swaps_are_numbers():
     assert text.startswith("φ and gain 2^φ - 1 of each grade\ncurve ")
     assert "\nquery 424      4       1  1.0000  1.0000\n" in text
     assert "\nquery 424  whisker    2.5  0.6250      yes\n" in text
-
-
-def test_formats():
-    picture = PICTURES["differences"]()
-    with pytest.raises(OptionError, match=r"unknown format 'trec': choose from table, tsv, csv, json, md"):
-        picture.render("trec")
-    assert picture.render("tsv").splitlines()[1].startswith("dense\tbm25\tnDCG@10\t1\t424\t0.3274\t")
-    assert picture.render("csv", table="summary").startswith("run,baseline,metric,queries,")
-    with pytest.raises(OptionError, match=r"unknown table 'x'. Tables: queries, summary"):
-        picture.render("tsv", table="x")
-    formula = gradeval.plot.queries({"=1+1": {"a": 1}}, {"=1+1": {"a": 1.0}})
-    assert ",'=1+1," in formula.render("csv", spreadsheet=True)
-    assert ",=1+1," in formula.render("csv")
-    assert str(picture).startswith(picture.render() + "warning: ")
 
 
 def drawn(values, width=80):

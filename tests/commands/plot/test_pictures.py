@@ -30,28 +30,6 @@ def interval(values, confidence=0.95):
     return values.mean() - half, values.mean() + half
 
 
-def test_values_of_one_run():
-    picture = gradeval.plot.queries(QRELS, RUNS[0], "nDCG@10 AP")
-    results = gradeval.evaluate(QRELS, RUNS[0], "nDCG@10 AP")
-    rows = picture.table("queries").rows
-    for metric in ("nDCG@10", "AP"):
-        own = [row for row in rows if row[1] == metric]
-        assert {row[3]: row[4] for row in own} == results.per_query(0, metric)
-        assert [row[2] for row in own] == list(range(1, 51))
-        assert [row[4] for row in own] == sorted((row[4] for row in own), reverse=True)
-        [summary] = [row for row in picture.table("summary").rows if row[1] == metric]
-        assert summary[2:4] == (50, results.mean(0, metric))
-        assert summary[4:] == pytest.approx(interval(results.values(0, metric)), rel=1e-12)
-    for panel, metric in zip(picture.panels, ("nDCG@10", "AP"), strict=True):
-        assert dict(zip(panel.bars.queries, panel.bars.y.tolist(), strict=True)) == results.per_query(0, metric)
-
-
-def test_equal_values_are_in_order_of_ids():
-    run = {query: {"a": 1.0} for query in ("q2", "q10", "q1")}
-    qrels = {query: {"a": 1} for query in run}
-    assert gradeval.plot.queries(qrels, run).panels[0].bars.queries == ("q1", "q10", "q2")
-
-
 def test_differences_are_those_of_compare():
     picture = gradeval.plot.queries(QRELS, RUNS, "nDCG@10", baseline="dense", confidence=90)
     comparison = gradeval.compare(QRELS, RUNS, "nDCG@10", baseline="dense", confidence=90.0)
@@ -105,13 +83,6 @@ def test_curves_are_the_means(metric, at):
             assert (low, high) == (line.low[k], line.high[k])
             assert (low, high) == pytest.approx(interval(results.values(0, spec)), rel=1e-12)
             assert count == 50
-
-
-def test_curves_of_one_query_have_no_interval():
-    picture = gradeval.plot.curve({"q": {"a": 1, "b": 2}}, {"q": {"a": 1.0}}, at="1,2")
-    [line] = picture.panels[0].lines
-    assert np.isnan([line.low, line.high]).all()
-    assert "interval at 2" in picture.render()
 
 
 def test_metrics_of_curves():
@@ -194,17 +165,18 @@ def test_many_grades():
     assert text.count("all judgments as one query") == 20 + 4
 
 
-def test_phi_of_equal_grades():
-    for grades in ([2, 2], [0], [0, 0]):
-        qrels = {"q": {str(n): grade for n, grade in enumerate(grades)}}
-        assert all("φ" in gradeval.plot.phi(qrels, query=query).render() for query in ((), "q"))
-
-
-def test_phi_is_of_one_metric_and_of_judged_queries():
+def test_errors():
     with pytest.raises(MetricError, match="nDCG has no φ: only nDCGphi has"):
         gradeval.plot.phi(QRELS, "nDCG")
     with pytest.raises(UnknownQueryError, match="'nowhere'"):
         gradeval.plot.phi(QRELS, query="nowhere")
+    # errors
+    with pytest.raises(OptionError, match="confidence must be a percentage"):
+        gradeval.plot.curve(QRELS, RUNS, confidence=100)
+    with pytest.raises(GradevalError, match="no run is named 'x'"):
+        gradeval.plot.queries(QRELS, RUNS, baseline="x")
+    with pytest.raises(MetricError, match="gm_map"):
+        gradeval.plot.queries(QRELS, RUNS, "gm_map")
 
 
 def test_swaps_are_those_of_the_study():
@@ -228,12 +200,3 @@ def test_swaps_are_those_of_the_study():
     picture = gradeval.plot.swaps("nDCG", levels=(2,), items=4, repeats=1, swaps=3)
     assert all(np.isnan(line.low).all() for panel in picture.panels for line in panel.lines)
     assert picture.note == ""
-
-
-def test_errors():
-    with pytest.raises(OptionError, match="confidence must be a percentage"):
-        gradeval.plot.curve(QRELS, RUNS, confidence=100)
-    with pytest.raises(GradevalError, match="no run is named 'x'"):
-        gradeval.plot.queries(QRELS, RUNS, baseline="x")
-    with pytest.raises(MetricError, match="gm_map"):
-        gradeval.plot.queries(QRELS, RUNS, "gm_map")

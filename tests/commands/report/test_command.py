@@ -10,7 +10,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from cli.command import LETOR, QRELS, RUN, fails, gradeval
+from cli.command import QRELS, RUN, fails, gradeval
 
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 
@@ -63,6 +63,13 @@ def test_options_are_those_of_compare(files):
     assert "query ids q1, q2" in done.out
 
 
+def test_saved_results_have_no_explanations(files, tmp_path):
+    saved = tmp_path / "old.json"
+    assert gradeval(*files[:2], "-q", "-m", "AP", "-f", "json", "-o", saved, "--quiet").code == 0
+    done = gradeval("report", files[0], saved, files[2], "--quiet")
+    assert done.code == 0 and "<caption>Differences from r</caption>" in done.out
+
+
 def test_titles(files, tmp_path):
     titles = tmp_path / "t.gz"
     titles.write_bytes(gzip.compress(b"a\tThe best\n"))
@@ -77,30 +84,6 @@ def test_titles(files, tmp_path):
     done = gradeval("report", *files, "--queries-text", titles)
     what = f"warning: {titles}: no query has a text in it; are the ids those of the runs? [no_titles]"
     assert what in done.lines
-
-
-def test_pipes_are_read_once(files, tmp_path):
-    """The run is evaluated, then explained."""
-    by_path = gradeval("report", *files[:2], "--quiet").out
-    piped = gradeval("report", files[0], "-", "--quiet", stdin=files[1]).out
-    part = by_path.index('<section class="metric"')
-    assert "&lt;stdin&gt;" in piped
-    assert len(piped) - piped.index('<section class="metric"') == pytest.approx(len(by_path) - part, abs=400)
-
-
-def test_saved_results_have_no_explanations(files, tmp_path):
-    saved = tmp_path / "old.json"
-    assert gradeval(*files[:2], "-q", "-m", "AP", "-f", "json", "-o", saved, "--quiet").code == 0
-    done = gradeval("report", files[0], saved, files[2], "--quiet")
-    assert done.code == 0
-    assert "<caption>Differences from r</caption>" in done.out
-
-
-def test_features(tmp_path):
-    (tmp_path / "l").write_text(LETOR)
-    done = gradeval("report", tmp_path / "l", "--feature", "1,2", "-m", "nDCG@10", "--quiet")
-    assert done.code == 0
-    assert "feature1" in done.out and "<caption>Differences from feature1</caption>" in done.out
 
 
 def test_errors(files, tmp_path, monkeypatch):

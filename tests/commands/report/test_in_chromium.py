@@ -123,19 +123,6 @@ def test_a_click_opens_the_explanation(browser: Browser, path: Path) -> None:
     assert browser.tables() == {}
 
 
-def test_ranks_that_are_left_out_are_marked(browser: Browser, path: Path) -> None:
-    """As in explain."""
-    browser.show(path)
-    browser.choose("metric", 1)  # AP, without a cutoff
-    browser.choose("filter", "424")
-    browser.click(f"{VISIBLE} tbody button")
-    [one] = gradeval.explain(QRELS, RUNS[1], "AP", "424")
-    grid = next(grid for grid in document(one, RenderOptions(), ranks=10).blocks() if isinstance(grid, Grid))
-    ranks = [row[0].text for row in grid.cells]
-    first = ranks.index("…") + 2  # the page has further documents of lower ranks
-    assert [row[0] for row in browser.tables()["dense"][1:]][:first] == ranks[:first]
-
-
 def test_the_text_of_a_query(browser: Browser, tmp_path: Path) -> None:
     texts = {"424": "<b>suicides</b>", "401": "minorities"}
     report = gradeval.report(QRELS, RUNS[:2], "AP", query_ids="401,424,441", queries_text=texts)
@@ -145,17 +132,6 @@ def test_the_text_of_a_query(browser: Browser, tmp_path: Path) -> None:
     browser.choose("filter", "424")
     browser.click(f"{VISIBLE} tbody button")
     assert browser.run(f"document.querySelector('{VISIBLE} .why p').textContent") == "<b>suicides</b>"
-
-
-def test_axes_end_at_round_numbers(browser: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "axes.html"
-    path.write_text(gradeval.report(QRELS, RUNS, "tau num_rel_ret nDCG@10", explain=0).render(), "utf-8")
-    browser.show(path)
-    legend = f"[...document.querySelectorAll('{VISIBLE} th.dots > span > span')].map((one) => one.textContent)"
-    for m, ends in enumerate([("\u22120.2", "1"), ("0", "20"), ("0", "1")]):
-        browser.choose("metric", m)
-        found = browser.run(legend)
-        assert (found[0], found[-1]) == ends
 
 
 def test_the_differences_are_those_of_explain(browser: Browser, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import gradeval
-from gradeval.cli import run
 from gradeval.commands.report.layout import _pair
 from gradeval.commands.report.result import Report
 from gradeval.errors import GradevalError, InputError, OptionError
@@ -25,14 +24,6 @@ RUNS = {"first": FIRST, "second": SECOND}
 
 def reported(metrics: str = "nDCG@3 AP", runs: object = None, **options: object) -> Report:
     return gradeval.report(JUDGED, RUNS if runs is None else runs, metrics, **options)
-
-
-def test_the_values_are_those_of_compare() -> None:
-    found = reported()
-    comparison = gradeval.compare(JUDGED, RUNS, "nDCG@3 AP")
-    assert [one.to_dict() for one in found.comparison.comparisons] == [
-        one.to_dict() for one in comparison.comparisons
-    ]
 
 
 def test_lower_may_be_better() -> None:
@@ -87,44 +78,6 @@ def test_the_queries_that_are_explained() -> None:
 
 def _values(found: Report) -> dict[str, list[float]]:
     return dict(zip(found.values.queries, found.values.values[:, 0].T.tolist(), strict=True))
-
-
-def test_queries_that_do_not_count_are_left_out() -> None:
-    found = reported(queries="both", runs=SECOND)
-    assert found.values.queries == ("q1", "q2")
-    assert list(found.explained) == ["q1", "q2"]
-    assert reported(query_ids="q1").values.queries == ("q1",)
-
-
-def test_condensed_lists_have_positions() -> None:
-    found = reported("nDCG@3", judged_only=True)
-    explanation = found.explained["q1"].values[0][0].explanation
-    assert [(one.id, one.rank, explanation.place(one)) for one in explanation.documents[:2]] == [
-        ("a", 1, 1),
-        ("c", 3, 2),
-    ]
-    assert not [spec for spec in found.results.specs if spec.metric.name == "Judged"]
-
-
-def test_saved_results_have_values_only(tmp_path: Path) -> None:
-    (tmp_path / "q").write_text("q1 0 a 1\nq2 0 b 1\n")
-    (tmp_path / "r").write_text("q1 Q0 a 1 1 t\nq2 Q0 c 1 1 t\n")
-    saved = gradeval.evaluate(tmp_path / "q", tmp_path / "r", "AP")
-    command = [
-        tmp_path / "q",
-        f"old={tmp_path / 'r'}",
-        "-m",
-        "AP",
-        "-q",
-        "-f",
-        "json",
-        "-o",
-        tmp_path / "old.json",
-    ]
-    assert run([*map(str, command)]) == 0
-    found = gradeval.report(tmp_path / "q", [tmp_path / "old.json", tmp_path / "r"])
-    assert found.values.values.tolist() == [saved.runs[0].values.tolist()] * 2
-    assert [len(of_run) for of_run in found.explained["q1"].values] == [0, 1]
 
 
 def test_errors(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from itertools import combinations, pairwise, permutations
 
 import numpy as np
@@ -12,14 +11,13 @@ from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, ttest_rel
-from shared_data import shared
 
 import gradeval
 from gradeval.commands.study.agreement import agreement, halves, kendall_tau, tau_ap
 from gradeval.commands.study.tables import levels_of
 from gradeval.errors import InputError, MetricError, OptionError
 from gradeval.notices import Kind
-from gradeval.statistics.agreement import ALPHAS, OF_TWO, Ratings
+from gradeval.statistics.agreement import ALPHAS
 
 METRICS = "nDCG@5 nDCG(gain=exp) AP rankDCG muAP"
 
@@ -91,14 +89,6 @@ def test_every_test_separates_the_best_from_the_worst(options):
     [row] = agreement(qrels, runs, "nDCG@5", **options, samples=200, splits=2).table("power").to_dicts()
     assert row["pairs"] == 3
     assert row["separated"] >= 1
-
-
-def test_equal_systems_are_not_separated():
-    runs = {"a": RUNS["s0"], "b": RUNS["s0"]}
-    study = agreement(QRELS, runs, "nDCG AP", splits=3)
-    assert column(study, "power", "separated") == [0, 0]
-    assert study.table("correlations").to_dicts()[0]["tau"] is None
-    assert column(study, "halves", "swapped") == [0, 0]
 
 
 def test_halves_by_hand():
@@ -176,19 +166,6 @@ def test_two_sets_of_judgments():
     assert study.table("power").columns[0] == "judgments"
 
 
-def test_the_same_judgments_agree():
-    study = agreement(QRELS, RUNS, "nDCG@5", qrels2=QRELS, splits=5)
-    assert column(study, "judgments", "tau") == [pytest.approx(1)]
-    rows = study.table("labels").rows
-    assert [name for name, *_ in rows] == list(OF_TWO)
-    assert {tuple(values) for _, *values in rows[:-1]} == {(1, 1, 1)}
-    assert rows[-1] == ("difference", 0, 0, 0)
-    one, two = means_of(study)
-    np.testing.assert_array_equal(one, two)
-    np.testing.assert_array_equal(one, gradeval.evaluate(QRELS, RUNS, "nDCG@5").means.T)
-    assert len(set(column(study, "power", "judgments"))) == 2
-
-
 def label_rows(study):
     """Statistic -> value, for each two sets of judgments."""
     values = {}
@@ -196,31 +173,6 @@ def label_rows(study):
         values.setdefault(tuple(sets), {})[name] = value
         assert math.isnan(low) or low <= value <= high
     return values
-
-
-def test_grades_alone():
-    """Without runs; queries and documents only in some sets; real and negative grades."""
-    other = {q: {d: g - 1.5 for d, g in own.items()} for q, own in second_judgments().items()}
-    study = agreement(QRELS, qrels2=other)
-    assert [table.name for table in study.tables if table.data] == ["labels", "documents", "confusion"]
-    pairs = [(g, other[q][d]) for q in QRELS if q in other for d, g in QRELS[q].items() if d in other[q]]
-    ratings = Ratings.of(np.array(pairs, float).T, np.zeros(len(pairs), int))
-    expected = dict(zip(OF_TWO, ratings.overall(), strict=True))
-    [values] = label_rows(study).values()
-    assert values == pytest.approx(expected)
-    assert values["difference"] == pytest.approx(np.mean([b - a for a, b in pairs]))
-    assert [notice.queries for notice in study.notices] == [("q3",), ("new",)]
-    assert study.options == agreement(QRELS, qrels2=[other]).options
-    with_runs = agreement(QRELS, RUNS, "AP", qrels2=other, splits=1)
-    assert with_runs.table("labels").rows == study.table("labels").rows
-
-
-def test_order_of_the_file_changes_no_interval():
-    other = second_judgments()
-    rows = agreement(QRELS, qrels2=other).table("labels").rows
-    again = {query: dict(reversed(QRELS[query].items())) for query in sorted(QRELS, reverse=True)}
-    assert agreement(again, qrels2=other, jobs=3).table("labels").rows == rows
-    assert agreement(QRELS, qrels2=other, seed=2).table("labels").rows != rows
 
 
 def test_three_sets_of_judgments():
@@ -279,67 +231,6 @@ def test_many_different_grades():
     assert study.table("judgments").rows and "labels" not in [table.name for table in study.tables]
 
 
-def test_no_document_in_common():
-    study = agreement({"q": {"a": 1}}, qrels2={"q": {"b": 1}})
-    assert {value for row in study.table("labels").to_dicts() for value in list(row.values())[1:]} == {None}
-    assert study.table("documents").rows == [(0, 1, 1)]
-    assert study.table("confusion").rows == []
-
-
-def test_missing_and_undefined_queries_are_noticed():
-    qrels = QRELS | {"equal": {"d1": 2, "d2": 2}}
-    runs = {"all": RUNS["s0"] | {"equal": {"d1": 1}}, "less": RUNS["s1"]}
-    study = agreement(qrels, runs, "rankDCG AP", splits=3)
-    found = {(notice.kind, notice.subject) for notice in study.notices}
-    assert (Kind.MISSING, "less") in found
-    assert (Kind.UNDEFINED, "all") in found
-    means = gradeval.evaluate(qrels, runs, "rankDCG AP", queries="both").means.T
-    study = agreement(qrels, runs, "rankDCG AP", queries="both", splits=3)
-    np.testing.assert_array_equal(means_of(study, 2)[0], means)
-
-
-def test_ties_are_noticed():
-    """As evaluate() notices them; with two sets of judgments, by each of them."""
-    rounded = {
-        name: {query: {d: round(score) for d, score in own.items()} for query, own in run.items()}
-        for name, run in RUNS.items()
-    }
-    expected = [n for n in gradeval.evaluate(QRELS, rounded, "nDCG@5 AP").notices if n.kind is Kind.TIES]
-    assert expected
-    study = agreement(QRELS, rounded, "nDCG@5 AP", splits=1)
-    assert [n for n in study.notices if n.kind is Kind.TIES] == expected
-    both = agreement(QRELS, rounded, "nDCG@5 AP", splits=1, qrels2=QRELS)
-    assert [n for n in both.notices if n.kind is Kind.TIES] == 2 * expected
-    assert not [
-        n for n in agreement(QRELS, rounded, "AP", splits=1, ties="trec").notices if n.kind is Kind.TIES
-    ]
-
-
-def test_robust_2003():
-    paths = [
-        shared("robust03", f"input.{name}.gz")
-        for name in ("NLPR03vb10", "fub03IeOLKe3", "humR03dc", "pircRBa1")
-    ]
-    study = agreement(shared("robust03", "robust03_qrels.txt.gz"), paths, "AP nDCG@10", splits=20)
-    assert means_of(study, 4)[0, 0, 3] == pytest.approx(0.3101, abs=5e-5)
-    assert column(study, "correlations", "tau") == [pytest.approx(2 / 3)]
-    assert column(study, "halves", "tau")[0] > 0.8
-
-
-def test_judgments_of_another_scale():
-    """dl19: four grades against two. The binary judgments agree with AP(rel=2) on every order."""
-    qrels = shared("dl19", "qrels.dl19-passage.txt")
-    rows = [line.split() for line in qrels.read_text().splitlines()]
-    binary = [(query, document, float(int(grade) >= 2)) for query, _, document, grade in rows]
-    runs = [shared("dl19", "BM25.dl19.txt"), shared("dl19", "REP_LLAMA.dl19.txt.gz")]
-    study = agreement(qrels, runs, "AP nDCG@10", qrels2=binary, splits=5)
-    relevant = {row[0]: row[2] for row in study.table("confusion").rows if row[1] == 1}
-    assert (relevant[0], relevant[1]) == (0, 0)
-    assert sum(relevant.values()) == sum(grade for _, _, grade in binary)
-    expected = gradeval.evaluate(qrels, runs, "AP(rel=2)").means[:, 0]
-    np.testing.assert_allclose(means_of(study, 2)[1, 0], expected, rtol=1e-12)
-
-
 def test_wrong_arguments():
     values = {
         "test": ("bootstrap", ["t"]),
@@ -364,17 +255,6 @@ def test_wrong_arguments():
     runs = {"one": {"q": {"a": 2, "b": 1}}, "two": {"q": {"a": 1, "b": 2}}}
     with pytest.raises(MetricError, match="multiplied by 2"):  # too large a gain
         agreement(qrels, runs, "nDCG(gain=exp)")
-
-
-def test_pairs_may_be_tested_in_parts(monkeypatch):
-    def power():
-        options = {"samples": 100, "splits": 1}
-        tests = ("t", "randomization")
-        return [agreement(QRELS, RUNS, "nDCG@5", test=one, **options).table("power").rows for one in tests]
-
-    whole = power()
-    monkeypatch.setattr(sys.modules[agreement.__module__], "_TOGETHER", 3)
-    assert power() == whole
 
 
 # orders of systems

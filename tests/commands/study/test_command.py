@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from cli.command import QRELS, RUN, fails, gradeval
+from cli.command import QRELS, RUN, gradeval
 from helpers import each
 
-import gradeval as package
 from commands.groups import check_error, check_formats, check_help
 from gradeval.commands.study.command import study_command
 
@@ -33,11 +32,9 @@ def folder(tmp_path, monkeypatch):
 CALLS = {
     "swaps": SWAPS,
     "levels": ("study", "levels", "letor", "--feature", "1,2", "--qrels-feature", "1"),
-    "divergence": DIVERGENCE,
     "divergence of runs": ("study", "divergence", "q", "r", "s"),
     "criteria": ("study", "criteria"),
     "agreement": ("study", "agreement", "q", "r", "s", "-m", "AP nDCG", "--splits", "3"),
-    "agreement of judgments": ("study", *"agreement q r s -m AP --qrels2 q2 --splits 3".split()),
     "agreement of three": ("study", *"agreement q r s -m AP --qrels2 q2 --qrels2 q --splits 3".split()),
     "agreement of grades": ("study", *"agreement q --qrels2 q2 -q".split()),
 }
@@ -62,34 +59,6 @@ def test_seed_is_printed_and_decides():
     assert one == again != other
 
 
-def test_output_file(tmp_path):
-    done = gradeval(*SWAPS, "-f", "csv", "-o", "out.csv")
-    assert done.out == ""
-    assert (tmp_path / "out.csv").read_text() == gradeval(*SWAPS, "-f", "csv").out
-    for call, path in ((("study", "levels", "q", "r"), "q"), (CALLS["agreement of judgments"], "q2")):
-        assert "input files" in fails(*call, "-o", path)
-
-
-def test_warnings():
-    call = CALLS["agreement"]
-    done = gradeval(*call)
-    assert done.code == 0
-    assert "warning: 2 of 2 runs lack judged queries" in done.err
-    assert gradeval(*call, "--strict")[:2] == (2, "")
-    assert gradeval(*call, "--strict", "--allow", "missing,unjudged,ties").code == 0
-
-
-def test_both_sets_of_judgments_have_their_warnings(tmp_path):
-    for name in ("q", "q2"):
-        (tmp_path / name).write_text((tmp_path / name).read_text() + "q2 0 a 1\n")
-    (tmp_path / "q2").write_text((tmp_path / "q2").read_text() + "new 0 a 1\n")
-    done = gradeval(*CALLS["agreement of judgments"])
-    assert done.code == 0
-    assert "warning: q: 1 duplicate judgment with the same grade" in done.err
-    assert "warning: q2: 1 duplicate judgment with the same grade" in done.err
-    assert "warning: 1 query of q2 not in the other judgments, excluded" in done.err
-
-
 def test_warnings_of_runs_name_the_judgments(tmp_path):
     """Where they hold by one of the sets only."""
     for name, grades in (("q", "100"), ("q2", "010")):
@@ -106,12 +75,6 @@ def test_warnings_of_runs_name_the_judgments(tmp_path):
     ]
     done = gradeval("study", "agreement", "q", "r", "s", "-m", "AP", "--splits", "1")
     assert not [line for line in done.lines if ": by " in line]
-
-
-def test_standard_input(tmp_path):
-    done = gradeval("study", "levels", "-", "--feature", "1,2", "-f", "tsv", stdin=tmp_path / "letor")
-    assert done.code == 0
-    assert done.out.startswith("run\tmetric\tthreshold\tmean\nfeature1\tAP\t1\t")
 
 
 def test_errors_are_one_line():
@@ -144,17 +107,3 @@ def test_errors_are_one_line():
 
 def test_help():
     check_help("study", *STUDIES)
-
-
-def test_the_virtual_assessor_is_no_mistake():
-    """As a run it is the judgments, which was asked for, so --strict does not fail by it."""
-    done = gradeval(*CALLS["levels"], "--no-relevant", "skip", "--ties", "trec", "--strict")
-    assert "is this the qrels" not in done.err
-    assert done.code == 0
-
-
-def test_library():
-    """gradeval.study has a function of each command's name."""
-    for name in STUDIES:
-        assert callable(getattr(package.study, name))
-    assert package.study.criteria("rankDCG").table("verdicts").rows[0][2] is True

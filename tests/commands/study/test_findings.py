@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from helpers import each
 
-import gradeval
 from gradeval.commands.study.agreement import _finding as of_agreement
 from gradeval.commands.study.levels import _finding as of_levels
 from gradeval.commands.study.swaps import _finding as of_swaps
@@ -31,31 +30,6 @@ def test_levels():
     assert of_levels({"A": "x > y", "B": "x > y"}) == "The order of the runs is the same by A, B."
     assert of_levels({"A": "x > y", "B": "y > x", "C": "x > y"}) == (
         "The metrics order the runs in 2 ways: A, C; B."
-    )
-
-
-def test_criteria():
-    assert gradeval.study.criteria("tau rankDCG").finding == "All 4 criteria are met by rankDCG."
-    assert gradeval.study.criteria("tau").finding == "No metric meets all 4 criteria."
-
-
-def test_divergence():
-    drawn = gradeval.study.divergence(draws=40)
-    first, second = drawn.options["metrics"]
-    rows = drawn.table("impact").to_dicts()
-    swap, reverse = (
-        sum(100 * row["overestimates"] for row in rows if row["scenario"] == scenario) / 2
-        for scenario in ("swap", "reverse")
-    )
-    assert drawn.finding == (
-        f"By {second}, {first} overestimates the swap in {swap:.0f} % and the reverse in {reverse:.0f} % of "
-        "the draws."
-    )
-    qrels = {"q": {"a": 2, "b": 1}, "r": {"a": 2, "b": 1}}
-    run = {"q": {"b": 2.0, "a": 1.0}, "r": {"a": 2.0, "b": 1.0}}
-    found = gradeval.study.divergence(qrels, run, "P@1 nDCG@1")
-    assert (
-        found.finding == "P@1 is higher than nDCG@1 for 50 % of the values of queries and runs, lower for 0 %."
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from helpers import each, judgments_of, ranked
@@ -36,36 +34,22 @@ def test_noise_is_what_chance_stays_below():
     """Curves that differ by chance alone stay below it in 95 % of studies; the largest distance has no t."""
     rng = np.random.default_rng(1)
     below = 0
-    for trial in range(200):
+    for trial in range(100):
         shared = rng.normal(size=(1, 12, 20))  # as the swaps of a repeat are
         values = shared + rng.normal(size=(3, 12, 20)).cumsum(axis=2)
         below += np.ptp(values.mean(axis=1), axis=0).max() < _noise(values, trial)
-    assert 0.9 <= below / 200 <= 0.99
+    assert 0.9 <= below / 100 <= 0.99
 
 
 def test_noise_tells_a_dependence_from_chance():
     """Figure 5 holds for muAP; NDCNG of 2 levels differs, by much less than NDCG does."""
-    study = swaps(levels=(2, 20), repeats=60, items=50, swaps=60)
+    study = swaps(levels=(2, 20), repeats=40, items=50, swaps=50)
     found = {(row["use"], row["metric"]): row for row in study.table("distances").to_dicts()}
     assert found["uneven", "muAP"]["distance"] < found["uneven", "muAP"]["noise"]
     for use in USES:
         ndcg = found[use, "nDCG(gain=exp)"]
         assert ndcg["distance"] > 2 * ndcg["noise"]
     assert swaps(**(SMALL | {"repeats": 1})).table("distances").to_dicts()[0]["noise"] is None
-
-
-def test_two_even_levels_are_binary():
-    """With 2 levels NDCNG is NDCG, and µAP is AP: the papers' curves of 2 levels coincide."""
-    study = swaps("NDCNG nDCG(gain=exp) muAP AP", levels=(2,), items=20, repeats=5)
-    np.testing.assert_allclose(study.mean[:, 0, 0], study.mean[:, 0, 1], rtol=1e-12)
-    np.testing.assert_allclose(study.mean[:, 0, 2], study.mean[:, 0, 3], rtol=1e-12)
-
-
-def test_curves_start_at_the_ideal_and_fall():
-    study = swaps(levels=(2, 10, 20), items=40, repeats=20, swaps=60)
-    np.testing.assert_allclose(study.mean[..., 0], 1)
-    assert (study.mean[..., 0] > study.mean[..., 15]).all()
-    assert (study.mean[..., 15] > study.mean[..., -1]).all()
 
 
 @each("use", USES)
@@ -84,30 +68,6 @@ def test_values_are_those_of_each_ranking(use):
         u = USES.index(use)
         np.testing.assert_allclose(study.mean[u, i], expected.mean(axis=1).T, rtol=1e-12)
         np.testing.assert_allclose(study.sd[u, i], expected.std(axis=1, ddof=1).T, rtol=1e-9, atol=1e-12)
-
-
-def test_each_swap_exchanges_two_ranks():
-    orders = _swapped(10, 30, 1, 0)
-    assert orders[0].tolist() == list(range(10))
-    for before, after in pairwise(orders):
-        a, b = np.flatnonzero(before != after)
-        assert (after[a], after[b]) == (before[b], before[a])
-
-
-def test_all_pairs_of_ranks_are_swapped_alike():
-    pairs = [tuple(np.flatnonzero(_swapped(4, 1, 1, repeat)[1] != np.arange(4))) for repeat in range(1200)]
-    counts = np.unique(np.array(pairs), axis=0, return_counts=True)[1]
-    assert len(counts) == 6
-    assert (np.abs(counts - 200) < 5 * np.sqrt(200)).all()
-
-
-def test_uses_of_levels():
-    assert np.unique(_even(100, 50), return_counts=True)[1].tolist() == [2] * 50
-    assert sorted(np.unique(_even(10, 3), return_counts=True)[1].tolist()) == [3, 3, 4]
-    for repeat in range(200):
-        grades = _uneven(5, 2, 1, repeat).tolist()
-        assert set(grades) == {0, 1}
-        assert sorted(grades, reverse=True) == grades
 
 
 def test_threads_blocks_and_other_levels_change_no_digit(monkeypatch):
