@@ -30,14 +30,15 @@ else:
             all_names, finish = set(names), getattr(cls, "__post_init__", None)
 
             def __init__(self: Any, *values: Any, **named: Any) -> None:
-                given = dict(zip(names, values, strict=False), **named)
-                row = {**defaults, **{name: make() for name, make in made.items()}, **given}
-                if row.keys() - all_names:
-                    unexpected = next(name for name in named if name not in all_names)
-                    raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{unexpected}'")
-                if len(row) < len(names) or len(given) < len(values) + len(named):
+                row = self.__dict__
+                row.update(zip(names, values, strict=False), **named)
+                is_given_twice = len(row) < len(values) + len(named)
+                if len(row) < len(names):
+                    row.update({**defaults, **{name: make() for name, make in made.items()}, **row})
+                if row.keys() != all_names or is_given_twice:
+                    for name in named.keys() - all_names:
+                        raise TypeError(f"{cls.__name__}() got an unexpected keyword argument '{name}'")
                     raise TypeError(f"{cls.__name__}() takes {', '.join(names)}, each once")
-                self.__dict__.update(row)
                 if finish is not None:
                     finish(self)
 

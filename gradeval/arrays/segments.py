@@ -135,8 +135,10 @@ class Segments:
 
     def is_descending(self, values: Floats) -> bool:
         """Whether no value is larger than the one before it in the same query."""
-        rises = values[1:] > values[:-1]
-        return not (rises & (self.place[1:] > 0)).any()
+        rises = np.zeros(len(values) + 1, np.bool_)
+        np.greater(values[1:], values[:-1], out=rises[1:-1])
+        rises[self.offsets] = False
+        return not rises.any()
 
     def sorted_descending(self, values: Floats) -> Floats:
         """The values of each query from the largest to the smallest, (N,) -> (N,)."""
@@ -221,16 +223,16 @@ def stable_order(*keys: NDArray[np.int64]) -> Ints:
     n = len(keys[0])
     if n == 0:
         return np.empty(0, np.int64)
-    packed = np.zeros(n, np.int64)
-    room = 1
-    for key in (*keys, np.arange(n)):
+    packed, room, shift = np.zeros(n, np.int64), 1, n.bit_length()
+    for key in keys:
         size = int(key.max()) + 1
         room *= size
-        if room >= 2**63:
+        if room << shift >= 2**63:
             return np.lexsort(keys[::-1])
         packed = packed * size + key
+    packed = packed << shift | np.arange(n)
     packed.sort()
-    return packed % n
+    return packed & ((1 << shift) - 1)
 
 
 def ranges(starts: Ints, counts: Ints) -> Ints:

@@ -250,21 +250,22 @@ _QUANTILES = {  # of the documents per query: that a tenth of the queries is sha
     "upper quartiles": 0.75,
     "last deciles": 0.9,
 }
+_SHARES = np.array([*_QUANTILES.values()])
 Depths = Sequence[tuple[str, Quantiles | None]]
 """The name of each run, and quantiles() of the documents that it has per query; None where they are unknown."""
 
 
-def quantiles(depths: Ints, counts: Ints) -> Quantiles | None:
+def quantiles(depths: Ints, counts: Ints | None = None) -> Quantiles | None:
     """Those of _QUANTILES, by nearest rank; None of nothing.
 
-    depths: documents per query. counts: how many queries have so many.
+    depths: documents per query. counts: how many queries have so many, by default one.
     """
-    order = np.argsort(depths)
-    before = np.cumsum(counts[order])
-    if not len(before):
+    if not len(depths):
         return None
-    places = np.searchsorted(before, before[-1] * np.array(list(_QUANTILES.values())))
-    first, lower, middle, upper, last = depths[order][places].tolist()
+    order = np.argsort(depths)
+    before = np.arange(1, len(depths) + 1) if counts is None else counts[order].cumsum()
+    places = before.searchsorted(before[-1] * _SHARES)
+    first, lower, middle, upper, last = depths[order[places]].tolist()
     return first, lower, middle, upper, last
 
 
@@ -279,13 +280,10 @@ def quantiles_of(value: Any) -> Quantiles | None:
     return first, lower, middle, upper, last
 
 
-def depth_counts(reduced: Reduced, counted: Bools, depth: int | None) -> tuple[Ints, Ints]:
-    """How many documents a run has per query, and how many queries have so many.
-
-    Without queries that it lacks. counted: the queries, (Q,). depth: that of the options.
-    """
+def depths_of(reduced: Reduced, counted: Bools, depth: int | None) -> Ints:
+    """How many documents a run has of each of its queries. counted: (Q,). depth: that of the options."""
     retrieved = reduced.retrieved[counted & (reduced.retrieved > 0)]
-    return np.unique(retrieved if depth is None else np.minimum(retrieved, depth), return_counts=True)
+    return retrieved if depth is None else np.minimum(retrieved, depth)
 
 
 def short_counts(

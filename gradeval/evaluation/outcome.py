@@ -14,7 +14,7 @@ from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import ordered_map, with_fewer
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.findings import (
-    depth_counts,
+    depths_of,
     first_ranks,
     judged_notices,
     judged_share,
@@ -135,7 +135,7 @@ def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec
     def found_of(queries: slice) -> Scored:
         return scored(judge(queries, rank), specs)
 
-    return Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares(), jobs)), jobs))
+    return Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares, jobs)), jobs))
 
 
 def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs: int) -> Bools:
@@ -263,7 +263,7 @@ def outcome_of_reduced(
         return Noticed(tuple(replace(notice, subject=name) for notice in notices), share, short)
 
     tie_range = None if ties is None else np.array([*ties.ends(found.values), expected_of(ties)])
-    depths = quantiles(*depth_counts(reduced, counted, options.depth))
+    depths = quantiles(depths_of(reduced, counted, options.depth))
     result = RunResult(
         name,
         path,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,7 +81,9 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         yield from _files(runs)
     elif isinstance(runs, Mapping):
         # {query: {document: score}} has no mappings in its mappings, of each of which the first value decides
-        if not are_mappings(runs.values()) or any(isinstance(value, Mapping) for value in _first_values(runs)):
+        has_runs = not are_mappings(runs.values())
+        firsts = () if has_runs else [next(iter(run.values()), None) for run in runs.values()]
+        if has_runs or any(isinstance(value, Mapping) for value in one_of_each_type(firsts)):
             yield from ((str(name), run) for name, run in runs.items())
         else:
             yield None, runs
@@ -141,11 +142,6 @@ def is_row(item: Any) -> bool:
         return False
     first = item[0]
     return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
-
-
-def _first_values(runs: Mapping[Any, Mapping[Any, Any]]) -> Iterable[Any]:
-    """The first value of each mapping, one of each type."""
-    return one_of_each_type(value for run in runs.values() for value in islice(run.values(), 1))
 
 
 class Planned(NamedTuple):

@@ -79,6 +79,8 @@ class Scored(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Scored]) -> Scored:
         """The parts of the queries, in order, as one."""
+        if len(parts) == 1:
+            return parts[0]
         return cls(
             np.concatenate([part.values for part in parts], axis=1),
             {m: [*chain(*(part.texts[m] for part in parts))] for m in parts[0].texts},

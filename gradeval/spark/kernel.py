@@ -20,7 +20,7 @@ from gradeval.arrays.segments import Segments, ranges, stable_order
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError, InputError, InputErrors
 from gradeval.evaluation.findings import (
-    depth_counts,
+    depths_of,
     no_subtopics_notices,
     qrels_notices_for,
     query_notices,
@@ -427,7 +427,7 @@ def _part(rows: TableRows, outcome: Outcome, reduced: Reduced, wanted: Bools, jo
         () if result.tie_range is None else tuple(map(moments, result.tie_range)),
         (result.counted & np.isnan(result.values)).sum(axis=1),
         (noticed.judged_share * seen, seen),
-        depth_counts(reduced, result.counted, job.options.depth),
+        np.unique(depths_of(reduced, result.counted, job.options.depth), return_counts=True),
         noticed.short,
         noticed.notices,
         tuple(ids),

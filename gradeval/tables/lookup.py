@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Iterable
-from itertools import chain, repeat
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, ranges
-from gradeval.formats.memory import Nested, floats_of, object_numbers
+from gradeval.formats.memory import Nested, object_numbers
 from gradeval.options import DEFAULT_TIES
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Ties
@@ -51,9 +51,8 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     scores = _scores(data)
     if scores is None:
         return None
-    try:
-        found = floats_of(numbers)
-    except OverflowError:  # there are numbers as text
+    found = _floats(numbers)
+    if found is None:
         found = np.fromiter(numbers, np.float64, len(numbers))
     if data.convert is not None:
         found = data.convert(found)
@@ -84,18 +83,25 @@ def _scores(data: Nested) -> Floats | None:
     if data.numbers is not None:
         scores, wrong = data.numbers.numbers(slice(None), data.number)
         return None if wrong.total else scores
-    try:  # mostly all are of type float, and marshal tells so in half the time of looking at each
-        text = b"".join([marshal.dumps([*of.values()], 2)[_LIST:] for of in data.documents])
-    except ValueError:
-        text = b""
-    if len(text) == _FLOAT.itemsize * data.rows:
-        floats = np.frombuffer(text, _FLOAT)
-        if (floats["type"] == b"g").all():
-            scores = floats["value"].astype(np.float64)
-            return scores if np.isfinite(scores).all() else None
-    values = [*chain.from_iterable(of.values() for of in data.documents)]
+    values: list[Any] = []
+    for documents in data.documents:
+        values += documents.values()
+    floats = _floats(values)
+    if floats is not None:
+        return floats if np.isfinite(floats).all() else None
     scores, wrong = object_numbers(values, data.number)
     return None if wrong.total else scores
+
+
+def _floats(values: list[Any]) -> Floats | None:
+    """Values that are all of type float, as mostly; marshal tells so in half the time of looking at each."""
+    try:
+        text = marshal.dumps(values, 2)
+    except ValueError:
+        return None
+    if text[_LIST :: _FLOAT.itemsize] != b"g" * len(values):
+        return None
+    return np.frombuffer(text, _FLOAT, offset=_LIST)["value"].astype(np.float64)
 
 
 def _ranks(
@@ -105,25 +111,24 @@ def _ranks(
 
     query, found: the query in the run, and the score, of each hit. name_of: the id of a hit.
     """
-    ordered = np.append(Segments(data.offsets).sorted_descending(scores), -np.inf)
-    start, end = data.offsets[query], data.offsets[query + 1]
-    first, high = start, end - 1
-    for _ in range(int((end - start).max(initial=0)).bit_length()):  # bisection for the first that is no larger
-        middle = (first + high) >> 1
-        is_above = ordered[middle] > found
-        first, high = np.where(is_above, middle + 1, first), np.where(is_above, high, middle)
-    rank = first - start + 1
-    tied = np.flatnonzero((ordered[first + 1] == found) & (first + 1 < end))
+    segments = Segments(data.offsets)
+    # complex numbers are ordered by their real parts, the queries, then by the imaginary ones
+    ordered, wanted = np.full(len(scores) + 1, np.inf, np.complex128), np.empty(len(found), np.complex128)
+    ordered.real[:-1], ordered.imag[:-1] = segments.query, -segments.sorted_descending(scores)
+    wanted.real, wanted.imag = query, -found
+    place = np.searchsorted(ordered, wanted)
+    rank = place - data.offsets[query] + 1
+    tied = np.flatnonzero(ordered[place + 1] == wanted)
     first, last = rank[tied], rank[tied]
-    groups: dict[tuple[int, int], dict[str, int]] = {}  # the place of each document of a query and a rank
-    for i, hit in enumerate(tied.tolist()):
-        group = int(query[hit]), int(first[i])
-        if group not in groups:
-            names = [*data.documents[query[hit]]]
-            (rows,) = (scores[start[hit] : end[hit]] == found[hit]).nonzero()
-            alike = [names[row] for row in rows.tolist()]
-            ordered_names = sorted(alike, reverse=True) if ties == DEFAULT_TIES else alike
-            groups[group] = {name: place for place, name in enumerate(ordered_names)}
-        rank[hit] += groups[group][name_of(hit)]
-        last[i] += len(groups[group]) - 1
+    groups: dict[int, dict[str, int]] = {}  # the documents with one score, by its first place
+    for i, (hit, top) in enumerate(zip(tied.tolist(), place[tied].tolist(), strict=True)):
+        group = groups.get(top)
+        if group is None:
+            of_run = query[hit]
+            is_tied = scores[data.offsets[of_run] : data.offsets[of_run + 1]] == found[hit]
+            names = [*compress(data.documents[of_run], is_tied.tolist())]
+            ordered_names = sorted(names, reverse=True) if ties == DEFAULT_TIES else names
+            group = groups[top] = {name: number for number, name in enumerate(ordered_names)}
+        rank[hit] += group[name_of(hit)]
+        last[i] += len(group) - 1
     return rank, tied, first, last

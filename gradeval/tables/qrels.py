@@ -110,6 +110,7 @@ class Qrels:
         """Values that depend on the grades only, kept for qrels that are scored as a whole."""
         return Ideal(Segments(self.offsets), self.grade)
 
+    @cached_property
     def shares(self) -> list[slice]:
         """The queries in shares of about SHARE judgments each."""
         steps = np.arange(0, len(self.grade), SHARE)[1:]
@@ -178,7 +179,7 @@ class Rows:
             subtopic = None if subtopic is None else subtopic.take(rows)
             bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
         qrels = Qrels(path, ids.take(first_of).compact(), bounds, documents, grade)
-        found = list(ordered_map(qrels._keys_and_repeats, qrels.shares(), jobs))
+        found = list(ordered_map(qrels._keys_and_repeats, qrels.shares, jobs))
         keys, again, first = (np.concatenate(column) for column in zip(*found, strict=True))
         again, first, more, document = _by_subtopic(again, first, subtopic)
         return cls(qrels, lines, rows, again, first, more, document, keys, subtopic)
