@@ -28,6 +28,7 @@ class Kind(str, Enum):
     NONE_RELEVANT = "none_relevant"  # no judged document reaches the relevance threshold
     NO_RELEVANT = "no_relevant"  # queries without a relevant document
     EXTRA_FIELDS = "extra_fields"  # lines of the run with more fields than a run has
+    TEXT = "text"  # not UTF-8, or line ends of two kinds
     RANKS = "ranks"  # the rank column contradicts the scores
     MISSING = "missing"  # judged queries missing from the run
     UNJUDGED = "unjudged"  # queries of the run that are not judged
@@ -494,6 +495,7 @@ ROWS = {
         "{runs} lack queries, for which nothing is retrieved, up to {count:,} ({subject}: {queries})",
     ),
     Kind.NO_TITLES: Row("{subject}: no {rule} in it; are the ids those of the runs?"),
+    Kind.TEXT: Row("{subject}: the text is not UTF-8, or lines end in LF and CRLF"),
     Kind.NO_GLYPHS: Row(
         "the font of saved pictures lacks {rule}, shown as boxes; label the runs with NAME=RUN"
     ),

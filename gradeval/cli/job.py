@@ -200,8 +200,7 @@ class Job:
         groups = (self.query_ids.notices if self.query_ids else (), *groups)
         faults = [[notice for notice in group if not notice.informational] for group in groups]
         notes = [[notice for notice in group if notice.informational] for group in groups]
-        kinds = (notice.kind for group in faults for notice in group)
-        self._unaccepted = [kind for kind in dict.fromkeys(kinds) if kind not in self.allow]
+        self._unaccept(notice.kind for group in faults for notice in group)
         is_wrong = self.strict and bool(self._unaccepted)
         if not self.quiet or is_wrong or (self.fails_on_warning and self._unaccepted):
             self._warnings = _lines("warning", faults, runs)
@@ -209,8 +208,22 @@ class Job:
             self._warnings += _lines("note", notes, runs)
         if is_wrong:
             self.show_warnings(all_of_them=True)
-            out.echo_error(f"gradeval: warnings are treated as errors (--strict); {self._hint}")
+            self._refuse()
         return not is_wrong
+
+    def accepts(self, kinds: Iterable[Kind]) -> bool:
+        """The same with the kinds of warnings that are printed as results."""
+        self._unaccept(kinds)
+        is_wrong = self.strict and bool(self._unaccepted)
+        if is_wrong:
+            self._refuse()
+        return not is_wrong
+
+    def _unaccept(self, kinds: Iterable[Kind]) -> None:
+        self._unaccepted = [kind for kind in dict.fromkeys(kinds) if kind not in self.allow]
+
+    def _refuse(self) -> None:
+        out.echo_error(f"gradeval: warnings are treated as errors (--strict); {self._hint}")
 
     def show_warnings(self, *, all_of_them: bool = False) -> None:
         """Print the warnings and notes that have not been printed, the first of them on a terminal."""

@@ -388,15 +388,19 @@ def warning_options() -> Callable[[Decorated], Decorated]:
         other(
             "--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2."
         ),
-        other(
-            "--allow",
-            type=Kinds(),
-            multiple=True,
-            callback=lambda context, param, lists: tuple(chain(*lists)),
-            metavar="LIST",
-            help="Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings: "
-            f"{', '.join(kind.value for kind in Kind)}.",
-        ),
+        allow_option(),
+    )
+
+
+def allow_option() -> Callable[[Decorated], Decorated]:
+    return other(
+        "--allow",
+        type=Kinds(),
+        multiple=True,
+        callback=lambda context, param, lists: tuple(chain(*lists)),
+        metavar="LIST",
+        help="Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings: "
+        f"{', '.join(kind.value for kind in Kind)}.",
     )
 
 

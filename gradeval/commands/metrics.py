@@ -17,8 +17,8 @@ from gradeval.cli.types import complete_family, complete_metric
 @click.option(
     "--search",
     default="",
-    metavar="WORD",
-    help="List metrics whose name or page contains WORD, the best matches first.",
+    metavar="WORDS",
+    help="List metrics whose names or page contain all WORDS, the best matches first.",
 )
 def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:
     """List the metrics, or show the formula, parameters, range and source of NAME."""

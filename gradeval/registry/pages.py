@@ -59,19 +59,25 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
 
 
 def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
-    """The metrics that have the word: the one that it names; names and summaries before other parts of the
-    page (without the example, which all pages have); whole words before parts.
+    """The metrics that have all of the words, of which '_' separates some as a space does: the one that they
+    name; names and summaries before other parts of the page (without the example, which all pages have); whole
+    words before parts.
     """
-    named, part, ranks = metric_meant(word), re.escape(word.lower()), {}
+    named, ranks = metric_meant(word), {}
+    words = [re.escape(part) for part in word.lower().replace("_", " ").split()]
     for metric in metrics:
         try:
             parts, others = _parts(metric, WIDTH), [name for _, name in _elsewhere(metric)]
         except MetricError:  # of a plugin
             parts, others = [metric.about], []
-        head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *others]).lower()
-        body = " ".join(" ".join(parts).lower().split())
-        searches = [(text, pattern) for text in (head, body) for pattern in (rf"(?<!\w){part}(?!\w)", part)]
-        hits = [rank for rank, (text, pattern) in enumerate(searches, 1) if re.search(pattern, text)]
+        head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *others])
+        head, page = (text.lower().replace("_", " ") for text in (head, " ".join([head, *parts])))
+        searches = [(text, form) for text in (head, page) for form in (r"(?<!\w){}(?!\w)", "{}")]
+        hits = [
+            rank
+            for rank, (text, form) in enumerate(searches, 1)
+            if all(re.search(form.format(part), text) for part in words)
+        ]
         if hits or metric is named:
             ranks[metric] = 0 if metric is named else hits[0]
     return sorted(ranks, key=ranks.__getitem__)

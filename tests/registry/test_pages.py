@@ -252,6 +252,7 @@ def test_the_list_of_a_search():
         ("ndcg_at_10", ["nDCG"]),
         ("hit@10", ["Success"]),
         ("hit_rate", ["Success"]),
+        ("hit rate", ["Success"]),
         ("mrr", ["RR"]),
         ("map", ["AP"]),
         ("r_cap", ["relative_P"]),

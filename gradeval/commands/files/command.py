@@ -8,7 +8,7 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli import output as out
-from gradeval.cli.job import WARNED, Job, expand_runs, input_files, with_job
+from gradeval.cli.job import Job, expand_runs, input_files, with_job
 from gradeval.cli.types import File, Integer, OutputPath
 from gradeval.notices import many
 from gradeval.options import Options
@@ -23,6 +23,8 @@ Examples:
                                             JSON, from a pipe
   gradeval validate --strict q.txt r.run && gradeval q.txt r.run
                                             evaluate only without errors and warnings
+  gradeval validate --fail-on-warning --allow duplicates q.txt
+                                            duplicate judgments are accepted
 
 \b
 Exit codes: 0 no errors, 2 errors, or with --strict warnings; with --fail-on-warning
@@ -80,6 +82,7 @@ _role = click.Choice(("qrels", "run"))
 @cli.row_option(Options, "jobs")
 @cli.other("--quiet", is_flag=True, help="Do not show the progress bar.")
 @cli.other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
+@cli.allow_option()
 @cli.fail_on_warning_option()
 @with_job(REPORTS, otherwise="table")
 def validate_command(
@@ -99,9 +102,7 @@ def validate_command(
 
         report = validate_files(files, role, max_errors=max_errors, **options)
     job.print(report)
-    if report.warnings and job.fails_on_warning and not report.errors:
-        return WARNED
-    return 2 if report.errors or (job.strict and report.warnings) else 0
+    return 2 if report.errors or not job.accepts(report.notices) else 0
 
 
 @cli.sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)

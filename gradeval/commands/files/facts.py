@@ -18,6 +18,7 @@ from gradeval.commands.files.report import SHOWN_IDS, Description, Issues, RunFa
 from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, Problems, first_in, shown
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, compression_of
+from gradeval.notices import Kind
 from gradeval.tables.passages import Collapse
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Found, Lines
@@ -35,8 +36,11 @@ class Collected:
         self.limit = limit
         self.first: list[Problem] = []
         self.kinds: Counter[str] = Counter()
+        self.notices: dict[Kind, None] = {}
 
-    def add(self, problem: Problem, first_line: int = 0) -> None:
+    def add(self, problem: Problem, first_line: int = 0, notice: Kind | None = None) -> None:
+        """notice: the kind of a warning, as --allow names it."""
+        self.notices |= {} if notice is None else {notice: None}
         line = None if problem.line is None else first_line + problem.line + 1
         self.kinds[problem.kind] += 1
         self.first.append(problem._replace(line=line))
@@ -50,10 +54,13 @@ class Collected:
     def join(self, others: Collected) -> None:
         self.first += others.first
         self.kinds.update(others.kinds)
+        self.notices |= others.notices
 
     def issues(self) -> Issues:
         self._prune()
-        return Issues(tuple(self.first), self.kinds.total(), dict(self.kinds.most_common()))
+        return Issues(
+            tuple(self.first), self.kinds.total(), dict(self.kinds.most_common()), tuple(self.notices)
+        )
 
 
 class AllProblems(Problems):
@@ -193,7 +200,7 @@ class CountedRun(Total):
         counts: _Counts = found.more
         for line in counts.against.tolist():
             what = "the rank rises with the score here, as in most lines of this query"
-            self.against.add(Problem(line, what), first_line)
+            self.against.add(Problem(line, what), first_line, Kind.RANKS)
         rows = zip(counts.again.tolist(), counts.first.tolist(), counts.ids, strict=True)
         for line, before, document in rows:
             what = f"duplicate document {shown(document)} for its query"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gradeval.errors import first_names, named, printable, visible
 from gradeval.evaluation.findings import FIRST_RANKS
 from gradeval.formats.diagnostics import Problem
-from gradeval.notices import many
+from gradeval.notices import Kind, many
 from gradeval.render.document import Document, Lines, Printable, RenderOptions
 from gradeval.render.frames import Tabular
 from gradeval.render.table import BOLD, DIM, styled
@@ -21,11 +21,15 @@ _MOST_GRADES = 20  # that it shows
 
 @dataclass(frozen=True)
 class Issues:
-    """Errors or warnings of a file: the first by line (from 1), how many there are, and how many of a kind."""
+    """Errors or warnings of a file: the first by line (from 1), how many there are, and how many of a kind.
+
+    notices: the kinds of warnings, as --allow names them.
+    """
 
     first: tuple[Problem, ...] = ()
     total: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
+    notices: tuple[Kind, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {"total": self.total, "kinds": self.kinds, "first": [issue._asdict() for issue in self.first]}
@@ -144,6 +148,11 @@ class Validation(Printable, Tabular):
     @property
     def warnings(self) -> int:
         return sum(file.warnings.total for file in self.files)
+
+    @property
+    def notices(self) -> list[Kind]:
+        """The kinds of the warnings, as --allow names them."""
+        return list(dict.fromkeys(kind for file in self.files for kind in file.warnings.notices))
 
     @property
     def ok(self) -> bool:

@@ -22,7 +22,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, format_of, role_of
 from gradeval.formats.diagnostics import ORDER, LineProblems, Problem, misread, no_data, shown, with_hint
 from gradeval.formats.sources import Source
-from gradeval.notices import many
+from gradeval.notices import Kind, many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.load import File, check_columns, open_file
@@ -155,9 +155,10 @@ class _Checks:
         )
         warnings = Collected(self.limit)
         for problem in _same_grade(rows).all():
-            warnings.add(problem)
+            warnings.add(problem, notice=Kind.DUPLICATES)
         if without.any():
-            warnings.add(_of_queries(qrels, without, "has no relevant document", "have no relevant document"))
+            what = _of_queries(qrels, without, "has no relevant document", "have no relevant document")
+            warnings.add(what, notice=Kind.NO_RELEVANT)
         return self._report(source, file, problems, facts, warnings)
 
     def _run(self, source: ObservedSource, file: File, problems: AllProblems) -> FileReport:
@@ -193,10 +194,11 @@ class _Checks:
         facts = run.facts(self.judgments is not None, share)
         if extra.lines:
             what = f"{many(extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
-            run.against.add(Problem(extra.first, what, "What follows the tag is ignored"))
+            problem = Problem(extra.first, what, "What follows the tag is ignored")
+            run.against.add(problem, notice=Kind.EXTRA_FIELDS)
         if (reduced.retrieved > 0).any():
-            for problem in _coverage(qrels, reduced, facts.first_ids):
-                run.against.add(problem)
+            for kind, problem in _coverage(qrels, reduced, facts.first_ids):
+                run.against.add(problem, notice=kind)
         elif self.judgments is not None:
             first = facts.first_ids.get("unjudged", ())
             nothing = no_common_query(source.name, qrels.path, first, Texts(qrels.queries))
@@ -217,9 +219,9 @@ class _Checks:
         warnings = warnings or Collected(self.limit)
         about = source.described(format_of(file.kind).is_of_fields)
         if about.not_utf8 is not None:
-            warnings.add(Problem(about.not_utf8 - 1, "the text is not UTF-8 from here on"))
+            warnings.add(Problem(about.not_utf8 - 1, "the text is not UTF-8 from here on"), notice=Kind.TEXT)
         if " and " in about.line_ends:
-            warnings.add(Problem(None, f"lines end in {about.line_ends}"))
+            warnings.add(Problem(None, f"lines end in {about.line_ends}"), notice=Kind.TEXT)
         if facts is None and not problems.errors.kinds:
             problems.errors.add(Problem(None, no_data(source.name, problems.lines).what))
         errors = problems.errors.issues()
@@ -271,19 +273,24 @@ def _of_queries(qrels: Qrels, chosen: Bools, singular: str, plural: str) -> Prob
     return Problem(None, f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}")
 
 
-def _coverage(qrels: Qrels, reduced: Reduced, first_ids: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    """Where the qrels and a run do not match."""
+def _coverage(
+    qrels: Qrels, reduced: Reduced, first_ids: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[Kind, Problem]]:
+    """Where the qrels and a run do not match, each with its kind."""
     missing = reduced.retrieved == 0
     if missing.any():
-        yield _of_queries(qrels, missing, "of the qrels is not in the run", "of the qrels are not in the run")
+        what = "of the qrels is not in the run", "of the qrels are not in the run"
+        yield Kind.MISSING, _of_queries(qrels, missing, *what)
     if reduced.unjudged:
         ids = first_names(map(named, first_ids.get("unjudged", ())), SHOWN_IDS)
-        what = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
-        yield Problem(None, f"{what}: {ids}" if ids else what)
+        count = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
+        yield Kind.UNJUDGED, Problem(None, f"{count}: {ids}" if ids else count)
     if not np.isfinite(reduced.rank).any():
-        yield Problem(None, "no document of the run is judged", "Check the document ids")
+        problem = Problem(None, "no document of the run is judged", "Check the document ids")
+        yield Kind.NOTHING_JUDGED, problem
     for _ in qrels_notices(qrels, reduced, Options()):
-        yield Problem(None, "every document is judged and its score is its grade", "Is this the qrels file?")
+        what_if = "every document is judged and its score is its grade"
+        yield Kind.QRELS_AS_RUN, Problem(None, what_if, "Is this the qrels file?")
 
 
 def _same_grade(rows: Rows) -> LineProblems:

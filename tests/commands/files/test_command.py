@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,12 @@ def test_where_eval_has_nothing_to_evaluate():
 def test_warnings_are_errors_with_strict():
     Path("r2").write_text("q1 Q0 a 1 1 t\n")
     assert gradeval("validate", "q", "r2").code == 0
-    assert gradeval("validate", "q", "r2", "--strict").code == 2
+    done = gradeval("validate", "q", "r2", "--strict")
+    kinds = re.search(r"--allow (\S+) accepts", done.err)[1]
+    assert (done.code, "missing" in kinds) == (2, True)
+    assert gradeval("validate", "q", "r2", "--strict", "--allow", kinds).code == 0
+    assert gradeval("validate", "q", "r2", "--fail-on-warning", "--allow", kinds).code == 0
+    assert gradeval("validate", "q", "r2", "--fail-on-warning", "--allow", "text").code == 3
     assert gradeval("validate", "r2", "--strict").code == 0
     assert gradeval("validate", "q", "r2", "--fail-on-warning").code == 3
 
