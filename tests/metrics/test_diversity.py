@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
+from cli.command import gradeval as run_gradeval
 from helpers import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,3 +113,58 @@ def test_the_ideal_ranking_is_worth_one():
     names = [f"nNRBP(alpha={alpha},beta=0.99)", f"alpha_nDCG(alpha={alpha})", f"nERR_IA(alpha={alpha})"]
     results = gradeval.evaluate(judged, run, names)
     assert [abs(results.mean("run1", name) - 1) < 1e-15 for name in names] == [True] * 3
+
+
+def test_every_command_that_compares_has_them(tmp_path, monkeypatch):
+    """compare, gate, batch and report, as commands and in Python, have the values of an evaluation."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(q, t, f"d{(q * 5 + t * 3 + i) % 7}", 1 + i) for q in range(4) for t in range(3) for i in range(2)]
+    Path("q").write_text("".join(f"{q} {t} {d} {grade}\n" for q, t, d, grade in rows))
+    for name, step in (("a", 2), ("b", 3)):
+        run = (f"{q} Q0 d{(d * step) % 7} 1 {7 - d} t\n" for q in range(4) for d in range(7))
+        Path(name).write_text("".join(run))
+    load()
+    metrics = [f"{name}@3" if REGISTRY[name].at else name for name in DIVERSITY] + ["nDCG@3"]
+    means = gradeval.evaluate("q", ["a", "b"], metrics).means
+    assert (means[0] != means[1]).sum() > 8
+    manifest = {
+        "metrics": metrics,
+        "systems": ["a", "b"],
+        "runs": "{system}",
+        "collections": {"c": {"qrels": "q"}},
+    }
+    Path("m.toml").write_text(
+        f'metrics = {metrics}\nsystems = ["a", "b"]\nruns = "{{system}}"\n[collections.c]\nqrels = "q"\n'
+    )
+    names = ["-m", " ".join(metrics), "--quiet"]
+
+    def printed(*call):
+        done = run_gradeval(*call)
+        assert done.code == 0, done.err
+        return done.out
+
+    for comparison in (
+        gradeval.compare("q", ["a", "b"], metrics).to_dict(),
+        gradeval.compare(rows, ["a", "b"], metrics).to_dict(),
+        json.loads(printed("compare", "q", "a", "b", "-f", "json", *names)),
+    ):
+        of_runs = [[pair[key] for pair in comparison["comparisons"]] for key in ("baseline_mean", "mean")]
+        np.testing.assert_allclose(of_runs, means)
+    for content in (
+        gradeval.batch(manifest).to_dict(),
+        json.loads(printed("batch", "m.toml", "-f", "json", "--quiet")),
+    ):
+        of_cells = [[value["mean"] for value in cell["values"].values()] for cell in content["cells"]]
+        np.testing.assert_allclose(of_cells, means)
+    checks = [f"{metric} >= {mean - 1e-6}" for metric, mean in zip(metrics, means[1], strict=True)]
+    required = [part for check in checks for part in ("--require", check)]
+    gate = json.loads(
+        printed(
+            "gate", "q", "b", "--baseline", "a", *required, "-f", "json", "--allow", "few_queries", "--quiet"
+        )
+    )
+    np.testing.assert_allclose([check["value"] for check in gate["checks"]], means[1])
+    pages = [printed("report", "q", "a", "b", *names), gradeval.report("q", ["a", "b"], metrics).render()]
+    for html in pages:
+        assert all(f"{mean:.4f}" in html for mean in means.reshape(-1))
+        assert all(REGISTRY[name].display in html for name in DIVERSITY)
