@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -62,13 +63,34 @@ def make(rng: random.Random) -> Case:
     qrels = data.dressed(rng, data.ordered(rng, data.qrels_rows(collection.qrels), key=lambda row: row[0]))
     files = {"q": data.compressed(rng, qrels)}
     runs = []
-    for n, lines in enumerate(collection.runs):
+    delimiter, is_best = rng.choice([b"", b"", b"", b"#", b"::", b"%"]), rng.random() < 0.2
+    for n, plain in enumerate(collection.runs):
+        repeated = _repeated(rng, plain, delimiter, is_best)
+        lines = data.ordered(rng, repeated, key=lambda line: line[0]) if delimiter or is_best else plain
         text = data.dressed(rng, data.run_rows(lines))
         files[f"r{n}"] = data.compressed(rng, text)
-        runs.append(slow.read_run(text))
+        runs.append(slow.read_run(text, delimiter, is_best))
     formats = [["--qrels-format", "trec"], ["--run-format", "trec"]]
     given = [word for pair in formats if rng.random() < 0.2 for word in pair]
+    given += ["--max-passage", delimiter.decode()] if delimiter else []
+    given += ["--duplicates=best"] if is_best else []
     return _asked(rng, files, [*files], given, slow.read_qrels(qrels), runs)
+
+
+def _repeated(
+    rng: random.Random, lines: Sequence[tuple[bytes, ...]], delimiter: bytes, is_best: bool
+) -> list[tuple[bytes, ...]]:
+    """The lines of a run, of some documents several: of passages, and where the best counts, of themselves."""
+    score, repeated = rng.choice(data.SCORES), list(lines)
+    for n, (query, document, first, tag) in enumerate(lines):
+        passages = [
+            document + delimiter + b"%d" % number for number in range(rng.randrange(4) * bool(delimiter))
+        ]
+        if passages and rng.random() < 0.5:
+            repeated[n] = (query, passages.pop(), first, tag)
+        passages += [document] * (rng.randrange(3) * is_best)
+        repeated += [(query, name, score(rng).encode(), tag) for name in passages]
+    return repeated
 
 
 def _letor(rng: random.Random) -> Case:

@@ -101,12 +101,13 @@ def _in_range(grades: Grades) -> Grades:
     return grades
 
 
-def read_run(text: bytes) -> Run:
+def read_run(text: bytes, delimiter: bytes = b"", is_best: bool = False) -> Run:
+    """delimiter: of passages. is_best: whether a document may be listed several times."""
     wrong, lines, tag = [], [], b""
     seen = set()
     for n, fields in data_of(_plain(text)):
         score = number_of(fields[4]) if len(fields) > 4 else None
-        if score is None or (fields[0], fields[2]) in seen:
+        if score is None or ((fields[0], fields[2]) in seen and not is_best):
             wrong.append(n + 1)
             continue
         wrong += [n + 1] * _holds_two_records(fields)
@@ -115,7 +116,17 @@ def read_run(text: bytes) -> Run:
         tag = fields[5] if len(fields) > 5 else b""
     if wrong or not lines:
         raise Refused("bad run lines", wrong)
-    return Run(lines, tag)
+    return Run(_collapsed(lines, delimiter), tag)
+
+
+def _collapsed(lines: Sequence[Line], delimiter: bytes) -> list[Line]:
+    """The best line of each document, the first of those with equal scores, in the order of the lines."""
+    best: dict[tuple[bytes, bytes], tuple[int, float]] = {}
+    for n, (query, name, score) in enumerate(lines):
+        document = name.rpartition(delimiter)[0] if delimiter and delimiter in name else name
+        if (query, document) not in best or score > best[query, document][1]:
+            best[query, document] = n, score
+    return [(*key, score) for key, (_, score) in sorted(best.items(), key=lambda item: item[1][0])]
 
 
 def _holds_two_records(fields: list[bytes]) -> bool:
