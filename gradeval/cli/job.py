@@ -180,7 +180,6 @@ class Job:
                 out.echo_error(line)
 
     def _clear(self) -> None:
-        """Remove the progress bar, for text."""
         if self.progress is not None:
             self.progress.clear()
 
@@ -247,7 +246,6 @@ class Job:
 
     @property
     def _hint(self) -> str:
-        """The option that accepts the warnings."""
         kinds = ",".join(kind.value for kind in self._unaccepted)
         return f"--allow {kinds} accepts {'this kind' if len(self._unaccepted) == 1 else 'these kinds'}"
 

@@ -101,7 +101,6 @@ def _visible(parts: Iterator[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _naming(file: OutputFile | None) -> Iterator[None]:
-    """Raise GradevalError with the name of the file where it cannot be written."""
     try:
         yield
     except BrokenPipeError:

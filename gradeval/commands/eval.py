@@ -147,7 +147,6 @@ def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[N
 
 
 def _check_no_command(qrels: str) -> None:
-    """Raise UsageError where the qrels are a command that follows options."""
     context = click.get_current_context()
     root = context.find_root().command
     if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):

@@ -187,7 +187,6 @@ def _labelled_records(
 
 
 def _check_label(label: Mapping[str, str], columns: Iterable[str]) -> None:
-    """Raise OptionError where a label has the name of a column."""
     if taken := [name for name in columns if name in label]:
         raise OptionError(f"label {taken[0]}: the output has a column of this name")
 
@@ -278,7 +277,6 @@ class Printable:
         return self.render()
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
         html = import_module("gradeval.render.html")
         document: Document = import_module(self.layout).document(self, RenderOptions())
         if document.page is not None:

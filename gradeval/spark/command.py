@@ -171,7 +171,6 @@ def _comparison_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_printed(format_: str, is_comparison: bool, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for options that are mutually exclusive."""
     if is_comparison:
         if format_ not in COMPARISON_FORMATS:
             known = ", ".join(COMPARISON_FORMATS)

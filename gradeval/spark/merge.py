@@ -251,7 +251,6 @@ def _run_notices(
 
 
 def _metric(notice: Notice, job: Job) -> int:
-    """The position of the metric of a notice."""
     names = [*map(str, job.specs)]
     return names.index(notice.metric) if notice.metric in names else -1
 
@@ -377,7 +376,6 @@ def comparison(
 
 
 def _judged(summary: SparkSummary) -> Judged | None:
-    """Judged.of() from the totals of the runs, None where they do not differ."""
     for m, spec in reversed([*enumerate(summary.specs)]):
         if is_judged(spec):
             totals, counts = summary.means[:, m] * summary.counts[:, m], summary.counts[:, m]

@@ -105,7 +105,6 @@ class Ratings:
 
     @property
     def _rows(self) -> int:
-        """Samples whose sums are held at once."""
         return max(1, _CELLS // max(int(self.table.shape[1]), 1))
 
     def _parts(self) -> Iterator[slice]:

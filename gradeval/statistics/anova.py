@@ -108,7 +108,6 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
 
 
 def _means(rows: Floats) -> Floats:
-    """The mean of each row, with correctly rounded sums."""
     return np.array([math.fsum(row) / len(row) for row in rows.tolist()])
 
 

@@ -402,7 +402,6 @@ def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -
 
 
 def _resampled(pairs: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
-    """The outcomes of the columns (n, C), all with the same resamples."""
     method, outcomes = f"{sampling.samples:,} bootstrap resamples", []
     for column, means in zip(pairs.T, resampled_means(pairs, sampling).T, strict=True):
         mean = mean_and_sd(column)[0]

@@ -175,7 +175,6 @@ class _CollectionCells:
         return Cell(self.collection.name, system, self.path(system), **fields)
 
     def unchanged(self, earlier: Mapping[Key, Cell]) -> list[Cell]:
-        """The earlier cells that would be the same again."""
         metrics, compared = {*map(str, self.specs)}, {*map(str, self.compared)}
         known = [earlier.get((self.collection.name, system)) for system in self.manifest.systems]
         cells = [
@@ -212,7 +211,6 @@ class _CollectionCells:
             return None
 
     def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None] | None) -> list[Cell]:
-        """The cells of these systems, evaluated."""
         cells: dict[str, Cell] = {}
         of_baseline: Results | None = None
 
@@ -302,7 +300,6 @@ class _CollectionCells:
         return [feature] if feature in features else [system for system in features if system not in cells]
 
     def done(self, results: Results, of_baseline: Results | None) -> Cell:
-        """The cell of the one run of the results."""
         [run] = results.runs
         values = {
             str(spec): Value(results.mean(0, spec), run.queries - results.undefined(0, spec))

@@ -76,7 +76,6 @@ def _column(
 
 
 def _legend(batch: Batch, with_letters: bool) -> list[str]:
-    """Sentences that explain the marks and the average."""
     sentences = []
     count = len(batch.comparisons)
     if count and batch.baseline is not None:

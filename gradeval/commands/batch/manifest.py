@@ -213,7 +213,6 @@ class _Reader:
         return tuple(specs)
 
     def options_of(self, content: Mapping[str, Any], table: str) -> Options:
-        """The options of a collection: its own instead of the common ones."""
         options: dict[str, Any] = {}
         for tables, name in ((self.content, "options"), (content, f"{table}.options")):
             values = tables.get("options", {})
@@ -231,6 +230,5 @@ class _Reader:
 
 
 def _check_summary(spec: Spec) -> None:
-    """Raise MetricError for a metric that a table of collections cannot have."""
     if spec.metric.text or not spec.metric.has_summary:
         raise MetricError(f"{spec} has no summary value")

@@ -175,7 +175,6 @@ def compare_command(
 def _check_files(
     files: Sequence[str], of_values: bool, features: Sequence[str], lower_is_better: Sequence[str]
 ) -> None:
-    """Raise UsageError where the arguments contradict each other."""
     context = click.get_current_context()
     if of_values:
         for name in ("signature", *_EVALUATION):

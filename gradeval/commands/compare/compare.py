@@ -224,7 +224,6 @@ def _section(group: str | None, values: QueryValues, pairs: Pairs, options: Comp
 def _by_pairs(
     values: QueryValues, pairs: Pairs, options: CompareOptions, sampling: Sampling
 ) -> Iterator[PairComparison]:
-    """The comparisons by a test of each pair of runs, corrected for all of them together."""
     differences = np.concatenate([values.differences(*pair) for pair in pairs]).T
     outcomes = paired_tests(options.test, differences, options.alpha, sampling)
     if options.used_correction == MAXT:
@@ -319,7 +318,6 @@ def pair_comparison(
 
 
 def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[Change]:
-    """The queries of a group that got worse, and better, by most; those of equal change by id."""
     if not options.worst and not options.best:
         return
     by_id = values.by_id

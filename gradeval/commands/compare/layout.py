@@ -220,7 +220,6 @@ def _pair_columns(comparison: Comparison, relative: bool, section: Section | Non
 
 
 def _pairs(comparison: Comparison, section: Section | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of comparisons: of all sections, or of one."""
     chosen, judged = comparison.options, comparison.judged
     is_random = chosen.test in RANDOM_TESTS or chosen.used_correction == MAXT
     how = {
@@ -262,7 +261,6 @@ _ANOVA = [
 
 
 def _variances(comparison: Comparison, section: Section | None = None) -> Iterator[dict[str, Any]]:
-    """The rows of the analysis of variance: of all sections, or of one."""
     for of in comparison.sections if section is None else [section]:
         for column, anova in zip(comparison.values.metrics, of.anova, strict=True):
             for name in SOURCES:
@@ -289,7 +287,6 @@ def _effect_sizes(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 
 def _effect_grid(comparison: Comparison, section: Section, digits: Digits) -> doc.Grid:
-    """The same with a column for each metric."""
     names = list(map(visible, comparison.values.runs))
     sizes = [anova.effect_sizes.tolist() for anova in section.anova]
     rows = [
@@ -301,7 +298,6 @@ def _effect_grid(comparison: Comparison, section: Section, digits: Digits) -> do
 
 
 def _changes(comparison: Comparison) -> list[doc.Column]:
-    """The columns of the queries with the largest changes."""
     return [
         doc.Column("group", "group" if len(comparison.sections) > 1 else "", _GROUP),
         doc.Column("change", "change", doc.WORD, "kind"),
@@ -323,7 +319,6 @@ def _change_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 
 def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[doc.Grid]:
-    """For each metric every query, with the values of the runs and their differences."""
     values = comparison.values
     runs = list(map(visible, values.runs))
     pairs = [f"{runs[run]} - {runs[baseline]}" for baseline, run in comparison.pairs]
@@ -338,7 +333,6 @@ def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[doc.Grid]:
 
 
 def _query_rows(comparison: Comparison, digits: Digits) -> doc.Rows:
-    """The same, a row for each query and metric."""
     values = comparison.values
     differences = [values.differences(*pair).tolist() for pair in comparison.pairs]
     numbers = values.values.tolist()

@@ -429,7 +429,6 @@ class Comparison(WithNotices, Tabular):
         values, names = self.values, [column.name for column in self.values.metrics]
 
         def by_run(numbers: Any) -> dict[str, dict[str, Any]]:
-            """Numbers (R, M) by run and by metric."""
             rows = (dict(zip(names, map(exact, row), strict=True)) for row in numbers)
             return dict(zip(values.runs, rows, strict=True))
 
@@ -510,7 +509,6 @@ def _exact_values(record: Any) -> dict[str, Any]:
 
 
 def _anova(anova: TwoWayAnova) -> dict[str, Any]:
-    """An analysis of variance as in JSON."""
     sources = {source: _exact_values(getattr(anova, source)) for source in SOURCES}
     sizes = [[exact(value) for value in row] for row in anova.effect_sizes.tolist()]
     return {"queries": anova.queries, **sources, "effect_sizes": sizes, "reason": anova.reason}

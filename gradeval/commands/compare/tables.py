@@ -182,7 +182,6 @@ def _name_alike(tables: Sequence[ValueTable]) -> None:
 
 
 def _spec(name: str) -> Spec | None:
-    """The metric of gradeval that a column is named after, None where there is none."""
     try:
         specs = parse(name)
     except MetricError:
@@ -191,7 +190,6 @@ def _spec(name: str) -> Spec | None:
 
 
 def _all_queries(tables: Iterable[ValueTable]) -> list[str]:
-    """The queries that at least one of the tables has, in order of first appearance."""
     return list(dict.fromkeys(query for table in tables for query in table.queries))
 
 

@@ -127,7 +127,6 @@ def explain_command(
 def _notices(
     explanations: Sequence[Explanation], text: str | None, queries_text: str | None
 ) -> Iterator[Notice]:
-    """Notices about the queries that are explained."""
     empty: dict[str, list[str]] = {}
     for explanation in explanations:
         for side in (explanation, explanation.against):

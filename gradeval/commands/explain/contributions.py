@@ -207,7 +207,6 @@ def _levels(judgments: Judgments, ranked: Documents) -> tuple[Level, ...]:
 
 
 def _groups(ideal: Sequence[Term]) -> tuple[LevelGroup, ...]:
-    """The documents of each grade in the ideal ranking of rankDCG."""
     groups = []
     for level, members in groupby(ideal, key=lambda term: term.gain):
         terms = list(members)

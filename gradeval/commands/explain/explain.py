@@ -271,7 +271,6 @@ def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:
 
 
 def _tab_row(line: bytes) -> tuple[str, str] | str:
-    """The id and the text of a line, or what is wrong with it."""
     name, tab, text = line.decode("utf-8", "surrogateescape").partition("\t")
     return (name.strip(), text) if tab else "there is no tab after the id"
 

@@ -53,7 +53,6 @@ def document(
 
 
 def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) -> Iterator[Block]:
-    """The heading, then tables and sentences."""
     other = explanation.against
     value = value_of(explanation, digits)
     query, run = f"{visible(explanation.display)}, query {visible(explanation.query)}", visible(explanation.run)
@@ -106,7 +105,6 @@ def _grid(title: str, rows: Sequence[Row], names: Sequence[str], left: frozenset
 
 
 def _described(explanation: Explanation, document: RankedDocument, digits: Digits) -> Row:
-    """The columns of a document whatever the metric."""
     return {
         "rank": _rank(document.rank),
         "position": "" if explanation.positions is None else _rank(explanation.place(document)),
@@ -144,7 +142,6 @@ def _cut(text: str) -> str:
 
 
 def _name(explanation: Explanation) -> str:
-    """The display name without parameters."""
     return visible(explanation.display).partition("(")[0].partition("@")[0]
 
 
@@ -153,7 +150,6 @@ def _sum_name(explanation: Explanation) -> str:
 
 
 def _terms(explanation: Explanation, documents: Sequence[RankedDocument], digits: Digits) -> Iterator[Row]:
-    """The texts of documents of a metric that is a sum."""
     terms = {term.document: term for term in explanation.terms or ()}
     is_dcg = any(term.gain is not None for term in terms.values()) or bool(explanation.discounts)
     running = sorted((term.position, term.running) for term in terms.values() if term.position is not None)
@@ -196,7 +192,6 @@ def _changes(explanation: Explanation, documents: Sequence[RankedDocument], digi
 
 
 def _ideal(explanation: Explanation, ideal: Sequence[Term], ranks: int, digits: Digits) -> Grid:
-    """The first ranks of the ideal ranking, and where the run has their documents."""
     rows = []
     for term in ideal[:ranks]:
         document = term.document
@@ -381,7 +376,6 @@ def _displaced(explanation: Explanation, other: Explanation, lost: Sequence[Diff
 
 
 def _side_by_side(explanation: Explanation, other: Explanation, ranks: int) -> Grid:
-    """The first ranks of both runs."""
     rows: list[Row] = []
     for side in (explanation, other):
         run = visible(side.run)
@@ -418,7 +412,6 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
 
 
 def _first_rows(rows: list[Row], label: str) -> list[Row]:
-    """The first rows, and how many follow."""
     rest = len(rows) - _MOST
     return [*rows[:_MOST], {label: f"{rest} more"}] if rest > 0 else rows
 
@@ -447,7 +440,6 @@ def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
 
 
 def _phi(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
-    """The control points of φ, and φ of each grade."""
     points = [
         {"point": name, "grade": grade_of(grade), "φ": number(value, digits)}
         for name, grade, value in phi.points

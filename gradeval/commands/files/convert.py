@@ -255,7 +255,6 @@ class _Conversion:
             raise no_data(self.name, self.problems.lines, self.left_out)
 
     def _parts(self) -> Iterator[Columns]:
-        """The blocks of the file, with the lines counted from its beginning."""
         table = self.file.table
         self.problems = _Problems(self.name, self.role)
         blocks = ordered_map(table.columns, table.source.blocks(), self.jobs)
@@ -265,7 +264,6 @@ class _Conversion:
             yield part._replace(line=part.line + before, lines=0)
 
     def _is_together(self) -> bool:
-        """Whether the lines of each query are together."""
         seen, last = KeySet(), b""
         for part in self._parts():
             queries = part.queries
@@ -286,7 +284,6 @@ class _Conversion:
             yield Rows.of(self.name, parts, self.jobs)
 
     def _by_query(self) -> Iterator[Rows]:
-        """Rows of whole queries, a block at a time."""
         last_query: list[Columns] = []  # its rows so far: it may continue in the next block
         for part in self._parts():
             last = len(part.queries) - 1
@@ -340,7 +337,6 @@ class _Conversion:
         return batch
 
     def _collapsed(self, run: Qrels, line: Ints) -> tuple[Qrels, Ints]:
-        """The rows of a run, each of one document, and their lines."""
         if not self.collapse:
             return run, line
         query = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))

@@ -92,7 +92,6 @@ class _Checks:
         self.letor: Letor | None = None
 
     def validation(self, paths: Sequence[Any], roles: Sequence[str | None]) -> Validation:
-        """roles: 'qrels' or 'run', None for the role of the content."""
         sources = [ObservedSource(path) for path in paths]
         check_columns(paths, self.options)
         reports: list[FileReport] = []
@@ -113,7 +112,6 @@ class _Checks:
         return role or "qrels"
 
     def _reports(self, source: ObservedSource, role: str) -> Iterator[FileReport]:
-        """A report of the file, or of each chosen feature of a LETOR file."""
         problems = self._problems(source, role, must_be_right=True)
         try:
             files = open_file(source, role, self.options, self.letor, problems, with_ranks=True)
@@ -294,7 +292,6 @@ def _coverage(
 
 
 def _same_grade(rows: Rows) -> LineProblems:
-    """The duplicates with the grade of the first judgment."""
     grade = rows.qrels.grade
     same = np.flatnonzero(grade[rows.again] == grade[rows.first])
     if not len(same):

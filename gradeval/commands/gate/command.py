@@ -269,7 +269,6 @@ def _chosen(options: Mapping[str, Any], of_file: Mapping[str, Any]) -> Options:
 
 
 def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:
-    """The qrels, and the run and its baseline, with saved results read."""
     from gradeval.evaluation import with_saved
 
     runs = [(None, qrels) if run is None else labelled(run)]
@@ -286,7 +285,6 @@ def _evaluated(
 
 
 def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tuple[GateReport, list[str]]:
-    """The report, and the warnings for annotations."""
     from gradeval.commands.gate.verdicts import GateReport, judge
 
     if results.failed:
@@ -342,7 +340,6 @@ def _write_first_baseline(job: Job, results: Results, file: OutputFile) -> int:
 
 
 def _write_baseline(results: Results, file: OutputFile) -> None:
-    """Write the saved result of the run, without its baseline."""
     run = results.runs[0]
     notices = tuple(
         notice for notice in results.notices if notice.subject == run.name or notice.kind in OF_QRELS
@@ -409,7 +406,6 @@ class _Reports:
         self.junit, self.summary = junit, self.summary_path
 
     def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
-        """Write and print the report; the exit code."""
         from gradeval.commands.gate import layout
         from gradeval.commands.gate.verdicts import GateReport
 

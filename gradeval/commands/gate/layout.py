@@ -51,7 +51,6 @@ def document(report: GateReport, how: doc.RenderOptions) -> doc.Document:
 
 
 def _value(outcome: CheckOutcome, digits: Digits) -> str:
-    """The value, and the interval of a difference."""
     if math.isnan(outcome.low):
         return _number(outcome, outcome.value, digits)
     return f"{signed(outcome.value, digits)} [{number(outcome.low, digits)}, {number(outcome.high, digits)}]"
@@ -114,7 +113,6 @@ def _shows_worst(report: GateReport) -> list[CheckOutcome]:
 
 
 def _reasons(report: GateReport) -> list[str]:
-    """Why checks could not be judged."""
     reasons: dict[str, list[str]] = {}
     for outcome in report.outcomes:
         if outcome.reason:
@@ -135,7 +133,6 @@ def _exceeded(report: GateReport) -> str:
 
 
 def _sentences(report: GateReport) -> list[str]:
-    """What was judged, what the intervals are, and whether the baseline could be raised."""
     sentences = [f"R{_subject(report)[1:]}."] if report.subject else []
     kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
     if kinds:
@@ -157,7 +154,6 @@ def _subject(report: GateReport) -> str:
 
 
 def _titled(report: GateReport) -> str:
-    """The title of the gate in CI."""
     return f"gradeval gate {printable(report.name)}".rstrip()
 
 

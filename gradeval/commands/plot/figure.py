@@ -157,7 +157,6 @@ def _shown(text: str) -> str:
 
 
 def _draw(axes: Any, panel: Panel, width: float, count: int) -> list[Any]:
-    """The lines that were drawn."""
     axes.set_xlabel(_shown(panel.x.label))
     axes.set_ylabel(_shown(panel.y.label))
     title = shortened([_shown(panel.title)], 60 if count == 1 else 44)
@@ -215,7 +214,6 @@ def _name_points(axes: Any, points: Sequence[tuple[str, float, float]]) -> None:
 
 
 def _line(axes: Any, line: Line, place: int, count: int) -> Any:
-    """The line that was drawn."""
     colour, dashes = _COLOURS[place % len(_COLOURS)], _DASHES[place % len(_DASHES)]
     marker = _MARKERS[place % len(_MARKERS)]
     step = 1 if line.marked and len(line.x) * count <= _MOST_MARKS else max(1, len(line.x) // _MARKS)

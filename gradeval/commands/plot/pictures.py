@@ -131,7 +131,6 @@ def queries(
 def _of_one(
     values: QueryValues, means: Sequence[float], confidence: float
 ) -> tuple[tuple[Panel, ...], tuple[Table, ...]]:
-    """The values of one run. means: of the metrics, as an evaluation has them."""
     [run] = values.runs
     panels: list[Panel] = []
     rows: list[Row] = []

@@ -122,7 +122,6 @@ def _file(name: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Text with escapes for bytes that were no UTF-8, since a page is UTF-8."""
     if isinstance(value, str) and not value.isprintable():
         return type(value)(value.encode("utf-8", "backslashreplace").decode())
     return value
@@ -170,7 +169,6 @@ def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
 
 
 def _plots(comparison: Comparison) -> list[dict[str, float] | None]:
-    """The intervals of the differences as positions in a drawing of PLOT_WIDTH."""
     has_one_scale = _has_one_scale(comparison)
     plots: list[dict[str, float] | None] = []
     for pair in comparison.comparisons:
@@ -200,7 +198,6 @@ def _ends(comparison: Comparison, metric: str | None) -> tuple[float, float]:
 
 
 def _legend(report: Report) -> list[str]:
-    """The marks and intervals explained, a sentence each."""
     by = "bootstrap, BCa" if report.interval == "bootstrap" else "Student's t"
     of_means = f"{report.options.confidence:g} % confidence, of the mean over queries ({by})."
     if report.comparison is None:
@@ -223,7 +220,6 @@ def _marked(report: Report, mark: str) -> str:
 
 
 def _coverage(report: Report, digits: Digits) -> Grid:
-    """How much of the judgments each run covers, and how much of it is judged."""
     results = report.results
     judged = [spec for spec in results.specs if spec.metric.name == "Judged"]
     judged.sort(key=lambda spec: spec.params.get("cutoff", math.inf))
@@ -244,7 +240,6 @@ def _of(count: float, total: float | None = None) -> str:
 
 
 def _queries(report: Report, digits: Digits) -> list[Grid]:
-    """For each metric, the values of the queries."""
     values = report.values
     head = ("query", *map(visible, values.runs))
     names = [visible(query) for query in values.queries]
@@ -262,7 +257,6 @@ def _queries(report: Report, digits: Digits) -> list[Grid]:
 
 
 def _inputs(report: Report) -> Grid:
-    """The files, with their hashes."""
     results = report.results
     files = [("qrels", results.qrels, results.qrels_sha256)]
     files += [(run.name, run.path, run.sha256) for run in results.runs]
@@ -271,7 +265,6 @@ def _inputs(report: Report) -> Grid:
 
 
 def _made(report: Report) -> list[tuple[str, str]]:
-    """How it was made: (what, how) of each."""
     import scipy
 
     versions = {"gradeval": __version__, "Python": platform.python_version()}
@@ -325,7 +318,6 @@ def _values(report: Report, digits: Digits) -> str:
 
 
 def _note(report: Report, m: int) -> str:
-    """The sentence about the differences that documents make by a metric, if it is no sum."""
     for query in report.explained.values():
         for of_run in query.values:
             if of_run and not of_run[m].explanation.is_sum:
@@ -336,7 +328,6 @@ def _note(report: Report, m: int) -> str:
 def _pair(
     report: Report, a: int, b: int, compared: Mapping[tuple[str, str, str], PairComparison], digits: Digits
 ) -> list[str]:
-    """Run b against run a by each metric, in words."""
     if a == b:
         return []
     values, options = report.values, report.options
@@ -428,14 +419,12 @@ def _explanations(report: Report, digits: Digits) -> str:
 
 
 def _ranks(query: ExplainedQuery) -> Iterator[str]:
-    """The ranks of the query's documents in each run."""
     for values in query.values:
         ranks = {document.id: document.rank for document in values[0].explanation.documents} if values else {}
         yield _texts(str(ranks.get(name) or ABSENT) for name, _ in query.documents)
 
 
 def _scores(query: ExplainedQuery, digits: Digits) -> Iterator[str]:
-    """The scores of the documents that are shown of each run."""
     for values in query.values:
         shown = (document for value in values for document in value.selection.documents)
         scores = {

@@ -247,7 +247,6 @@ def _explanations(
 
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
-    """The explanations of a query that are shown, by run and by metric."""
     selections = [
         [explanation.selected(explanation.first_ranks, FURTHER) for explanation in of_run] for of_run in of_runs
     ]
@@ -292,7 +291,6 @@ def _differing(explanations: Sequence[Explanation]) -> list[Document]:
 
 
 def _shortened(explanation: Explanation, documents: Documents) -> Explanation:
-    """The explanation with these of its documents only."""
     shown, positions = set(documents), explanation.positions
     # a term without a document says that the ideal ranking is not one of the documents
     terms, ideal = (

@@ -357,7 +357,6 @@ def _findings(
 
 
 def _means(specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Floats:
-    """The mean of each metric and run, (M, R)."""
     runs = (summarize(specs, outcome.result.values, outcome.result.counted) for outcome in outcomes)
     return np.stack(list(runs), axis=1)
 

@@ -101,7 +101,6 @@ def check_apart(names: Iterable[str], why: str) -> None:
 
 
 def _show(job: Job, make: Callable[[Progress], Study]) -> int:
-    """Make the study, and print its warnings and its tables."""
     job.open()
     with job.running() as progress:
         study = make(progress)

@@ -101,7 +101,6 @@ def levels(
 
 
 def _finding(orders: Mapping[str, str]) -> str:
-    """Which metrics order the runs alike. orders: by metric."""
     alike: dict[str, list[str]] = {}
     for metric, order in orders.items():
         alike.setdefault(order, []).append(metric)

@@ -135,7 +135,6 @@ def swaps(
 
 
 def _finding(distances: Sequence[Row]) -> str:
-    """Which metrics depend on the number of levels. distances: rows (use, metric, distance, noise, …)."""
     depends: dict[str, bool] = {}
     for _, metric, distance, noise, *_ in distances:
         is_above = isinstance(distance, float) and isinstance(noise, float) and distance > noise
