@@ -10,16 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from gradeval.cli import output as out
-from gradeval.cli.types import (
-    File,
-    Finite,
-    Integer,
-    Kinds,
-    OutputPath,
-    Percentage,
-    Setting,
-    complete_metric,
-)
+from gradeval.cli.types import File, Finite, Integer, Kinds, OutputPath, Percentage, Setting, complete_metric
 from gradeval.notices import Kind
 from gradeval.options import ANY_RELEVANT, CONFIDENCE, INPUT, METRICS, MORE, Options, OptionTable
 from gradeval.options import Kind as OptionKind

@@ -100,11 +100,7 @@ class _Command(AbbreviatedCommand):
     help="Print z-scores, based on a file with lines 'query measure mean deviation'.",
 )
 @click.option(
-    "-R",
-    "--Rel_info_format",
-    type=click.Choice(["qrels"]),
-    metavar="qrels",
-    help="Format of the judgments.",
+    "-R", "--Rel_info_format", type=click.Choice(["qrels"]), metavar="qrels", help="Format of the judgments."
 )
 @click.option(
     "-T",

@@ -153,11 +153,7 @@ def _scale(name: str, judgments: Judgments, params: dict[str, Any]) -> tuple[str
 
 
 def _terms(
-    terms: Terms,
-    run: Terms,
-    documents: Sequence[Document],
-    judgments: Judgments | None,
-    scale: _Scale | None,
+    terms: Terms, run: Terms, documents: Sequence[Document], judgments: Judgments | None, scale: _Scale | None
 ) -> tuple[Term, ...]:
     """The terms as data. run: those whose normalizer divides all. judgments: None for the ideal ranking."""
     value = np.broadcast_to(terms.value, terms.row.shape)

@@ -139,11 +139,7 @@ def explain_runs(
     return map(list, zip(*of_runs, strict=True))
 
 
-def _opened(
-    qrels: Any,
-    labelled: Sequence[LabelledRun],
-    options: Options,
-) -> tuple[Qrels, list[list[Run]]]:
+def _opened(qrels: Any, labelled: Sequence[LabelledRun], options: Options) -> tuple[Qrels, list[list[Run]]]:
     """The qrels, and the runs that each of these is: several of a LETOR file with several features."""
     # a pipe that was opened once is read from the copy that its Source has
     qrels = source_of(qrels) if is_path(qrels) else qrels

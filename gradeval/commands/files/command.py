@@ -69,13 +69,7 @@ _role = click.Choice(("qrels", "run"))
 )
 @cli.row_option(Options, "rel", section="Checks")
 @cli.output(
-    "-f",
-    "--format",
-    "format_",
-    type=click.Choice(REPORTS),
-    default="table",
-    show_default=True,
-    help="Format.",
+    "-f", "--format", "format_", type=click.Choice(REPORTS), default="table", show_default=True, help="Format."
 )
 @cli.output_option("Write to this file, atomically.")
 @cli.input_options()
@@ -108,11 +102,7 @@ def validate_command(
 @cli.sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)
 @click.argument("source", metavar="IN", type=File())
 @click.argument("target", metavar="OUT", type=OutputPath())
-@_target(
-    "--to",
-    type=click.Choice(FORMATS),
-    help="Format of OUT; beir is for qrels. Default: by its ending.",
-)
+@_target("--to", type=click.Choice(FORMATS), help="Format of OUT; beir is for qrels. Default: by its ending.")
 @_target("--tag", metavar="NAME", help="The run tag. Default: that of IN, or gradeval.")
 @_rows("--as", "role", type=_role, help="What IN is. Default: by its content.")
 @_rows("--sort", is_flag=True, help="Sort the documents of each query by score or grade, highest first.")

@@ -132,12 +132,7 @@ def format_by_ending(path: str) -> str:
 
 
 def convert_file(
-    source: Source,
-    sink: Any,
-    name: str,
-    conversion: Conversion,
-    options: Options,
-    qrels: Source | None = None,
+    source: Source, sink: Any, name: str, conversion: Conversion, options: Options, qrels: Source | None = None
 ) -> Converted:
     """Write the file to the sink, compressed as the ending of the name says. Raises GradevalError.
 

@@ -147,12 +147,7 @@ def plot_command() -> None:
 @cli.row_option(CompareOptions, "baseline", section=DRAWING)
 @runs_options("nDCG@10", "queries", "summary")
 def queries_command(
-    job: Job,
-    qrels: str,
-    runs: tuple[str, ...],
-    metrics: tuple[str, ...],
-    baseline: str | None,
-    **options: Any,
+    job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], baseline: str | None, **options: Any
 ) -> int:
     """The value of each query, the highest first; of several runs, differences from a baseline.
 

@@ -107,11 +107,7 @@ class Collection:
 
 
 def collect(
-    qrels: Any,
-    runs: Sequence[tuple[str | None, Any]],
-    options: Options,
-    *,
-    others: Sequence[Any] = (),
+    qrels: Any, runs: Sequence[tuple[str | None, Any]], options: Options, *, others: Sequence[Any] = ()
 ) -> tuple[Collection, list[Qrels]]:
     """Read judgments and (name, run) pairs, and reduce the runs.
 

@@ -110,11 +110,7 @@ def _show(job: Job, make: Callable[[Progress], Study]) -> int:
     return 0
 
 
-@click.group(
-    "study",
-    cls=cli.CommandGroup,
-    short_help="Study metrics: the experiments of their papers.",
-)
+@click.group("study", cls=cli.CommandGroup, short_help="Study metrics: the experiments of their papers.")
 def study_command() -> None:
     """Study metrics: the experiments of the papers they come from, on generated data or on yours.
 

@@ -9,15 +9,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.commands.study.tables import (
-    MAX_SEED,
-    Row,
-    Study,
-    Table,
-    averaged_metrics,
-    full_rankings,
-    shares,
-)
+from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, averaged_metrics, full_rankings, shares
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete

@@ -24,10 +24,7 @@ _SHOWN = 5  # thresholds that the overview has
 
 @takes(OF_RUNS)
 def levels(
-    qrels: Any,
-    runs: Any = None,
-    metrics: str | Iterable[str] = METRICS,
-    **options: Unpack[Runs],
+    qrels: Any, runs: Any = None, metrics: str | Iterable[str] = METRICS, **options: Unpack[Runs]
 ) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 
@@ -64,11 +61,7 @@ def levels(
     study = Study(
         name="levels",
         finding=_finding(orders) if len(names) > 1 else "",
-        options={
-            "metrics": [str(spec) for spec in specs],
-            **reference,
-            "evaluation": dict(results.options),
-        },
+        options={"metrics": [str(spec) for spec in specs], **reference, "evaluation": dict(results.options)},
         noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != expected),),
         runs_read=len(results.runs),
         tables=(
@@ -89,12 +82,7 @@ def levels(
                 ],
                 data=False,
             ),
-            Table(
-                "orders",
-                "Runs from the best to the worst",
-                ("metric", "order"),
-                list(orders.items()),
-            ),
+            Table("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
         ),
     )
     return warned(study)
