@@ -320,29 +320,16 @@ def pair_comparison(
 def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[Change]:
     if not options.worst and not options.best:
         return
-    by_id = values.by_id
+    by_id, kinds = values.by_id, {"worst": (options.worst, 1), "best": (options.best, -1)}
     for baseline, run in pairs:
-        for m, (column, differences) in enumerate(
-            zip(values.metrics, values.differences(baseline, run), strict=True)
-        ):
-            for kind, count, sign in (
-                ("worst", options.worst, column.sign),
-                ("best", options.best, -column.sign),
-            ):
-                changed = (q for q in lowest(sign * differences, by_id, count) if sign * differences[q] < 0)
-                for rank, q in enumerate(changed, 1):
-                    yield Change(
-                        kind,  # type: ignore[arg-type]
-                        values.runs[run],
-                        values.runs[baseline],
-                        column.name,
-                        rank,
-                        values.queries[q],
-                        float(values.values[baseline, m, q]),
-                        float(values.values[run, m, q]),
-                        float(differences[q]),
-                        group,
-                    )
+        names, differences = (values.runs[run], values.runs[baseline]), values.differences(baseline, run)
+        for m, column in enumerate(values.metrics):
+            for kind, (count, direction) in kinds.items():
+                gains = direction * column.sign * differences[m]
+                for rank, q in enumerate((q for q in lowest(gains, by_id, count) if gains[q] < 0), 1):
+                    old, new = values.values[[baseline, run], m, q].tolist()
+                    query, difference = values.queries[q], float(differences[m, q])
+                    yield Change(kind, *names, column.name, rank, query, old, new, difference, group)
 
 
 def notices_of_sections(sections: Sequence[Section]) -> Iterator[Notice]:

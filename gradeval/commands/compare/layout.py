@@ -11,13 +11,13 @@ import numpy as np
 
 from gradeval.commands.compare.options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.commands.compare.result import (
+    ESTIMANDS,
     MEAN_DIFFERENCE,
     SOURCES,
+    TITLES,
     Comparison,
     PairComparison,
     Section,
-    estimand,
-    title,
 )
 from gradeval.errors import visible
 from gradeval.render import Digits
@@ -186,7 +186,7 @@ def _pair_columns(comparison: Comparison, relative: bool, section: Section | Non
     chosen, judged = comparison.options, comparison.judged
     correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
     has_p = chosen.test not in (TUKEY, "bootstrap")
-    has_estimate = estimand(chosen.test) != MEAN_DIFFERENCE
+    has_estimate = ESTIMANDS[chosen.test] != MEAN_DIFFERENCE
     # where all pairs have values, both means stand in the table of means, and n in the legend
     with_means = section is not None and len({pair.n for pair in section.comparisons} | {section.queries}) > 1
     return [
@@ -351,11 +351,11 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     is_tukey, is_maxt = chosen.test == TUKEY, chosen.used_correction == MAXT
     sizes = sorted({pair.n for pair in pairs})
     n = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
-    by, rule = f"{title(chosen.test)}, two-sided", "uncorrected"
+    by, rule = f"{TITLES[chosen.test]}, two-sided", "uncorrected"
     if chosen.test == "bootstrap":
-        by = f"{title(chosen.test)} excludes 0"
+        by = f"{TITLES[chosen.test]} excludes 0"
     elif is_tukey:
-        by, rule = title(chosen.test), "for all pairs of runs, metric by metric"
+        by, rule = TITLES[chosen.test], "for all pairs of runs, metric by metric"
     elif chosen.used_correction != "none":
         family = comparison.family
         of = f"{family:,} comparison{'s' * (family != 1)}"
@@ -378,7 +378,7 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
             f"Means: of each run over its own {counts.min():,} to {counts.max():,} queries with a value; "
             "differences and n: over those where both runs have one."
         )
-    of = estimand(chosen.test)
+    of = ESTIMANDS[chosen.test]
     of = of if of == MEAN_DIFFERENCE else f"estimate: the {of}"
     kind, uncorrected = ("Simultaneous intervals", "") if is_tukey else ("Intervals", ", uncorrected")
     sentences.append(

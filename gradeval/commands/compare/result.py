@@ -30,6 +30,8 @@ FORMAT_VERSION = 1
 POWER = 0.8
 SOURCES = ("system", "query", "residual", "total")  # of the variance
 MEAN_DIFFERENCE = "mean difference"  # what the intervals of most tests are of
+ESTIMANDS = {name: test.estimand for name, test in TESTS.items()} | {TUKEY: MEAN_DIFFERENCE}
+TITLES = {name: test.title for name, test in TESTS.items()} | {TUKEY: "randomized Tukey HSD test"}
 
 Verdict = Literal["better", "worse", ""]
 
@@ -349,12 +351,13 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one query. rank: 1 for the largest change of this kind in this comparison.
+    """The change of one query.
 
-    group: the group of queries that is compared, None for all.
+    kind: 'worst' or 'best'. rank: 1 for the largest change of this kind in this comparison. group: the group of
+    queries that is compared, None for all.
     """
 
-    kind: Literal["worst", "best"]
+    kind: str
     run: str
     baseline: str
     metric: str
@@ -479,7 +482,7 @@ class Comparison(WithNotices, Tabular):
     def settings(self) -> dict[str, Any]:
         """The settings that the numbers depend on, except the values."""
         baseline = None if self.options.all_pairs else self.values.runs[self.pairs[0][0]]
-        about = {"baseline": baseline, "estimand": estimand(self.options.test), "family": self.family}
+        about = {"baseline": baseline, "estimand": ESTIMANDS[self.options.test], "family": self.family}
         return {**self.options.to_dict(), **about}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -491,16 +494,6 @@ class Comparison(WithNotices, Tabular):
         counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
         counts += f", queries={len(self.values.queries)}"
         return f"Comparison({counts}, test={self.options.test!r}, notices={len(self.notices)})"
-
-
-def estimand(test: str) -> str:
-    """The estimand of the interval of a test."""
-    return MEAN_DIFFERENCE if test == TUKEY else TESTS[test].estimand
-
-
-def title(test: str) -> str:
-    """A test's name in full."""
-    return "randomized Tukey HSD test" if test == TUKEY else TESTS[test].title
 
 
 def _exact_values(record: Any) -> dict[str, Any]:

@@ -288,9 +288,9 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
         )
         raise InputError(source.name, "this is JSON", hint=hint)
     values: Values = _trec_values
-    if _is_trec(first):
+    count, fields = 3, _trec_fields(first)
+    if len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2])):  # of trec_eval
         rows: Iterator[Row] = ((n, _trec_fields(line)) for n, line in enumerate(lines) if line.strip())
-        count = 3
     else:
         rows = _csv_rows(source, lines, first)
         _, head = next(rows)
@@ -317,12 +317,6 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
     if not tables:
         raise InputError(source.name, "there are no values per query", hint="Print them with -q")
     return list(tables.values())
-
-
-def _is_trec(line: str) -> bool:
-    """Whether it is a line of trec_eval: measure, query and a number (or, of runid, a word)."""
-    fields = _trec_fields(line)
-    return len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2]))
 
 
 def _trec_fields(line: str) -> list[str]:
