@@ -277,7 +277,7 @@ class Printable:
         return self.render()
 
     def _repr_html_(self) -> str:
-        html = import_module("gradeval.render.html")
+        html = import_module("gradeval.render.markup")
         document: Document = import_module(self.layout).document(self, RenderOptions())
         if document.page is not None:
             return str(html.page(document.page()))

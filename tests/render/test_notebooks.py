@@ -9,7 +9,7 @@ import pytest
 import gradeval
 from gradeval.evaluation.results import Results
 from gradeval.render.document import Cell, Grid, Line, Lines, Sentences
-from gradeval.render.html import write_html
+from gradeval.render.markup import write_html
 
 QRELS = {"1": {"a": 2, "b": 0, "<i>": 1}, "2": {"a": 1}}
 RUNS = {"x<b>": {"1": {"b": 3.0, "a": 1.0}, "2": {"a": 5.0}}, "y": {"1": {"a": 1.0}, "2": {"b": 1.0}}}
