@@ -1,4 +1,4 @@
-"""Tables for GitHub's Markdown, for LaTeX with the booktabs package, and for notebooks: the best values are bold."""
+"""Tables for Markdown, for LaTeX with the booktabs package, and for notebooks: the best values are bold."""
 
 from __future__ import annotations
 

@@ -87,9 +87,7 @@ class SparkSummary(Results):
         """Raises GradevalError: the values of the queries are not here."""
         raise _on_cluster()
 
-    def per_query(self, run: str | int, metric: str | Spec | int) -> dict[str, float]:
-        """Raises GradevalError: the values of the queries are not here."""
-        raise _on_cluster()
+    per_query = values  # type: ignore[assignment]
 
     def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> NoReturn:
         """Raises GradevalError: runs are compared by the values of the queries, which are not here."""

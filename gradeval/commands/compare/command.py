@@ -53,9 +53,8 @@ is excluded if lower values are better, or with --queries both.
 _values = cli.section("Tables of values")
 
 # options of the evaluation, which tables of values do not need
-_EVALUATION = [
-    name for name in Options.names(without=(MORE, PROCESS)) if name not in ("queries", "query_ids", "columns")
-]
+_OF_VALUES = ("queries", "query_ids", "columns")
+_EVALUATION = [name for name in Options.names(without=(MORE, PROCESS)) if name not in _OF_VALUES]
 
 
 def comparison_options() -> Callable[[Decorated], Decorated]:
@@ -143,14 +142,15 @@ def compare_command(
     runs = with_baseline(files if of_values else files[1:], options["baseline"])
     job.open(*(path for _, path in runs if path != "-"))
     with job.running():
-        how, evaluation = split_options(options)
         if of_values:
-            from gradeval.commands.compare.tables import compare_files
+            from gradeval.commands.compare.tables import compare_tables
 
-            comparison = compare_files(runs, metrics, lower_is_better, evaluation, how)
+            used = {name: options[name] for name in (*CompareOptions.table, *_OF_VALUES)}
+            comparison = compare_tables(runs, metrics, lower_is_better=lower_is_better, **used)
         else:
             from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
 
+            how, evaluation = split_options(options)
             results, specs = evaluate_to_compare(
                 files[0],
                 runs or [(None, files[0])],

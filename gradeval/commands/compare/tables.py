@@ -104,44 +104,27 @@ def compare_tables(
     files = separate_runs(tables)
     if other := next((table for _, table in files if not is_path(table)), None):
         raise OptionError(f"a table of values must be a file, not a {type(other).__name__}")
-    comparison = compare_files(
-        [(label, source_of(table).path) for label, table in files],
-        [metrics] if isinstance(metrics, str) else list(metrics or ()),
-        [lower_is_better] if isinstance(lower_is_better, str) else list(lower_is_better),
-        Options.of(queries=queries, query_ids=query_ids, columns=columns),
-        CompareOptions.of(**options),
-    )
-    return warned(comparison)
-
-
-def compare_files(
-    files: Sequence[tuple[str | None, str]],
-    metrics: Sequence[str],
-    lower_is_better: Sequence[str],
-    evaluation: Options,
-    options: CompareOptions,
-) -> Comparison:
-    """The tables in (label, path) files compared."""
-    columns = dict(evaluation.columns)
-    if roles := [role for role in columns if role != "query"]:
-        raise OptionError(f"columns {roles[0]}: tables of values have query=NAME only")
-    tables = _read_tables(files, columns.get("query"))
-    _name_alike(tables)
-    compared, notices = _columns(tables, metrics, lower_is_better)
-    for table in reversed(tables[1:]):
-        others = _all_queries(other for other in tables if other is not table)
+    evaluation = Options.of(queries=queries, query_ids=query_ids, columns=columns)
+    how, roles = CompareOptions.of(**options), dict(evaluation.columns)
+    if others := [role for role in roles if role != "query"]:
+        raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
+    read = _read_tables([(label, source_of(table).path) for label, table in files], roles.get("query"))
+    _name_alike(read)
+    names, lower = ([of] if isinstance(of, str) else list(of or ()) for of in (metrics, lower_is_better))
+    compared, notices = _columns(read, names, lower)
+    for table in reversed(read[1:]):
+        others = _all_queries(other for other in read if other is not table)
         if set(others).isdisjoint(table.queries):
             raise no_common_query(table.path, "the other tables", list(table.queries), others)
-    queries = _all_queries(tables)
-    ids = evaluation.query_ids
+    ids, every = evaluation.query_ids, _all_queries(read)
     if isinstance(ids, LaterIds):
-        ids = ids.choose(queries, "the tables")
+        ids = ids.choose(every, "the tables")
     if ids is not None:
-        if unknown := [query for query in ids if query not in set(queries)]:
+        if unknown := [query for query in ids if query not in set(every)]:
             raise UnknownQueryError(unknown, "the tables")
-        queries = [query for query in queries if query in set(ids)]
-    values, missing = _values(tables, compared, queries, complete=evaluation.queries == "judged")
-    return compare_values(values, options, [*notices, *missing])
+        every = [query for query in every if query in set(ids)]
+    values, missing = _values(read, compared, every, complete=evaluation.queries == "judged")
+    return warned(compare_values(values, how, [*notices, *missing]))
 
 
 def _read_tables(files: Sequence[tuple[str | None, str]], column: str | None) -> list[ValueTable]:

@@ -92,9 +92,10 @@ def validate_command(
         raise click.UsageError("Missing argument '[QRELS] [RUN]...': no files given.")
     job.open()
     with job.running():
-        from gradeval.commands.files.validate import validate_files
+        from gradeval.commands.files.validate import Checks
 
-        report = validate_files(files, role, max_errors=max_errors, **options)
+        roles = [role or ("run" if index else None) for index in range(len(files))]
+        report = Checks(Options.of(**options), max_errors, role).validation(files, roles)
     job.print(report)
     return 2 if report.errors or not job.accepts(report.notices) else 0
 

@@ -58,40 +58,27 @@ def validate(
     paths = [runs] if isinstance(runs, (str, bytes, os.PathLike)) else list(runs)
     if qrels is None and not paths:
         raise OptionError("no files given")
-    limit = MAX_ERRORS if max_errors is None else whole("max_errors", max_errors, 0, MAX_ERRORS)
     roles: list[str | None] = ["run"] * len(paths)
     if qrels is not None:
         paths, roles = [qrels, *paths], ["qrels", *roles]
-    return _Checks(Options.of(**options), limit).validation(paths, roles)
+    return Checks(Options.of(**options), max_errors).validation(paths, roles)
 
 
-def validate_files(
-    paths: Sequence[str],
-    role: str | None = None,
-    *,
-    max_errors: int | None = DEFAULT_MAX_ERRORS,
-    **options: Any,
-) -> Validation:
-    """Check files as validate() does; whether the first is qrels or a run is detected from its content.
+class Checks:
+    """Checks files one after another; the qrels are kept for the runs.
 
-    role: 'qrels' or 'run', what all files are. Of several files the first is the qrels where its content may be
-    either; one file must then have a role. Raises OptionError.
+    max_errors: that of validate(). role: 'qrels' or 'run', what all files are.
     """
-    limit = MAX_ERRORS if max_errors is None else max_errors
-    checks = _Checks(Options.of(**options), limit, ORDER if role is None else AS_OTHER[role])
-    return checks.validation(paths, [role or ("run" if index else None) for index in range(len(paths))])
 
-
-class _Checks:
-    """Checks files one after another; the qrels are kept for the runs. order: that of diagnostics.Problems."""
-
-    def __init__(self, options: Options, limit: int, order: str = ORDER) -> None:
-        self.options, self.limit, self.order = options, limit, order
+    def __init__(self, options: Options, max_errors: int | None, role: str | None = None) -> None:
+        self.options, self.order = options, ORDER if role is None else AS_OTHER[role]
+        self.limit = MAX_ERRORS if max_errors is None else whole("max_errors", max_errors, 0, MAX_ERRORS)
         self.jobs = options.jobs or default_jobs()
         self.judgments: Qrels | None = None
         self.letor: Letor | None = None
 
     def validation(self, paths: Sequence[Any], roles: Sequence[str | None]) -> Validation:
+        """roles: 'qrels' or 'run', None where the content decides; one that may be either is the qrels."""
         sources = [ObservedSource(path) for path in paths]
         check_columns(paths, self.options)
         reports: list[FileReport] = []

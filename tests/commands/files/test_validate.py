@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 import gradeval
 from gradeval.commands.files.report import SHOWN_IDS, QrelsFacts, RunFacts
-from gradeval.commands.files.validate import validate_files
+from gradeval.commands.files.validate import DEFAULT_MAX_ERRORS, Checks
 from gradeval.errors import OptionError
 from gradeval.formats.diagnostics import first_in
 from gradeval.formats.sources import Source
+from gradeval.options import Options
 
 IDS = st.sampled_from(["1", "2", "3", "q44444444444"])
 DOCS = st.sampled_from(["a", "b", "c", "d", "a-long-document-id"])
@@ -114,12 +115,13 @@ def test_facts(folder, judgments, run, size, jobs):
         assert len(set(first)) == len(first) == min(len(ids), SHOWN_IDS + 1) and set(first) <= ids
 
 
-def reports(folder, *texts, role=None, **options):
+def reports(folder, *texts, role=None, max_errors=DEFAULT_MAX_ERRORS, **options):
     """Of the texts as files: those of a role, or of what they hold."""
     paths = [folder / name for name, _ in zip("qrs", texts, strict=False)]
     for path, text in zip(paths, texts, strict=True):
         path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return validate_files(list(map(str, paths)), role, **options).files
+    roles = [role or ("run" if index else None) for index in range(len(paths))]
+    return Checks(Options.of(**options), max_errors, role).validation(list(map(str, paths)), roles).files
 
 
 def test_judged_documents(tmp_path):
