@@ -1,6 +1,6 @@
 """The typed keywords of the public functions are those of the tables of options.
 
-`python tests/test_keywords.py` makes gradeval/keywords.pyi anew.
+`python tests/test_keywords.py` makes gradeval/keywords.py anew.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gradeval.evaluation.evaluator import Evaluator
 from gradeval.evaluation.results import Results
 from gradeval.options import FILES, PROCESS, Option, Options
 
-FILE = Path(gradeval.__file__).with_name("keywords.pyi")
+FILE = Path(gradeval.__file__).with_name("keywords.py")
 FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "Evaluate": [gradeval.evaluate, Evaluator.__init__],
     "Compare": [gradeval.compare],
@@ -47,7 +47,7 @@ OF_SPARK: dict[str, dict[str, Option]] = {
 HEAD = '''"""The keywords of public functions for type checkers. Made by tests/test_keywords.py, not by hand."""
 
 # fmt: off
-# ruff: noqa: E501, I001
+# ruff: noqa: E501
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
