@@ -7,6 +7,7 @@ import threading
 
 import pytest
 from evaluation.test_evaluation import RUN, qrels_text, run_text
+from helpers import each
 
 from gradeval import evaluate
 from gradeval.evaluation import evaluator, score
@@ -15,7 +16,7 @@ from gradeval.formats import trec
 from gradeval.formats.sources import Source
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 4])
+@pytest.mark.parametrize("jobs", [1, 4])
 def test_jobs_and_blocks_change_nothing(jobs, tmp_path, monkeypatch):
     """Several runs at once, each by several threads, in small blocks, one of them shuffled."""
     draw = random.Random(3)
@@ -63,16 +64,13 @@ def test_a_system_that_allows_no_threads(calls, monkeypatch):
     assert calls(64) == alone
 
 
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        (trec, "qrels_columns"),
-        (trec, "run_columns"),
-        (letor_module, "_read_block"),
-        (evaluator, "outcome_of"),
-        (score, "_values"),
-    ],
-)
+STEPS = [
+    *((trec, "qrels_columns"), (trec, "run_columns"), (letor_module, "_read_block")),
+    *((evaluator, "outcome_of"), (score, "_values")),
+]
+
+
+@each("module, name", STEPS)
 def test_a_system_without_memory_for_several_threads(module, name, calls, monkeypatch):
     """The step that finds too little is done once more, by one thread."""
     alone = calls(1)

@@ -76,20 +76,16 @@ def module() -> str:
 
 
 def test_the_module_is_of_the_tables() -> None:
-    assert FILE.read_text() == module()
+    assert FILE.read_text() == module() and FILE.with_name("py.typed").exists()
 
 
 @pytest.mark.parametrize(("name", "function"), [(name, one) for name, of in FUNCTIONS.items() for one in of])
-def test_functions_show_their_options(name: str, function: Callable[..., Any]) -> None:
+def test_functions_show_their_options_and_refuse_others(name: str, function: Callable[..., Any]) -> None:
     assert re.search(rf"\*\*options: Unpack\[{name}(Options)?\]", inspect.getsource(function))
     assert keywords(function) == keywords(FUNCTIONS[name][0])
-    assert all(f"\n    {option}: " in (function.__doc__ or "") for option, _, _ in keywords(function))
-    assert "options" not in inspect.signature(function).parameters
-
-
-@pytest.mark.parametrize("function", [one for of in FUNCTIONS.values() for one in of])
-def test_an_unknown_option_is_an_error_with_those_of_the_function(function: Callable[..., Any]) -> None:
     first, *options = [option for option, _, _ in keywords(function)]
+    assert all(f"\n    {option}: " in (function.__doc__ or "") for option in (first, *options))
+    assert "options" not in inspect.signature(function).parameters
     with pytest.raises(OptionError) as caught:
         function(**{f"{first}x": 1})
     message = str(caught.value)
@@ -102,10 +98,7 @@ def test_an_unknown_option_is_an_error_with_those_of_the_function(function: Call
     [
         (lambda: gradeval.explain("q", "r", "AP", "1", query_ids="2"), "those that worst chooses from"),
         (lambda: gradeval.study.divergence("q", "r", seed=2), "seed is for random scores"),
-        (
-            lambda: gradeval.study.divergence("q", "r", "AP RR", cutoff=5),
-            "cutoff is that of the default metrics",
-        ),
+        (lambda: gradeval.study.divergence("q", "r", "AP RR", cutoff=5), "cutoff is that of the default"),
         (lambda: gradeval.study.divergence(ties="best"), "ties goes with qrels"),
         (lambda: gradeval.study.agreement("q", qrels2="p", splits=9), "splits requires runs"),
         (lambda: gradeval.study.agreement("q", qrels2="p", rel=2), "rel requires runs"),
@@ -122,11 +115,8 @@ def test_no_public_function_is_left_out() -> None:
     modules = [gradeval.plot, gradeval.study]
     public = [getattr(gradeval, name) for name in gradeval.__all__]
     public += [value for module in modules for value in vars(module).values()]
-    taking = {
-        one
-        for one in public
-        if inspect.isfunction(one) and "**options" in inspect.getsource(one).split('"""')[0]
-    }
+    functions = filter(inspect.isfunction, public)
+    taking = {one for one in functions if "**options" in inspect.getsource(one).split('"""')[0]}
     assert taking == {one for of in FUNCTIONS.values() for one in of} - {Evaluator.__init__, Results.compare}
 
 
@@ -135,10 +125,6 @@ def test_signatures_at_run_time() -> None:
     assert list(parameters)[:2] == ["qrels", "metrics"] and parameters["confidence"].default == 95.0
     assert "Literal['trec', 'input', 'best', 'worst', 'expected'] | None" in str(parameters["ties"])
     assert get_type_hints(gradeval.read_qrels)["return"].__name__ == "Given"
-
-
-def test_the_package_is_typed() -> None:
-    assert FILE.with_name("py.typed").exists()
 
 
 RIGHT = """
@@ -168,6 +154,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 def test_type_checkers_find_what_is_misspelt(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api")
     right = RIGHT.splitlines()
