@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from gradeval.arrays import Bools, Bytes, Ints
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids
-from gradeval.errors import InputError, described, named
+from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats.columns import Columns, FileBlocks, Table
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.memory import object_ids, object_numbers
 from gradeval.formats.scan import LF, binary_data, floats
 from gradeval.formats.sources import Source
+from gradeval.notices import many
 from gradeval.options import Options
 
 SPACE = " \t\r\n"
@@ -360,6 +361,10 @@ def exact_columns(part: Part, lines: int, number: str) -> Columns:
         for row, at, (query, documents) in zip(starts.tolist(), line_of_query, members, strict=False)
         if not isinstance(documents, _Object)
     ]
+    if part.first and part.last and members and not wrong and not any(sizes):
+        has = f"{many(len(members), 'query has', 'queries have')} no documents"
+        what = f"no data: {has}: {first_names(named(query) for query, _ in members)}"
+        return Columns.failed(lines, part, Problem(part.skipped, what))
     members = [member for member, size in zip(members, sizes, strict=True) if size]
     queries, rows = [query for query, _ in members], [*chain.from_iterable(rows for _, rows in members)]
     bounds = distinct(starts)

@@ -167,7 +167,7 @@ def alpha_dcg(
 @metric(
     "α_nDCG",
     invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")],
-    aliases=["alpha-nDCG"],
+    aliases=["alpha-nDCG", "nDCG_alpha"],
     example="alpha_nDCG@20",
     needs_relevant=True,
 )
@@ -338,7 +338,7 @@ def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Ter
 @metric(
     "StRecall",
     invariants=[SCALE_FREE.unless("rel")],
-    aliases=["strec", "S_recall"],
+    aliases=["strec", "S_recall", "subtopic_recall"],
     example="StRecall@10",
     needs_relevant=True,
 )

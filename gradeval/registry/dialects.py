@@ -251,6 +251,7 @@ NAMES: dict[str, dict[str, str]] = {
         "R_cap@k": "relative_P@k",
         "recall_cap@k": "relative_P@k",
     },
+    "FreshStack": {"coverage@k": "StRecall(of=all)@k"},
     "scikit-learn": {
         "average_precision_score": "AP",
         "dcg_score": "DCG",
@@ -260,7 +261,7 @@ NAMES: dict[str, dict[str, str]] = {
         "roc_auc_score": "AUC",
     },
     "SciPy": {"kendalltau": "tau", "pearsonr": "pearson", "spearmanr": "rho"},
-    "NTCIREVAL": {"MSnDCG@k": "nDCG@k", "Q-measure": "Q"},
+    "NTCIREVAL": {"MSnDCG@k": "nDCG@k", "Q-measure": "Q", "I-rec@k": "StRecall@k"},
 }
 
 

@@ -364,6 +364,7 @@ QRELS_FIRST = "The qrels come first, then the runs"
         (b'{"q": {"a": 1}}\0', "score", None),
         (b"query_id,doc_id,score\n", "score", [" no data: there is no row below the header"]),
         (b" { \n}\n", "score", [" no data: the object is empty"]),
+        (b'{"q": {}, "r": {}}', "score", ["1: no data: 2 queries have no documents: 'q', 'r'"]),
         (b'[{"query_id": "q"}]', "score", [
             f"1: this is not a JSON object. {A_LIST}"]),
         (A_LINE + b'{"qid": "q", "pid": "b"}\nx\n{"qid": null, "pid": "b", "score": "y"}\n3\n', "score", [

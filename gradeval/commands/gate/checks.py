@@ -107,6 +107,9 @@ def parse_checks(kind: str, text: str) -> list[Check]:
 
 
 def _specs(kind: str, names: str) -> list[Spec]:
+    if COVERAGE in names.lower().split():  # without a cutoff it is no metric, unlike FreshStack's
+        how = "by itself" if kind == REQUIRE else f"with {REQUIRE}"
+        raise MetricError(COVERAGE, hint=f"{COVERAGE} is checked {how}")
     try:
         specs = parse(names)
     except MetricError:

@@ -54,6 +54,7 @@ def test_checks(kind: str, text: str, written: list[str]) -> None:
         ("require", "AP >= 0.4 0.5", "is not of the form"),
         ("require", "nDGC@10 >= 0.4", "nDGC@10: did you mean nDCG@10?"),
         ("require", "coverge >= 0.4", "coverge: did you mean coverage?"),
+        ("require", "AP coverage >= 0.4", "coverage: coverage is checked by itself"),
         ("require", "coverage >= 95", "coverage is a share from 0 to 1; write 95% or 0.95"),
         ("require", "relstring >= 1", "relstring is text and cannot be checked"),
         ("max-drop", "AP", "max-drop 'AP' is not of the form 'nDCG@10 0.01' or 'nDCG@10 2%'"),
