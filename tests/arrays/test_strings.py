@@ -72,11 +72,6 @@ def test_columns_are_lists(names, between, more):
     assert len(joined.block) >= int((joined.start + joined.length).max(initial=0)) + PAD
 
 
-def test_keys_of_many_ids_differ():
-    names = [b"%s%d" % (head, n) for n in range(20_000) for head in (b"", b"d", b"clueweb09-en0000-00-")]
-    assert len(np.unique(Ids.of(names).keys())) == len(names)
-
-
 @given(COLUMNS.filter(bool), st.data())
 def test_same(names, data):
     pairs = data.draw(st.lists(st.tuples(*[st.integers(0, len(names) - 1)] * 2)))

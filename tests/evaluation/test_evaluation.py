@@ -6,14 +6,14 @@ import gzip
 
 import pytest
 from helpers import each
-from plain import pipe, ranking
+from plain import pipe
 
 import gradeval
 from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.evaluation import evaluate_all
 from gradeval.formats.sources import Source
-from gradeval.options import EXPECTED, TIES, Options
+from gradeval.options import Options
 from gradeval.registry.spec import parse
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"d": 1}}
@@ -57,19 +57,6 @@ def test_files(files):
         assert results.qrels_sha256 is None and results.runs[0].sha256 is None
 
 
-def test_pipes():
-    with pipe(qrels_text()) as qrels, pipe(run_text()) as run:
-        assert evaluate(qrels, run, "AP").per_query(0, "AP") == pytest.approx(AP)
-
-
-def test_hashes(files):
-    qrels, run = files
-    results = evaluate_all(qrels, [(None, run), ("data", RUN)], parse("AP"), Options(), hashes=True)
-    assert results.failed == ()
-    assert results.qrels_sha256 == Source(str(qrels)).sha256()
-    assert [one.sha256 for one in results.runs] == [Source(str(run)).sha256(), None]
-
-
 def test_features_are_hashed_as_their_file(tmp_path, monkeypatch):
     """Which is read once for all of them, and for the grades."""
     path = tmp_path / "letor"
@@ -80,21 +67,6 @@ def test_features_are_hashed_as_their_file(tmp_path, monkeypatch):
     assert results.failed == () and len(watched) == 1
     expected = Source(path).sha256()
     assert {results.qrels_sha256, *(run.sha256 for run in results.runs)} == {expected}
-
-
-def test_a_run_may_be_named_as_judgments_in_memory_are(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "qrels").write_text("1 qid:1 1:3 # a\n")
-    with pytest.raises(InputError, match=r"^qrels: this is a LETOR file\. Choose what ranks its documents"):
-        evaluate({"1": {"a": 1}}, "qrels", "AP")
-
-
-def test_watch(files, monkeypatch):
-    """Each file is shown before it is read."""
-    watched = {}
-    monkeypatch.setattr(Source, "watch", lambda source: watched.setdefault(source.name, 1))
-    evaluate_all(*files[:1], [(None, files[1]), (None, RUN)], parse("AP"), Options())
-    assert list(watched) == [str(file) for file in files]
 
 
 OTHER = {"1": {"a": 1.0}}
@@ -155,13 +127,6 @@ def test_by_level():
     assert [str(spec) for spec in specs] == ["AP(rel=1)", "AP(rel=2)", "RR"]
 
 
-@pytest.mark.parametrize("ties", [rule for rule in TIES if rule != EXPECTED])
-def test_ties(ties):
-    run = {"1": {"b": 1.0, "a": 1.0, "x": 1.0, "c": 1.0}}
-    order = ranking([(d.encode(), s) for d, s in run["1"].items()], {b"a": 2, b"b": 0, b"c": 1}, ties)
-    assert evaluate({"1": QRELS["1"]}, run, "RR(rel=2)", ties=ties).mean(0, 0) == 1 / (order.index(b"a") + 1)
-
-
 def test_notices():
     qrels = {str(q): {"a": 1, "b": 0, "z": 1} for q in range(1500)}
     run = {str(q): {"a": 1.0, "b": 1.0} for q in range(2, 1300)} | {"x": {"a": 1}, "y": {"a": 1}}
@@ -208,14 +173,6 @@ def test_features_that_no_line_has_are_one_error(tmp_path):
     results = evaluate_all(judged, runs, parse("RR"), Options.of(features="1-9999"))
     assert [str(failed.error) for failed in results.failed] == [f"{other}: no line has features 3-9999"]
     assert [run.name for run in results.runs] == ["feature1", "feature2", "last"]
-
-
-def test_scores_of_the_judged_file(tmp_path):
-    letor, scores = tmp_path / "letor", tmp_path / "model.txt"
-    letor.write_bytes(LETOR)
-    scores.write_bytes(b"1\n2\n3\n")
-    results = evaluate(letor, scores, "RR")
-    assert (results.runs[0].name, results.mean(0, 0)) == ("model", 0.75)
 
 
 # Errors
@@ -270,11 +227,6 @@ def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
 # The package
 
 
-def test_what_is_no_run():
-    with pytest.raises(InputError, match=r"^runs: a int is not a run\. Give a path"):
-        gradeval.evaluate({"q": {"d": 1}}, 5)
-
-
 def of_ranx(kind, rows, name=None):
     """An object of ranx, which holds its rows in typed dicts of its own."""
     names = {"__module__": f"ranx.data_structures.{kind.lower()}", "to_dict": lambda self: rows, "name": name}
@@ -318,11 +270,6 @@ def test_runs_that_fail_are_kept():
         gradeval.evaluate(QRELS, runs, "AP")
     with pytest.raises(OptionError, match="errors must be raise or keep, not 'ignore'"):
         gradeval.evaluate(QRELS, runs, "AP", errors="ignore")
-
-
-def test_what_a_metric_refuses_names_it():
-    with pytest.raises(MetricError, match=r"^nDCG\(ideal=max,max_grade=2\)@5: max_grade=2 is below"):
-        evaluate({"q": {"d": 4}}, {"q": {"d": 1.0}}, "nDCG(ideal=max,max_grade=2)@5")
 
 
 def test_functions_document_their_options():

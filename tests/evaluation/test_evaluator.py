@@ -7,9 +7,7 @@ import dataclasses
 import gc
 import pickle
 import random
-import threading
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -56,28 +54,6 @@ def test_what_runs_share_is_that_of_the_grades(options):
         found, expected = evaluator.evaluate(run), evaluate(qrels, run, metrics, **options)
         assert found.runs[0].values.tobytes() == expected.runs[0].values.tobytes()
         assert found.notices == expected.notices
-
-
-def test_threads():
-    """8 evaluators, and 8 threads that share each of them."""
-    cases = [collection(seed) for seed in range(8)]
-    expected = [evaluate(qrels, run, METRICS).to_dict(per_query=True) for qrels, run in cases]
-    evaluators = [Evaluator(qrels, METRICS) for qrels, _ in cases]
-    wrong = []
-
-    def work(first):
-        for turn in range(8):
-            case = (first + turn) % 8
-            found = evaluators[case].evaluate(cases[case][1]).to_dict(per_query=True)
-            if found != expected[case]:
-                wrong.append(case)
-
-    threads = [threading.Thread(target=work, args=(first,)) for first in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
 
 
 TIED = {"q": {"a": 0, "b": 3, "c": 1}, "r": {"a": 1}, "s": {"z": 0}}
@@ -167,19 +143,6 @@ def test_results_do_not_keep_the_lines_of_their_runs():
     gc.collect()
     assert kept() is None
     assert results.notices
-
-
-def test_threads_that_look_at_notices_at_once():
-    expected = evaluate(TIED, TIED_RUN, METRICS).notices
-    results = Evaluator(TIED, METRICS).evaluate(TIED_RUN)
-    begin = threading.Barrier(8)
-
-    def look(_):
-        begin.wait()
-        return results.notices
-
-    with ThreadPoolExecutor(8) as pool:
-        assert [*pool.map(look, range(8))] == [expected] * 8
 
 
 LETOR = b"2 qid:1 1:0.5 2:7 # a\n0 qid:1 1:0.75 2:1 # b\n1 qid:2 1:1\n"

@@ -39,21 +39,13 @@ def test_means(results: Results) -> None:
     np.testing.assert_array_equal(results.means, [[3, 0.375, 1], [2, 0.5, NAN]])
     assert results.mean("run0", "rankDCG") == 0.375
     assert math.isnan(results.mean("run1", "nDCG@10"))
-
-
-def test_undefined_counts_only_counted_queries(results: Results) -> None:
     assert [results.undefined("run0", m) for m in range(3)] == [0, 1, 2]
-    assert [results.undefined("run1", m) for m in range(3)] == [0, 1, 2]
-    assert results.undefined(0, "num_q") == 0
-
-
-def test_no_query_counts() -> None:
-    results = made("num_q AP", ([[1, 1], [1, 1]], [False, False]))
-    np.testing.assert_array_equal(results.means, [[0, NAN]])
-    assert results.per_query(0, "AP") == {}
-
-
-def test_no_query_and_no_run() -> None:
+    assert [results.undefined("run1", m) for m in range(3)] == [0, 1, 2]  # of counted queries
+    assert results.per_query("run1", "num_q") == {"q1": 1.0, "q2": 1.0}
+    np.testing.assert_array_equal(results.values("run1", "rankDCG"), [0.5, NAN, NAN])
+    none = made("num_q AP", ([[1, 1], [1, 1]], [False, False]))
+    np.testing.assert_array_equal(none.means, [[0, NAN]])
+    assert none.per_query(0, "AP") == {}
     np.testing.assert_array_equal(made("num_q AP", ([[], []], [])).means, [[0, NAN]])
     assert Results("qrels", None, (), tuple(parse("AP P@5")), ()).means.shape == (0, 2)
 
@@ -67,12 +59,6 @@ def test_a_mean_is_that_of_a_loop(pairs: list[tuple[float, bool]]) -> None:
             total += value
     mean = made("AP", ([list(values)], list(counted))).mean(0, 0)
     assert mean == total / sum(counted) if any(counted) else math.isnan(mean)
-
-
-def test_values_by_name(results: Results) -> None:
-    assert results.per_query("run1", "num_q") == {"q1": 1.0, "q2": 1.0}
-    np.testing.assert_array_equal(results.values("run1", "rankDCG"), [0.5, NAN, NAN])
-    np.testing.assert_array_equal(results.values("run0", "rankDCG"), [0.5, NAN, 0.25])
 
 
 def test_any_spelling_and_place(results: Results) -> None:
@@ -138,14 +124,6 @@ def test_by_id() -> None:
     sorted_ = Results("q", None, ids, tuple(parse("AP")), (run,)).by_id()
     assert list(sorted_.queries) == ["10", "9", "B", "a", "é", "\udcff"]  # as bytes
     assert sorted_.per_query(0, 0) == {"10": 0, "9": 1, "B": 5, "a": 4, "é": 3, "\udcff": 2}
-
-
-def test_a_sum_depends_on_the_order_as_in_a_loop() -> None:
-    values, ids = [1e16, 1.0, -1e16], ("a", "c", "b")
-    run = RunResult("r", "r", None, np.array([values]), np.ones(3, bool))
-    results = Results("q", None, ids, tuple(parse("AP")), (run,))
-    assert results.mean(0, 0) == 0
-    assert results.by_id().mean(0, 0) == pytest.approx(1 / 3)
 
 
 def test_repr_is_short(results: Results) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Callable
 from itertools import product
@@ -17,7 +16,7 @@ import gradeval
 from gradeval.errors import InputError
 from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.saved import is_saved, read_saved
+from gradeval.evaluation.saved import is_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
 from gradeval.options import Options
@@ -91,15 +90,6 @@ def test_runs_keep_their_order_and_metrics_are_those_of_the_saved_result() -> No
 
 
 @pytest.mark.usefixtures("folder")
-def test_compressed_and_from_elsewhere() -> None:
-    expected = gradeval.compare("q", ["a.run", "b.run"], "AP").comparisons
-    text = json.dumps(json.loads(Path("a.json").read_text())).encode()
-    for stored in (gzip.compress(text), b"\xef\xbb\xbf" + text):
-        Path("a.json").write_bytes(stored)
-        assert gradeval.compare("q", ["a.json", "b.run"], "AP").comparisons == expected
-
-
-@pytest.mark.usefixtures("folder")
 def test_made_from_something_else() -> None:
     with open("q", "a") as file:
         file.write("q9 0 d1 1\n")
@@ -138,13 +128,6 @@ def test_the_same_order_of_ties_by_default_and_by_name() -> None:
     assert "the default --ties, and this command has input" in refused("a.json", "b.run", ties="input")
     change("a.json", lambda content: content["runs"][0].pop("ties"))
     assert "the default --ties, and this command has trec" in refused("a.json", "b.run", ties="trec")
-
-
-@pytest.mark.usefixtures("folder")
-def test_the_order_of_ids_does_not_matter() -> None:
-    save("some.json", "a.run", query_ids="q2,q1")
-    found = gradeval.compare("q", ["some.json", "b.run"], "AP", query_ids="q1,q2")
-    assert found.comparisons[0].n == 2
 
 
 @pytest.mark.usefixtures("folder")
@@ -271,13 +254,6 @@ def test_in_the_place_of_the_qrels() -> None:
         gradeval.compare("a.json", ["a.json", "b.run"], "AP")
 
 
-@pytest.mark.usefixtures("folder")
-def test_queries_that_a_run_lacks_are_as_they_were_saved() -> None:
-    save("both.json", "a.run", queries="both")
-    [one] = gradeval.compare("q", ["both.json", "b.run"], "AP", queries="both").comparisons
-    assert one.n == 3
-
-
 def test_runs_are_not_taken_for_saved_results(tmp_path: Path) -> None:
     runs = (
         "q1 Q0 d 1 1 t\n",
@@ -298,24 +274,6 @@ def test_runs_are_not_taken_for_saved_results(tmp_path: Path) -> None:
     for text in (*starts, '{"failed": [], "format": 1, "gradeval": "1"}'):
         (tmp_path / "r").write_text(text)
         assert is_saved(Source(tmp_path / "r"))
-
-
-@pytest.mark.usefixtures("folder")
-def test_json_qrels_and_runs_are_compared() -> None:
-    Path("q.json").write_text('{"q1": {"a": 1, "b": 0}, "q2": {"c": 1, "d": 0}}')
-    Path("r.json").write_text('{"q1": {"a": 1, "b": 2}, "q2": {"c": 1, "d": 0.5}}')
-    Path("s.jsonl").write_text('{"query_id": "q1", "doc_id": "a", "score": 1}\n')
-    assert gradeval.compare("q.json", ["r.json", "s.jsonl"], "AP").values.runs == ("r", "s")
-
-
-@pytest.mark.usefixtures("folder")
-def test_what_is_read() -> None:
-    saved = read_saved(Source("a.json"))
-    assert saved.metrics == ("AP", "nDCG@3", "num_q", "relstring", "rankDCG")
-    [run] = saved.runs
-    assert (run.name, run.path) == ("a", "a.run")
-    assert run.queries == ("q0", "q1", "q2", "q3", "\udcff")
-    assert set(run.values) == {"AP", "nDCG@3", "rankDCG"}
 
 
 @pytest.mark.usefixtures("folder")
@@ -385,14 +343,13 @@ def test_no_query_in_common() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@each("saved", ["AP nDCG@10 rankDCG tau", "AP rankDCG"])
-@each("asked", ["AP rankDCG", "AP"])
-@each("queries", ["judged", "both"])
+@each("saved", ["AP nDCG@10 rankDCG tau", "AP nDCG@10 rankDCG"])
+@each(("asked", "queries"), [("AP rankDCG", "judged"), ("AP", "both"), ("nDCG@10", "judged")])
 def test_notices_are_those_of_the_run(saved: str, asked: str, queries: str) -> None:
     with open("q", "a") as file:
         file.write("q0 0 d1 0\nnothing 0 d1 0\n")
     for name in "ab":
-        rows = (f"{q} Q0 d{d} 1 {d % 2} t\n" for q in ("q1", "q2", "nothing", name) for d in range(9))
+        rows = (f"{q} Q0 d{d} 1 {d % 2} t\n" for q in ("q1", "q2", "nothing", name) for d in range(1, 9))
         Path(f"{name}.run").write_text("".join(rows))
     options = {"queries": queries}
     for name in "ab":
@@ -400,10 +357,14 @@ def test_notices_are_those_of_the_run(saved: str, asked: str, queries: str) -> N
     for runs in (["a", "b"], ["b"]):
         own = gradeval.evaluate("q", [f"{name}.run" for name in runs], asked, **options).notices
         assert {Kind.DUPLICATES, Kind.NO_RELEVANT, Kind.TIES} <= {one.kind for one in own}
+        assert (Kind.FEW_DOCUMENTS in {one.kind for one in own}) == ("@10" in asked)
         for ends in product((".run", ".json"), repeat=len(runs)):
             files = [f"{name}{end}" for name, end in zip(runs, ends, strict=True)]
             found = gradeval.evaluate("q", files, asked, **options)
-            assert [str(one) for one in found.notices] == [str(one) for one in own]
+            said, expected = ([str(one) for one in notices] for notices in (found.notices, own))
+            if "@10" in asked:  # that of few documents comes before that of the values
+                said, expected = sorted(said), sorted(expected)
+            assert said == expected
 
 
 @pytest.mark.usefixtures("folder")
@@ -416,20 +377,3 @@ def test_a_run_named_as_the_qrels_takes_none_of_their_notices() -> None:
     assert name.name == "q"
     found = gradeval.evaluate("q", "q.json", "AP")
     assert [one.kind for one in found.notices].count(Kind.NO_RELEVANT) == 1
-
-
-@pytest.mark.usefixtures("folder")
-def test_without_a_summary() -> None:
-    change("a.json", lambda content: (content["runs"][0].pop("summary"), content["runs"][0].pop("undefined")))
-    gradeval.compare("q", ["a.json", "b.run"], "AP")
-
-
-@pytest.mark.usefixtures("folder")
-def test_judgments_that_are_all_relevant_are_noted() -> None:
-    Path("q").write_text("".join(f"q{q} 0 d{d} {1 + d % 2}\n" for q in range(4) for d in range(5)))
-    for name in "ab":
-        Path(f"{name}.run").write_text(run_text("ab".index(name)))
-        save(f"{name}.json", f"{name}.run", metrics="AP nDCG@3")
-    for runs in (["a.json"], ["a.run", "b.json"]):
-        found = gradeval.evaluate("q", runs, "AP")
-        assert [one.kind for one in found.notices if one.subject == "q"] == [Kind.ALL_RELEVANT]

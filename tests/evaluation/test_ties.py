@@ -187,15 +187,6 @@ def has_ties(results: gradeval.Results) -> bool:
     return any(notice.kind is Kind.TIES for notice in results.notices)
 
 
-def test_what_a_cut_does_to_pairs_is_at_least() -> None:
-    """A better document may come in for a good one, and its pairs go with it."""
-    qrels = {"1": {"a": 1, "d0": 2, "d1": 0}}
-    run = {"1": {"z": 0, "x": 1, "d0": 1, "d1": 1}}
-    notices = gradeval.evaluate(qrels, run, "rankDCG P@2", depth=2).notices
-    at_most = {notice.metric: notice.at_most for notice in notices if notice.kind is Kind.TIES}
-    assert at_most == {"rankDCG": False, "P@2": True}
-
-
 def tie_notes(qrels: dict[str, Grades], runs: object, metrics: str, depth: int) -> tuple[Notice, str]:
     """The first notice of ties, and the line of all."""
     found = [
@@ -221,20 +212,3 @@ def test_undefined_values_are_said_as_such() -> None:
     cut = {"q": {"y": 2, "x": 1, "A": 1}}
     _, text = tie_notes(qrels, {"r": cut, "s": cut}, "tau", 2)
     assert "could change values; tau of r becomes undefined; " in text
-
-
-def test_an_undefined_value_hides_no_larger_change() -> None:
-    qrels = {"q": {"y": 1.0, "x": 0.0}}
-    unlike = {"q": {"zz": 1, "z": 1, "y": 1, "x": 1}}
-    _, text = tie_notes(qrels, {"a": unlike, "b": {"q": {"y": 1, "x": 1}}}, "Accuracy", 2)
-    assert "by at least 1.0000 in Accuracy of b; " in text
-
-
-def test_ends_of_zero_are_written_and_read() -> None:
-    [one] = [
-        one
-        for one in gradeval.evaluate({"q": {"y": 1, "x": 0}}, {"q": {"y": 1, "x": 1}}, "P@1").notices
-        if one.kind is Kind.TIES
-    ]
-    assert (one.low, one.high) == (0.0, 1.0)
-    assert Notice.from_dict(one.to_dict(), one.subject) == one

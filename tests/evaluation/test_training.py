@@ -50,17 +50,6 @@ def test_queries_in_any_order(ties, ids):
     assert [str(one) for one in shuffled.queries] == [str(one) for one in dict.fromkeys(ids[order].tolist())]
 
 
-def test_options():
-    grade, score = [1, 0, 2, 0], [1.0, 2.0, 3.0, 4.0]
-    assert score_arrays("RR", grade=grade, score=score)["RR"] == 0.5
-    assert score_arrays("RR", grade=grade, score=score, rel=1, depth=1)["RR"] == 0
-    assert score_arrays("RR", grade=grade, score=[0, 0, 0, 0], ties="worst")["RR"] == 1 / 3
-    for rule, value in ((None, 0.5), (1, 1.0), ("skip", 1.0)):
-        found = score_arrays("nDCG", grade=[1, 0], score=[1, 1], group=[1, 1], no_relevant=rule)
-        assert found["nDCG"] == value
-    assert np.isnan(found.per_query("nDCG")).tolist() == [False, True]
-
-
 def test_arrays_of_other_libraries():
     class Exported:
         """An array that offers DLPack alone."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from decimal import Decimal
 
 import numpy as np
@@ -188,31 +186,6 @@ def test_times_of_pandas_are_no_ids():
         [problem] = open_data(pandas_table(["1"], column, [1.0]), "data", "score").whole().problems.first
         assert problem.what.startswith("the document id (column docno) ")
         assert problem.what.endswith(" is a time, neither text nor number. Cast it to one of these")
-
-
-def test_text_that_is_not_utf_8():
-    pyarrow = pytest.importorskip("pyarrow")
-    offsets = pyarrow.array(["x", "y"]).buffers()[1]
-    column = pyarrow.Array.from_buffers(pyarrow.string(), 2, [None, offsets, pyarrow.py_buffer(b"\xff\xfe")])
-    table = pyarrow_table(["1", "1"], column, [1.0, 2.0])
-    for given in (table, table.to_reader(), table.to_batches()[0]):
-        with pytest.raises(
-            InputError, match=r"data: it cannot be read: .*Invalid UTF8 sequence at string index 0"
-        ):
-            open_data(given, "data", "score")
-
-
-def test_buffers_are_released():
-    polars = pytest.importorskip("polars")
-    table = polars.DataFrame({"a": ["x" * 20, "y"]})
-    [[column]] = batches(table)
-    ids, owner = column.texts(), weakref.ref(column.owner)
-    del column
-    gc.collect()
-    assert ids.tolist() == [b"x" * 20, b"y"]
-    del ids
-    gc.collect()
-    assert owner() is None
 
 
 def of_offsets(kind, values):

@@ -9,7 +9,6 @@ from helpers import each
 from plain import pipe
 
 from gradeval.errors import InputError
-from gradeval.formats import detect as detect_module
 from gradeval.formats.detect import FORMATS, detect
 from gradeval.formats.sources import Source
 from gradeval.options import QRELS_FORMATS, RUN_FORMATS
@@ -58,15 +57,10 @@ LABELS = [b"1\n0\n", b"\xef\xbb\xbf# x\n  2 \n\n0\r\n", b"1\r", b"0\n" * 9000]
 @each(
     ("line", "kind"),
     [
-        (b"1 qid:2 3:4", "letor"),
-        (b" 1 3:4 # x", "letor"),
-        (b"1 # x", "letor"),
-        (b"# 1 3:4", "scores"),
-        (b"1 2", "scores"),
-        (b"x", "scores"),
-        (b"301 Q0 d1 1 2 t", "scores"),
+        (b"1 qid:2 3:4", "letor"), (b" 1 3:4 # x", "letor"), (b"1 # x", "letor"), (b"# 1 3:4", "scores"),
+        (b"1 2", "scores"), (b"x", "scores"), (b"301 Q0 d1 1 2 t", "scores"),
     ],
-)
+)  # fmt: skip
 def test_labels_look_like_scores_until_a_line_has_more(before, line, kind, put):
     assert detect(put(before + line)) == kind
     assert detect(put(before + b"0\n" + line + b"\n1 2 3\n1\n")) == kind
@@ -84,19 +78,6 @@ def test_only_the_first_lines_are_looked_at(put):
 @pytest.mark.parametrize(("field", "kind"), [(b" 1:0", "letor"), (b" x", "trec")])
 def test_the_beginning_of_a_long_line(field, kind, put):
     assert detect(put(b"1" + field * 50_000 + b" x:\n")) == kind
-
-
-def test_lines_without_data_are_not_looked_at_one_by_one(put, monkeypatch):
-    """Nor comments with spaces before them."""
-    text = b"# a comment\n" * 9000 + b"\n" * 90_000 + b" \t# b\n" * 9000 + b" \r\n" * 9000
-    calls = []
-    plain = detect_module._format_of
-    monkeypatch.setattr(detect_module, "_format_of", lambda *args: calls.append(args) or plain(*args))
-    assert detect(put(text + b"q 0 d 1\n")) == "trec"
-    assert len(calls) == 1
-    with pytest.raises(InputError, match="no data: all lines"):
-        detect(put(text))
-    assert len(calls) == 1
 
 
 @each(("line", "kind"), CASES[:3] + CASES[10:-4])

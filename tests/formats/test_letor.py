@@ -14,7 +14,6 @@ from plain import Cut
 from gradeval import evaluate
 from gradeval.arrays.strings import PAD
 from gradeval.errors import GradevalError, InputError, InputErrors
-from gradeval.formats import letor
 from gradeval.formats.letor import read_letor, read_numbers
 from gradeval.formats.sources import Block, Source
 
@@ -54,34 +53,6 @@ def test_whole_file(size, jobs, path):
     odd = FILE.replace(b"9:1 #", b"3: 9:x #")  # of features that are not read
     assert rows_of(path, odd, [1, 2], size) == ROWS
     assert letor_of(path, FILE).queries.tolist() == [b"10", b"9"]
-
-
-@each(
-    ("comment", "document"),
-    [
-        (b"# docid = X inc = 1", b"X"),
-        (b"# docid==X", b"=X"),
-        (b"# docid =", b"1"),
-        (b"# docids = X", b"docids"),
-        (b"# docid:X", b"docid:X"),
-        (b"# doc = X", b"doc"),
-        (b"# DOCID = X", b"DOCID"),
-        (b"##X # Y", b"#X"),
-        (b"# \t", b"1"),
-        (b"", b"1"),
-        (b"# " + "d\u00e9\u2003\u00a0".encode() + b"\x0b\xff", "d\u00e9\u2003\u00a0".encode() + b"\x0b\xff"),
-        (b"# docid = " + b"x" * 200, b"x" * 200),
-    ],
-)
-@each("size", SIZES[1:])
-def test_documents(comment, document, size, path):
-    """The document's id from the comment, alone in the file and between lines with other comments."""
-    line = b"1 qid:1 1:1 " + comment + b"\n"
-    assert rows_of(path, line, size=size) == [(b"1", document, 1.0, 0)]
-    for other, name in ((b"1 qid:2 # docid = A\n", b"A"), (b"1 qid:2\n", None)):
-        expected = [(b"2", name or b"1", 1.0, 0), (b"1", document, 1.0, 1), (b"2", name or b"2", 1.0, 2)]
-        assert rows_of(path, other + line + other, size=size) == expected
-    assert rows_of(path, line.replace(b"1:1 #", b"1:1#"), size=size) == [(b"1", document, 1.0, 0)]
 
 
 @examples(times=1.5)
@@ -136,19 +107,6 @@ ERRORS = [
 def test_errors_name_the_line(line, what, size, before, path):
     text = before + line + b"\n0 qid:1 1:5\n"
     assert errors_of(path, text, [1], size) == [f"{before.count(10) + 1}: {what}"]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_errors_of_several_lines(size, path):
-    text = b"0 qid:1 1:1\nx qid:1 1:1\n0 qid:1 1:y\n0 qid: 1:1\n0 qid:1 1:1\n0 qid:1 1:z 1:z 1\n"
-    assert errors_of(path, text, [1], size) == [
-        "2: the grade 'x' is not a number",
-        "3: the value of feature 1 'y' is not a number",
-        "4: no query id after qid:",
-        "6: '1' is not feature:value",
-        *["6: the value of feature 1 'z' is not a number"] * 2,
-        "6: the value of feature 1 '' is not a number",
-    ]
 
 
 def test_nothing_is_read_behind_binary_data(path):
@@ -225,15 +183,6 @@ def test_documents_of_any_comment(path, comments, gap, size):
     text = b"".join(b"0 qid:1 1:1 #" + gap.join(words) + b"\n" for words in comments)
     expected = [plain_document(gap.join(words)) or b"%d" % place for place, words in enumerate(comments, 1)]
     assert [row[1] for row in rows_of(path, text, size=size)] == expected
-
-
-def test_module_reads_blank_blocks(path):
-    """Blocks without data before, between and behind the others."""
-    text = b"\n" * 50 + b"1 qid:1 1:2 # a\n" + b"# no\n" * 20 + b"0 qid:1 1:3 # b\n" + b" \n" * 50
-    rows = [(b"1", b"a", 1.0, 50, 2.0), (b"1", b"b", 0.0, 71, 3.0)]
-    for size in (1, 7, 30):
-        assert rows_of(path, text, [1], size) == rows
-    assert letor.read_letor(Cut(path, 7), np.array([1]), None, 3).line.tolist() == [50, 71]
 
 
 @pytest.fixture
@@ -371,8 +320,3 @@ def test_ranklib(tmp_path):
 def test_wrong_scores_of_ranklib(scores, error, tmp_path):
     with pytest.raises(GradevalError, match=error):
         ranklib(tmp_path, scores, "ranklib")
-
-
-def test_ranklib_needs_letor(put):
-    with pytest.raises(InputError, match="scores of RankLib need a LETOR file as qrels, but qrels is not one"):
-        evaluate({"7": {"0": 1}}, put(b"7\t0\t0.5\n").path)

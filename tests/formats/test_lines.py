@@ -33,18 +33,6 @@ def test_ids(size, tmp_path):
         ids_of(tmp_path / "ids", b"1\n2\0\n", size)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_ids_that_are_not_judged(size, tmp_path):
-    """Each is named once."""
-    path = tmp_path / "ids"
-    with pytest.raises(InputErrors) as caught:
-        ids_of(path, b"1 8\n# 7\n8 2 9\n1 2\n", size)
-    assert str(caught.value).splitlines() == [
-        f"{path}:1: query '8' is not in qrels",
-        f"{path}:3: query '9' is not in qrels",
-    ]
-
-
 def test_ids_that_never_end():
     """A pipe of ids is not read beyond the errors that are shown, nor held in memory."""
 

@@ -8,8 +8,6 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval.formats.detect import detect
-from gradeval.formats.sources import Source
 
 RUN = {"q": {"b": 3.0, "a": 2.0, "x": 1.0}, "r": {"a": 1.0}}
 QRELS = {"q": {"a": 2, "b": 0}, "r": {"a": 1}}
@@ -57,22 +55,6 @@ def test_runs(form, indent, tmp_path) -> None:
     path = tmp_path / "run"
     path.write_text(json.dumps(RUNS[form], indent=indent))
     assert values(QRELS, path) == values(QRELS, RUN)
-
-
-@each(
-    ("text", "kind"),
-    [
-        ('{"q": ["a"]}', "lists"),
-        ('[{"query": "q", "ratings": []}]', "lists"),
-        ('{"tags": [1], "query_id": "q", "doc_id": "a", "score": 1}\n', "jsonl"),
-        ('{"q": {"requests": 1}}', "json"),
-        ('[{"query_id": "q"}]', "json"),
-    ],
-)
-def test_detected(text, kind, tmp_path) -> None:
-    path = tmp_path / "file"
-    path.write_text(text)
-    assert detect(Source(path)) == kind
 
 
 @each(

@@ -16,14 +16,9 @@ from gradeval.formats import memory
 METRICS = "alpha_nDCG@2 StRecall(of=all)@2 AP_IA nDCG"
 # b is the best document by grade, and adds no subtopic to a
 ROWS = [
-    ("q", "s1", "a", 1),
-    ("q", "s2", "a", 1),
-    ("q", "s2", "b", 3),
-    ("q", "s1", "b", 0),
-    ("q", "s3", "c", 1),
-    ("r", "a-long-subtopic", "a", 2),
-    ("r", "s2", "b", 1),
-]
+    ("q", "s1", "a", 1), ("q", "s2", "a", 1), ("q", "s2", "b", 3), ("q", "s1", "b", 0), ("q", "s3", "c", 1),
+    ("r", "a-long-subtopic", "a", 2), ("r", "s2", "b", 1),
+]  # fmt: skip
 RUN = {"q": {"b": 3.0, "a": 2.0, "c": 1.0}, "r": {"a": 2.0, "b": 1.0}}
 Judgment = namedtuple("Judgment", "query_id doc_id relevance iteration")
 

@@ -25,27 +25,21 @@ def usual_lines(query=b"301", second=b"Q0", document=b"d%d", score="{:.4f}", tag
 @each(
     "text",
     [
-        USUAL,
-        usual_lines(),
+        USUAL, usual_lines(),
         usual_lines(b"1") + usual_lines(b"1048585") + usual_lines(b"PLAIN-1234567-of-many"),
         usual_lines(document=b"%07d") + usual_lines(b"302", document=b"%08d"),
         usual_lines(document=b"%07d") + usual_lines(b"303", document=b"%016d"),
         usual_lines(document=b"clueweb09-en0000-%02d") + usual_lines(b"302", document=b"x"),
-        usual_lines(b"a-query-1") + usual_lines(b"a-query-2"),
-        USUAL + b"q22 Q0 d8 2 123456.7500 bm25\n",
-        USUAL + b"q22 Q0 d8 2. 123 bm25\n",
-        usual_lines(document=b"x" * 240 + b"%d"),
-        usual_lines(score="{:.6f}", tag=b"Anserini"),
-        usual_lines(score="{}"),
-        usual_lines(score="{:.0f}"),
-        usual_lines(score="-{:e}"),
-        usual_lines(score="{:.10f}"),
+        usual_lines(b"a-query-1") + usual_lines(b"a-query-2"), USUAL + b"q22 Q0 d8 2 123456.7500 bm25\n",
+        USUAL + b"q22 Q0 d8 2. 123 bm25\n", usual_lines(document=b"x" * 240 + b"%d"),
+        usual_lines(score="{:.6f}", tag=b"Anserini"), usual_lines(score="{}"), usual_lines(score="{:.0f}"),
+        usual_lines(score="-{:e}"), usual_lines(score="{:.10f}"),
         usual_lines(second=b"0", tag=b"a-tag-that-is-longer-than-two-words", gap=b"\t"),
         usual_lines(second=b"Q" * 200),
         usual_lines(query="é".encode(), second=b"\xff", document="\u2003%d".encode(), tag=b"\x80"),
     ],
     ids=lambda text: text.split(b"\n")[0][:60].decode("latin1"),
-)
+)  # fmt: skip
 @each("chunk", [1, 7, 1 << 14])
 @each("first", [True, False])
 def test_usual_blocks(text, chunk, first, monkeypatch):
@@ -74,31 +68,16 @@ def test_a_byte_is_changed(byte, monkeypatch):
 @pytest.mark.parametrize(
     "line",
     [
-        b"",
-        b"#q1 Q0 d 1 2.0000 bm25",
-        b"q1 Q0 d 1 2.0000",
-        b"q1 Q0 d 1 2.0000 bm25 x",
-        b"q1 Q0  d 1 2.0000 bm25",
-        b"q1 Q0  1 2.0000 bm25",
-        b" Q0 d 1 2.0000 bm25",
-        b"q1 Q0 d 1 1 25",
-        b"q1 Q0 d 1 2.0000 bm25 ",
-        b" q1 Q0 d 1 2.0000 bm25",
-        b"q1 Q0 d 1 2.0000 bm25\r",
-        b"q1 Q0 d 1 2.0000 bm25\x0b",
-        b"q1 Q0 d 1 2.0000\x0bbm25",
-        b"q1\x0bQ0 d 1 2.0000 bm25",
-        b"q1 Q0 d 1 2.00\x000 bm25",
-        b"q1 Q0 d 1 x.0000 bm25",
-        b"q1 Q0 d 1 2,0000 bm25",
-        b"q1 Q0 d 1 nan bm25",
-        b"q1 Q0 d 1 2.0000 bm255",
-        b"q1 Q00 d 1 2.0000 bm25",
-        b"q1 Q0 d 12345678 2.0000 bm25",
-        b"q1 Q0 " + b"d" * 300 + b" 1 2.0000 bm25",
+        b"", b"#q1 Q0 d 1 2.0000 bm25", b"q1 Q0 d 1 2.0000", b"q1 Q0 d 1 2.0000 bm25 x",
+        b"q1 Q0  d 1 2.0000 bm25", b"q1 Q0  1 2.0000 bm25", b" Q0 d 1 2.0000 bm25", b"q1 Q0 d 1 1 25",
+        b"q1 Q0 d 1 2.0000 bm25 ", b" q1 Q0 d 1 2.0000 bm25", b"q1 Q0 d 1 2.0000 bm25\r",
+        b"q1 Q0 d 1 2.0000 bm25\x0b", b"q1 Q0 d 1 2.0000\x0bbm25", b"q1\x0bQ0 d 1 2.0000 bm25",
+        b"q1 Q0 d 1 2.00\x000 bm25", b"q1 Q0 d 1 x.0000 bm25", b"q1 Q0 d 1 2,0000 bm25",
+        b"q1 Q0 d 1 nan bm25", b"q1 Q0 d 1 2.0000 bm255", b"q1 Q00 d 1 2.0000 bm25",
+        b"q1 Q0 d 12345678 2.0000 bm25", b"q1 Q0 " + b"d" * 300 + b" 1 2.0000 bm25",
     ],
     ids=ascii,
-)
+)  # fmt: skip
 @each("place", [0, 1, 4])
 def test_other_blocks_are_for_the_general_scanner(line, place):
     lines = USUAL.split(b"\n")

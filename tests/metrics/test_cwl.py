@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from helpers import judgments_of, ranked, value, values
 
 from gradeval.errors import MetricError
 from gradeval.registry.metric import REGISTRY
 
-log2 = math.log2
-GOOD = ranked([3, 2, 4])
-HALF = ranked([1, 2])  # of a scale up to 2: gains 0.5 and 1
-SPARSE = ranked([1, None, 3])
-MISSING = ({"a": 1.0, "b": 0.0}, {})
-NO_JUDGMENT = ({}, {"a": 1.0})
-NOTHING_RELEVANT = ranked([0, -1, None])
-
 ERR = 7 / 16 + 9 / 16 * 3 / 16 / 2 + 9 / 16 * 13 / 16 * 15 / 16 / 3
-BEST_ERR = 15 / 16 + 1 / 16 * 7 / 16 / 2 + 1 / 16 * 9 / 16 * 3 / 16 / 3
 
 
 def test_the_largest_grade_is_that_of_the_qrels_where_it_is_above_4():
@@ -55,15 +44,3 @@ def test_compat_reads_no_more_than_can_be_seen():
     table.retrieved[0] = 10**12
     [result] = REGISTRY["Compat"](table, p=0.9).tolist()
     assert result == pytest.approx(value("Compat(p=0.9)", ranked([1, 0, 2, *[None] * 900])), abs=1e-12)
-
-
-def test_as_the_others_where_they_meet():
-    queries = [GOOD, SPARSE, HALF, ranked([0, 1, None, 4], missed=[2])]
-    assert values("JKnDCG@3", *queries) == pytest.approx(values("nDCG(discount=letor)@3", *queries), abs=1e-15)
-    assert values("SDCG(max_rel=4)@3", *queries) == pytest.approx(
-        values("nDCG(ideal=max,max_grade=4)@3", *queries), abs=1e-15
-    )
-    assert values("Q(beta=1e-12)", *queries) == pytest.approx(values("AP", *queries), abs=1e-9)
-    binary = [ranked([0, 1, None, 1], missed=[1]), ranked([1])]
-    assert values("BPM(T=9,max_rel=1)@4", *binary) == values("P@4", *binary)
-    assert values("BPM(max_rel=1)@4", *binary) == values("RR@4", *binary)

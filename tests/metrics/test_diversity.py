@@ -55,15 +55,10 @@ def collections(draw):
 
 
 PARAMS = {
-    "": {},
-    "@1": {"cutoff": 1},
-    "@3": {"cutoff": 3},
-    "(alpha=0.3)@4": {"alpha": 0.3, "cutoff": 4},
-    "(alpha=0)@2": {"alpha": 0.0, "cutoff": 2},
-    "(beta=0.8)": {"beta": 0.8},
-    "(rel=2)@3": {"cutoff": 3},
+    "": {}, "@1": {"cutoff": 1}, "@3": {"cutoff": 3}, "(alpha=0.3)@4": {"alpha": 0.3, "cutoff": 4},
+    "(alpha=0)@2": {"alpha": 0.0, "cutoff": 2}, "(beta=0.8)": {"beta": 0.8}, "(rel=2)@3": {"cutoff": 3},
     "(of=all)@2": {"of": "all", "cutoff": 2},
-}
+}  # fmt: skip
 
 
 @examples(times=0.3)

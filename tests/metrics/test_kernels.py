@@ -12,20 +12,10 @@ from hypothesis import strategies as st
 from scipy.interpolate import PchipInterpolator
 
 from gradeval.arrays.numbers import log2, monotone_curve, pchip_slopes, quantile, ratio
-from gradeval.metrics._kernels import discount, exp2_gain, linear_gain, mapped
 
 
 def column(*numbers: float) -> np.ndarray:
     return np.array(numbers, np.float64)
-
-
-def test_gains():
-    grades = column(-2, 0, 0.5, 1, 3)
-    assert linear_gain(grades).tolist() == [0, 0, 0.5, 1, 3]
-    assert exp2_gain(grades).tolist() == [0, 0, 2**0.5 - 1, 1, 7]
-    assert mapped(grades, ((0.0, 4.0), (1.0, 0.0), (9.0, 5.0))).tolist() == [0, 4, 0.5, 0, 3]
-    for gain in (linear_gain, exp2_gain):
-        assert gain(column()).tolist() == []
 
 
 def test_log2_is_that_of_c_to_the_bit():
@@ -41,16 +31,6 @@ def test_ratio():
     assert ratio(column(1, 0), np.array([4, 0])).tolist() == [0.25, 0]
     assert ratio(column(1, 3), 2).tolist() == [0.5, 1.5]
     assert ratio(column(1, 3), 0.0).tolist() == [0, 0]
-
-
-def test_discounts():
-    ranks = column(1, 2, 3, 8)
-    assert discount(ranks).tolist() == [1, math.log2(3), 2, math.log2(9)]
-    assert discount(ranks, "letor").tolist() == [1, 1, math.log2(3), 3]
-    assert discount(ranks, "zipf").tolist() == [1, 2, 3, 8]
-    assert discount(ranks, "none").tolist() == [1, 1, 1, 1]
-    assert discount(ranks, 2.0).tolist() == pytest.approx([1, 1, math.log2(3), 3], abs=1e-15)
-    assert discount(ranks, 4.0).tolist() == pytest.approx([1, 1, 1, 1.5], abs=1e-15)
 
 
 @st.composite

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import Query, each, judgments_of, one_by_one, ranked, scored, with_needed
+from helpers import Query, each, judgments_of, one_by_one, ranked, with_needed
 
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.judgments import Judgments
@@ -187,18 +187,6 @@ def test_rank_dcg_takes_tied_documents_from_the_lowest_grade():
     assert terms.gain.tolist() == [1, 3, 2, 2, 3]
     assert terms.discount.tolist() == [1, 1, 2, 2, 3]
     assert terms.ideal().row.tolist() == [0, 3, 2, 4, 1]
-
-
-def test_half_of_a_pair_is_for_either_document():
-    def halves(terms: Terms) -> list[float]:
-        return [value for _, value in sorted(zip(terms.row.tolist(), terms.value.tolist(), strict=True))]
-
-    assert halves(terms_of("tau", scored([2, 1, 1], [3, 2, 1]))) == [1.0, 0.5, 0.5]  # tied in grade
-    assert halves(terms_of("tau", scored([0, 2, 1], [3, 2, 2]))) == [-1.0, -0.5, -0.5]  # tied in score
-    assert halves(terms_of("tau", scored([2, 0, 1], [3, 2, 1]))) == [1.0, 0.0, 0.0]
-    area = terms_of("AUC", scored([1, 0, 1, 0], [3, 2, 2, 1]))
-    assert halves(area) == [1.0, 0.75, 0.75, 1.0]  # the second and third are tied
-    assert area.normalizer.tolist() == [4]
 
 
 def test_a_metric_that_is_no_sum_has_none():

@@ -6,12 +6,12 @@ import inspect
 from pkgutil import iter_modules
 from typing import Annotated
 
-import pytest
+from helpers import each
 
 from gradeval import metrics
 from gradeval.registry import invariants, spec
 from gradeval.registry.dialects import MEASURES, names_of
-from gradeval.registry.metric import FAMILIES, REGISTRY, Kind, Metric, homes, load
+from gradeval.registry.metric import FAMILIES, REGISTRY, Metric, homes, load
 from gradeval.registry.params import Cutoff, fraction
 
 load()
@@ -19,51 +19,50 @@ load()
 INVARIANTS = {one.about for one in vars(invariants).values() if isinstance(one, invariants.Invariant)}
 
 
-@pytest.mark.parametrize("metric", REGISTRY.values(), ids=list(REGISTRY))
-class TestEach:
-    def test_page(self, metric: Metric):
-        head, _, more = metric.about.partition("\n\n")
-        use, _, more = more.partition("\n\n")
-        least, most = metric.range
-        range_ = (
-            "any number" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"
-        )
-        if metric.name in ("num_q", "Success"):
-            range_ = ""
-        returns = "str (Q,), " if metric.text else f"float64 (Q,), {range_}"
-        assert (
-            head == metric.summary
-            and head.endswith((".", "?"))
-            and use.startswith("Use when ")
-            and "\nNot when " in use
-            and " = " in more.partition("\n\n")[0]
-            and f"\nReturns {returns}" in metric.about
-            and "Unit" in metric.about
-            and "\nSource: " in metric.about
-            and all(len(line) <= 106 for line in metric.about.splitlines())
-        ), f"{metric.name}'s docstring: what it is; when to use it; formula; 'Returns {returns}'; unit; source"
+@each("metric", REGISTRY.values())
+def test_page(metric: Metric):
+    head, _, more = metric.about.partition("\n\n")
+    use, _, more = more.partition("\n\n")
+    least, most = metric.range
+    range_ = "any number" if least is None else f"at least {least}" if most is None else f"in [{least}, {most}]"
+    if metric.name in ("num_q", "Success"):
+        range_ = ""
+    returns = "str (Q,), " if metric.text else f"float64 (Q,), {range_}"
+    assert (
+        head == metric.summary
+        and head.endswith((".", "?"))
+        and use.startswith("Use when ")
+        and "\nNot when " in use
+        and " = " in more.partition("\n\n")[0]
+        and f"\nReturns {returns}" in metric.about
+        and "Unit" in metric.about
+        and "\nSource: " in metric.about
+        and all(len(line) <= 106 for line in metric.about.splitlines())
+    ), f"{metric.name}'s docstring: what it is; when to use it; formula; 'Returns {returns}'; unit; source"
 
-    def test_example(self, metric: Metric):
-        [one] = spec.parse(metric.usage)
-        assert one.metric is metric
-        assert str(one) == metric.usage
 
-    def test_parameters(self, metric: Metric):
-        judgments, *signature = inspect.signature(metric.function).parameters
-        assert judgments == "judgments"
-        assert [param.name for param in metric.params] == [*signature, "judged_only"]
-        for param in metric.params:
-            assert param.about and param.allowed
-            assert param.text(param.parse(param.example)) == param.example
-            assert param.default is None or param.parse(param.text(param.default)) == param.default
-            assert param.required or param.default is not None or param.without
+@each("metric", REGISTRY.values())
+def test_parameters(metric: Metric):
+    [one] = spec.parse(metric.usage)
+    assert one.metric is metric
+    assert str(one) == metric.usage
+    judgments, *signature = inspect.signature(metric.function).parameters
+    assert judgments == "judgments"
+    assert [param.name for param in metric.params] == [*signature, "judged_only"]
+    for param in metric.params:
+        assert param.about and param.allowed
+        assert param.text(param.parse(param.example)) == param.example
+        assert param.default is None or param.parse(param.text(param.default)) == param.default
+        assert param.required or param.default is not None or param.without
 
-    def test_claims(self, metric: Metric):
-        claimed = [one.about for one in metric.invariants]
-        assert set(claimed) <= INVARIANTS
-        assert len(set(claimed)) == len(claimed)
-        assert {one.param for claim in metric.invariants for one in claim.conditions} <= set(metric.by_name)
-        assert metric.per_query or metric.has_summary
+
+@each("metric", REGISTRY.values())
+def test_claims(metric: Metric):
+    claimed = [one.about for one in metric.invariants]
+    assert set(claimed) <= INVARIANTS
+    assert len(set(claimed)) == len(claimed)
+    assert {one.param for claim in metric.invariants for one in claim.conditions} <= set(metric.by_name)
+    assert metric.per_query or metric.has_summary
 
 
 def test_the_page_says_where_a_value_is_undefined():
@@ -94,16 +93,9 @@ def test_names_are_unique():
             assert seen.setdefault(name, metric.name) == metric.name
 
 
-def test_names_in_use():
-    used = """muAP muMAP µAP µMAP NDCNG nDCGphi nDCGφ rankDCG P@5 R@5 F@5 set_P set_recall set_F Success@1 RR@5
-    AP MAP CG DCG nDCG gP gR tau kendall rho spearman pearson AUC scaled_utility num_q num_ret num_rel
-    num_rel_ret map map_cut ndcg ndcg_cut P recall recip_rank success"""
-    for name in used.split():
-        assert spec.parse(name)
-
-
 def test_the_four_come_first():
     assert list(REGISTRY)[:2] == ["AP", "muAP"]
+    assert [REGISTRY[name].display for name in ("muAP", "nDCGphi", "tau", "rho")] == ["µAP", "nDCGφ", "τ", "ρ"]
     assert {"NDCNG", "nDCGphi", "rankDCG"} <= set(list(REGISTRY)[:8])
 
 
@@ -127,25 +119,6 @@ def test_usage_has_what_is_needed():
     assert Metric("Toy", lambda judgments: judgments.grade).usage == "Toy"
     assert REGISTRY["SDCG"].usage == "SDCG(max_rel=3)@10"
     assert REGISTRY["set_P"].usage == "set_P(rel=2)"
-
-
-def test_the_name_is_in_ascii():
-    assert [REGISTRY[name].display for name in ("muAP", "nDCGphi", "tau", "rho")] == ["µAP", "nDCGφ", "τ", "ρ"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "constant", "per_query", "has_summary"),
-    [
-        (Kind.MEAN, False, True, True),
-        (Kind.SUM, True, False, True),
-        (Kind.GEOMETRIC, False, False, True),
-        (Kind.TEXT, False, True, False),
-        (Kind.TEXT, True, False, True),
-    ],
-)
-def test_what_a_kind_says_something_of(kind: Kind, constant: bool, per_query: bool, has_summary: bool):
-    metric = Metric("Toy", toy, kind=kind, constant=constant)
-    assert (metric.per_query, metric.has_summary) == (per_query, has_summary)
 
 
 def test_homes_of_names_are_those_of_the_metrics() -> None:

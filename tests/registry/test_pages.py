@@ -20,6 +20,15 @@ from gradeval.registry.spec import parse
 load()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def made_once():
+    """The parts of a page, and its example."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_parts", "_example"):
+            patch.setattr(pages, name, functools.cache(getattr(pages, name)))
+        yield
+
+
 def test_the_list_has_a_line_for_each_by_family():
     *blocks, groups, _ = [block.splitlines() for block in table().split("\n\n")]
     assert groups[1:] == [f"  {name:<21}  {group.about}" for name, group in GROUPS.items()]
@@ -43,6 +52,11 @@ def test_page(name):
         assert str(invariant) in " ".join(text.split())
     for other in (*metric.aliases, *names_of(metric.name)):
         assert other in text
+    _, _, use, *_ = text.split("\n\n")
+    lines = use.splitlines()
+    [second] = [n for n, line in enumerate(lines) if line.startswith("Not when ")]
+    assert lines[0].startswith("Use when ") and 1 <= second <= 2 and len(lines) - second <= 2
+    assert all(line.startswith(" " * 9) for n, line in enumerate(lines) if n not in (0, second))
     assert re.search(rf"Example: gradeval (-q )?-m '{re.escape(metric.usage)}' qrels.txt my.run\n  ", text)
     assert all(len(line) <= WIDTH + 1 for line in text.splitlines())
 
@@ -140,19 +154,9 @@ def test_a_page_says_what_a_term_is_where_the_formula_is_another_sum(name):
     assert [a, *others] == pytest.approx(TERMS_BY_HAND[name], abs=6e-5)
 
 
-def test_the_page_of_err_says_what_the_largest_grade_is_beside_the_formula():
-    formula = page("ERR").partition("ERR@k = ")[2].partition("Parameters:")[0].partition("\n\n")[0]
-    assert "m is max_grade; by default 4, or the largest grade in the qrels if that is higher." in (
-        " ".join(formula.split())
-    )
-
-
-def test_the_page_of_a_count_says_how_ranx_summarizes_it():
-    assert "ranx calls it hits, and prints their mean" in " ".join(page("num_rel_ret").split())
-
-
 def test_which_examples_are_sums():
     assert {"nDCG", "AP", "rankDCG", "rbp", "ERR", "P", "RR", "Compat", "gR", "tau"} <= set(SUMS)
+    assert all("nan" not in pages.value_of(parse(metric.usage)[0]) for metric in REGISTRY.values())
     assert "\n  ideal: 7/1 + 3/1.5850 + 3/2 + 1/2.3219 = 10.8235" in page("nDCG")
 
 
@@ -192,27 +196,6 @@ def test_the_page_says_what_a_query_without_a_relevant_document_counts(name):
             assert line.startswith("evaluated as any other") and len(set(found.values())) == 1
 
 
-def test_which_of_them_follow_no_relevant():
-    def about(name):
-        return " ".join(page(name).split()).partition("A query without a relevant document: ")[2]
-
-    assert all(
-        about(name).startswith("counts as 0") for name in ["AP", "nDCG", "R", "Rprec", "bpref", "muAP", "Q"]
-    )
-    assert all(about(name).startswith("0; ") for name in ["P", "RR", "ERR", "Success", "rbp"])
-    assert all(about(name).startswith("undefined") for name in ["rankDCG", "tau", "rho", "pearson", "AUC"])
-    assert all(about(name).startswith("evaluated as any other") for name in ["num_ret", "Judged", "utility"])
-
-
-@each("name", REGISTRY)
-def test_a_page_starts_with_when_to_use_it(name):
-    _, _, use, *_ = page(name).split("\n\n")
-    lines = use.splitlines()
-    [second] = [n for n, line in enumerate(lines) if line.startswith("Not when ")]
-    assert lines[0].startswith("Use when ") and 1 <= second <= 2 and len(lines) - second <= 2
-    assert all(line.startswith(" " * 9) for n, line in enumerate(lines) if n not in (0, second))
-
-
 GRADED = """muAP CG DCG nDCG NDCNG nDCGphi rankDCG ndcg_rel Rndcg ndcg_p ideal_dcg G rbp gP gR tau rho pearson
     ERR nERR iRBU INST INSQ BPM SDCG NERR8 NERR9 NERR10 NERR11 Q JKnDCG Compat relstring"""
 
@@ -221,11 +204,8 @@ def listed(**which) -> set[str]:
     return {line.split()[0] for line in table(**which).splitlines() if line.startswith("  ")}
 
 
-def test_the_list_of_graded_metrics():
-    assert listed(graded=True) == set(GRADED.split())
-
-
 def test_the_list_of_a_family():
+    assert listed(graded=True) == set(GRADED.split())
     assert listed(family="ndcg") == {name for name, one in REGISTRY.items() if one.group == "nDCG"}
     assert listed(family="ndcg") > {"nDCG", "DCG", "NDCNG", "nDCGphi"}
     assert listed(family="incomplete") == {"bpref", "infAP", "unj", "Judged"}
@@ -251,11 +231,7 @@ def test_the_list_of_a_search():
         ("recall", ["R", "F", "set_recall"]),
         ("ndcg_at_10", ["nDCG"]),
         ("hit@10", ["Success"]),
-        ("hit_rate", ["Success"]),
         ("hit rate", ["Success"]),
-        ("mrr", ["RR"]),
-        ("map", ["AP"]),
-        ("r_cap", ["relative_P"]),
         ("α-nDCG", ["alpha_nDCG"]),
         ("nDCG_alpha", ["alpha_nDCG"]),
         ("coverage@20", ["StRecall"]),
@@ -282,11 +258,6 @@ def test_a_list_of_nothing(which, what):
         table(**which)
 
 
-def test_examples_say_something():
-    """A value that is undefined would explain nothing."""
-    assert all("nan" not in pages.value_of(parse(metric.usage)[0]) for metric in REGISTRY.values())
-
-
 def test_names_elsewhere():
     text = page("nDCG")
     assert "\nEquivalents:\n  trec_eval     ndcg.1=3,2=9, ndcg_cut.k\n  ir_measures   nDCG@k, NDCG@k\n" in text
@@ -298,32 +269,6 @@ def test_names_elsewhere():
     assert "  ir_measures  RBP(p=…)@k\n" in page("rbp")
     assert "  ir_measures  SetP, SetP(relative=False)\n" in page("set_P")
     assert "\nAliases: kendall\n" in page("tau")
-
-
-@pytest.mark.parametrize(
-    ("name", "takes"),
-    [("rbp", "rbp.p=0.9,1=3,2=9"), ("rbp_resid", "rbp_resid.p=0.9"), ("utility", "utility.1,-1,0,0")],
-)
-def test_what_trec_eval_takes(name, takes):
-    """Where it is more than a value, as it takes it."""
-    assert f"\n  trec_eval    {takes}\n".replace(" " * 4, "  ") in page(name).replace(" " * 4, "  ")
-    assert parse(takes)
-
-
-@pytest.mark.parametrize(
-    ("name", "other"),
-    [
-        (
-            "nDCG",
-            "default linear; also gains={0:0,1:5}, dcg=log2 (linear), dcg=exp-log2 (exp) as in ir_measures",
-        ),
-        ("P", "required; also k="),
-        ("set_F", "default 1; also beta= as in ir_measures"),
-        ("JKnDCG", "default 2; also b=, beta=; also logb= as in NTCIREVAL"),
-    ],
-)
-def test_parameters_elsewhere(name, other):
-    assert other in " ".join(page(name).split())
 
 
 def test_ties_elsewhere():
@@ -385,18 +330,13 @@ def test_spellings_of_other_tools(text, expected):
     [
         ("nDCG(dcg='exp')", "dcg must be log2 or exp-log2, not 'exp'"),
         ("nDCG(gains={0:0,1})", "gain must be"),
-        ("nDCG(gains={0:0,0:1})", "increasing order"),
-        ("nDCG(gains={a:b})", "gain must be"),
         ("nDCG(gains={0:0,1:5)@5", "gain must be"),
         ("nDCG(gain=exp,gains={1:2})", "gain is given more than once"),
         ("nDCG(dcg='exp-log2',gain=exp)", "gain is given more than once"),
-        ("ndcg_burges(gain=linear)@5", "gain"),
-        ("rbp(rel=1,gain=exp)", "rel and gain are mutually exclusive"),
         ("AP(judged_only=1)", "judged_only must be true or false, not '1'"),
         ("BPM@10", "BPM requires max_rel"),
         ("BPM(max_rel=0)@10", "max_rel must be above 0"),
         ("BPM(max_rel=1,min_rel=1)@10", "max_rel must be above min_rel"),
-        ("SDCG(max_rel=1)@1000001", "cutoff up to 1000000"),
         ("JKnDCG(base=1)", "base must be above 1"),
         ("iRBU(p=1)", "p must be a number strictly between 0 and 1"),
     ],

@@ -76,99 +76,76 @@ CUTS = [5, 10, 15, 20, 30, 100, 200, 500, 1000]
 @each(
     ("text", "expected"),
     [
-        ("map", ["AP"]),
+        ("map ndcg recip_rank", ["AP", "nDCG", "RR"]),
         ("map_cut", [f"AP@{k}" for k in CUTS]),
-        ("map_cut.5,10", ["AP@5", "AP@10"]),
-        ("ndcg", ["nDCG"]),
         ("ndcg_cut", [f"nDCG@{k}" for k in CUTS]),
-        ("ndcg_cut.5,10", ["nDCG@5", "nDCG@10"]),
-        ("ndcg_cut_10", ["nDCG@10"]),
-        ("ndcg_cut(gain=exp)@5", ["nDCG(gain=exp)@5"]),
+        ("map_cut.5,10 ndcg_cut_10 ndcg_cut(gain=exp)@5", ["AP@5", "AP@10", "nDCG@10", "nDCG(gain=exp)@5"]),
         ("ndcg.1=3,2=9.5", ["nDCG(gain=1:3/2:9.5)"]),
         ("P", [f"P@{k}" for k in CUTS]),
         ("P(rel=2)", [f"P(rel=2)@{k}" for k in CUTS]),
         ("P.5 P_5 P@5", ["P@5"]),
         ("recall", ["set_recall"]),  # as in ranx
         ("recall." + ",".join(map(str, CUTS)), [f"R@{k}" for k in CUTS]),
-        ("recall(k=5)", ["R@5"]),
-        ("recall_100", ["R@100"]),
-        ("success", ["Success@1", "Success@5", "Success@10"]),
-        ("success.3", ["Success@3"]),
-        ("recip_rank", ["RR"]),
-        ("set_P set_recall set_F", ["set_P", "set_recall", "set_F"]),
-        ("set_F.0.5 set_F_0.5", ["set_F(x=0.5)"]),
-        ("set_F.1", ["set_F"]),
-        ("num_q num_ret num_rel num_rel_ret", ["num_q", "num_ret", "num_rel", "num_rel_ret"]),
+        ("recall(k=5) recall_100", ["R@5", "R@100"]),
+        ("success success.3", ["Success@1", "Success@5", "Success@10", "Success@3"]),
+        ("set_F.0.5 set_F_0.5 set_F.1", ["set_F(x=0.5)", "set_F"]),
+        *((name, [name]) for name in "set_P set_recall set_F num_q num_ret num_rel num_rel_ret".split()),
     ],
 )
 def test_trec_eval_names(text, expected):
     assert names(text) == expected
 
 
-@each(
-    ("text", "printed"),
-    [
-        ("AP", "map"),
-        ("AP@5", "map_cut_5"),
-        ("AP(rel=2)", "AP(rel=2)"),
-        ("nDCG", "ndcg"),
-        ("nDCG@10", "ndcg_cut_10"),
-        ("nDCG(gain=1:3/2:9)", "ndcg_1=3,2=9"),
-        ("nDCG(gain=exp)", "nDCG(gain=exp)"),
-        ("P@5", "P_5"),
-        ("R@5", "recall_5"),
-        ("RR", "recip_rank"),
-        ("RR@10", "RR@10"),
-        ("Success@1", "success_1"),
-        ("set_F", "set_F"),
-        ("set_F(x=0.5)", "set_F_0.5"),
-        ("muAP", "muAP"),
-    ],
-)
-def test_what_trec_eval_prints(text, printed):
-    assert [spec.trec for spec in parse(text)] == [printed]
+def test_what_trec_eval_prints():
+    text = "AP AP@5 AP(rel=2) nDCG nDCG@10 nDCG(gain=1:3/2:9) nDCG(gain=exp) P@5 R@5 RR"
+    printed = "map map_cut_5 AP(rel=2) ndcg ndcg_cut_10 ndcg_1=3,2=9 nDCG(gain=exp) P_5 recall_5 recip_rank"
+    assert [spec.trec for spec in parse(text)] == printed.split()
+    assert [spec.trec for spec in parse("RR@10 Success@1 set_F(x=0.5)")] == ["RR@10", "success_1", "set_F_0.5"]
+    shown = ["µAP", "nDCGφ@10", "nDCGφ(variant=released)"]
+    assert [spec.display for spec in parse("muAP nDCGphi@10 nDCGphi(variant=released)")] == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "display"),
-    [("muAP", "µAP"), ("nDCGphi@10", "nDCGφ@10"), ("nDCGphi(variant=released)", "nDCGφ(variant=released)")],
-)
-def test_display(text, display):
-    assert [spec.display for spec in parse(text)] == [display]
+# typos, then other notations that get a suggestion and are not parsed; F requires a cutoff
+MEANT = """
+    nDGC@10 > nDCG@10, nDGC(gain=exp)@10 > nDCG(gain=exp)@10, ndgc_cut.5 > ndcg_cut.5, muAPP > muAP
+    num_rle > num_rel, RankDGC > rankDCG, kendal > kendall, ndcg.10 > ndcg_cut.10, AP.10 > AP@10
+    alphadccg@10 > alpha_DCG@10, preccision@5 > precision@5, nDCH@10 > nDCG@10, al_trec > all_trec
+    official@10 > official, recip_rank.10 > recip_rank@10, beir@5 > beir
+
+    nDCG_exp > nDCG(gain=exp), ndcg-exp@5 > nDCG(gain=exp)@5, map-l2 > AP(rel=2), P_l2@5 > P(rel=2)@5
+    recall-rel2@5 > R(rel=2)@5, AP_rel=1.5 > AP(rel=1.5), rbp-p0.8 > rbp(p=0.8), hit@10 > Success@10
+    hit(rel=2)@5 > Success(rel=2)@5, top_k_accuracy@5 > Success@5, mean_average_precision > AP
+    nDCG_exp(judged_only=true)@5 > nDCG(gain=exp,judged_only=true)@5, f-measure@5 > F@5, f-measure > F@10
+    fscore > F@10, r-prec > Rprec, kendall_tau > tau, recip-rank@10 > RR@10, ndcg10 > nDCG@10
+    nDCG-10 > nDCG@10, ndcg10(gain=exp) > nDCG(gain=exp)@10, ndcg_burges10 > nDCG(gain=exp)@10, p5 > P@5
+    mrr10 > RR@10, recall100 > R@100, precision.10 > P@10, rbp-95 > rbp.95
+"""
+SUGGESTED = [
+    tuple(pair.split(" > ")) for line in MEANT.split("\n") for pair in line.strip().split(", ") if pair
+]
+SUGGESTED += [("ndgc_cut.5,10", "ndcg_cut.5,10"), ("HR@5,10", "Success@5,10"), ("nDCG5,10", "nDCG@5,10")]
+AMBIGUOUS = [  # Accuracy is the hit rate of sentence-transformers
+    ("accuracy@10", "Success@10 or Accuracy@10"),
+    ("accuracy_at_10", "Success@10 or Accuracy@10"),
+    ("accuracy(rel=2)@1,5", "Success(rel=2)@1,5 or Accuracy(rel=2)@1,5"),
+]
 
 
-@each(
-    ("text", "hint"),
-    [
-        ("nDGC@10", "did you mean nDCG@10?"),
-        ("nDGC(gain=exp)@10", "did you mean nDCG(gain=exp)@10?"),
-        ("ndgc_cut.5,10", "did you mean ndcg_cut.5,10?"),
-        ("ndgc_cut_10", "did you mean ndcg_cut_10?"),
-        ("muAPP", "did you mean muAP?"),
-        ("num_rle", "did you mean num_rel?"),
-        ("RankDGC", "did you mean rankDCG?"),
-        ("kendal", "did you mean kendall?"),
-        ("ndcg.10", "did you mean ndcg_cut.10?"),
-        ("recip_rank.10", "did you mean recip_rank@10?"),
-        ("AP.10", "did you mean AP@10?"),
-        ("xyzzy", "'gradeval metrics' lists the metrics"),
-        ("alphadccg@10", "did you mean alpha_DCG@10?"),
-        ("hole@10", ABSENT["hole"]),
-        ("preccision@5", "did you mean precision@5?"),
-        ("nDCH@10", "did you mean nDCG@10?"),
-        ("al_trec", "did you mean all_trec?"),
-        ("official@10", "did you mean official?"),
-        (".5x", "'gradeval metrics' lists the metrics"),
-        ("accuracy@10", "did you mean Success@10 or Accuracy@10?"),  # the hit rate of sentence-transformers
-        ("accuracy_at_10", "did you mean Success@10 or Accuracy@10?"),
-        ("accuracy(rel=2)@1,5", "did you mean Success(rel=2)@1,5 or Accuracy(rel=2)@1,5?"),
-    ],
-)
-def test_suggestion(text, hint):
+@each(("text", "meant"), SUGGESTED + AMBIGUOUS)
+def test_suggestion(text, meant):
+    with pytest.raises(MetricError) as caught:
+        parse(text)
+    assert caught.value.hint == f"did you mean {meant}?"
+    assert str(caught.value).startswith(text)
+    assert " or " in meant or parse(meant)
+
+
+@each(("text", "hint"), [*((text, "'gradeval metrics' lists the metrics") for text in ("xyzzy", ".5x")),
+                         ("hole@10", ABSENT["hole"])])  # fmt: skip
+def test_no_suggestion(text, hint):
     with pytest.raises(MetricError) as caught:
         parse(text)
     assert caught.value.hint == hint
-    assert str(caught.value).startswith(text)
 
 
 @each(
@@ -190,15 +167,11 @@ def test_suggestion(text, hint):
         ),
         ("nDCG@", "cutoff must be a positive integer, not ''"),
         ("nDCG@0", "cutoff must be a positive integer, not '0'"),
-        ("nDCG@-1", "not '-1'"),
-        ("nDCG@1.5", "not '1.5'"),
-        ("nDCG@.5x", "not '.5x'"),
         ("nDCG@5,6x", "not '6x'"),
         ("nDCG@5,,10", "not ''"),
         ("nDCG@٣", "not '٣'"),
         ("nDCG@10000000000000000", "cutoff must be a positive integer"),
         ("P.5x", "cutoff must be a positive integer, not '5x'"),
-        ("P.", "not ''"),
         ("nDCG(exp)", "'exp' is not of the form name=value"),
         ("nDCG(gian=exp)", "nDCG has no parameter 'gian'"),
         ("nDCG(gain=exp,gain=exp)", "gain is given more than once"),
@@ -206,9 +179,7 @@ def test_suggestion(text, hint):
         ("nDCG(gain=square)", "gain must be linear, exp, or grade:gain"),
         ("nDCG(gain=1:2/1:3)", "increasing order"),
         ("nDCG(gain=-1:2)", "gain 0 for grades below 0"),
-        ("nDCG(gain=1:2:3)", "gain must be"),
         ("nDCG(top=25/10)", "positions in increasing order"),
-        ("nDCG(top=0)", "positions in increasing order"),
         ("nDCG(discount=log3)", "log2 or letor or zipf or none"),
         ("nDCG(ideal=max)", "ideal=max requires a cutoff"),
         ("nDCG(ideal=max)@1000001", "cutoff up to 1000000"),
@@ -219,10 +190,8 @@ def test_suggestion(text, hint):
         ("nDCGphi(points=0:0/1:2)", "between 0 and 1"),
         ("nDCGphi(variant=released,points=0:0/1:1)", "points and variant are mutually exclusive"),
         ("AP(rel=two)", "rel must be a finite number, not 'two'"),
-        ("AP(rel=nan)", "a finite number"),
         ("AP(rel=1_0)", "a finite number"),
         ("set_F(x=0)", "a positive number"),
-        ("set_F.a", "a finite number"),
         ("scaled_utility(b=2)", "a negative number"),
         ("muAP@10", "muAP takes no cutoff"),
         ("rankDCG.10", "rankDCG takes no value after '.'"),
@@ -230,7 +199,6 @@ def test_suggestion(text, hint):
         ("R", "R requires a cutoff"),
         ("ndcg.x", "takes grade=gain pairs"),
         ("", "no metrics given"),
-        (" , ", "no metrics given"),
     ],
 )
 def test_refusal(text, what):
@@ -301,54 +269,6 @@ def test_groups_of_benchmarks(name: str, metrics: str) -> None:
     assert parse(f"AP {name},P@5") == parse(f"AP {metrics} P@5")
 
 
-def test_a_group_takes_no_cutoff() -> None:
-    with pytest.raises(MetricError, match="beir@5: did you mean beir"):
-        parse("beir@5")
-
-
-@each(
-    ("text", "meant"),
-    [
-        ("nDCG_exp", "nDCG(gain=exp)"),
-        ("ndcg-exp@5", "nDCG(gain=exp)@5"),
-        ("map-l2", "AP(rel=2)"),
-        ("P_l2@5", "P(rel=2)@5"),
-        ("recall-rel2@5", "R(rel=2)@5"),
-        ("AP_rel=1.5", "AP(rel=1.5)"),
-        ("rbp-p0.8", "rbp(p=0.8)"),
-        ("hit@10", "Success@10"),
-        ("HR@5,10", "Success@5,10"),
-        ("hit(rel=2)@5", "Success(rel=2)@5"),
-        ("top_k_accuracy@5", "Success@5"),
-        ("nDCG_exp(judged_only=true)@5", "nDCG(gain=exp,judged_only=true)@5"),
-        ("mean_average_precision", "AP"),
-        ("f-measure@5", "F@5"),
-        ("f-measure", "F@10"),  # F requires a cutoff
-        ("fscore", "F@10"),
-        ("rprecision", "Rprec"),
-        ("r-prec", "Rprec"),
-        ("kendall_tau", "tau"),
-        ("spearman_rho", "rho"),
-        ("recip-rank@10", "RR@10"),
-        ("ndcg10", "nDCG@10"),
-        ("nDCG-10", "nDCG@10"),
-        ("nDCG5,10", "nDCG@5,10"),
-        ("ndcg10(gain=exp)", "nDCG(gain=exp)@10"),
-        ("ndcg_burges10", "nDCG(gain=exp)@10"),
-        ("p5", "P@5"),
-        ("mrr10", "RR@10"),
-        ("recall100", "R@100"),
-        ("precision.10", "P@10"),
-        ("rbp-95", "rbp.95"),
-    ],
-)
-def test_a_notation_that_nobody_parses_gets_a_suggestion(text: str, meant: str) -> None:
-    with pytest.raises(MetricError) as caught:
-        parse(text)
-    assert str(caught.value) == f"{text}: did you mean {meant}?"
-    parse(meant)
-
-
 @each(
     "text",
     [
@@ -365,20 +285,20 @@ def test_no_suggestion_is_better_than_a_wrong_one(text: str) -> None:
 
 
 @each(
-    ("a", "b", "count"),
+    ("words", "count"),
     [
-        ("ndcg", "ndcg", 0),
-        ("ndcg", "ndgc", 1),
-        ("ndcg", "nddcg", 1),
-        ("ndcg", "dcg", 1),
-        ("ndcg", "ndch", 1),
-        ("", "map", 3),
-        ("num_rle", "num_ret", 2),
-        ("abcd", "badc", 2),
+        ("ndcg ndcg", 0),
+        ("ndcg ndgc", 1),
+        ("ndcg nddcg", 1),
+        ("ndcg dcg", 1),
+        ("num_rle num_ret", 2),
+        ("abcd badc", 2),
     ],
 )
-def test_slips(a: str, b: str, count: int) -> None:
+def test_slips(words: str, count: int) -> None:
+    a, b = words.split()
     assert slips(a, b) == slips(b, a) == count
+    assert slips("", a) == len(a)
 
 
 @given(st.text("abc", max_size=7), st.text("abc", max_size=7))
@@ -406,7 +326,4 @@ def test_slips_are_a_distance(a: str, b: str) -> None:
 )
 def test_nearest(word: str, found: str | None) -> None:
     assert nearest(word, ["num_ret", "num_rel", "map", "p", "recall", "ideal_dcg", "ndcg"]) == found
-
-
-def test_no_word_is_known() -> None:
-    assert nearest("map", []) is None
+    assert nearest(word, []) is None

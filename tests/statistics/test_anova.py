@@ -75,13 +75,6 @@ def test_the_unit_of_the_values_does_not_matter(exponent: int) -> None:
     np.testing.assert_array_equal(scaled.means, np.ldexp(plain.means, exponent))
 
 
-def test_the_order_of_the_queries_and_those_without_all_values_do_not_matter() -> None:
-    rng = np.random.default_rng(2)
-    values = rng.beta(2, 3, (50, 4))
-    gaps = np.insert(rng.permutation(values), [3, 9], [0.5, NAN, 0.5, 0.5], axis=0)
-    assert str(two_way_anova(gaps)) == str(two_way_anova(values))
-
-
 def test_no_f() -> None:
     few = two_way_anova(np.array([[0.5, 0.25, 0.5], [0.5, 0.5, NAN]]))
     assert (few.queries, few.reason) == (1, TOO_FEW)
@@ -162,21 +155,6 @@ def test_0_is_in_the_interval_exactly_where_p_is_at_least_alpha(rows: list[list[
             continue
         low, high = found.differences - found.margin, found.differences + found.margin
         assert np.array_equal(((low <= 0) & (high >= 0))[pair], (found.p >= level)[pair])
-
-
-def test_the_unit_changes_nothing() -> None:
-    values = np.random.default_rng(3).beta(2, 3, (300, 5))
-    one, scaled = (randomized_tukey_hsd(values * unit, 0.05, Sampling(1000)) for unit in (1, 2**20))
-    assert np.array_equal(one.p, scaled.p, equal_nan=True)
-    assert scaled.margin == one.margin * 2**20
-
-
-def test_tukey_leaves_out_queries_without_all_values() -> None:
-    values = np.random.default_rng(4).beta(2, 3, (20, 3))
-    gaps = np.insert(values, [0, 7], [0.5, NAN, 0.5], axis=0)
-    one, other = (randomized_tukey_hsd(table, 0.05, Sampling(99)) for table in (values, gaps))
-    assert np.array_equal(one.p, other.p, equal_nan=True)
-    assert (one.n, other.n) == (20, 20)
 
 
 def test_no_p() -> None:

@@ -13,7 +13,6 @@ from gradeval.statistics import intervals
 from gradeval.statistics.intervals import (
     agreeing,
     bca_interval,
-    least_accepted,
     rank_interval,
     sign_flip_intervals,
     walsh_order_statistic,
@@ -35,19 +34,6 @@ def test_walsh_averages_are_selected_without_listing_them(drawn: list[float]) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intervals, "_LISTED", 4)
         assert [walsh_order_statistic(ordered, i) for i in range(len(expected))] == expected
-
-
-def test_walsh_averages_of_thousands(monkeypatch: pytest.MonkeyPatch) -> None:
-    ordered = np.sort(np.random.default_rng(1).normal(size=1000))
-    expected = walsh(ordered)
-    monkeypatch.setattr(intervals, "_LISTED", len(expected) // 64)
-    for position in (0, 1, 100_000, len(expected) // 2, len(expected) - 1):
-        assert walsh_order_statistic(ordered, position) == expected[position]
-
-
-@given(st.integers(0, 40), st.integers(0, 45))
-def test_least_accepted(most: int, bound: int) -> None:
-    assert least_accepted(lambda k: k >= bound, most) == min(bound, most)
 
 
 def test_ranks_of_published_tables() -> None:

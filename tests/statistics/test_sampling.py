@@ -8,10 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import statistics_reference as reference
-from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, poisson
+from scipy.stats import poisson
 from statistics_reference import random_signs
 
 from gradeval.errors import OptionError
@@ -23,7 +22,6 @@ from gradeval.statistics.sampling import (
     over_flips,
     poisson_thresholds,
     resampled_means,
-    scaled,
 )
 
 
@@ -57,12 +55,6 @@ def test_parts_of_words_come_low_first() -> None:
     stream = Stream(5, 2, 7)
     stream.take(1, "u1")  # what is left of the word is not used
     assert stream.take(1).tolist() == words[1:]
-
-
-def test_integers_from_random_numbers() -> None:
-    ends = np.array([0, 1 << 31, (1 << 32) - 1], np.uint32)
-    assert scaled(ends, 7).tolist() == [0, 3, 6]
-    assert scaled(ends, 1).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -106,27 +98,6 @@ def test_parts_are_integers_that_cannot_overflow(drawn: list[float]) -> None:
         assert abs((high * 2**fixed.bits + low) * unit - Fraction(value)) <= unit / 2
 
 
-def test_no_order_changes_a_sum() -> None:
-    rng = np.random.default_rng(1)
-    values = rng.normal(size=(7000, 3)) * 10.0 ** rng.integers(-6, 1, (7000, 3))
-    signs = rng.integers(0, 2, (20, 7000)).astype(np.float64)
-    order = rng.permutation(7000)
-    fixed, shuffled = FixedPoint.of(values), FixedPoint.of(values[order])
-    sums = fixed.value(signs @ fixed.parts)
-    assert np.array_equal(sums, shuffled.value(signs[:, order] @ shuffled.parts))
-    assert np.array_equal(
-        sums, fixed.value(sum(signs[:, q : q + 7] @ fixed.parts[q : q + 7] for q in range(0, 7000, 7)))
-    )
-    for row, column in ((0, 0), (7, 1), (19, 2)):
-        assert sums[row, column] == math.fsum(values[signs[row] == 1, column])
-
-
-def test_columns_have_units_of_their_own() -> None:
-    values = np.array([[1e-300, 1e200, 0.0], [3e-300, 2e200, 0.0]])
-    fixed = FixedPoint.of(values)
-    assert fixed.value(fixed.parts.sum(axis=0)[None]).tolist() == [[4e-300, 3e200, 0.0]]
-
-
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_values_must_be_finite(bad: float) -> None:
     with pytest.raises(ValueError, match="values must be finite"):
@@ -158,16 +129,6 @@ def test_random_flips_are_those_of_the_documented_stream(n: int, samples: int) -
     assert sums(columns, samples=samples, seed=9).tolist() == expected
 
 
-def test_threads_and_the_number_of_samples_change_nothing() -> None:
-    columns = np.random.default_rng(2).integers(-9, 9, (40, 2)).astype(np.float64)
-    one = sums(columns, samples=5000)
-    assert len(one) == 5000
-    for jobs in (2, 5):
-        assert np.array_equal(sums(columns, samples=5000, jobs=jobs), one)
-    assert np.array_equal(sums(columns, samples=1500), one[:1500])
-    assert not np.array_equal(sums(columns, samples=1500, seed=2), one[:1500])
-
-
 # resamples
 
 
@@ -188,22 +149,6 @@ def test_blocks_and_threads_change_nothing() -> None:
     assert np.array_equal(resampled_means(values[:, 1:], Sampling(200)), one[:, 1:])
     means, _ = reference.resampled_means(values[:, 0].tolist(), 25, 1)
     assert resampled_means(values, Sampling(25))[:, 0].tolist() == means
-
-
-@each("n", [7, 20])
-def test_each_query_is_drawn_equally_often(n: int) -> None:
-    """The counts have the variance and covariance of a multinomial distribution, and each is binomial."""
-    samples = 20_000
-    drawn = resampled_means(np.eye(n), Sampling(samples)) * n  # how often each query is in each resample
-    assert np.allclose(drawn.sum(axis=1), n)
-    expected = samples * (1 - 1 / n)  # the variance of the count of all draws
-    assert np.abs(drawn.sum(axis=0) - samples).max() < 5 * np.sqrt(expected)
-    covariance = np.cov(drawn.T)
-    assert covariance == pytest.approx(np.eye(n) - 1 / n, abs=0.06)
-    for count in range(5):
-        share = float(binom.pmf(count, n, 1 / n))
-        error = 4 * np.sqrt(share * (1 - share) / samples / n)
-        assert (np.rint(drawn) == count).mean() == pytest.approx(share, abs=error)
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.3, 1 - 3 / np.sqrt(7000)])

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,12 +35,6 @@ def test_rows_of_a_query_are_brought_together():
     assert qrels.offsets.tolist() == [0, 2, 4]
     assert qrels.keys.tolist() == qrels.documents.keys().tolist()
     assert qrels.query_index.find(Ids.of([b"a", b"b", b"c"])).tolist() == [1, 0, -1]
-
-
-def test_bounds_name_the_query_of_several_rows():
-    ids, documents = Ids.of([b"1", b"2", b"1"]), Ids.of([b"a", b"b", b"c", b"d"])
-    qrels = Qrels.of("Q", [Columns(ids, np.array([0, 2, 3, 4]), documents, np.arange(4.0), np.arange(4), 4)])
-    assert rows_of(qrels) == [(b"1", b"a", 0.0), (b"1", b"b", 1.0), (b"1", b"d", 3.0), (b"2", b"c", 2.0)]
 
 
 def test_the_same_grade_again_is_a_warning():
@@ -193,24 +186,6 @@ def test_judged_only_and_cut(queries, depth):
     assert as_plain(table) == plain(queries)
 
 
-@each(
-    ("level", "rel", "grades"),
-    [
-        (None, None, [1, 2]),
-        (None, 2.0, [2]),
-        (None, 0.0, [0, 1, 2]),
-        (None, -1.0, [0, 1, 2]),
-        (2.0, None, [2]),
-        (0.0, None, [0, 1, 2]),
-        (-5.0, None, [0, 1, 2]),
-        (2.0, 1.0, [1, 2]),
-    ],
-)
-def test_relevant(level, rel, grades):
-    table = judgments_of([([(-1.0, 1), (0.0, 2), (1.0, None), (2.0, 3)], 5)], level)
-    assert sorted(table.grade[table.relevant(rel)].tolist()) == grades
-
-
 def test_what_is_shared_does_not_grow_with_the_metrics():
     """What was asked for last is kept."""
     table = judgments_of([([(float(grade), grade) for grade in range(1, 100)], 99)])
@@ -220,26 +195,6 @@ def test_what_is_shared_does_not_grow_with_the_metrics():
         assert table.hits(1.0) is first
         assert len(table._made) <= RECALLED
     assert table.hits(2.0).relevant.tolist() == [98]
-
-
-def test_top():
-    table = judgments_of([([(1.0, 1), (0.0, 4), (1.0, None)], 5), ([(2.0, 2)], 2)])
-    assert table.top(None).tolist() == [True, True, False, True]
-    assert table.top(3).tolist() == [True, False, False, True]
-
-
-def test_hits():
-    of = [([(1.0, 1), (0.0, 4), (1.0, 5), (1.0, None)], 5), ([(-1.0, 1)], 1), ([(2.0, 2), (1.0, 3)], 3)]
-    hits = judgments_of(of).hits()
-    assert (hits.rows.tolist(), hits.rank.tolist()) == ([0, 2, 5, 6], [1, 5, 2, 3])
-    assert (hits.count.tolist(), hits.relevant.tolist()) == ([2, 0, 2], [3, 0, 2])
-    assert hits.first.rows.tolist() == [0, 5]
-    assert hits.first.count.tolist() == [1, 0, 1]
-    assert hits.top(None) is hits.top(5) is hits
-    assert hits.top(3).rows.tolist() == [0, 5, 6]
-    assert hits.top(3).relevant is hits.relevant
-    assert hits.top(np.array([0, 9, 2])).rows.tolist() == [5]
-    assert judgments_of(of).hits(0.0, 4).rows.tolist() == [0, 1, 5, 6]
 
 
 @given(rankings())

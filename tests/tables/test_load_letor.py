@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradeval.errors import GradevalError, InputError, OptionError
-from gradeval.formats.diagnostics import first_in
 from gradeval.options import Options
-from gradeval.tables.load import open_qrels, open_runs, read_run
+from gradeval.tables.load import open_qrels, open_runs
 from tables.opened import qrels_of, ranks_of
 
 LETOR = b"2 qid:1 1:0.5 3:7 # a\n0 qid:1 1:0.25 2:1 3:7 # b\n1 qid:2 1:1\n"
@@ -76,17 +75,6 @@ def test_scores(letor, tmp_path):
         ranks_of(scores)
 
 
-def test_errors_of_scores_name_their_own_lines(tmp_path):
-    """Blank lines and comments count in the file of scores as they do in the LETOR file."""
-    letor, scores = tmp_path / "letor", tmp_path / "scores"
-    letor.write_bytes(b"1 qid:1 # a\n# between\n1 qid:1 # a\n1 qid:1 # b\n")
-    scores.write_bytes(b"# model\n0.5\n\n2\n3\n")
-    with pytest.raises(InputError) as caught:
-        ranks_of(scores, letor)
-    again = f"duplicate document 'a' for its query. {first_in(1)}"
-    assert str(caught.value) == f"{scores}:4: {again}"
-
-
 def test_grades_of_letor_files_have_their_range_too(tmp_path):
     """As labels, and where a feature is the grade; as scores they have none."""
     path = tmp_path / "letor"
@@ -100,12 +88,6 @@ def test_grades_of_letor_files_have_their_range_too(tmp_path):
     trec = tmp_path / "qrels"
     trec.write_bytes(b"1 0 1 1\n1 0 2 1\n")
     assert ranks_of(path, trec, features=1)[0][1][("1", "1")] == (1, 1e200)
-
-
-def test_trec_run_over_letor_qrels(letor, tmp_path):
-    run = tmp_path / "run"
-    run.write_bytes(b"1 Q0 b 1 2 x\n1 Q0 c 2 1 x\n2 Q0 1 1 3 x\n")
-    assert ranks_of(run, letor) == [(None, {("1", "b"): (1, 2.0), ("2", "1"): (1, 3.0)})]
 
 
 def test_forced_formats(letor, tmp_path):
@@ -132,17 +114,3 @@ def test_options_that_need_letor(letor, tmp_path):
         ranks_of(letor)
     with pytest.raises(InputError, match=r"this is not a LETOR file\. --feature requires LETOR files"):
         ranks_of(trec, features=1)
-
-
-def test_a_run_that_is_read_once(letor, tmp_path):
-    other = tmp_path / "a.run"
-    other.write_text("1 Q0 a 1 2 tag\n")
-    assert read_run(letor, features=3).columns.value.tolist() == [7, 7, 0]
-    for path, features, message in (
-        (letor, (), "features must be the one feature of .*data.letor that is the run"),
-        (letor, (1, 3), "features must be the one feature"),
-        (letor, 9, "no line has feature 9"),
-        (other, 1, "a.run: this is not a LETOR file. --feature requires LETOR files"),
-    ):
-        with pytest.raises(GradevalError, match=message):
-            read_run(path, features=features)

@@ -11,17 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, reduced
 
-from gradeval import Evaluator, evaluate, read_qrels, read_run
+from gradeval import Evaluator, evaluate, read_run
 from gradeval.arrays.strings import Ids
-from gradeval.errors import InputError
 from gradeval.formats.columns import Columns
-from gradeval.formats.diagnostics import Problems, first_in
-from gradeval.formats.memory import Nested
+from gradeval.formats.diagnostics import Problems
 from gradeval.formats.trec import run_columns
 from gradeval.notices import Kind
-from gradeval.options import TIES, Options
+from gradeval.options import TIES
 from gradeval.tables import reduction
-from gradeval.tables.load import run_of_data
 from gradeval.tables.passages import Collapse
 from gradeval.tables.reduction import Total, reduce_blocks, reduce_columns
 
@@ -29,15 +26,9 @@ from .runs import JOBS, SEEDS, SIZES, as_plain, table_of, texts
 
 DELIMITERS = [b"#", b"##", b"_p", b"\xc2\xa7", b"0"]
 DOCUMENTS = [
-    b"a",
-    b"b",
-    b"d1",
-    b"d10",
-    b"document-of-many-bytes-1",
-    b"document-of-many-bytes-2",
-    b"\xff",
+    b"a", b"b", b"d1", b"d10", b"document-of-many-bytes-1", b"document-of-many-bytes-2", b"\xff",
     b"e" * 1030,
-]
+]  # fmt: skip
 
 
 def before_last(name, delimiter):
@@ -74,7 +65,7 @@ def collection(seed, delimiter, unique):
     return qrels, run
 
 
-@examples(times=1.5)
+@examples(times=0.7)
 @given(st.data(), SEEDS, st.sampled_from([b"", *DELIMITERS]), st.booleans(), st.sampled_from(TIES), SIZES, JOBS)
 def test_the_best_passage_counts(folder, data, seed, delimiter, unique, ties, size, jobs):
     """In one pass, through a temporary file, and from memory; also where keys collide."""
@@ -121,25 +112,6 @@ def test_what_is_before_the_last_separator(names, short):
         assert ids.before_last(separator).tolist() == [before_last(name, separator) for name in names]
 
 
-def test_a_passage_that_comes_twice_is_an_error(tmp_path):
-    path = tmp_path / "run"
-    path.write_text("q Q0 d#1 1 3 t\nq Q0 d#2 1 2 t\nq Q0 d#1 1 1 t\nq Q0 e 1 0 t\n")
-    qrels = {"q": {"d": 1, "e": 0}}
-    with pytest.raises(InputError) as caught:
-        evaluate(qrels, path, "AP", max_passage="#")
-    assert str(caught.value) == f"{path}:3: duplicate document 'd#1' for its query. {first_in(0)}"
-    assert evaluate(qrels, path, "num_ret", max_passage="#", duplicates="best").mean(0, 0) == 2
-    with pytest.raises(InputError, match="duplicate document"):
-        evaluate(qrels, path, "AP")
-
-
-def test_a_file_that_holds_a_run_of_passages_twice(tmp_path):
-    path = tmp_path / "run"
-    path.write_text(2 * "".join(f"1 Q0 d{n // 3}#{n} 1 {-n} t\n" for n in range(30)))
-    with pytest.raises(InputError, match=r":31: .*twice: from here on, the 30 documents above are repeated"):
-        evaluate({"1": {"d1": 1}}, path, "AP", max_passage="#")
-
-
 PASSAGES = {"1": {"a#1": 0.5, "b#1": 2.0, "a#2": 3.0, "x": 2.5, "1#4": 9.0}, "2": {"b#7": 1.0}}
 QRELS = {"1": {"a": 2, "b": 1}, "2": {"b": 1}}
 
@@ -165,12 +137,3 @@ def test_data_in_memory():
     ignoring = evaluate(QRELS, PASSAGES, "num_ret", ignore_identical_ids=True, **options)
     assert ignoring.per_query(0, 0) == {"1": 3, "2": 1}
     assert "identical_ids" not in [notice.kind.value for notice in ignoring.notices]
-
-
-def test_dicts_are_looked_up_without_the_option(monkeypatch):
-    looked_up = []
-    monkeypatch.setattr("gradeval.tables.lookup.looked_up", lambda *of: looked_up.append(of))
-    table = read_qrels(QRELS).qrels
-    for options, count in ((Options(), 1), (Options(duplicates="best"), 1), (Options(max_passage="#"), 1)):
-        run_of_data(Nested("run", PASSAGES, "score"), "run", options).reduce(table, 1)
-        assert len(looked_up) == count

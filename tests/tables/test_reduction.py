@@ -30,7 +30,7 @@ def by_sorting(path, size, table, ties, jobs):
     ).reduced()
 
 
-@examples(times=1.5)
+@examples(times=1)
 @given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
 def test_every_way_gives_the_same(folder, data, qrels, run, ties, size, jobs):
     """In one pass, through a temporary file of so many shares, and from memory; also where keys collide."""
@@ -56,7 +56,7 @@ def test_every_way_gives_the_same(folder, data, qrels, run, ties, size, jobs):
         assert as_plain(by_sorting(path, size, table, ties, 1), table) == expected
 
 
-@examples(times=0.4)
+@examples(times=0.2)
 @given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
 def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
     table = table_of(folder, qrels)
@@ -67,24 +67,40 @@ def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
     assert as_plain(result, table) == reduced(qrels, run, ties)
 
 
+@each("judged", [1, 5])
+def test_scattered_queries_whose_keys_collide(folder, judged, monkeypatch):
+    """Two that are not judged, and have the same documents, remain two, however many are judged."""
+    queries = [*(b"%d" % n for n in range(judged)), b"x", b"y"]
+    run = [(query, document, float(n)) for n, document in enumerate((b"a", b"b")) for query in queries]
+    qrels, path = {query: {b"a": 1.0} for query in queries[:judged]}, folder / "run"
+    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in run))
+    monkeypatch.setattr(Ids, "keys", lambda ids: np.zeros(len(ids), np.uint64))
+    monkeypatch.setattr(Ids, "short", False)
+    table = table_of(folder, qrels)
+    expected = reduced(qrels, run, "trec")
+    assert as_plain(by_sorting(path, 40, table, "trec", 1), table) == expected
+    assert as_plain(reduce_blocks(Cut(path), run_columns, table, "trec", 1), table) == expected
+
+
 @pytest.mark.parametrize("scattered", [False, True])
 def test_queries_that_are_not_judged_take_little_memory(folder, scattered, monkeypatch):
     """A key for each, in arrays; where queries come back not even that."""
     monkeypatch.setattr(Cut, "expected_size", 50 << 20)
-    names = [b"query%d" % n for n in range(30_000)]
+    count = 10_000
+    names = [b"query%d" % n for n in range(count)]
     path = folder / "run"
     text = b"".join(b"%s Q0 a 0 1\n" % name for name in names)
     path.write_bytes(text + b"query0 Q0 b 0 1\n" * scattered)
     table = table_of(folder, {b"1": {b"a": 1.0}})
     tracemalloc.start()
     try:
-        assert reduce_blocks(Cut(path, 1 << 14), run_columns, table, "trec", 1).unjudged == 30_000
-        assert tracemalloc.get_traced_memory()[1] < 30_000 * 60
+        assert reduce_blocks(Cut(path, 1 << 14), run_columns, table, "trec", 1).unjudged == count
+        assert tracemalloc.get_traced_memory()[1] < count * 60 + 1_200_000
     finally:
         tracemalloc.stop()
 
 
-@each("size", [1, 25, 60, 1 << 20])
+@each("size", [1, 25, 1 << 20])
 @each("first", [b"1", b"2"], ids=["one pass", "by sorting"])
 @each(
     ("ends", "tag"),
@@ -104,7 +120,7 @@ def test_tag_is_that_of_the_last_line(folder, size, first, ends, tag):
 
 
 @each("jobs", [1, 2])
-@each("size", [1, 30, 100])
+@each("size", [1, 100])
 def test_blocks_without_lines(folder, size, jobs):
     """What a pipe yields that brings nothing for a while."""
     run = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(5) for d in range(9)]
@@ -128,9 +144,3 @@ def test_a_run_in_order_is_read_once(folder, monkeypatch):
     for size in (1, 50, 100, 150, 1000, 10000):
         result = reduce_blocks(Cut(path, size), run_columns, table, "trec", 2)
         assert as_plain(result, table) == reduced(qrels, run, "trec")
-
-
-def test_no_lines_in_memory(folder):
-    table = table_of(folder, {b"1": {b"a": 1}})
-    result = reduce_columns(Columns.whole(Ids.of([]), Ids.of([]), np.empty(0)), table, "trec", "run")
-    assert as_plain(result, table) == {"found": {}, "retrieved": [0], "unjudged": 0, "tied": {}}

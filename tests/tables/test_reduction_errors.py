@@ -19,7 +19,7 @@ from gradeval.tables.reduction import reduce_blocks
 from .runs import JOBS, QRELS, SIZES, as_plain, messages, runs, table_of, texts
 
 
-@examples(times=2)
+@examples(times=1.2)
 @given(st.data(), QRELS, runs(unique=False), st.sampled_from(TIES), SIZES, JOBS)
 def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
     """Each is an error with its line and that of the first time, in whatever way the run is read."""
@@ -75,14 +75,6 @@ def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
     with pytest.raises(InputError) as caught:
         reduce_blocks(Cut(path, size), run_columns, table, "trec", jobs)
     assert str(caught.value) == twice(path, len(TWICE) + 1, len(TWICE))
-
-
-def test_one_document_that_comes_again_behind_a_bad_line_is_no_second_run(folder):
-    path = folder / "run"
-    path.write_bytes(b"q Q0 d 1 bad t\nq Q0 e 1 1 t\nq Q0 e 1 1 t\n")
-    with pytest.raises(InputErrors) as caught:
-        reduce_blocks(Cut(path, 1 << 20), run_columns, table_of(folder, {b"q": {b"d": 1.0}}), "trec", 1)
-    assert f"{path}:3: duplicate document 'e' for its query" in str(caught.value)
 
 
 @pytest.mark.parametrize("size", [150, 1 << 20])
@@ -159,85 +151,3 @@ def test_the_first_errors_by_line_are_shown_whatever_they_are(folder):
     assert errors[0][0] == messages(path, [(3, 1, b"a")])[0]
     assert errors[0][1:] == [f"{path}:{n}: the score 'x' is not a number" for n in range(4, 23)]
     assert errors == [errors[0]] * 3
-
-
-@pytest.mark.parametrize("size", [1, 40, 1 << 20])
-def test_errors_of_scattered_lines_with_repeated_documents(folder, size):
-    path = folder / "run"
-    path.write_bytes(b"1 Q0 a 0 1\n2 Q0 a 0 1\n1 Q0 b 0 y\n1 Q0 a 0 1\n3 Q0 a 0 1\n2 Q0 b 0 nan\n")
-    with pytest.raises(InputErrors) as caught:
-        reduce_blocks(Cut(path, size), run_columns, table_of(folder, {b"1": {b"a": 1}}), "trec", 1)
-    assert str(caught.value).splitlines() == [
-        f"{path}:3: the score 'y' is not a number",
-        *messages(path, [(4, 1, b"a")]),
-        f"{path}:6: the score 'nan' is not a finite number",
-    ]
-
-
-@pytest.mark.parametrize("size", [1, 30, 60, 1 << 20])
-def test_lines_of_documents_that_come_twice_in_later_blocks(folder, size):
-    """In a query that is whole in its block, one that is cut, and one that is not judged and comes back."""
-    path = folder / "run"
-    names = [
-        b"1 a",
-        b"1 b",
-        b"2 a",
-        b"2 b",
-        b"2 a",
-        b"x a",
-        b"3 a",
-        b"3 a",
-        b"x b",
-        b"4 a",
-        b"4 b",
-        b"x a",
-        b"4 b",
-    ]
-    path.write_bytes(b"# first\n" + b"".join(name.replace(b" ", b" Q0 ") + b" 0 1\n" for name in names))
-    table = table_of(folder, {b"2": {b"a": 1}, b"4": {b"b": 1}})
-    with pytest.raises(InputErrors) as caught:
-        reduce_blocks(Cut(path, size), run_columns, table, "trec", 1)
-    assert str(caught.value).splitlines() == messages(
-        path, [(6, 4, b"a"), (9, 8, b"a"), (13, 7, b"a"), (14, 12, b"b")]
-    )
-    path.write_bytes(b"".join(name.replace(b" ", b" Q0 ") + b" 0 1\n" for name in names if name[:1] != b"x"))
-    with pytest.raises(InputErrors) as caught:
-        reduce_blocks(Cut(path, size), run_columns, table, "trec", 1)
-    assert str(caught.value).splitlines() == messages(path, [(5, 3, b"a"), (7, 6, b"a"), (10, 9, b"b")])
-
-
-@each("jobs", [1, 2])
-@each("size", [1, 30, 1 << 20])
-def test_errors_have_their_line_in_any_block(folder, size, jobs):
-    path = folder / "run"
-    lines = [b"%d Q0 d%d 0 1 tag\n" % (n // 3, n) for n in range(30)]
-    lines[4:5] = [b"# comment\n", b"\n", b"1 Q0 d4 0 x tag\n"]
-    lines[20] = b"6 Q0 d\n"
-    path.write_bytes(b"".join(lines))
-    table = table_of(folder, {b"1": {b"d4": 1}})
-    with pytest.raises(InputErrors) as caught:
-        reduce_blocks(Cut(path, size), run_columns, table, "trec", jobs)
-    assert str(caught.value) == (
-        f"{path}:7: the score 'x' is not a number\n"
-        f"{path}:21: 3 fields where a run has 6 (query Q0 document rank score tag)"
-    )
-
-
-@pytest.mark.parametrize("size", [1, 40, 1 << 20])
-def test_errors_behind_a_query_that_comes_back(folder, size):
-    path = folder / "run"
-    path.write_bytes(b"1 Q0 a 0 1\n2 Q0 a 0 1\n1 Q0 b 0 1\n3 Q0 a 0 nan\n")
-    with pytest.raises(InputError, match=":4: the score 'nan' is not a finite number"):
-        reduce_blocks(Cut(path, size), run_columns, table_of(folder, {b"1": {b"a": 1}}), "trec", 1)
-
-
-@pytest.mark.parametrize("size", [1, 1 << 20])
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [(b"", "the file is empty"), (b"\n# a comment\n \r\n", "no data: all lines are blank or comments")],
-)
-def test_nothing_to_read(folder, size, text, what):
-    path = folder / "run"
-    path.write_bytes(text)
-    with pytest.raises(InputError, match=what):
-        reduce_blocks(Cut(path, size), run_columns, table_of(folder, {b"1": {b"a": 1}}), "trec", 1)

@@ -45,20 +45,13 @@ def test_names_are_not_those_of_labels() -> None:
 @each(
     ("argument", "label", "path"),
     [
-        ("a.run", None, "a.run"),
-        ("BM25=a.run", "BM25", "a.run"),
-        ("BM25 + RM3=runs/k=9.run", "BM25 + RM3", "runs/k=9.run"),
-        ("x=-", "x", "-"),
-        ("x=/dev/fd/63", "x", "/dev/fd/63"),
-        ("runs/k1=0.9", None, "runs/k1=0.9"),
-        ("./k1=0.9", None, "./k1=0.9"),
-        ("b=0.4", None, "b=0.4"),
-        ("=a.run", None, "=a.run"),
-        ("a=", None, "a="),
-        ("-", None, "-"),
-        ("", None, ""),
+        ("a.run", None, "a.run"), ("BM25=a.run", "BM25", "a.run"),
+        ("BM25 + RM3=runs/k=9.run", "BM25 + RM3", "runs/k=9.run"), ("x=-", "x", "-"),
+        ("x=/dev/fd/63", "x", "/dev/fd/63"), ("runs/k1=0.9", None, "runs/k1=0.9"),
+        ("./k1=0.9", None, "./k1=0.9"), ("b=0.4", None, "b=0.4"), ("=a.run", None, "=a.run"),
+        ("a=", None, "a="), ("-", None, "-"), ("", None, ""),
     ],
-)
+)  # fmt: skip
 def test_labels(argument: str, label: str | None, path: str, tmp_path, monkeypatch) -> None:
     """An existing file of the whole name, here b=0.4, wins."""
     monkeypatch.chdir(tmp_path)

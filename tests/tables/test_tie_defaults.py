@@ -54,10 +54,3 @@ def test_ids_of_a_letor_file_compare_as_bytes(letor: Path) -> None:
     results = evaluate(letor, run, "DCG")
     assert value(results) == by_bytes
     assert results.runs[0].ties == "trec"
-
-
-def test_data_of_python() -> None:
-    qrels = {"1": {str(n): grade for n, grade in enumerate(GRADES)}}
-    results = evaluate(qrels, {"1": dict.fromkeys(qrels["1"], 1.0)}, "DCG")
-    assert results.runs[0].ties == "trec"
-    assert value(results) == dcg(*(qrels["1"][n] for n in sorted(qrels["1"], reverse=True)))
