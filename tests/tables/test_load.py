@@ -119,7 +119,7 @@ def test_documents_that_come_twice():
 @each(
     ("options", "what"),
     [
-        ({"depht": 3}, "unknown option depht: the options are rel, depth, "),
+        ({"depht": 3}, "unknown option depht: did you mean depth? The options are rel, depth, "),
         ({"depth": 0}, "depth must be an integer from 1 to 1000000000, not 0"),
         ({"depth": 2.0}, "depth must be an integer from 1 to 1000000000, not 2.0"),
         ({"jobs": -1}, "jobs must be an integer from 0 to 1000, not -1"),
