@@ -221,6 +221,15 @@ def test_progress_of_the_command() -> None:
     assert out.text.count("\n") == 4
 
 
+def test_steps_take_the_place_of_bytes() -> None:
+    bar, source = Progress(enabled=True), Source("q")
+    bar.watch(source)
+    list(source.blocks())
+    bar.steps(0, 2)
+    list(source.blocks())
+    assert bar.read == os.path.getsize("q")
+
+
 @on_terminals
 @pytest.mark.usefixtures("impatient")
 def test_progress_never_passes_the_end() -> None:

@@ -76,51 +76,25 @@ def criteria(metrics: str | Iterable[str] = METRICS) -> Study:
         ends = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
         verdicts += [(str(spec), *verdict) for verdict in verdicts_of(sign * of_lists, ends, costs(tau))]
     names = [str(spec) for spec in specs]
-    lists = [" ".join(map(str, scores)) for scores in LISTS]
+    values_of = zip(*(of_lists.tolist() for of_lists in values), strict=True)
+    lists = [(n, " ".join(map(str, LISTS[n - 1])), *row) for n, row in enumerate(values_of, 1)]
+    each = [(n, text, *pair) for n, text, *row in lists for pair in zip(names, row, strict=True)]
     holds = ["undefined" if verdict is None else verdict for _, _, verdict, _ in verdicts]
+    by_metric = [(name, *holds[4 * m : 4 * m + 4]) for m, name in enumerate(names)]
     met = Counter(metric for metric, _, verdict, _ in verdicts if verdict)
     most = max(Counter(metric for metric, *_ in verdicts).values())
     best = ", ".join(name for name in names if met[name] == most)
+    decided, title = ("metric", "criterion", "holds", "evidence"), "Value of each list of predicted scores"
+    what = "Whether the metric meets the criterion, and the number that decides"
     return Study(
         name="criteria",
         finding=f"All {most} criteria are met by {best}." if best else f"No metric meets all {most} criteria.",
         options={"metrics": names},
         tables=(
-            Table(
-                "verdicts",
-                "Whether the metric meets the criterion, and the number that decides",
-                ("metric", "criterion", "holds", "evidence"),
-                verdicts,
-                shown=False,
-            ),
-            Table(
-                "values",
-                "Value of each list of predicted scores",
-                ("list", "scores", "metric", "value"),
-                [
-                    (number, scores, name, float(of_lists[number - 1]))
-                    for number, scores in enumerate(lists, 1)
-                    for name, of_lists in zip(names, values, strict=True)
-                ],
-                shown=False,
-            ),
-            Table(
-                "lists",
-                "Value of each list of predicted scores",
-                ("list", "scores", *names),
-                [
-                    (number, scores, *(float(of_lists[number - 1]) for of_lists in values))
-                    for number, scores in enumerate(lists, 1)
-                ],
-                data=False,
-            ),
-            Table(
-                "criteria",
-                "Which criteria each metric meets",
-                ("metric", *CRITERIA),
-                [(name, *holds[4 * m : 4 * m + 4]) for m, name in enumerate(names)],
-                data=False,
-            ),
+            Table("verdicts", what, decided, verdicts, shown=False),
+            Table("values", title, ("list", "scores", "metric", "value"), each, shown=False),
+            Table("lists", title, ("list", "scores", *names), lists, data=False),
+            Table("criteria", "Which criteria each metric meets", ("metric", *CRITERIA), by_metric, data=False),
         ),
     )
 

@@ -136,20 +136,12 @@ def _differences(specs: Sequence[Spec], results: Results) -> tuple[Table, Table]
         ids = (results.queries[q] for q in np.flatnonzero(run.counted).tolist())
         columns = (values[run.counted].tolist() for values in (base, other, difference))
         rows += [(run.name, *row) for row in zip(ids, *columns, strict=True)]
+    title = f"{first} - {second} over the queries; rho: its rank correlation with {first}"
+    of_runs = ("run", "queries", *QUARTILES, "positive", "negative", "rho")
+    of_queries = ("run", "query", first, second, "difference")
     return (
-        Table(
-            "differences",
-            f"{first} - {second} over the queries; rho: its rank correlation with {first}",
-            ("run", "queries", *QUARTILES, "positive", "negative", "rho"),
-            boxes,
-        ),
-        Table(
-            "queries",
-            "Values and difference of each query",
-            ("run", "query", first, second, "difference"),
-            rows,
-            shown=False,
-        ),
+        Table("differences", title, of_runs, boxes),
+        Table("queries", "Values and difference of each query", of_queries, rows, shown=False),
     )
 
 
@@ -194,25 +186,16 @@ def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed:
     }
     errors = " and ".join(f"the {scenario} in {share:.0f} %" for scenario, share in over.items())
     others = ", ".join(map(str, specs[1:]))
+    sizes = {"cutoff": cutoff, "items": items, "draws": draws}
+    title = f"Share of draws in which {specs[0]} over- or underestimates the error, by each metric"
+    of_impacts = (*labelled, "overestimates", "underestimates", "seed")
     return Study(
         name="divergence",
         finding=f"By {others}, {specs[0]} overestimates {errors} of the draws." if errors else "",
-        options={
-            "metrics": [str(spec) for spec in specs],
-            "cutoff": cutoff,
-            "items": items,
-            "draws": draws,
-            "seed": seed,
-        },
+        options={"metrics": list(map(str, specs)), **sizes, "seed": seed},
         tables=(
             Table("quartiles", "Values over the draws", (*labelled, *QUARTILES, "seed"), boxes),
-            Table(
-                "impact",
-                f"Share of draws in which {specs[0]} over- or underestimates the error, by each metric",
-                (*labelled, "overestimates", "underestimates", "seed"),
-                impacts,
-                shown=bool(impacts),
-            ),
+            Table("impact", title, of_impacts, impacts, shown=bool(impacts)),
             Table("draws", "Value of each draw", (*labelled, "draw", "value", "seed"), each_draw, shown=False),
         ),
     )

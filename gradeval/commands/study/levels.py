@@ -56,7 +56,14 @@ def levels(
         values += [(run, "AP", *pair) for pair in zip(thresholds, precisions, strict=True)]
         values += [(run, str(spec), None, mean) for spec, mean in zip(specs, means, strict=True)]
     count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
+    overview = [
+        (run, *(precisions[t] for t in shown), *means)
+        for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True)
+    ]
     some = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
+    each = "Mean of each run and metric"
+    title = f"AP with grades from the threshold up relevant, and metrics for grades{some}"
+    columns = ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs))
     orders = {str(spec): _order(spec, combined[:, m], names) for m, spec in enumerate(specs)}
     study = Study(
         name="levels",
@@ -65,23 +72,8 @@ def levels(
         noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != expected),),
         runs_read=len(results.runs),
         tables=(
-            Table(
-                "values",
-                "Mean of each run and metric",
-                ("run", "metric", "threshold", "mean"),
-                values,
-                shown=False,
-            ),
-            Table(
-                "overview",
-                f"AP with grades from the threshold up relevant, and metrics for grades{some}",
-                ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs)),
-                [
-                    (run, *(precisions[t] for t in shown), *means)
-                    for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True)
-                ],
-                data=False,
-            ),
+            Table("values", each, ("run", "metric", "threshold", "mean"), values, shown=False),
+            Table("overview", title, columns, overview, data=False),
             Table("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -148,47 +149,33 @@ def _finding(distances: Sequence[Row]) -> str:
 def _tables(
     specs: Sequence[Spec], levels: Sequence[int], mean: Floats, sd: Floats, noise: list[list[float]], seed: int
 ) -> tuple[Table, ...]:
-    curves = [
-        (use, str(spec), level, mean[u, i, m], sd[u, i, m])
-        for u, use in enumerate(USES)
-        for m, spec in enumerate(specs)
-        for i, level in enumerate(levels)
-    ]
+    labels = [(use, str(spec)) for use in USES for spec in specs]
+    # by use, metric and levels, as the rows are
+    means, sds = (of.swapaxes(1, 2).reshape(len(labels), len(levels), -1) for of in (mean, sd))
     shown = spaced(mean.shape[-1], _SHOWN)
+    distances: list[Row] = [
+        (*label, *_distance(of_levels, levels, chance), seed)
+        for label, of_levels, chance in zip(labels, means, chain(*noise), strict=True)
+    ]
+    curves = [
+        (*label, level, *of)
+        for label, *of_levels in zip(labels, means.tolist(), sds.tolist(), strict=True)
+        for level, *of in zip(levels, *of_levels, strict=True)
+    ]
+    overview = [(*label, *(of_steps[k] for k in shown)) for *label, of_steps, _ in curves]
+    each = [
+        (*label, k, *pair, seed)
+        for *label, of_steps, sd_of_steps in curves
+        for k, pair in enumerate(zip(of_steps, sd_of_steps, strict=True))
+    ]
+    apart = "Largest distance between the curves of different level counts, and its noise (95 % of chance)"
+    where = ("use", "metric", "distance", "noise", "swaps", "levels_low", "levels_high", "seed")
+    after = "Mean and standard deviation over the repeats after each number of swaps"
+    several, head = len(levels) > 1, ("use", "metric", "levels")
     return (
-        Table(
-            "distances",
-            "Largest distance between the curves of different level counts, and its noise (95 % of chance)",
-            ("use", "metric", "distance", "noise", "swaps", "levels_low", "levels_high", "seed"),
-            [
-                (use, str(spec), *_distance(mean[u, :, m], levels, noise[u][m]), seed)
-                for u, use in enumerate(USES)
-                for m, spec in enumerate(specs)
-            ],
-            data=len(levels) > 1,
-            shown=len(levels) > 1,
-        ),
-        Table(
-            "overview",
-            "Mean after so many swaps",
-            ("use", "metric", "levels", *map(str, shown)),
-            [
-                (use, metric, level, *(float(means[k]) for k in shown))
-                for use, metric, level, means, _ in curves
-            ],
-            data=False,
-        ),
-        Table(
-            "curves",
-            "Mean and standard deviation over the repeats after each number of swaps",
-            ("use", "metric", "levels", "swaps", "mean", "sd", "seed"),
-            [
-                (use, metric, level, k, *pair, seed)
-                for use, metric, level, means, sds in curves
-                for k, pair in enumerate(zip(means.tolist(), sds.tolist(), strict=True))
-            ],
-            shown=False,
-        ),
+        Table("distances", apart, where, distances, data=several, shown=several),
+        Table("overview", "Mean after so many swaps", (*head, *map(str, shown)), overview, data=False),
+        Table("curves", after, (*head, "swaps", "mean", "sd", "seed"), each, shown=False),
     )
 
 

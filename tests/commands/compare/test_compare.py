@@ -91,6 +91,7 @@ def test_tukeys_test_of_all_pairs() -> None:
     values = table({name: {"m": SAKAI[:, r].tolist()} for r, name in enumerate("ABC")})
     found = compared(values, test="tukey", all_pairs=True, samples=200, power=True)
     hsd = randomized_tukey_hsd(SAKAI, 0.05, Sampling(200))
+    assert found.settings()["estimand"] == "mean difference"
     for one, (i, j) in zip(found.comparisons, ((0, 1), (0, 2), (1, 2)), strict=True):
         assert (one.baseline, one.run) == ("ABC"[i], "ABC"[j])
         assert math.isnan(one.p) and one.p_corrected == hsd.p[j, i]
