@@ -123,7 +123,7 @@ def _collapsed(lines: Sequence[Line], delimiter: bytes) -> list[Line]:
     """The best line of each document, the first of those with equal scores, in the order of the lines."""
     best: dict[tuple[bytes, bytes], tuple[int, float]] = {}
     for n, (query, name, score) in enumerate(lines):
-        document = name.rpartition(delimiter)[0] if delimiter and delimiter in name else name
+        document = (delimiter and name.rpartition(delimiter)[0]) or name
         if (query, document) not in best or score > best[query, document][1]:
             best[query, document] = n, score
     return [(*key, score) for key, (_, score) in sorted(best.items(), key=lambda item: item[1][0])]

@@ -195,7 +195,11 @@ def agreement(
     if others:
         grades = np.array([grades_in(union.qrels, qrels) for qrels in judged])
         collections, left_out = _by_each(union, judged, grades, len(others) + 1 if is_of_runs else 2)
-        levels = len(distinct(grades[~np.isnan(grades)]))
+        is_judged = ~np.isnan(grades)
+        if not is_of_runs and is_judged.sum(axis=0).max() < 2:
+            what = f"no document is judged by two of these: {', '.join(paths)}"
+            raise InputError(paths[0], what, hint="Check the document ids")
+        levels = len(distinct(grades[is_judged]))
         if levels <= MOST_GRADES:
             tables = list(_of_grades(paths, union.qrels, grades, float(alpha), sampling, per_query))
         elif is_of_runs:
@@ -271,6 +275,7 @@ def _finding(tables: Mapping[str, Table]) -> str:
     grades = tables["labels"]
     statistic, value = column(grades, "statistic"), column(grades, "value")
     shares = [float(row[value] or 0) for row in grades.rows if row[statistic] == "agreement"]
+    shares = [share for share in shares if not math.isnan(share)]
     return (
         f"The sets give the same grade to {100 * min(shares):.0f} % of the documents that both have."
         if shares

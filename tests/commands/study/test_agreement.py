@@ -222,6 +222,8 @@ def test_many_different_grades():
     assert len(study.table("confusion").rows) == 120
     assert "matrix" not in [table.name for table in study.tables]
     assert "rows by" in str(agreement(QRELS, qrels2=QRELS))
+    with pytest.raises(InputError, match=r"no document is judged by two of these: qrels, qrels#2\. Check"):
+        agreement({"q": {"a": 1}}, qrels2={"q": {"b": 1}})
     rows = random.random((5, 300))  # more than a scale has
     qrels = {f"q{q}": {f"d{d}": grade for d, grade in enumerate(of)} for q, of in enumerate(rows.tolist())}
     with pytest.raises(InputError, match=r"1,500 different grades, and a scale of grades .* Round them first"):
