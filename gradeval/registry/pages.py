@@ -64,7 +64,8 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
     words before parts.
     """
     named, ranks = metric_meant(word), {}
-    words = [re.escape(part) for part in word.lower().replace("_", " ").split()]
+    word = re.sub(r"@\d+", "@k", word.lower()).replace("_", " ")  # pages have no cutoffs
+    words = list(map(re.escape, word.split()))
     for metric in metrics:
         try:
             parts, others = _parts(metric, WIDTH), [name for _, name in _elsewhere(metric)]

@@ -235,6 +235,8 @@ def test_the_list_of_a_search():
         ("α-nDCG", ["alpha_nDCG"]),
         ("nDCG_alpha", ["alpha_nDCG"]),
         ("coverage@20", ["StRecall"]),
+        ("hole@10", ["unj"]),
+        ("accuracy@10", ["Accuracy", "Success"]),
         ("I-rec@10", ["StRecall"]),
         ("reciprocal rank", ["RR"]),
         ("expected", ["ERR"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gradeval.commands.gate.checks import NO_WORSE, NON_INFERIOR
@@ -125,7 +126,9 @@ def _reasons(report: GateReport) -> list[str]:
 
 def _exceeded(report: GateReport) -> str:
     """That the baseline could be raised, or ''."""
-    metrics = dict.fromkeys(outcome.check.metric for outcome in report.outcomes if outcome.exceeds)
+    metrics = dict.fromkeys(
+        outcome.check.metric for outcome in report.outcomes if outcome.exceeds and outcome.verdict == "held"
+    )
     if not metrics:
         return ""
     where = f"by more than the tolerance in {first_names(metrics)}"
@@ -229,8 +232,11 @@ def github(report: GateReport, digits: Digits, warnings: Sequence[str] = ()) -> 
     commands += [("error", problem) for problem in report.problems]
     commands += [("warning", warning) for warning in warnings]
     shows_worst = _shows_worst(report)
+    undecided = Counter(outcome.reason for outcome in report.outcomes if outcome.verdict == "error")
+    shared = {reason: count for reason, count in undecided.items() if count > 1}
+    commands += [("error", f"{count} checks: {reason}") for reason, count in shared.items()]
     for outcome in report.outcomes:
-        if outcome.verdict != "held":
+        if outcome.verdict != "held" and not (outcome.verdict == "error" and outcome.reason in shared):
             ids = ", ".join(query.query for query in outcome.worst if outcome in shows_worst)
             queries = f"; worst queries: {ids}" if ids else ""
             commands.append(("error", f"{outcome.check}: {_message(outcome, digits)}{queries}"))

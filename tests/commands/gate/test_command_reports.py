@@ -120,6 +120,11 @@ def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
     text = Path("summary.md").read_text()
     assert text.startswith("before\n## gradeval gate\n\n**Checks**\n") and text.count("## gradeval gate") == 2
     assert "| none: no such file. Check the path |" in text
+    undecided = gate("qrels part.run --baseline poor.run --max-drop 'AP 1%' --require 'AP > 0' --github")
+    assert [text.partition("gate::")[2][:14] for text in annotations(undecided)] == [
+        "the gate could",
+        "2 checks: part",
+    ]
     held = gate("qrels good.run --require 'AP > 0' --github")
     line = "gate held: 1 of 1 check held (run good.run, qrels qrels)"
     assert annotations(held) == [f"::notice title=gradeval gate::{line}"]
