@@ -163,13 +163,14 @@ class Job:
         assert self.query_ids is not None
         return self.query_ids.chosen(judged, qrels)
 
-    def report_failed(self, failed: Iterable[FailedRun]) -> None:
-        """Print the errors of runs, each once."""
+    def report_failed(self, failed: Sequence[FailedRun]) -> bool:
+        """Print the errors of runs, each once; whether there are any."""
         self._clear()
         for run in failed:
             if str(run.error) not in self._reported:
                 self._reported.add(str(run.error))
                 out.report(run.error)
+        return bool(failed)
 
     def report(self, lines: Iterable[str]) -> None:
         """Print lines of errors, each once."""

@@ -158,8 +158,7 @@ def compare_command(
                 evaluation,
                 hashes=job.format == "json" or job.signature,
             )
-            job.report_failed(results.failed)
-            if results.failed:
+            if job.report_failed(results.failed):
                 return 2
             comparison = compare_results(results, specs, how)
             if job.signature:

@@ -287,8 +287,7 @@ def _evaluated(
 def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tuple[GateReport, list[str]]:
     from gradeval.commands.gate.verdicts import GateReport, judge
 
-    if results.failed:
-        job.report_failed(results.failed)
+    if job.report_failed(results.failed):
         errors = dict.fromkeys(str(run.error) for run in results.failed)
         return GateReport(problems=tuple("\n".join(errors).split("\n"))), []
     report = judge(results, settings.checks, min_coverage=settings.min_coverage, allow=job.allow, worst=worst)
@@ -330,10 +329,7 @@ def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[s
 
 
 def _write_first_baseline(job: Job, results: Results, file: OutputFile) -> int:
-    if results.failed:
-        job.report_failed(results.failed)
-        return 2
-    if not job.passes(results.notices, runs=len(results.runs)):
+    if job.report_failed(results.failed) or not job.passes(results.notices, runs=len(results.runs)):
         return 2
     _write_baseline(results, file)
     return 0
@@ -367,8 +363,7 @@ def _write_first_config(
     judgments, runs = _opened(qrels, run, baseline)
     checks = first_checks(runs, specs)
     results = _evaluated(job, judgments, runs, checks, chosen)
-    if results.failed:
-        job.report_failed(results.failed)
+    if job.report_failed(results.failed):
         return 2
     path = None if baseline is None else labelled(baseline)[1]
     out.write(first_config(results, checks, path, chosen, job.output if job.file else None), job.file)

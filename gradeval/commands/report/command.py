@@ -102,8 +102,7 @@ def report_command(
     context = click.get_current_context()
 
     def check(results: Results) -> None:
-        job.report_failed(results.failed)
-        if results.failed:
+        if job.report_failed(results.failed):
             context.exit(2)
 
     with job.running() as progress:

@@ -212,19 +212,13 @@ def agreement(
         findings = [_findings(each, specs, power, splits, sampling.seed, factors) for each in collections]
     groups = [tuple(left_out)]
     for path, (notices, _, _) in zip(paths, findings, strict=bool(findings)):
-        groups.append(  # a notice of a run by some of the sets of judgments names them
-            tuple(
-                notice
-                if notice.subject == path or all(notice in noticed for noticed, _, _ in findings)
-                else replace(notice, judgments=path)
-                for notice in notices
-            )
-        )
-    of_systems = {
-        "metrics": [str(spec) for spec in specs],
-        "test": test,
-        **({} if test == TUKEY else {"correction": correction}),
-    }
+        # a notice of a run by some of the sets of judgments names them
+        of_all = {notice for notice in notices if all(notice in noticed for noticed, _, _ in findings)}
+        named = (n if n.subject == path or n in of_all else replace(n, judgments=path) for n in notices)
+        groups.append(tuple(named))
+    of_systems: dict[str, Any] = {"metrics": [str(spec) for spec in specs], "test": test}
+    if test != TUKEY:
+        of_systems["correction"] = correction
     if not is_of_runs:
         groups += [collection.qrels.notices for collection in collections]
     all_tables = _tables([str(spec) for spec in specs], paths, findings, tables)
@@ -248,39 +242,24 @@ def agreement(
 
 def _finding(tables: Mapping[str, Table]) -> str:
     """Where the orders of systems, or the grades, agree least."""
-
-    def column(table: Table, name: str) -> int:
-        return table.columns.index(name)
-
-    name = next(
-        (name for name in ("judgments", "correlations", "halves") if name in tables and tables[name].rows), ""
-    )
-    if name:
-        table = tables[name]
-        tau = column(table, "tau")
-        known = [
-            row for row in table.rows if isinstance(row[tau], float) and not math.isnan(float(row[tau] or 0))
-        ]
+    sources = {"judgments": "two sets of judgments", "correlations": "", "halves": "two halves of the queries"}
+    if name := next((name for name in sources if name in tables and tables[name].rows), ""):
+        tau = tables[name].columns.index("tau")
+        known = [row for row in tables[name].rows if isinstance(row[tau], float) and row[tau] == row[tau]]
         if not known:
             return ""
         least = min(known, key=lambda row: float(row[tau] or 0))
-        labels = ", ".join(str(value) for value in least[:tau])
-        sources = {"judgments": "two sets of judgments", "halves": "two halves of the queries"}
-        which = f"{sources[name]} ({labels})" if name in sources else labels
+        labels = ", ".join(map(str, least[:tau]))
+        which = f"{sources[name]} ({labels})" if sources[name] else labels
         if len(known) == 1:
             return f"The orders of systems by {which} agree with a tau of {least[tau]:.2f}."
         return f"The orders of systems agree least by {which}: tau {least[tau]:.2f}."
-    if "labels" not in tables:
-        return ""
-    grades = tables["labels"]
-    statistic, value = column(grades, "statistic"), column(grades, "value")
-    shares = [float(row[value] or 0) for row in grades.rows if row[statistic] == "agreement"]
+    rows = tables["labels"].rows if "labels" in tables else []
+    shares = [float(value or 0) for *_, statistic, value, _, _ in rows if statistic == "agreement"]
     shares = [share for share in shares if not math.isnan(share)]
-    return (
-        f"The sets give the same grade to {100 * min(shares):.0f} % of the documents that both have."
-        if shares
-        else ""
-    )
+    if not shares:
+        return ""
+    return f"The sets give the same grade to {100 * min(shares):.0f} % of the documents that both have."
 
 
 _Findings = tuple[list[Notice], list[Ints], dict[str, list[Row]]]
