@@ -60,31 +60,20 @@ def make(rng: random.Random) -> Case:
         sizes = [size, size + 1, *near, *(rng.randint(size // 50 + 1, size + 2) for _ in range(4))]
         sizes += [rng.choice([1, 2])] * (rng.random() < 0.2 and size < 3000)
     args = [*call, "-q", "-m", "AP nDCG num_ret runid muAP", "--digits", "full", f"-j{rng.choice([1, 2, 4])}"]
-    return Case(
-        files,
-        [*args, f"--ties={rng.choice(['trec', 'input', 'best'])}"],
-        sizes,
-        rng.choice([len(files["r"]) // 2 + 1, len(files["r"]), 8 << 20]),
-        sound,
-    )
+    args.append(f"--ties={rng.choice(['trec', 'input', 'best'])}")
+    return Case(files, args, sizes, rng.choice([len(files["r"]) // 2 + 1, len(files["r"]), 8 << 20]), sound)
 
 
 def _files(rng: random.Random) -> dict[str, bytes]:
     collection = data.made(rng, most=rng.choice([3, 14]))
     rows = data.ordered(rng, data.qrels_rows(collection.qrels), key=lambda row: row[0])
     files = {"q": data.dressed(rng, rows), "r": data.dressed(rng, data.run_rows(collection.runs[0]))}
-    queries = [b"%d" % n for n in range(1, 4) for _ in range(rng.randint(1, 5))]
-    features = [
-        [b"%d" % rng.randrange(4), b"qid:" + query, b"1:%d" % n, b"2:3"] for n, query in enumerate(queries)
-    ]
-    named = [
-        [*row, *rng.choice([[], [b"#", b"d%d" % n], [b"#docid", b"=", b"d%d" % n]])]
-        for n, row in enumerate(features)
-    ]
+    named, _ = data.letor_rows(rng, with_query=True)
     files["l"] = data.dressed(rng, data.ordered(rng, named, key=lambda row: row[1]))
-    files["s"] = data.dressed(rng, [[b"%d" % rng.randrange(9)] for _ in queries])
-    files["v"] = data.dressed(rng, [[row[0], *row[2:]] for row in features])
-    files["v.query"] = data.dressed(rng, [[b"%d" % queries.count(query)] for query in dict.fromkeys(queries)])
+    files["s"] = data.dressed(rng, [[b"%d" % rng.randrange(9)] for _ in named])
+    plain, sizes = data.letor_rows(rng, with_query=False)
+    files["v"] = data.dressed(rng, plain)
+    files["v.query"] = data.dressed(rng, [[b"%d" % size] for size in sizes])
     return files
 
 

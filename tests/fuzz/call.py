@@ -8,9 +8,10 @@ import json
 import math
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from unicodedata import category
+from unittest import mock
 
 from cli.command import Done
 from cli.command import gradeval as command
@@ -43,12 +44,8 @@ def gradeval(*args: object, stdin: str | None = None) -> Done:
 def require(is_right: bool, what: str, args: Sequence[object], done: Done | None = None) -> None:
     """Raise Wrong with all that one needs to see it again."""
     if not is_right:
-        said = (
-            ""
-            if done is None
-            else f"\nexit code {done.code}\nstdout: {done.out[:2000]}\nstderr: {done.err[:2000]}"
-        )
-        raise Wrong(f"{what}\n{shell(args)}{said}")
+        said = done and f"\nexit code {done.code}\nstdout: {done.out[:2000]}\nstderr: {done.err[:2000]}"
+        raise Wrong(f"{what}\n{shell(args)}{said or ''}")
 
 
 def obeyed(text: str) -> str:
@@ -130,15 +127,9 @@ def printed(text: str, form: str) -> Iterator[tuple[str, str, Any]]:
             yield from (("all", metric, value) for metric, value in run.get("summary", {}).items())
 
 
-@contextmanager
-def blocks_of(size: int | None) -> Iterator[None]:
+def blocks_of(size: int | None) -> AbstractContextManager[object]:
     """All files are read in blocks of this size (None: as ever)."""
-    if size is None:
-        yield
-        return
     plain = Source.blocks
-    Source.blocks = lambda self, *args, **more: plain(self, size)  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        Source.blocks = plain  # type: ignore[method-assign]
+    if size is None:
+        return nullcontext()
+    return mock.patch.object(Source, "blocks", lambda self, *args, **more: plain(self, size))

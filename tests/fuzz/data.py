@@ -110,6 +110,22 @@ def run_rows(lines: Sequence[tuple[bytes, bytes, bytes, bytes]]) -> list[Row]:
     return [[query, b"Q0", d, b"%d" % n, score, tag] for n, (query, d, score, tag) in enumerate(lines, 1)]
 
 
+def letor_rows(rng: random.Random, with_query: bool) -> tuple[list[Row], list[int]]:
+    """The lines of some queries, of which the first has all three features, and how many each query has."""
+    has_names, grades = rng.random() < 0.5, rng.choice(GRADES)
+    rows, sizes = [], []
+    for query in {name.replace(b"#", b"!"): None for name in ids(rng, rng.randint(1, 4))}:
+        documents = ids(rng, rng.randint(1, 8))
+        sizes.append(len(documents))
+        for document in documents:
+            numbers = [k for k in (1, 2, 3) if rng.random() < 0.9 or not rows]
+            features = [b"%d:%s" % (k, rng.choice(SCORES[:4])(rng).encode()) for k in numbers]
+            names = [[b"#", document], [b"#docid", b"=", document], [b"#", b"docid=" + document, b"x"]]
+            row = [rng.choice(grades).encode(), *[b"qid:" + query] * with_query, *features]
+            rows.append([*row, *(rng.choice(names) if has_names else [])])
+    return rows, sizes
+
+
 def unlike_an_archive(text: bytes) -> bytes:
     """The text, behind an empty line where its first id begins as an archive does."""
     begins = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"PK\3\4", b"\x28\xb5\x2f\xfd")

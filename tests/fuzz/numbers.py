@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from plain import number_of, read_trec_qrels
@@ -150,9 +151,7 @@ def _wrong(rng: random.Random) -> bytes:
 
 @dataclass(frozen=True)
 class Case:
-    """role: what the texts are read as. gaps: what stands before each in a block. few: of a file, with its
-    wrong ones among them.
-    """
+    """role: what the texts are read as. gaps: what stands before each in a block. tail: what stands behind."""
 
     role: str
     texts: list[bytes]
@@ -162,7 +161,48 @@ class Case:
     jobs: int
 
 
-ROLES = ("score", "grade", "label", "feature", "group size", "score of a line")
+class Role(NamedTuple):
+    """line: the line of a file with the n-th number. args: of the command that reads the file 'many'. read: the
+    numbers of a file.
+    """
+
+    line: Callable[[int, bytes], bytes]
+    args: list[str]
+    read: Callable[[Source, int], np.ndarray]
+
+
+def _scores(source: Source, jobs: int) -> np.ndarray:
+    return np.concatenate([run_columns(block).value for block in source.blocks()])
+
+
+ROLES = {
+    "score": Role(lambda n, text: b"q Q0 d%d 1 %s t" % (n, text), ["q", "many", "--run-format=trec"], _scores),
+    "grade": Role(
+        lambda n, text: b"q 0 d%d %s" % (n, text),
+        ["many", "q", "--qrels-format=trec"],
+        lambda source, jobs: read_trec_qrels(source, jobs).grade,
+    ),
+    "label": Role(
+        lambda n, text: b"%s qid:q 1:1 # d%d" % (text, n),
+        ["many", "--feature=3", "--qrels-format=letor"],
+        lambda source, jobs: read_letor(source, {3}, None, jobs).label,
+    ),
+    "feature": Role(
+        lambda n, text: b"1 qid:q 1:1 3:%s # d%d" % (text, n),
+        ["many", "--feature=3", "--qrels-format=letor"],
+        lambda source, jobs: read_letor(source, {3}, None, jobs).feature(3),
+    ),
+    "group size": Role(
+        lambda n, text: text,
+        ["plain", "--feature=1", "--groups=many"],
+        lambda source, jobs: read_numbers(source, "group size", integers=True)[0],
+    ),
+    "score of a line": Role(
+        lambda n, text: text,
+        ["l", "many", "--run-format=scores"],
+        lambda source, jobs: read_numbers(source, "score of a line")[0],
+    ),
+}
 CALLS: dict[str, Callable[[str], list[str]]] = {  # one number each
     "-l": lambda text: ["q", "r", f"-l{text}"],
     "--zero-grade": lambda text: ["q", "r", f"--zero-grade={text}"],
@@ -190,25 +230,27 @@ def make(rng: random.Random) -> Case:
 
 def check(case: Case) -> int:
     expected = [_expected(text, case.role) for text in case.texts]
-    if case.role == "scanner":
-        values, bad = floats(_column(case))
-        _check_refused(case, expected, {int(row) for row in bad})
-        _check_values(case, case.texts, values, expected)
-        return len(case.texts)
+    sound = [row for row, number in enumerate(expected) if number is not None]
+    wrong = [row for row, number in enumerate(expected) if number is None]
     if case.role in CALLS:
         _check_calls(case, expected)
-        return len(case.texts)
-    _write(case, case.texts, "many")
-    wrong = [row for row, number in enumerate(expected) if number is None]
-    with blocks_of(case.block):
-        if wrong:
-            # what is out of range is looked for where all are numbers
-            no_numbers = [row for row in wrong if number_of(case.texts[row]) is None]
-            _check_errors(case, no_numbers if case.role in GRADES and no_numbers else wrong)
-        sound = [row for row, number in enumerate(expected) if number is not None]
-        texts = [case.texts[row] for row in sound]
-        _write(case, texts, "sound")
-        _check_values(case, texts, _read(case, "sound"), [expected[row] for row in sound])
+    elif case.role == "scanner":
+        values, bad = floats(_column(case))
+        if bad.tolist() != wrong:
+            row = min({*bad.tolist()} ^ {*wrong})
+            raise Wrong(
+                f"a number is taken or refused, where float() says {expected[row]}\n{case.texts[row]!r}"
+            )
+        _check_values(case, sound, values[sound], expected)
+    else:
+        with blocks_of(case.block):
+            if wrong:
+                _write(case, range(len(case.texts)), "many")
+                # what is out of range is looked for where all are numbers
+                no_numbers = [row for row in wrong if number_of(case.texts[row]) is None]
+                _check_errors(case, no_numbers if case.role in GRADES and no_numbers else wrong)
+            _write(case, sound, "sound")
+            _check_values(case, sound, ROLES[case.role].read(Source("sound"), case.jobs), expected)
     return len(case.texts)
 
 
@@ -227,75 +269,32 @@ def _column(case: Case) -> Ids:
     return Ids(np.frombuffer(block, np.uint8), ends - length, length)
 
 
-def _bits(numbers: Sequence[float]) -> np.ndarray:
-    return np.array(numbers, np.float64).view(np.uint64)
-
-
-def _check_refused(case: Case, expected: Sequence[float | None], refused: set[int]) -> None:
-    for row, number in enumerate(expected):
-        if (row in refused) != (number is None):
-            said = "refused" if row in refused else "taken"
-            raise Wrong(
-                f"a number is {said} where float() says {number}\n{case.texts[row]!r} as {case.role}, row {row}"
-            )
-
-
 def _check_values(
-    case: Case, texts: Sequence[bytes], values: np.ndarray, expected: Sequence[float | None]
+    case: Case, rows: Sequence[int], values: np.ndarray, expected: Sequence[float | None]
 ) -> None:
-    if len(values) != len(expected):
-        raise Wrong(f"{len(values)} values where there are {len(expected)} numbers, as {case.role}")
-    known = [row for row, number in enumerate(expected) if number is not None]
-    numbers = [number for number in expected if number is not None]
-    for i in np.flatnonzero(_bits(values[known]) != _bits(numbers)).tolist():
-        row = known[i]
-        raise Wrong(
-            f"a number is not what float() says\n{texts[row]!r} as {case.role}, row {row}: "
-            f"{float(values[row]).hex()} where it should be {numbers[i].hex()}"
-        )
+    """rows: of the texts that the values are of; each is the same to the last bit."""
+    if len(values) != len(rows):
+        raise Wrong(f"{len(values)} values where there are {len(rows)} numbers, as {case.role}")
+    numbers = np.array([expected[row] for row in rows], np.float64)
+    for i in np.flatnonzero(values.view(np.uint64) != numbers.view(np.uint64)).tolist():
+        where = f"{case.texts[rows[i]]!r} as {case.role}, row {rows[i]}"
+        what = f"{float(values[i]).hex()} where it should be {numbers[i].hex()}"
+        raise Wrong(f"a number is not what float() says\n{where}: {what}")
 
 
-def _write(case: Case, texts: Sequence[bytes], name: str) -> None:
-    """A file with a line for each text, and the other file that a command needs."""
-    gap = b"  " if len(case.tail) % 2 else b" "
-    lines = {
-        "score": lambda n, text: b"q Q0 d%d 1" % n + gap + text + b" t",
-        "grade": lambda n, text: b"q 0 d%d" % n + gap + text,
-        "label": lambda n, text: text + b" qid:q 1:1 # d%d" % n,
-        "feature": lambda n, text: b"1 qid:q 1:1 3:" + text + b" # d%d" % n,
-        "group size": lambda n, text: text,
-        "score of a line": lambda n, text: text,
-    }[case.role]
-    Path(name).write_bytes(b"".join(lines(n, text) + b"\n" for n, text in enumerate(texts)))
-
-
-def _read(case: Case, name: str) -> np.ndarray:
-    source = Source(name)
-    if case.role == "score":
-        return np.concatenate([run_columns(block).value for block in source.blocks()])
-    if case.role == "grade":
-        return read_trec_qrels(source, case.jobs).grade
-    if case.role in ("label", "feature"):
-        letor = read_letor(source, {3}, None, case.jobs)
-        return letor.label if case.role == "label" else letor.feature(3)
-    return read_numbers(source, case.role, integers=case.role == "group size")[0]
+def _write(case: Case, rows: Iterable[int], name: str) -> None:
+    """A file with a line for each of these texts."""
+    line = ROLES[case.role].line
+    Path(name).write_bytes(b"".join(line(n, case.texts[row]) + b"\n" for n, row in enumerate(rows)))
 
 
 def _check_errors(case: Case, wrong: Sequence[int]) -> None:
     """The command names the lines of the wrong ones, and no others."""
     Path("q").write_bytes(b"q 0 d0 1\n")
-    lines = 1 + Path("many").read_bytes().count(b"\n")  # as many as there can be numbers
-    Path("l").write_bytes(b"1 qid:q 1:1\n" * lines)
-    Path("plain").write_bytes(b"1 1:1\n" * lines)
-    args = {
-        "score": ["q", "many", "--run-format", "trec"],
-        "grade": ["many", "q", "--qrels-format", "trec"],
-        "label": ["many", "--feature", "3", "--qrels-format", "letor"],
-        "feature": ["many", "--feature", "3", "--qrels-format", "letor"],
-        "group size": ["plain", "--feature", "1", "--groups", "many"],
-        "score of a line": ["l", "many", "--run-format", "scores"],
-    }[case.role]
-    args = [*args, "--quiet", f"-j{case.jobs}"]
+    count = 1 + Path("many").read_bytes().count(b"\n")  # as many as there can be numbers
+    Path("l").write_bytes(b"1 qid:q 1:1\n" * count)
+    Path("plain").write_bytes(b"1 1:1\n" * count)
+    args = [*ROLES[case.role].args, "--quiet", f"-j{case.jobs}"]
     done = gradeval(*args)
     require(done.code == 2 and not done.out, "wrong numbers are taken", args, done)
     named = [line.split(":", 2) for line in done.lines if line.startswith("many:")]
@@ -317,6 +316,5 @@ def _check_calls(case: Case, expected: Sequence[float | None]) -> None:
         Path("z").write_bytes(b"q map " + text + b" 1\n")
         args = CALLS[case.role](word)
         done = gradeval(*args)
-        taken = done.code == 0
-        what = f"as {case.role} a number is {'taken' if taken else 'refused'}"
-        require(taken == (number is not None), what, args, done)
+        what = f"as {case.role} a number is {'refused' if done.code else 'taken'}"
+        require((done.code == 0) == (number is not None), what, args, done)

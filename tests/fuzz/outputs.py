@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 from cli.command import gradeval
 
@@ -117,7 +118,7 @@ def check(case: Case) -> int:
     args, variables = _with_output(case, output)
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
     allowed = {path for path in before if os.path.exists(output) and path.samefile(output)}
-    with _environment(variables), _read() as read:
+    with mock.patch.dict(os.environ, variables), _read() as read:
         done = gradeval(*args)
     what = [*(f"{name}={value}" for name, value in variables.items()), *args]
     require(done.code in (0, 1, 2), f"exit code {done.code}", what, done)
@@ -152,16 +153,6 @@ def _with_output(case: Case, output: str) -> tuple[list[str], dict[str, str]]:
     if case.option.startswith("-"):
         return [*args, case.option, output], {}
     return [*args, "--github"], {case.option: output}
-
-
-@contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name in variables:
-            del os.environ[name]
 
 
 @contextmanager

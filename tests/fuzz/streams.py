@@ -26,9 +26,9 @@ UNIT = "processes"
 UNIT_OF_LIMIT = 512  # bytes, of ulimit -f
 
 SIGNALS = (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-INPUTS = ("file", "pipe", "pipe", "non-blocking pipe", "non-blocking pipe", "closed")
-OUTPUTS = ("pipe", "pipe", "slow pipe", "non-blocking pipe", "non-blocking pipe")
-OUTPUTS += ("full", "closed", "closes", "limit", "-o")
+PIPES = ("pipe", "pipe", "non-blocking pipe", "non-blocking pipe")
+INPUTS = (*PIPES, "file", "closed")
+OUTPUTS = (*PIPES, "slow pipe", "full", "closed", "closes", "limit", "-o")
 EARLY = (1, 120, -signal.SIGINT)  # Python's own ends; 120 where its traceback cannot be written
 ERRORS = ("pipe", "pipe", "pipe", "closed", "full")
 
@@ -83,8 +83,7 @@ def make(rng: random.Random) -> Case:
         "r": data.compressed(rng, data.dressed(rng, data.run_rows(run))),
     }
     stdin = rng.choice(INPUTS)
-    args = ["q", "r" if stdin in ("file", "closed") else "-", "-m", "AP nDCG num_ret"]
-    args += ["-f", "tsv", "--digits", "full"]
+    args = ["q", "r" if stdin in ("file", "closed") else "-", "-m", "AP nDCG num_ret", "-ftsv", "--digits=full"]
     args += ["-q"] * (rng.random() < 0.7) + [f"-j{rng.choice([1, 2, 4])}", "--quiet"]
     size = len(files["r"])
     pauses = rng.randint(0, 8)
@@ -156,15 +155,13 @@ def _is_early(code: int, err: bytes) -> bool:
     if not err:  # it may have gone where nothing is kept
         return code in (1, 120)
     frames = re.findall(rf'File "{re.escape(HOME)}/gradeval/([^"]+)", line \d+, in (\S+)'.encode(), err)
-    return b"KeyboardInterrupt" in err and set(frames) <= {
-        (b"__init__.py", b"<module>"),
-        (b"__main__.py", b"<module>"),
-    }
+    first = {(name, b"<module>") for name in (b"__init__.py", b"__main__.py")}
+    return b"KeyboardInterrupt" in err and set(frames) <= first
 
 
 def _run(case: Case, expected: bytes) -> tuple[int, bytes, bytes]:
     """The process from its start to its end: exit code, what came out of stdout and of stderr."""
-    stdin, stdout, stderr = _input(case), _output(case), _error(case)
+    stdin, stdout, stderr = _ends(case.stdin, is_input=True), _ends(case.stdout), _ends(case.stderr)
     ends = [way.theirs if way.theirs is not None else subprocess.DEVNULL for way in (stdin, stdout, stderr)]
     env = environment(**({"PYTHONUNBUFFERED": "1"} if case.unbuffered else {}))
     process = start(case.args, *case.around, env=env, stdin=ends[0], stdout=ends[1], stderr=ends[2])
@@ -182,9 +179,8 @@ def _run(case: Case, expected: bytes) -> tuple[int, bytes, bytes]:
                 time.sleep(pause)
 
     most = case.take if case.stdout == "closes" else 1 << 60
-    pause = (
-        0.001 if case.stdout in ("slow pipe", "non-blocking pipe") and len(expected) < 1000 * case.take else 0
-    )
+    is_slow = case.stdout in ("slow pipe", "non-blocking pipe") and len(expected) < 1000 * case.take
+    pause = 0.001 if is_slow else 0.0
     work: list[tuple[Callable[..., None], tuple[Any, ...]]] = [
         (_feed, (case, stdin.ours)),
         (take, ("out", stdout.ours, case.take, pause, most)),
@@ -208,36 +204,21 @@ def _run(case: Case, expected: bytes) -> tuple[int, bytes, bytes]:
     return code or 0, kept["out"], kept["err"]
 
 
-def _input(case: Case) -> _Ends:
-    if case.stdin in ("file", "closed"):
+def _ends(way: str, *, is_input: bool = False) -> _Ends:
+    """Of a standard stream: a file, a terminal, or a pipe in any of its ways."""
+    if way in ("file", "closed"):
         return _Ends(None)
-    reading, writing = os.pipe()
-    os.set_blocking(reading, case.stdin != "non-blocking pipe")
-    return _Ends(reading, writing)
-
-
-def _output(case: Case) -> _Ends:
-    if case.stdout == "full":
+    if way == "full":
         return _Ends(os.open("/dev/full", os.O_WRONLY))
-    if case.stdout == "limit":
+    if way == "limit":
         return _Ends(os.open("limited", os.O_WRONLY | os.O_CREAT, 0o600))
-    if case.stdout == "closed":
-        return _Ends(None)
-    reading, writing = os.pipe()
-    os.set_blocking(writing, case.stdout != "non-blocking pipe")
-    return _Ends(writing, reading)
-
-
-def _error(case: Case) -> _Ends:
-    if case.stderr == "full":
-        return _Ends(os.open("/dev/full", os.O_WRONLY))
-    if case.stderr == "closed":
-        return _Ends(None)
-    if case.stderr == "terminal":
+    if way == "terminal":
         ours, theirs = pty.openpty()
         return _Ends(theirs, ours)
     reading, writing = os.pipe()
-    return _Ends(writing, reading)
+    theirs, ours = (reading, writing) if is_input else (writing, reading)
+    os.set_blocking(theirs, way != "non-blocking pipe")
+    return _Ends(theirs, ours)
 
 
 def _feed(case: Case, end: int | None) -> None:

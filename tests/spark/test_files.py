@@ -13,17 +13,13 @@ from typing import Any
 
 import pytest
 from cli.command import gradeval
-from shared_data import shared
 
 import gradeval as gradeval_package
 from gradeval import evaluate
 from gradeval.errors import named
 from gradeval.spark.command import spark_command
-from gradeval.spark.files import Files, evaluate_files, opened
+from gradeval.spark.files import opened
 from gradeval.spark.frames import Request
-from gradeval.spark.sessions import engine_errors
-
-from .tables import check, every_metric
 
 if not os.environ.get("GRADEVAL_SPARK"):
     pytest.skip("make test-spark runs them", allow_module_level=True)
@@ -88,21 +84,13 @@ def test_subtopics(kind: str, spark: Any) -> None:
 
 
 def test_prints_what_eval_prints() -> None:
-    for options in (
-        [],
-        ["-f", "json"],
-        ["--tie-range", "-m", "AP nDCG@2"],
-        ["--query-ids", "q2"],
-        ["--by-level"],
-    ):
-        expected, found = (gradeval(*start, "q.txt", "r.txt", *options) for start in ([], ["spark"]))
+    for options in ("", "--tie-range -m AP,nDCG@2", "--query-ids q2", "--by-level", "-f json"):
+        expected, found = (gradeval(*start, "q.txt", "r.txt", *options.split()) for start in ([], ["spark"]))
         assert (found.code, found.err) == (0, expected.err)
-        if "json" in options:
-            one, other = json.loads(found.out), json.loads(expected.out)
-            assert one["runs"][0]["summary"] == other["runs"][0]["summary"]
-            assert one["notices"] == other["notices"]
-        else:
-            assert found.out == expected.out
+        assert found.out == expected.out or "json" in options
+    one, other = json.loads(found.out), json.loads(expected.out)
+    assert one["runs"][0]["summary"] == other["runs"][0]["summary"]
+    assert one["notices"] == other["notices"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl"])
@@ -147,31 +135,22 @@ def test_errors() -> None:
     Path("array.json").write_text('[{"query_id": "q1"}]\n')
     Path("empty").mkdir()
     for args, said in (
-        (("q.txt", "nowhere.txt"), "nowhere.txt: No such file or directory"),
-        (("q.txt", "*.nothing"), "*.nothing: No such file or directory"),
-        (
-            ("q.txt", "r.txt", "--ties", "input", "--columns", "order=line"),
-            "r.txt: lines of TREC have no columns",
-        ),
-        (("q.txt", "r.txt", "--query-ids", "q9"), "gradeval: --query-ids: query 'q9' is not in q.txt"),
-        (("r.txt", "r.txt"), "r.txt: line 'q1 Q0 a 1 2 t': 6 fields where qrels have 4"),
-        (
-            ("q.txt", "r.csv", "--columns", "query=user"),
-            "gradeval: columns: query=user is no column of any table",
-        ),
-        (
-            ("q.txt", "r.csv", "--columns", "run=sys"),
-            "r.csv: no column named 'sys'; the columns are 'qid', 'docno'",
-        ),
-        (("q.txt", "r.csv", "--run-format", "parquet"), "r.csv: file:/"),
-        (("q.txt", "empty.csv"), "empty.csv: the file is empty"),
-        (("q.txt", "array.json"), "array.json:1: [{'query_id': 'q1'}] is not a JSON object. Spark reads"),
-        (("q.txt", "head.csv"), "head.csv: no data: it has no rows"),
-        (("q.txt", "empty.txt"), "empty.txt: no data: it has no rows"),
-        (("q.txt", "empty", "--run-format", "parquet"), "empty: no data: there are no files in it"),
-        (("q.txt", "gone://x/y"), "gone://x/y: No FileSystem for scheme"),
+        ("q.txt nowhere.txt", "nowhere.txt: No such file or directory"),
+        ("q.txt *.nothing", "*.nothing: No such file or directory"),
+        ("q.txt r.txt --ties input --columns order=line", "r.txt: lines of TREC have no columns"),
+        ("q.txt r.txt --query-ids q9", "gradeval: --query-ids: query 'q9' is not in q.txt"),
+        ("r.txt r.txt", "r.txt: line 'q1 Q0 a 1 2 t': 6 fields where qrels have 4"),
+        ("q.txt r.csv --columns query=user", "gradeval: columns: query=user is no column of any table"),
+        ("q.txt r.csv --columns run=sys", "r.csv: no column named 'sys'; the columns are 'qid', 'docno'"),
+        ("q.txt r.csv --run-format parquet", "r.csv: file:/"),
+        ("q.txt empty.csv", "empty.csv: the file is empty"),
+        ("q.txt array.json", "array.json:1: [{'query_id': 'q1'}] is not a JSON object. Spark reads"),
+        ("q.txt head.csv", "head.csv: no data: it has no rows"),
+        ("q.txt empty.txt", "empty.txt: no data: it has no rows"),
+        ("q.txt empty --run-format parquet", "empty: no data: there are no files in it"),
+        ("q.txt gone://x/y", "gone://x/y: No FileSystem for scheme"),
     ):
-        done = gradeval("spark", *args)
+        done = gradeval("spark", *args.split())
         assert (done.code, done.out) == (2, "")
         assert done.err.startswith(said)
 
@@ -262,33 +241,6 @@ def test_strict() -> None:
     assert "warning: short: 1 judged query is not in the run, counted as 0 [missing]" in done.lines
     assert done.lines[-1] == "gradeval: values.parquet was not written"
     assert not Path("values.parquet").exists()
-
-
-REAL = {
-    "robust03": ("robust03_qrels.txt.gz", "input.NLPR03vb10.gz", "input.humR03dc.gz"),
-    "dl19": ("qrels.dl19-passage.txt", "BM25.dl19.txt", "REP_LLAMA.dl19.txt.gz"),
-    "covid": ("qrels.covid-round5.txt.gz", "BM25.covid.txt"),
-    "news": ("news_Facebook.qrels", "news_Facebook.ts36.run"),
-}
-
-
-@pytest.mark.parametrize(
-    "name, buckets, options",
-    [
-        ("robust03", 7, {"depth": 100}),
-        ("dl19", 2, {"rel": 2.0}),
-        ("covid", 64, {"judged_only": True, "queries": "both"}),
-        ("news", 1, {"zero_grade": 1.0, "ties": "worst"}),
-    ],
-)
-def test_real_files(spark: Any, name: str, buckets: int, options: dict[str, Any]) -> None:
-    """Every metric, bit for bit."""
-    qrels, *runs = (str(shared(name, file)) for file in REAL[name])
-    request = Request.of(every_metric(), options, buckets)
-    with engine_errors():
-        results = evaluate_files(spark, Files.of(qrels, runs, request, True), request).persist()
-        check(results, evaluate(qrels, runs, every_metric(), **options))
-        results.unpersist()
 
 
 def test_the_guide(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
