@@ -39,13 +39,13 @@ def test_order_is_that_of_the_items(jobs, count):
     assert list(ordered_map(function, range(count), jobs)) == [(n, n * n) for n in range(count)]
 
 
-@pytest.mark.parametrize("jobs", [2, 3])
+@each("jobs", [2, 3])
 def test_items_are_worked_on_at_the_same_time(jobs):
     together = threading.Barrier(jobs, timeout=30)
     assert len(list(ordered_map(lambda item: together.wait(), range(2 * jobs), jobs))) == 2 * jobs
 
 
-@pytest.mark.parametrize("jobs", JOBS)
+@each("jobs", JOBS)
 def test_items_are_drawn_one_at_a_time_and_not_far_ahead(jobs):
     drawn = taken = 0
     drawing = threading.Lock()
@@ -139,7 +139,7 @@ def test_closing_early_leaves_no_thread_and_draws_no_more(jobs, taken):
     assert list(results) == []
 
 
-@pytest.mark.parametrize("allowed", [0, 1, 3])
+@each("allowed", [0, 1, 3])
 def test_threads_that_the_system_does_not_allow(allowed, monkeypatch):
     """Those that there are do the work of all."""
     start, started = parallel._thread.start_new_thread, []
@@ -160,7 +160,7 @@ def test_threads_that_die_before_they_begin(monkeypatch):
     assert list(ordered_map(lambda n: n * n, range(100), 64)) == [n * n for n in range(100)]
 
 
-@pytest.mark.parametrize(("fits", "asked"), [(16, [16]), (15, [16, 1]), (1, [16, 1])])
+@each(("fits", "asked"), [(16, [16]), (15, [16, 1]), (1, [16, 1])])
 def test_fewer_threads_where_memory_is_short(fits, asked):
     tried = []
 
@@ -197,7 +197,7 @@ def test_default_jobs(monkeypatch):
     assert default_jobs() == 1
 
 
-@pytest.mark.parametrize("jobs", [0, -1])
+@each("jobs", [0, -1])
 def test_no_threads_are_an_error(jobs):
     with pytest.raises(ValueError, match="jobs must be at least 1"):
         list(ordered_map(str, [1, 2, 3], jobs))

@@ -6,7 +6,6 @@ import gzip
 
 import pytest
 from helpers import each
-from plain import pipe
 
 import gradeval
 from gradeval import GradevalError, InputError, MetricError, OptionError, evaluate
@@ -35,18 +34,6 @@ def files(tmp_path):
     qrels.write_bytes(qrels_text())
     run.write_bytes(gzip.compress(run_text()))
     return qrels, run
-
-
-def test_one_run():
-    results = evaluate(QRELS, RUN, "AP num_ret")
-    assert results.per_query(0, "AP") == pytest.approx(AP)
-    assert results.mean("run1", "AP") == pytest.approx((1 / 6 + 1) / 3)
-    assert results.per_query(0, "num_ret") == {"1": 3, "2": 1, "3": 0}
-    assert results.qrels == "qrels"
-    assert results.warnings == (
-        "run1: 1 judged query is not in the run, counted as 0",
-        "run1: 1 unjudged query of the run, ignored",
-    )
 
 
 def test_files(files):
@@ -151,20 +138,6 @@ def test_notices():
 LETOR = b"2 qid:1 1:0.5 2:7 # a\n0 qid:1 1:0.75 2:1 # b\n1 qid:2 1:1\n"
 
 
-def test_features_of_the_judged_file(tmp_path):
-    """It is read once, so that it may be a pipe."""
-    path = tmp_path / "letor"
-    path.write_bytes(LETOR)
-    with pipe(LETOR) as piped:
-        for file in (path, str(path), piped):
-            results = evaluate(file, file, "RR", features="2,1")
-            assert [run.name for run in results.runs] == ["feature2", "feature1"]
-            assert results.means[:, 0].tolist() == [1.0, 0.75]
-    other = tmp_path / "other"
-    other.write_bytes(LETOR.replace(b"0.75", b"0.25"))
-    assert evaluate(path, [path, other], "RR", features=1).means[:, 0].tolist() == [0.75, 1.0]
-
-
 def test_features_that_no_line_has_are_one_error(tmp_path):
     judged, other = tmp_path / "judged", tmp_path / "other"
     judged.write_bytes(LETOR)
@@ -243,7 +216,7 @@ def test_objects_of_ranx():
     assert [run.name for run in evaluate(QRELS, [run, RUN], "AP").runs] == ["bm25", "run2"]
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@each("library", ["pandas", "polars", "pyarrow"])
 def test_a_frame_of_several_runs(library):
     frames = pytest.importorskip(library)
     rows = {

@@ -10,6 +10,7 @@ import random
 import weakref
 
 import pytest
+from helpers import each
 
 from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
 from gradeval.evaluation import outcome
@@ -40,7 +41,7 @@ def test_an_evaluator_can_be_used_again(tmp_path):
         evaluator.evaluate([])
 
 
-@pytest.mark.parametrize("options", [{}, {"judged_only": True}, {"depth": 5, "rel": 2}, {"tie_range": True}])
+@each("options", [{}, {"judged_only": True}, {"depth": 5, "rel": 2}, {"tie_range": True}])
 def test_what_runs_share_is_that_of_the_grades(options):
     """The ideal rankings are computed once, and no run, metric or option changes them for the next."""
     metrics = (
@@ -60,7 +61,7 @@ TIED = {"q": {"a": 0, "b": 3, "c": 1}, "r": {"a": 1}, "s": {"z": 0}}
 TIED_RUN = {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 1.0}, "s": {"y": 1.0}, "t": {"a": 1.0}}
 
 
-@pytest.mark.parametrize("options", [{}, {"ties": "trec"}, {"tie_range": True}, {"queries": "both"}])
+@each("options", [{}, {"ties": "trec"}, {"tie_range": True}, {"queries": "both"}])
 def test_notices_are_those_of_evaluate(options):
     runs = {"one": TIED_RUN, "two": {"r": {"a": 1.0}}}
     expected = evaluate(TIED, runs, METRICS, **options)
@@ -86,7 +87,7 @@ def test_notices_are_found_when_they_are_looked_at(monkeypatch):
     assert len(found) == 2
 
 
-@pytest.mark.parametrize("how", [{"on_run": lambda results: None}, {"keep_values": False}])
+@each("how", [{"on_run": lambda results: None}, {"keep_values": False}])
 def test_notices_are_found_at_once_where_nothing_else_is_kept_of_a_run(how, monkeypatch):
     found = []
     spread = outcome.spread
@@ -109,7 +110,7 @@ def test_each_run_is_shown_with_its_own_notices():
     assert shown[0].notices
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         lambda results: pickle.loads(pickle.dumps(results)),
@@ -118,7 +119,6 @@ def test_each_run_is_shown_with_its_own_notices():
         lambda results: dataclasses.replace(results, qrels="other"),
         lambda results: results.by_id(),
     ],
-    ids=["pickle", "copy", "deepcopy", "replace", "by_id"],
 )
 def test_notices_of_copies(other):
     runs = [TIED_RUN, {"r": {"a": 1.0}}]

@@ -5,6 +5,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -81,7 +82,7 @@ def test_every_metric_that_has_one_is_enumerated():
     assert having <= {spec.metric.name for spec in SPECS}
 
 
-@pytest.mark.parametrize(("size", "relevant", "largest"), [(2000, 900, 4), (1500, 1500, 30), (3000, 30, 12)])
+@each(("size", "relevant", "largest"), [(2000, 900, 4), (1500, 1500, 30), (3000, 30, 12)])
 def test_large_groups(size, relevant, largest):
     """Against one document after the other, each of which may have any place among those before it."""
     grades = [1 + d % 3 for d in range(relevant)]
@@ -102,7 +103,7 @@ def test_the_example_of_the_definitions():
     np.testing.assert_allclose(score(tied, parse("DCG nDCG"))[:, 0], [9.435069, 0.690979], atol=5e-7)
 
 
-@pytest.mark.parametrize("name", ["bpref", "infAP", "iprec_at_recall@0.5", "G"])
+@each("name", ["bpref", "infAP", "iprec_at_recall@0.5", "G"])
 def test_no_closed_form(name):
     with pytest.raises(NoExpectedValueError):
         score(table([[1.0, 0.0]], [], [range(2)])[1], parse(name))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import gradeval as command
+from helpers import each
 
 import gradeval
 from gradeval.errors import GradevalError, InputErrors, OptionError
@@ -38,7 +39,7 @@ def test_what_is_noticed_is_weighted() -> None:
     assert ranged.range(0, 0) == (0.5, 1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("weights", "what"),
     [
         ({"1": 1}, "query_weights: 2 queries have no weight: '2', '3'"),

@@ -77,9 +77,7 @@ def noticed(cases: Sequence[Case], names: Sequence[str], **options: object) -> d
     return {name: set() for name in names} | found
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"depth": 2}, {"judged_only": True}, {"rel": 2}, {"rel": 0, "depth": 1}]
-)
+@each("options", [{}, {"depth": 2}, {"judged_only": True}, {"rel": 2}, {"rel": 0, "depth": 1}])
 def test_exact(options: dict[str, object]) -> None:
     """The notice comes where an order changes the value, and nowhere else."""
     draw = random.Random(str(options))
@@ -139,7 +137,7 @@ def test_never_missing() -> None:
     changed = set()
     for turn, (depth, judged_only) in enumerate(product([None, 1, 2, 3], [False, True])):
         options = {"depth": depth, "judged_only": judged_only, "rel": [None, 0, 2][turn % 3]}
-        cases = [collection(draw) for _ in range(12)]
+        cases = [collection(draw) for _ in range(8)]
         changes, found = differ(cases, names, **options), noticed(cases, names, **options)
         missing = {name: cases[min(of - found[name])] for name, of in changes.items() if of - found[name]}
         assert missing == {}, options
@@ -147,7 +145,7 @@ def test_never_missing() -> None:
     assert len(changed) > 60
 
 
-@pytest.mark.parametrize("options", [{}, {"depth": 2}, {"judged_only": True}])
+@each("options", [{}, {"depth": 2}, {"judged_only": True}])
 def test_a_sample_of_many_queries_shows_as_much(
     options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:

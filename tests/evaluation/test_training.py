@@ -131,7 +131,7 @@ def test_unknown_metrics_are_no_keys():
     assert repr(scores) == "Scores({'AP': 1.0})" and len(scores) == 1
 
 
-@pytest.mark.parametrize("name", ["grade", "score", "query", "group"])
+@each("name", ["grade", "score", "query", "group"])
 def test_masked_arrays(name):
     arrays = {"grade": [1, 0], "score": [2.0, 1.0]} | ({"query": [1, 1]} if name != "group" else {"group": [2]})
     for mask in (False, True):

@@ -77,7 +77,7 @@ def test_a_geometric_mean_is_of_logarithms():
     assert after.means.tolist() == [[pytest.approx(exp((first + second) / 2))]]
 
 
-@pytest.mark.parametrize(("complete", "relevant"), [(False, 3 * UNKNOWN), (True, 6)])
+@each(("complete", "relevant"), [(False, 3 * UNKNOWN), (True, 6)])
 def test_counts_that_stay(complete, relevant):
     before = results("num_q num_rel", [[1, 1, 1, 1], [1, 2, 3, 9]])
     after = standardized(before, ["num_q", "num_rel"], {("q", "map"): (1, 1)}, complete)

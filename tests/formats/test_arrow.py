@@ -51,7 +51,7 @@ TABLES = [polars_table, pyarrow_table, pandas_table]
 ROWS = list(zip(QUERIES, DOCUMENTS, NUMBERS, strict=True))
 
 
-@pytest.mark.parametrize("table", TABLES)
+@each("table", TABLES)
 def test_rows(table):
     made = table(QUERIES, DOCUMENTS, NUMBERS)
     assert rows_of(made) == ROWS
@@ -126,7 +126,7 @@ def test_decimals(bits, size):
                 assert read.numbers(slice(i, i + 1), "score")[0].tolist() == [float(value)]
 
 
-@pytest.mark.parametrize("table", TABLES)
+@each("table", TABLES)
 def test_what_is_wrong_names_row_and_column(table):
     made = table(["1", None, "2"], ["a", "b", None], [1.0, None, 2.0])
     columns = open_data(made, "data", "score").whole()
@@ -230,7 +230,7 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGED)
+@each("name", DAMAGED)
 def test_damaged_buffers_are_not_read(name):
     pyarrow = pytest.importorskip("pyarrow")
     pandas = pytest.importorskip("pandas")

@@ -53,7 +53,7 @@ def test_the_first_line_of_data_tells(line, kind, before, behind, put):
 LABELS = [b"1\n0\n", b"\xef\xbb\xbf# x\n  2 \n\n0\r\n", b"1\r", b"0\n" * 9000]
 
 
-@each("before", LABELS, ids=["two", "odd", "cr", "many"])
+@each("before", LABELS)
 @each(
     ("line", "kind"),
     [
@@ -75,7 +75,7 @@ def test_only_the_first_lines_are_looked_at(put):
     assert detect(put(b"0\n" * 10_000 + b"1 3:4\n")) == "scores"
 
 
-@pytest.mark.parametrize(("field", "kind"), [(b" 1:0", "letor"), (b" x", "trec")])
+@each(("field", "kind"), [(b" 1:0", "letor"), (b" x", "trec")])
 def test_the_beginning_of_a_long_line(field, kind, put):
     assert detect(put(b"1" + field * 50_000 + b" x:\n")) == kind
 
@@ -86,7 +86,7 @@ def test_lines_that_end_in_a_bare_cr(line, kind, put):
     assert detect(put(b"# 1\r" + line + b"\r" + line)) == kind
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "what"),
     [
         (b"", "the file is empty"),

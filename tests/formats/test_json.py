@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from helpers import each
 
 from formats.reading import errors_of, read
@@ -41,7 +40,7 @@ def test_numbers(number, value, put):
     assert read(put(text.encode()))[0] == [("q", "z", 3.0), ("q", "b", value)]
 
 
-@pytest.mark.parametrize("line", ["1", '"1"'])
+@each("line", ["1", '"1"'])
 def test_a_key_that_comes_twice(line, put):
     for text in (
         f'{{"qid": "q", "docid": "a", "score": {line}, "docid": "b"}}\n' + FIRST,
@@ -61,8 +60,8 @@ def test_a_key_that_comes_twice(line, put):
 CONTROL = "not valid JSON (Invalid control character"  # and where
 
 
-@pytest.mark.parametrize("char", [b"\x01", b"\t", b"\x1f"])
-@pytest.mark.parametrize("number", [b"2", b'"2"'])
+@each("char", [b"\x01", b"\t", b"\x1f"])
+@each("number", [b"2", b'"2"'])
 def test_control_characters_in_strings(char, number, put):
     """They are escapes in JSON, however the other values are written; between its tokens, spaces."""
     for text in (b'{"q":\n{"a": %b, "b%b": 1}}', b'{"q":\n{"a": %b, "\\u00e9%b": 1}}'):
@@ -77,7 +76,7 @@ def test_control_characters_in_strings(char, number, put):
     assert read(put(b'{\t"qid": "q",\t"docid": "a",\t"score": 2}\r\n' * 2))[0] == [("q", "a", 2.0)] * 2
 
 
-@pytest.mark.parametrize("number", [b"2", b'"2"'])
+@each("number", [b"2", b'"2"'])
 def test_bytes_that_are_not_utf8(number, put):
     for bad in (b"\xff", b"\xe9", b"\xed\xa0\x80", b"\xc0\x80"):
         said = f"not valid JSON: {bad[:1]!r} is not UTF-8"
@@ -93,7 +92,7 @@ SIZES = [1, 7, 40, 1 << 20]
 MTEB = {"mteb_model_meta": {"model_name": "a/{b}", "revision": None}, "en": {"test": {"q": {"a": 1.5}}}}
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 def test_mteb(size, put):
     assert read(put(json.dumps(MTEB).encode(), size))[0] == [("q", "a", 1.5)]
     several = MTEB | {"de": {"dev": {}, "test": {"r": {"b": 2}, "s": {"c": 3}}}}

@@ -17,7 +17,33 @@ from gradeval.errors import GradevalError, InputError, InputErrors
 from gradeval.formats.letor import read_letor, read_numbers
 from gradeval.formats.sources import Block, Source
 
-from .letor_rows import SIZES, errors_of, letor_of, rows_of
+SIZES = [1, 40, 1 << 20]
+
+
+def letor_of(path, text, features=(), size=1 << 20, groups=None, jobs=1):
+    path.write_bytes(text)
+    return read_letor(Cut(path, size), set(features), groups, jobs)
+
+
+def rows_of(path, text, features=(), size=1 << 20, groups=None, jobs=1):
+    """(query, document, label, line, *features) of each data line."""
+    read = letor_of(path, text, features, size, groups, jobs)
+    queries = read.queries.tolist()
+    assert len(set(queries)) == len(queries)
+    return list(
+        zip(
+            [queries[q] for q in read.query], read.documents.tolist(), read.label.tolist(), read.line.tolist(),
+            *(read.feature(feature).tolist() for feature in features), strict=True,
+        )
+    )  # fmt: skip
+
+
+def errors_of(path, text, features=(), size=1 << 20, groups=None):
+    path.write_bytes(text)
+    with pytest.raises((InputError, InputErrors)) as caught:
+        read_letor(Cut(path, size), set(features), groups)
+    return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+
 
 FILE = (
     b"# a comment\n"
@@ -103,7 +129,7 @@ ERRORS = [
 
 @each(("line", "what"), ERRORS)
 @each("size", SIZES)
-@each("before", [b"", b"0 qid:1 1:1\n" * 9, b"0 qid:1 1:2 # x\r\n\n# y\n"], ids=["first", "far", "odd"])
+@each("before", [b"", b"0 qid:1 1:1\n" * 9, b"0 qid:1 1:2 # x\r\n\n# y\n"])
 def test_errors_name_the_line(line, what, size, before, path):
     text = before + line + b"\n0 qid:1 1:5\n"
     assert errors_of(path, text, [1], size) == [f"{before.count(10) + 1}: {what}"]
@@ -120,7 +146,7 @@ def test_nothing_is_read_behind_binary_data(path):
     ]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 def test_features_that_no_line_has(size, path):
     path.write_bytes(FILE)
     letor = read_letor(Cut(path, size), {1, 3, 9999999})
@@ -132,7 +158,7 @@ def test_features_that_no_line_has(size, path):
     assert str(letor.missing(range(0, 99, 3))).endswith(", 54, 57, …")
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 def test_a_feature_that_is_given_twice(size, path):
     """It is an error of this feature alone, which names the lines."""
     path.write_bytes(b"# x\n1 qid:1 1:1 2:1 1:1 1:3\n\n1 qid:1 1:4 2:2\n1 qid:1 2:3 1:1 1:1 # d\n")
@@ -153,7 +179,7 @@ def test_no_data(text, what, size, path):
     assert errors_of(path, text, [1], size) == [f" {what}"]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 def test_some_lines_without_qid(size, path):
     text = b"# x\n1 qid:1 1:1\n\n1 1:1\n1 qid:1\n1 1:1\n"
     assert errors_of(path, text, size=size) == ["4: no qid: here, though other lines have one"]
@@ -191,7 +217,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(Source.blocks, "__defaults__", (4,))
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 def test_read_numbers(size, path):
     path.write_bytes(b"1\n-2.5e3\n\n  .5 \r\n# four\n7.\n0.1")
     numbers, lines = read_numbers(Cut(path, size), "score")
@@ -221,7 +247,7 @@ def test_wrong_numbers(text, errors, size, path):
     assert str(caught.value).splitlines() == [f"{path}:{error}" for error in errors]
 
 
-@pytest.mark.parametrize(("name", "whole"), [("score", False), ("group size", True)])
+@each(("name", "whole"), [("score", False), ("group size", True)])
 def test_numbers_that_never_end(name, whole, path):
     """A pipe that goes on for ever is not read beyond what can belong to the LETOR file."""
 
@@ -240,7 +266,7 @@ SVMLIGHT = b"1 1:1\n0 1:2 # X\n# between\n2 1:3\n0\n"
 GROUPED = [(b"1", b"1", 1.0, 0), (b"1", b"X", 0.0, 1), (b"1", b"3", 2.0, 3), (b"2", b"1", 0.0, 4)]
 
 
-@each("groups", [b"3\n1\n", b"3\n1", b"3\r\n0\n1\n\n", b"# sizes\n 3.0\n1e0\n"], ids=ascii)
+@each("groups", [b"3\n1\n", b"3\n1", b"3\r\n0\n1\n\n", b"# sizes\n 3.0\n1e0\n"])
 @each("beside", [".group", ".query", None])  # of several, the last one is used
 @pytest.mark.usefixtures("small_blocks")
 def test_groups(groups, beside, tmp_path):
@@ -253,7 +279,7 @@ def test_groups(groups, beside, tmp_path):
     assert rows_of(tmp_path / "file", SVMLIGHT, groups=str(file) if beside is None else None) == GROUPED
 
 
-@pytest.mark.parametrize("before", ["", "0 1:1\n0\n"])
+@each("before", ["", "0 1:1\n0\n"])
 def test_groups_are_for_files_without_qid(before, path, tmp_path):
     (tmp_path / "sizes").write_text("4\n")
     said = errors_of(path, f"# x\n{before}0 qid:7 1:1\n".encode(), groups=str(tmp_path / "sizes"))
@@ -261,7 +287,7 @@ def test_groups_are_for_files_without_qid(before, path, tmp_path):
     assert said == [f"{line}: unexpected qid:. Omit --groups, which is for files without qid:"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("groups", "what"),
     [
         (b"3\n2\n", "{groups}: the group sizes add up to 5 lines, but {path} has 4"),
@@ -276,6 +302,7 @@ def test_groups_are_for_files_without_qid(before, path, tmp_path):
 def test_wrong_groups(groups, what, tmp_path):
     path, file = tmp_path / "file", tmp_path / "sizes"
     path.write_bytes(SVMLIGHT)
+    file.unlink(missing_ok=True)
     if groups is not None:
         file.write_bytes(groups)
     with pytest.raises(InputError, match=f"^{re.escape(what.format(groups=file, path=path))}$"):

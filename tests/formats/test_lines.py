@@ -23,7 +23,7 @@ def ids_of(path, text, size=1 << 20):
     return read_query_ids(Cut(path, size), {"1", "2", "é", "\udcff"}, "qrels")
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 def test_ids(size, tmp_path):
     text = b"# some\n2 1\t2\r\n\n  # 7\n\xc3\xa9\n\xff\n1"
     for stored in (text, gzip.compress(text), b"\xef\xbb\xbf" + text):

@@ -94,15 +94,6 @@ def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
     assert count == 1 or f" {count:,} lines" in error
 
 
-@pytest.mark.parametrize("before", ["# a comment\n\n", "\n", "sep=,\r\n"])
-def test_lines_before_a_header(before: str, tmp_path: Path) -> None:
-    text = f"{before}qid,docno,score\nq1,a,2.5\n"
-    count = before.count("\n") + 1
-    assert said(text, "run", tmp_path).endswith(f"remove what is before it with tail -n +{count}")
-    with pytest.raises(InputError, match="The header must be the first line; remove what is before it"):
-        gradeval.evaluate(QRELS, tmp_path / "given", "AP", run_format="csv")
-
-
 @each(("role", "text"), TABLES)
 def test_what_the_hint_says_is_right(role: str, text: str, tmp_path: Path) -> None:
     """The file, read or changed as the hint says, is evaluated as the original data."""
@@ -150,7 +141,7 @@ def test_binary_files(magic: bytes, tmp_path: Path) -> None:
         assert str(caught.value).startswith(f"{path}: this is {BINARY[magic]}")
 
 
-@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2"])
+@each("mode", ["w", "w:gz", "w:bz2"])
 def test_archives(mode: str, tmp_path: Path) -> None:
     (tmp_path / "run").write_text("q1 Q0 a 1 1 t\n")
     with tarfile.open(tmp_path / "given", mode) as archive:

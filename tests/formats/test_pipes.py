@@ -13,6 +13,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+from helpers import each
 from plain import pipe
 
 from gradeval.errors import InputError
@@ -22,7 +23,7 @@ from gradeval.formats.sources import Source
 from .stored import LINES, PACKERS, check_blocks, text_of
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@each("pack", PACKERS.values())
 def test_pipe(pack):
     """A pipe can be read from its beginning as often as a file, also after a part of it."""
     text = LINES * 10
@@ -57,7 +58,7 @@ def slow_input(text, monkeypatch, blocking=False):
         thread.join()
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@each("pack", PACKERS.values())
 def test_non_blocking_input_is_waited_for(pack, monkeypatch):
     """What it has not brought yet is not its end: not for those who read on, nor those who read again."""
     compressed = pack(LINES)
@@ -85,7 +86,7 @@ def test_no_temporary_directory(monkeypatch):
     assert str(caught.value) == f"{path}: {NO_TEMPORARY}"
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@each("pack", PACKERS.values())
 def test_no_room_in_the_temporary_directory(pack, monkeypatch):
     """It is neither the pipe nor the archive that is wrong."""
     monkeypatch.setattr(tempfile, "tempdir", "/somewhere")

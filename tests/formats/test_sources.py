@@ -38,7 +38,7 @@ def test_directory(tmp_path):
         text_of(Source(str(tmp_path)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("error", "what"),
     [
         (PermissionError(13, "Permission denied"), "permission denied"),
@@ -66,7 +66,7 @@ def test_unreadable(error, what, file, monkeypatch):
         list(blocks)
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@each("pack", PACKERS.values())
 def test_byte_order_mark(pack, file):
     """It is dropped at the beginning, and only there; whatever the size of blocks."""
     mark = b"\xef\xbb\xbf"
@@ -87,14 +87,14 @@ def test_blocks(path, lengths, ended, size):
     check_blocks(Source(str(path)), size, text)
 
 
-@pytest.mark.parametrize("size", [1 << 10, 1 << 16, sources.BLOCK])
+@each("size", [1 << 10, 1 << 16, sources.BLOCK])
 def test_lines_longer_than_a_block(size, file):
     """The second is longer than a block too, and begins in what was read for the first."""
     text = b"a" * 10**7 + b"\n" + b"b" * (6 << 20) + b"\nc\n" * 3
     check_blocks(file(text), size, text)
 
 
-@pytest.mark.parametrize("text", [b"\0", b"a"], ids=["NUL", "endless"])
+@each("text", [b"\0", b"a"])
 def test_an_endless_line_is_not_read_to_its_end(text, monkeypatch):
     """The last block ends in it: longer than any line may be, or in the first block with a NUL."""
     monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 16)
@@ -150,8 +150,8 @@ def test_files_are_closed(file, monkeypatch):
         assert [raw.closed for raw in opened] == [True, True]
 
 
-@each("pack", PACKERS.values(), ids=PACKERS)
-@each("piped", [False, True], ids=["file", "pipe"])
+@each("pack", PACKERS.values())
+@each("piped", [False, True])
 def test_a_hash_is_taken_while_the_file_is_read(pack, piped, file, monkeypatch):
     """Also where it is read in part first, as to detect its format; nothing is read again for it."""
     compressed = pack(LINES)
@@ -167,7 +167,7 @@ def test_a_hash_is_taken_while_the_file_is_read(pack, piped, file, monkeypatch):
         assert counts == []
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@each("pack", PACKERS.values())
 def test_progress_counts_the_stored_bytes(pack, file):
     compressed = pack(LINES)
     steps = []
@@ -182,7 +182,7 @@ def test_progress_counts_the_stored_bytes(pack, file):
 DAMAGED = "archive is damaged or incomplete"
 
 
-@pytest.mark.parametrize("name", COMPRESSED)
+@each("name", COMPRESSED)
 def test_archives(name, file):
     """Whatever they are called; of several parts, empty, cut off, and damaged."""
     pack = PACKERS[name]
@@ -213,7 +213,7 @@ def test_zstd_without_a_reader(file, monkeypatch):
         text_of(file(b"\x28\xb5\x2f\xfd..."))
 
 
-@pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
+@each("pack", PACKERS.values())
 def test_a_disk_that_fails_is_not_a_damaged_archive(pack, file, monkeypatch):
     source = file(pack(random.Random(1).randbytes(1 << 17).replace(b"\0", b" ")))
     plain, calls = sources._Counted.readinto, []
@@ -229,7 +229,7 @@ def test_a_disk_that_fails_is_not_a_damaged_archive(pack, file, monkeypatch):
         text_of(source)
 
 
-@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+@each("pack", [bz2.compress, lzma.compress])
 def test_what_follows_a_stream_is_another_or_an_error(tmp_path, pack):
     """The standard library's files take a damaged second stream for the end, and say nothing."""
     path = tmp_path / "compressed"

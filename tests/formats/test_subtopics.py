@@ -162,10 +162,3 @@ def test_errors(qrels, message) -> None:
     with pytest.raises(gradeval.InputError) as error:
         values(qrels(pytest.importorskip("pandas")))
     assert str(error.value).startswith(message)
-
-
-def test_a_bad_grade_leaves_the_other_subtopics_alone(tmp_path: Path) -> None:
-    path = tmp_path / "qrels"
-    path.write_text("query,subtopic,doc,grade\nq,1,a,1\nq,2,a,x\nq,3,b,1\n")
-    with pytest.raises(gradeval.InputError, match="qrels:3: the grade 'x' is not a number"):
-        values(path)

@@ -32,7 +32,7 @@ def test_odd_ids(writer, size, put):
     assert read(put(WRITERS[writer](ROWS), size))[0] == ROWS
 
 
-@pytest.mark.parametrize("writer", ARROW)
+@each("writer", ARROW)
 def test_odd_ids_in_arrow_files(writer, put):
     assert read(put(ARROW[writer](ROWS))) == (ROWS, [0, 1, 2, 3, 4])
 
@@ -89,7 +89,7 @@ def random_files(folder):
     return qrels, [*map(str, sorted(folder.iterdir()))]
 
 
-@pytest.mark.parametrize("block", [300, sources.BLOCK])
+@each("block", [300, sources.BLOCK])
 def test_the_values_are_those_of_a_trec_file(block, tmp_path, monkeypatch):
     qrels, runs = random_files(tmp_path / "runs")
     plain, chunks = Source.blocks, Source.chunks
@@ -134,7 +134,7 @@ def test_qrels(text, kind, put):
     assert evaluate(source.path, QRELS, "AP").means.tolist() == evaluate(QRELS, QRELS, "AP").means.tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         (b"query_id,doc_id,score,rank\nq,a,2,9\n", 2.0),
@@ -148,8 +148,8 @@ def test_columns_of_runs(text, expected, put):
     assert read(put(text))[0] == [("q", "a", expected)]
 
 
-@pytest.mark.parametrize("name", ["run.csv", "run.jsonl", "run.parquet", ""])
-@pytest.mark.parametrize("column", ["position", "Rank"])
+@each("name", ["run.csv", "run.jsonl", "run.parquet", ""])
+@each("column", ["position", "Rank"])
 def test_scores_that_are_ranks(name, column, tmp_path):
     """A column that a user names as the score is ranked by score, with a warning; unless its name is rank."""
     pandas = pytest.importorskip("pandas")
@@ -243,7 +243,7 @@ def test_ids_with_spaces_between_tabs(text, number, put):
     assert read(put(text), run_format="msmarco")[0][0] == (query, document, -1.0)
 
 
-@pytest.mark.parametrize("as_file", [True, False])
+@each("as_file", [True, False])
 def test_identical_ids(as_file, put):
     run = {"a": {"a": 9.0, "b": 1.0}, "b": {"b": 1.0}, "c": {"a": 3.0, "c": 1.0}}
     qrels = {"a": {"b": 1, "a": 0}, "b": {"a": 1, "b": 1}, "c": {"a": 1}}
@@ -378,7 +378,7 @@ def test_a_file_of_another_format(name, content, put):
         assert all("Traceback" not in line for line in errors_of(put(content), number, **{option: name}))
 
 
-@pytest.mark.parametrize("writer", ARROW)
+@each("writer", ARROW)
 def test_truncated_arrow_files(writer, put):
     text = ARROW[writer](ROWS * 100)
     for end in (len(text) // 2, len(text) - 3):
@@ -387,7 +387,7 @@ def test_truncated_arrow_files(writer, put):
             assert "file is damaged or incomplete" in error
 
 
-@pytest.mark.parametrize("writer", ARROW)
+@each("writer", ARROW)
 def test_any_error_of_pyarrow_is_one_line(writer, put):
     """Some are errors of Python's own, and none reserves what a damaged length says."""
     text = ARROW[writer](ROWS)
@@ -401,7 +401,7 @@ def test_any_error_of_pyarrow_is_one_line(writer, put):
             assert all(line.startswith(file.name) for line in str(error).splitlines())
 
 
-@pytest.mark.parametrize(("kind", "name"), [("parquet", "Parquet"), ("arrow", "Arrow")])
+@each(("kind", "name"), [("parquet", "Parquet"), ("arrow", "Arrow")])
 def test_text_that_is_given_as_another_format(kind, name, put):
     pytest.importorskip("pyarrow")
     expected = f" this is no {name} file. Omit the format: it is detected"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from helpers import each
 from hypothesis import settings
 
@@ -38,7 +37,6 @@ def usual_lines(query=b"301", second=b"Q0", document=b"d%d", score="{:.4f}", tag
         usual_lines(second=b"Q" * 200),
         usual_lines(query="é".encode(), second=b"\xff", document="\u2003%d".encode(), tag=b"\x80"),
     ],
-    ids=lambda text: text.split(b"\n")[0][:60].decode("latin1"),
 )  # fmt: skip
 @each("chunk", [1, 7, 1 << 14])
 @each("first", [True, False])
@@ -53,7 +51,6 @@ def test_usual_blocks(text, chunk, first, monkeypatch):
 @each(
     "byte",
     [b"\n", b" ", b"\t", b"\r", b"\0", b"\x0b", b"#", b".", b"0", b":", b"/", b"-", b"x", b"\xff", b""],
-    ids=ascii,
 )
 def test_a_byte_is_changed(byte, monkeypatch):
     """Anywhere: columns and problems are those of the general scanner, whoever reads the block."""
@@ -65,7 +62,7 @@ def test_a_byte_is_changed(byte, monkeypatch):
         assert quick is None or columns_of(quick) == columns_of(general), text
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         b"", b"#q1 Q0 d 1 2.0000 bm25", b"q1 Q0 d 1 2.0000", b"q1 Q0 d 1 2.0000 bm25 x",
@@ -76,7 +73,6 @@ def test_a_byte_is_changed(byte, monkeypatch):
         b"q1 Q0 d 1 nan bm25", b"q1 Q0 d 1 2.0000 bm255", b"q1 Q00 d 1 2.0000 bm25",
         b"q1 Q0 d 12345678 2.0000 bm25", b"q1 Q0 " + b"d" * 300 + b" 1 2.0000 bm25",
     ],
-    ids=ascii,
 )  # fmt: skip
 @each("place", [0, 1, 4])
 def test_other_blocks_are_for_the_general_scanner(line, place):

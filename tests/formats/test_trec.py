@@ -3,13 +3,54 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
+from plain import Cut, read_trec_qrels
 
-from formats.trec_rows import SIZES, errors_of, qrels_of, run_of
+from gradeval.errors import InputError, InputErrors
+from gradeval.formats.trec import run_columns
+
+SIZES = [1, 20, 1 << 20]
+
+
+def qrels_of(path, text, size=1 << 20, jobs=1):
+    """{query: {document: grade}} in the table's order, and its warnings."""
+    path.write_bytes(text)
+    table = read_trec_qrels(Cut(path, size), jobs)
+    assert table.path == str(path)
+    documents, grade = table.documents.tolist(), table.grade.tolist()
+    bounds = zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True)
+    queries = {
+        query: dict(zip(documents[a:b], grade[a:b], strict=True))
+        for query, (a, b) in zip(table.queries.tolist(), bounds, strict=True)
+    }
+    return queries, tuple(map(str, table.notices))
+
+
+def run_of(path, text):
+    """The lines of a run, from all its blocks; and what is wrong with it."""
+    path.write_bytes(text)
+    rows, problems = [], []
+    for block in Cut(path).blocks():
+        columns = run_columns(block)
+        query = np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds))
+        names = columns.queries.tolist()
+        assert all(one != other for one, other in pairwise(names))
+        rows += zip([names[i] for i in query], columns.documents.tolist(), columns.value.tolist(), strict=True)
+        problems += columns.problems.first
+    return rows, problems
+
+
+def errors_of(path, text, size=1 << 20, jobs=1):
+    path.write_bytes(text)
+    with pytest.raises((InputError, InputErrors)) as caught:
+        read_trec_qrels(Cut(path, size), jobs)
+    return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
 
 
 @each(
@@ -27,7 +68,6 @@ from formats.trec_rows import SIZES, errors_of, qrels_of, run_of
         b"302 0 d1 2\n301 0 d1 1\n301 0 d2 0\n",
         b"301 0 d1 1\n302 0 d1 2\n301 0 d2 0\n",
     ],
-    ids=ascii,
 )
 @each("size", SIZES)
 @each("jobs", [1, 2])
@@ -43,7 +83,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-@each("name", NAMES, ids=ascii)
+@each("name", NAMES)
 @each("gap", [b" ", b"  "])
 def test_ids_are_opaque_bytes(name, gap, path):
     assert qrels_of(path, gap.join([name, b"0", b"#" + name, b"1\n"]))[0] == {name: {b"#" + name: 1.0}}
@@ -51,7 +91,7 @@ def test_ids_are_opaque_bytes(name, gap, path):
     assert (rows, problems) == ([(name, name, 2.0)], [])
 
 
-@each("rest", [b"", b" tag", b" tag more fields # here", b"\ttag\t", b" \r", b" tag" * 100], ids=ascii)
+@each("rest", [b"", b" tag", b" tag more fields # here", b"\ttag\t", b" \r", b" tag" * 100])
 @each("ends", [b"\n", b"\r\n"])
 def test_run_lines_end_as_they_like_after_the_score(rest, ends, path):
     text = b"1 Q0 a 1 2.5" + rest + ends + b"1 Q0 b 2 -1e-3" + rest + ends
@@ -83,8 +123,8 @@ def test_qrels_in_any_order(path, pairs, size):
     assert len(warnings) == (len(grades) < len(pairs))
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("before", [b"", b"r 1 a 1\n"], ids=["first", "behind"])
+@each("size", SIZES)
+@each("before", [b"", b"r 1 a 1\n"])
 def test_the_highest_grade_of_subtopics_counts(size, before, path):
     text = before + b"q 1 a 0\nq 1 b 2\nq 2 a 2\np 1 a 1\nq 3 a 1\nq 2 c 1\nq a-longer-subtopic b 0\n"
     queries, notices = qrels_of(path, text, size)
@@ -93,7 +133,7 @@ def test_the_highest_grade_of_subtopics_counts(size, before, path):
     assert notices == (f"{path}: 2 documents have judgments of subtopics; the highest grade counts",)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each("size", SIZES)
 def test_duplicates_within_a_subtopic(size, path):
     text = b"q 1 a 1\nq 2 a 0\nq 2 a 0\nq 1 a 1\n"
     assert qrels_of(path, text, size) == (
@@ -123,7 +163,7 @@ def test_duplicates_within_a_subtopic(size, path):
     ],
 )  # fmt: skip
 @each("size", SIZES)
-@each("before", [b"", b"q 0 a 1\n" * 7, b"q 0 a 1\n\n# no\n q 0  a 1\r\n"], ids=["first", "far", "odd"])
+@each("before", [b"", b"q 0 a 1\n" * 7, b"q 0 a 1\n\n# no\n q 0  a 1\r\n"])
 def test_errors_name_the_line(line, what, size, before, path):
     text = before + line + b"\nq 0 z 1\n"
     assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {what}"]
@@ -166,7 +206,7 @@ def test_a_file_of_which_most_lines_are_wrong_is_one_error(path):
     assert len(errors_of(path, wrong + b"q 0 %d 1\n" * 7)) == 6
 
 
-@pytest.mark.parametrize(
+@each(
     ("header", "what"),
     [
         (b"query iter document grade", "the grade 'grade' is not a number"),
@@ -192,7 +232,7 @@ def test_up_to_twenty_errors_then_a_count(jobs, wrong, path):
     assert errors[20:] == {20: [], 21: [" 1 more error"], 50: [" 30 more errors"]}.get(wrong, [])
 
 
-@pytest.mark.parametrize("size", [1, 20, 400])
+@each("size", [1, 20, 400])
 def test_reading_stops_after_twenty_errors(size, path):
     """At the end of their block, whatever the threads do; the errors are the first by line."""
     text = b"".join(b"q 0 d%d %s\n" % (n, [b"1", b"x", b"1 2"][n % 3]) for n in range(10_000))
@@ -224,8 +264,8 @@ BARE = "lines end in a bare CR. Convert them with tr '\\r' '\\n'"
 
 
 @each("size", SIZES)
-@each("before", [b"", b"q 0 a 1\r\n# and\n\n", b"# c\r"], ids=["first", "behind", "comment"])
-@each("end", [b"", b"\r", b"\n"], ids=ascii)
+@each("before", [b"", b"q 0 a 1\r\n# and\n\n", b"# c\r"])
+@each("end", [b"", b"\r", b"\n"])
 def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
     text = before + b"q 0 b 1\r r  0 a -1\rq 0 c .5" + end
     assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {BARE}"]
@@ -242,7 +282,6 @@ def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
         b"\r1 Q0 b 1 2",
         b"# 1 Q0 b 1 2\rand a comment",
     ],
-    ids=ascii,
 )
 def test_a_cr_elsewhere_is_a_space(line, path):
     rows, problems = run_of(path, b"1 Q0 a 1 3 tag\r\n" + line + b"\n1 Q0 c 3 1 tag\r\n")
@@ -263,7 +302,7 @@ def test_no_data(size, text, what, path):
     assert errors_of(path, text, size) == [what]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "field"),
     [
         (b"1 Q0 b\rc 1 2 tag", r"b\rc"),
@@ -277,7 +316,7 @@ def test_a_cr_inside_a_field(line, field, path):
     assert [(one.line, one.what) for one in problems] == [(1, f"a CR inside the field '{field}'")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "second"),
     [
         (b"1 Q0 b 2 0.5 tag1 Q0 c 3 0.4 tag", "Q0 c 3 0.4"),  # no line end between two files
@@ -287,7 +326,7 @@ def test_a_cr_inside_a_field(line, field, path):
         (b"1 Q0 b 2 0.5 1 Q0 c 3 0.4", "Q0 c 3 0.4"),
     ],
 )
-@pytest.mark.parametrize("others", [b"1 Q0 a 1 3 tag\n", b"1 Q0 a 1 3 tag 7 8 9 10 11\n"], ids=["6", "11"])
+@each("others", [b"1 Q0 a 1 3 tag\n", b"1 Q0 a 1 3 tag 7 8 9 10 11\n"])
 def test_a_line_with_two_records(line, second, others, path):
     problems = run_of(path, others * 2 + line + b"\n" + others)[1]
     assert [(one.line, one.what) for one in problems] == [(2, f"the line holds a second record ('{second}')")]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from helpers import ranked, value
+from helpers import each, ranked, value
 
 TABLE = ranked([1, 0, 3, 3, 2, 0, 1, 4])
 
 
-@pytest.mark.parametrize(
+@each(
     ("rel", "expected"),
     [
         (5, 0),

@@ -12,7 +12,7 @@ NDCNG = [0.1892, 0.1323, 0.2993, 0.4225, 0.4865, 0.4708, 0.5010, 0.6519]
 NDCG = [0.0667, 0.0515, 0.1964, 0.3104, 0.3527, 0.3477, 0.3610, 0.5507]
 
 
-@pytest.mark.parametrize(("name", "row", "mean"), [("NDCNG", NDCNG, 0.39), ("nDCG(gain=exp)", NDCG, 0.28)])
+@each(("name", "row", "mean"), [("NDCNG", NDCNG, 0.39), ("nDCG(gain=exp)", NDCG, 0.28)])
 def test_scheel_table_2(name, row, mean):
     found = [value(f"{name}@{k}", ranked(TABLE)) for k in range(1, 9)]
     assert found == pytest.approx(row, abs=5e-5)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.command import gradeval as run_gradeval
-from helpers import examples
+from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,9 +35,7 @@ def values(folder, qrels, run, metrics, **options):
     }
 
 
-@pytest.mark.parametrize(
-    ("qrels", "ranking", "listed"), [(A, "ADEB", OF_A), (B, ["d0"], OF_D0), (B, ["d1"], OF_D1)]
-)
+@each(("qrels", "ranking", "listed"), [(A, "ADEB", OF_A), (B, ["d0"], OF_D0), (B, ["d1"], OF_D1)])
 def test_the_examples(tmp_path, qrels, ranking, listed):
     expected = dict(zip(listed.split()[::2], map(float, listed.split()[1::2]), strict=True))
     run = {"0": {document: -place for place, document in enumerate(ranking)}}

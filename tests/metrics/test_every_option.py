@@ -10,8 +10,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-import pytest
-from helpers import ranking, with_needed
+from helpers import each, ranking, with_needed
 
 import gradeval
 from gradeval.registry.metric import REGISTRY, load
@@ -105,7 +104,7 @@ WITH_LEVEL = [name for name, metric in REGISTRY.items() if "rel" in metric.by_na
 OF_GRADES = [name for name in REGISTRY if name not in WITH_LEVEL or name in BINARY]
 
 
-@pytest.mark.parametrize("level", [2, 2.5])
+@each("level", [2, 2.5])
 def test_level(level):
     with_option = values(WITH_LEVEL, spec=binary, rel=level)
     with_parameter = values(WITH_LEVEL, spec=lambda name: with_needed(name, rel=level))
@@ -117,18 +116,18 @@ def test_level(level):
     assert {name: where for name, where in changed.items() if name not in BY_GRADE_TOO} == {}
 
 
-@pytest.mark.parametrize("level", [2, 2.5])
+@each("level", [2, 2.5])
 def test_a_metric_of_grades_has_no_level(level):
     assert differing(values(OF_GRADES, rel=level), values(OF_GRADES)) == {}
 
 
-@pytest.mark.parametrize("depth", [4, 100])
+@each("depth", [4, 100])
 def test_depth(depth):
     by_hand = {query: {d: of[d] for d in ranking(of)[:depth]} for query, of in RUN.items()}
     assert differing(values(depth=depth), values(run=by_hand)) == {}
 
 
-@pytest.mark.parametrize("depth", [None, 4])
+@each("depth", [None, 4])
 def test_judged_only(depth):
     """Of what is deep enough."""
     by_hand = {q: {d: of[d] for d in ranking(of)[:depth] if QRELS[q].get(d, -1) >= 0} for q, of in RUN.items()}
@@ -146,7 +145,7 @@ ORDERS = {
 }
 
 
-@pytest.mark.parametrize("ties", ORDERS)
+@each("ties", ORDERS)
 def test_ties(ties):
     by_order = [name for name in REGISTRY if name not in BY_SCORE]
     assert differing(values(by_order, ties=ties), values(by_order, run=rankings(ORDERS[ties]))) == {}
@@ -189,7 +188,7 @@ def test_metrics_evaluated_alone_or_together():
     }
 
 
-@pytest.mark.parametrize("options", [{}, {"zero_grade": 1}, {"judged_only": True}], ids=str)
+@each("options", [{}, {"zero_grade": 1}, {"judged_only": True}])
 def test_the_order_of_the_files_changes_no_digit(options):
     rng = random.Random(1)
 

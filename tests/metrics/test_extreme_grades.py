@@ -78,7 +78,7 @@ def test_values_are_in_their_range():
             assert math.isnan(one) or most is None or one <= most + 1e-12, name
 
 
-@pytest.mark.parametrize("query", ORDER[:-1])
+@each("query", ORDER[:-1])
 def test_they_leave_other_queries_alone(query):
     """To the bit, but for metrics with the largest grade of the whole qrels in their definition."""
     alone = {name: found[query] for name, found in evaluated([query]).items()}
@@ -101,7 +101,7 @@ def test_a_unit_changes_no_bit(queries):
         assert others == [expected] * 2, spec
 
 
-@pytest.mark.parametrize("unit", [5e-324, 2.0**-1000, 2.0**-500, 2.0**500, 2.0**1021])
+@each("unit", [5e-324, 2.0**-1000, 2.0**-500, 2.0**500, 2.0**1021])
 def test_pearson_of_scores_of_any_size(unit):
     scores = [4.0, 7.0, 3.0, 1.0, -2.0]
     expected = value("pearson", scored([1, 2, 4, 0, 1], scores))
@@ -140,7 +140,7 @@ def test_nerr_beside_a_query_of_larger_grades(largest):
     assert far == pytest.approx([1.0, 0.5, exact_nerr([2, 1], [2, 1], 900)], rel=1e-14)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "what"),
     [
         (

@@ -6,8 +6,7 @@ import tracemalloc
 from dataclasses import replace
 
 import numpy as np
-import pytest
-from helpers import judgments_of, ranked
+from helpers import each, judgments_of, ranked
 
 from gradeval.registry.spec import parse, parse_one
 
@@ -19,7 +18,7 @@ def texts(name, *queries, tag=""):
     return spec.metric.texts(table, **spec.params)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "expected"),
     [
         ("relstring", "1.-09>2"),

@@ -237,7 +237,7 @@ CLAIMS = {
 
 
 @pytest.mark.hypothesis  # which try_out draws with
-@each("invariant", TRIALS, ids=lambda invariant: invariant.about[:30])
+@each("invariant", TRIALS)
 def test_holds(invariant):
     try_out(invariant, CLAIMS[invariant], examples(times=0.3))
 
@@ -252,9 +252,7 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.parametrize(
-    "invariant", [one for one in TRIALS if CONDITIONS[one]], ids=lambda invariant: invariant.about[:30]
-)
+@each("invariant", [one for one in TRIALS if CONDITIONS[one]], ids=lambda invariant: invariant.about[:30])
 def test_does_not_hold_outside_its_conditions(invariant):
     """No condition is there without need: where it alone is not met, some query shows that."""
     pending = {(metric.name, one.about): (metric, one) for metric, one in CONDITIONS[invariant]}

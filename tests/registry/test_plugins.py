@@ -391,7 +391,7 @@ def test_sums_and_counts(plugin):
 # Its parameters, its check and its invariants
 
 
-@pytest.mark.parametrize(
+@each(
     ("parse_text", "what"),
     [
         (lambda text: sys.exit(1), r"^Toy\(size=5\): plugin .* failed: SystemExit: 1$"),
@@ -426,7 +426,7 @@ def printing(judgments, *, level: Annotated[float, LEVEL] = 1.0):
     return judgments.retrieved * level
 
 
-@pytest.mark.parametrize("jobs", [1, 4])
+@each("jobs", [1, 4])
 def test_what_it_prints_goes_to_standard_error(plugin, monkeypatch, capsys, jobs):
     monkeypatch.setattr(qrels, "SHARE", 1)  # a part for each query
     before = sys.stdout

@@ -231,7 +231,7 @@ def test_any_text_is_a_metric_or_an_error_of_one_line(text):
         assert all(parse_one(str(spec)) == [spec] for spec in specs)
 
 
-@pytest.mark.parametrize(
+@each(
     ("measure", "name"),
     [
         (ir_measures.nDCG @ 10, "nDCG@10"),
@@ -256,7 +256,7 @@ def test_specs_are_values():
     assert parse("nDCG(gain=exp)@10")[0].params == {"gain": "exp", "cutoff": 10}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "metrics"),
     [
         ("trec-dl", "nDCG@10 AP(rel=2) RR(rel=2) R(rel=2)@100 Judged@10"),

@@ -35,7 +35,7 @@ def test_sakais_example() -> None:
     assert math.isnan(found.residual.f) and math.isnan(found.total.p)
 
 
-@pytest.mark.parametrize(("queries", "systems"), [(2, 2), (5, 3), (40, 7)])
+@each(("queries", "systems"), [(2, 2), (5, 3), (40, 7)])
 def test_against_least_squares(queries: int, systems: int) -> None:
     """Each sum of squares is what a model with the factor explains beyond the model without it."""
     values = np.random.default_rng(queries).beta(2, 3, (queries, systems))
@@ -63,7 +63,7 @@ def test_against_least_squares(queries: int, systems: int) -> None:
     assert found.effect_sizes == pytest.approx((means[:, None] - means) / math.sqrt(full / df))
 
 
-@pytest.mark.parametrize("exponent", [-1000, -600, 490])
+@each("exponent", [-1000, -600, 490])
 def test_the_unit_of_the_values_does_not_matter(exponent: int) -> None:
     """Squares of small values vanish, but F, p and effect sizes do not need them."""
     plain, scaled = two_way_anova(SAKAI), two_way_anova(np.ldexp(SAKAI, exponent))
@@ -115,7 +115,7 @@ def test_any_number_of_systems_against_slow_permutations(queries: int, systems: 
     assert permuted_ranges(values, Sampling(samples, 3, jobs=3)).tolist() == ranges
 
 
-@pytest.mark.parametrize(("queries", "systems"), [(2, 2), (16, 2), (4, 3), (6, 3), (3, 4)])
+@each(("queries", "systems"), [(2, 2), (16, 2), (4, 3), (6, 3), (3, 4)])
 def test_few_permutations_are_all_tried(queries: int, systems: int) -> None:
     values = np.random.default_rng(queries).integers(0, 9, (queries, systems))
     sums = np.zeros((1, systems), np.int64)

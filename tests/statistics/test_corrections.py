@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import statistics_reference as reference
+from helpers import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -45,7 +46,7 @@ def test_corrections_by_their_definitions(drawn: list[float]) -> None:
         assert corrected is not p
 
 
-@pytest.mark.parametrize("name", list(CORRECTIONS))
+@each("name", list(CORRECTIONS))
 def test_a_table_keeps_its_shape(name: str) -> None:
     p = np.array([[0.01, NAN, 0.2], [0.03, 0.5, NAN]])
     corrected = CORRECTIONS[name](p)

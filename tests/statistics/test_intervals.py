@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,7 +61,7 @@ def test_flip_interval_counts_from_the_ends() -> None:
     assert flip_interval(low, high, 0.2, 19) == (1, -17, 17)
 
 
-@pytest.mark.parametrize("alpha", [0.0001, 0.05, 0.5, 0.9])
+@each("alpha", [0.0001, 0.05, 0.5, 0.9])
 def test_flip_interval_holds_the_outermost_flips_only(alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intervals, "_HELD", 64)
     low, high = np.sort(np.random.default_rng(2).normal(size=(2, 5001)).round(2), axis=0)

@@ -12,7 +12,7 @@ from gradeval.errors import OptionError
 from gradeval.statistics.power import power_of_t_test, queries_needed, smallest_effect_size
 
 
-@pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+@each(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
 def test_published_sample_sizes(effect: float, n: int) -> None:
     """Cohen's small, medium and large d_z, two-sided 5 %, 80 %: as G*Power 3 and R's power.t.test have it."""
     assert queries_needed(effect, 0.05) == queries_needed(-effect, 0.05) == n
@@ -30,7 +30,7 @@ def test_power_is_scipys_noncentral_t(n: int, alpha: float) -> None:
     assert power_of_t_test(0, n, alpha) == pytest.approx(alpha, rel=1e-9)
 
 
-@pytest.mark.parametrize("n", [2, 5, 50, 249, 7000])
+@each("n", [2, 5, 50, 249, 7000])
 def test_the_smallest_effect_needs_these_queries(n: int) -> None:
     effect = smallest_effect_size(n, 0.05)
     assert power_of_t_test(effect, n, 0.05) == pytest.approx(0.8, rel=1e-12)
@@ -48,7 +48,7 @@ def test_extremes() -> None:
     assert smallest_effect_size(10**6, 0.05) == pytest.approx(0.00280158, rel=1e-5)
 
 
-@pytest.mark.parametrize("power", [0.05, 1.0, 0.0])
+@each("power", [0.05, 1.0, 0.0])
 def test_power_out_of_range(power: float) -> None:
     with pytest.raises(OptionError, match=r"power must lie between alpha = 0.05 and 1, not"):
         smallest_effect_size(10, 0.05, power)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import statistics_reference as reference
+from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import poisson
@@ -40,24 +41,7 @@ def test_the_generator_is_the_published_one() -> None:
     assert words.tolist() == [0x87B092C3013FE90B, 0x438C3C67BE8D0224, 0x9CC7D7C69CD777B6, 0xA09CAEBF594F0BA0]
 
 
-def test_parts_of_words_come_low_first() -> None:
-    words = Stream(5, 2, 7).take(2).tolist()
-    assert (
-        Stream(5, 2, 7).take(9, "u1").tolist()
-        == [word >> by & 255 for word in words for by in range(0, 64, 8)][:9]
-    )
-    quarters = [word >> by & 0xFFFF for word in words for by in range(0, 64, 16)]
-    assert Stream(5, 2, 7).take(5, "<u2").tolist() == quarters[:5]
-    assert (
-        Stream(5, 2, 7).take(3, "<u4").tolist()
-        == [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)][:3]
-    )
-    stream = Stream(5, 2, 7)
-    stream.take(1, "u1")  # what is left of the word is not used
-    assert stream.take(1).tolist() == words[1:]
-
-
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         ({"samples": 0}, "samples must be a positive integer, not 0"),
@@ -98,7 +82,7 @@ def test_parts_are_integers_that_cannot_overflow(drawn: list[float]) -> None:
         assert abs((high * 2**fixed.bits + low) * unit - Fraction(value)) <= unit / 2
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@each("bad", [math.nan, math.inf])
 def test_values_must_be_finite(bad: float) -> None:
     with pytest.raises(ValueError, match="values must be finite"):
         FixedPoint.of(np.array([[1.0], [bad]]))
@@ -111,7 +95,7 @@ def sums(columns: np.ndarray, **sampling: int) -> np.ndarray:
     return np.concatenate(list(over_flips(columns, Sampling(**sampling), lambda found: found)))
 
 
-@pytest.mark.parametrize("n", [2, 3, 7, 16])
+@each("n", [2, 3, 7, 16])
 def test_all_flips_once_each_but_for_complements(n: int) -> None:
     powers = 2.0 ** np.arange(n)[:, None]  # the sum names the flipped queries
     found = sums(powers, samples=5)[:, 0].tolist()
@@ -119,7 +103,7 @@ def test_all_flips_once_each_but_for_complements(n: int) -> None:
     assert sorted([0, 2**n - 1, *found, *(2**n - 1 - flip for flip in found)]) == list(range(2**n))
 
 
-@pytest.mark.parametrize(("n", "samples"), [(17, 3), (64, 70), (65, 1025), (1100, 40)])
+@each(("n", "samples"), [(17, 3), (64, 70), (65, 1025), (1100, 40)])
 def test_random_flips_are_those_of_the_documented_stream(n: int, samples: int) -> None:
     columns = np.random.default_rng(n).integers(-(2**40), 2**40, (n, 3)).astype(np.float64)
     signs = random_signs(n, samples, seed=9)
@@ -132,7 +116,7 @@ def test_random_flips_are_those_of_the_documented_stream(n: int, samples: int) -
 # resamples
 
 
-@pytest.mark.parametrize(("n", "restarted"), [(2, 0), (9, 0), (17, 0), (50, 0), (200, 1)])
+@each(("n", "restarted"), [(2, 0), (9, 0), (17, 0), (50, 0), (200, 1)])
 def test_resamples_are_those_of_the_documented_stream(n: int, restarted: int) -> None:
     values = np.random.default_rng(n).integers(-100, 100, (n, 2)) / 64
     means = resampled_means(values, Sampling(100, seed=33))
@@ -151,7 +135,7 @@ def test_blocks_and_threads_change_nothing() -> None:
     assert resampled_means(values, Sampling(25))[:, 0].tolist() == means
 
 
-@pytest.mark.parametrize("mean", [0.0, 0.3, 1 - 3 / np.sqrt(7000)])
+@each("mean", [0.0, 0.3, 1 - 3 / np.sqrt(7000)])
 def test_thresholds_are_of_the_poisson_distribution(mean: float) -> None:
     found = poisson_thresholds(mean)
     assert found.tolist() == reference.poisson_thresholds(mean)

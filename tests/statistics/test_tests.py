@@ -136,15 +136,13 @@ def test_a_median_of_0_that_is_rejected_has_the_direction_of_the_test() -> None:
         assert 0 < sign * found.estimate < 1e-300
 
 
-@pytest.mark.parametrize(
-    ("wins", "losses", "ties"), [(1, 1, 0), (5, 0, 2), (8, 3, 0), (30, 20, 7), (620, 541, 3)]
-)
+@each(("wins", "losses", "ties"), [(1, 1, 0), (5, 0, 2), (8, 3, 0), (30, 20, 7), (620, 541, 3)])
 def test_sign_is_scipys_binomial_test(wins: int, losses: int, ties: int) -> None:
     d = np.concatenate([np.arange(1, wins + 1), -np.arange(1, losses + 1), np.zeros(ties)])
     assert outcome("sign", d).p == pytest.approx(stats.binomtest(wins, wins + losses).pvalue, rel=1e-12)
 
 
-@pytest.mark.parametrize("alpha", [0.5, 0.05, 0.002])
+@each("alpha", [0.5, 0.05, 0.002])
 def test_bca_is_scipys_for_the_same_resamples(alpha: float) -> None:
     from gradeval.statistics.sampling import resampled_means
 
@@ -176,7 +174,7 @@ def test_rounding_neither_makes_nor_breaks_a_tie(tenths: list[int]) -> None:
     assert outcome("randomization", d).p == expected
 
 
-@pytest.mark.parametrize("seed", [1, 2**63])
+@each("seed", [1, 2**63])
 def test_random_flips_against_slow_ones(seed: int) -> None:
     d = np.random.default_rng(5).integers(-8, 10, 20) / 10
     flips = reference.random_signs(20, 300, seed)
@@ -246,7 +244,7 @@ def test_the_order_of_the_queries_does_not_matter(d: list[float], test: str, ran
     assert str(outcome(test, d)) == str(outcome(test, shuffled))  # to the last digit
 
 
-@pytest.mark.parametrize("test", list(TESTS))
+@each("test", list(TESTS))
 def test_threads_and_other_comparisons_do_not_matter(test: str) -> None:
     rng = np.random.default_rng(9)
     d = rng.normal(0.1, 1, (60, 40))
@@ -264,7 +262,7 @@ def test_threads_and_other_comparisons_do_not_matter(test: str) -> None:
 # no p
 
 
-@pytest.mark.parametrize("test", list(TESTS))
+@each("test", list(TESTS))
 def test_no_p(test: str) -> None:
     assert outcome(test, []).reason == outcome(test, [NAN]).reason == TOO_FEW_PAIRS
     one = outcome(test, [0.25, NAN])

@@ -10,11 +10,8 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval.errors import InputError, InputErrors, OptionError
-from gradeval.formats.diagnostics import first_in
-from gradeval.notices import Kind, Notice
+from gradeval.errors import InputError, OptionError
 from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options, parse_features
-from gradeval.tables.load import open_qrels
 from tables.opened import QRELS, RUN, qrels_of, ranks_of
 
 
@@ -102,17 +99,6 @@ def test_empty_data():
         assert ranks_of(data) == [("run1", {})]
 
 
-def test_documents_that_come_twice():
-    data = [("1", "a", 1.0), ("2", "a", 1.0), ("1", "b", 0.5), ("1", "a", 2.0), ("1", "a", 1.0)]
-    with pytest.raises(InputErrors) as caught:
-        ranks_of(data)
-    again = f"duplicate document 'a' for its query. {first_in(0)}"
-    assert str(caught.value).splitlines() == [f"run1:4: {again}", f"run1:5: {again}"]
-    with pytest.raises(InputError, match=r"^qrels:4: document 'a' has grade 2 here and 1 before in line 1$"):
-        qrels_of(data)
-    assert open_qrels([data[0]] * 2, Options()).qrels.notices == (Notice(Kind.DUPLICATES, "qrels", 1),)
-
-
 # Options
 
 
@@ -174,7 +160,7 @@ def test_so_many_features_no_file_has():
             parse_features([text])
 
 
-@pytest.mark.parametrize("given", ["file", "dict", "table"])
+@each("given", ["file", "dict", "table"])
 def test_a_run_that_is_emptied_is_not_called_empty(given: str, tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text("1 Q0 1 1 2 t\n")

@@ -105,7 +105,6 @@ def changed(query, documents):
         changed("2", {"a": 1.0, "\udcff": 2.0}),
         {query: {} for query in RUN} | {"4": {5: 1}},
     ],
-    ids=ascii,
 )
 def test_runs_for_reduction(run):
     quick, general = both(QRELS, run)
@@ -113,7 +112,7 @@ def test_runs_for_reduction(run):
     assert general
 
 
-@pytest.mark.parametrize("ties", [ties for ties in TIES if ties not in ("trec", "input")])
+@each("ties", [ties for ties in TIES if ties not in ("trec", "input")])
 def test_other_orders_of_ties(ties):
     assert looked_up(Nested("run", RUN, "score"), read_qrels(QRELS).qrels, ties) is None
 
@@ -129,7 +128,6 @@ def test_other_orders_of_ties(ties):
         ({"\ud800": 1.0}, "query '2': the document id .* cannot be encoded"),
         ({"é": 1.0, "\udcc3\udca9": 1.0}, "duplicate document 'é' for its query"),
     ],
-    ids=ascii,
 )
 def test_errors_are_those_of_reduction(documents, message):
     run = run_of_data(Nested("run", changed("2", documents), "score"), "run")

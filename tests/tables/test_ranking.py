@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from helpers import each
 from plain import ranking
 
 from gradeval.arrays.strings import Ids
@@ -33,7 +33,7 @@ def ranks_of(qrels, run, ties="trec"):
     return {names[row]: rank for row, rank in zip(found.row.tolist(), found.rank.tolist(), strict=True)}
 
 
-@pytest.mark.parametrize("pieces", [1, 2, 3, 60])
+@each("pieces", [1, 2, 3, 60])
 def test_queries_in_sorted_pieces(pieces):
     """As where files are joined; with ties, and however many pieces there are."""
     run = {}
@@ -54,7 +54,7 @@ TIED = [(b"b", 1.0), (b"u", 1.0), (b"a", 1.0), (b"c", 2.0), (b"\xff", 1.0), (b"a
 GRADES = {b"a": 2, b"b": 1, b"aa": 0, b"\xff": -1, b"c": 0, b"d": 5}
 
 
-@pytest.mark.parametrize(
+@each(
     ("ties", "order"),
     [
         ("trec", [b"c", b"\xff", b"u", b"b", b"aa", b"a", b"d"]),

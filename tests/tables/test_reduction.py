@@ -30,7 +30,7 @@ def by_sorting(path, size, table, ties, jobs):
     ).reduced()
 
 
-@examples(times=1)
+@examples(times=0.8)
 @given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
 def test_every_way_gives_the_same(folder, data, qrels, run, ties, size, jobs):
     """In one pass, through a temporary file of so many shares, and from memory; also where keys collide."""
@@ -82,7 +82,7 @@ def test_scattered_queries_whose_keys_collide(folder, judged, monkeypatch):
     assert as_plain(reduce_blocks(Cut(path), run_columns, table, "trec", 1), table) == expected
 
 
-@pytest.mark.parametrize("scattered", [False, True])
+@each("scattered", [False, True])
 def test_queries_that_are_not_judged_take_little_memory(folder, scattered, monkeypatch):
     """A key for each, in arrays; where queries come back not even that."""
     monkeypatch.setattr(Cut, "expected_size", 50 << 20)
@@ -101,7 +101,7 @@ def test_queries_that_are_not_judged_take_little_memory(folder, scattered, monke
 
 
 @each("size", [1, 25, 1 << 20])
-@each("first", [b"1", b"2"], ids=["one pass", "by sorting"])
+@each("first", [b"1", b"2"])
 @each(
     ("ends", "tag"),
     [

@@ -66,7 +66,7 @@ OTHER = [(b"%d" % q, b"d%d" % d, float(d)) for q in (3, 4, 5, 6, 7, 0, 1, 2) for
 
 
 @each(("size", "jobs"), [(150, 3), (1 << 20, 1)])
-@each("copies", [[TWICE], [OTHER], [TWICE, OTHER]], ids=["same", "other order", "two"])
+@each("copies", [[TWICE], [OTHER], [TWICE, OTHER]])
 def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
     """One error, at the line where it begins again."""
     table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
@@ -77,7 +77,7 @@ def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
     assert str(caught.value) == twice(path, len(TWICE) + 1, len(TWICE))
 
 
-@pytest.mark.parametrize("size", [150, 1 << 20])
+@each("size", [150, 1 << 20])
 def test_a_file_that_holds_a_part_of_the_run_twice(folder, size):
     table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
     path = folder / "run"
@@ -129,7 +129,6 @@ class Endless(Source):
         ([b"1 Q0 a 0 x\n"], "and so in all [0-9,]+ lines read"),
         ([b"1 Q0 a\n", b"1 Q0 b 0 1\n", b"2 Q0 c 0 1\n"], "reading stopped here"),
     ],
-    ids=["score", "fields"],
 )
 def test_errors_end_what_is_endless(folder, lines, what, size, jobs):
     table = table_of(folder, {b"1": {b"a": 1.0, b"3": 1.0}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval import Results, evaluate
 from gradeval.notices import Kind
@@ -30,7 +31,7 @@ def letor(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["features", "scores"])
+@each("kind", ["features", "scores"])
 def test_letor(letor: Path, kind: str) -> None:
     scores = letor.with_name("scores")
     scores.write_text("1\n" * len(GRADES))
