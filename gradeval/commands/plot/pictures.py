@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from gradeval.keywords import Phi as PhiOptions
     from gradeval.keywords import Runs, Unpack
 
+__all__ = ["curve", "phi", "queries", "swaps"]
+
 QUERIES_METRIC = "nDCG@10"
 CURVE_METRIC = "nDCG"
 PHI_METRIC = "nDCGphi"
