@@ -49,17 +49,6 @@ def test_a_bad_line(kind: str) -> None:
     check_each([(line, text + more) for line in lines for more in ("", "\n# a comment\n\n")], check)
 
 
-@each(
-    ("text", "what"),
-    [("", "the file is empty"), ("# nothing\n\n \t\r\n", "no data: all lines are blank or comments")],
-)
-def test_files_without_data(text: str, what: str) -> None:
-    Path("none").write_text(text)
-    for args in (("none", "r"), ("q", "none"), ("l", "none"), ("none", "--feature", "1")):
-        assert fails(*args) == f"none: {what}"
-    assert fails("-", "r", stdin="none") == fails("q", "-", stdin="none") == f"<stdin>: {what}"
-
-
 @each("count", [1, 20, 21, 5000])
 def test_up_to_twenty_errors_then_a_count(count: int) -> None:
     Path("r").write_text(RUN + "q1 Q0 d 1 x t\n" * count)

@@ -51,15 +51,6 @@ def test_files_are_completed(line: str) -> None:
     assert words(line) == []
 
 
-@pytest.mark.parametrize("line", ["--", "-", "q r --", "eval --", "q --"])
-def test_options_are_completed(line: str) -> None:
-    found = words(line)
-    assert len(set(found)) == len(found)
-    assert {"--metric", "--per-query", "--format", "--help"} <= set(found)
-    assert ("--version" in found) == (line in ("--", "-"))
-    assert not files(line)
-
-
 @each(
     ("line", "found"),
     [

@@ -148,30 +148,6 @@ def test_summaries_are_all_that_is_printed_of_them(tie_range: bool) -> None:
     assert np.array_equal(left.means, kept.means, equal_nan=True)
 
 
-def test_few_runs_are_open_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many there are."""
-    open_now, most = set(), 0
-    opened, evaluate = evaluator.open_runs, evaluator.outcome_of
-
-    def open_one(label: object, run: str, *args: object, **more: object) -> object:
-        nonlocal most
-        open_now.add(run)
-        most = max(most, len(open_now))
-        return opened(label, run, *args, **more)  # type: ignore[arg-type]
-
-    def evaluate_one(qrels: object, name: str, run: object, *args: object) -> object:
-        result = evaluate(qrels, name, run, *args)  # type: ignore[arg-type]
-        open_now.discard(run.path)  # type: ignore[attr-defined]
-        return result
-
-    monkeypatch.setattr(evaluator, "open_runs", open_one)
-    monkeypatch.setattr(evaluator, "outcome_of", evaluate_one)
-    runs = [(f"x{i}", f"runs/r{i % 5}.run") for i in range(60)]
-    results = evaluate_all("q", runs, parse("AP"), Options(jobs=2))
-    assert len(results.runs) == 60
-    assert most <= 6
-
-
 @pytest.mark.parametrize("jobs", [2, 4])
 def test_too_little_memory_for_several_threads(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The runs that are left are evaluated one after another, each once, in order."""

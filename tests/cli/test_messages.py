@@ -90,14 +90,6 @@ def test_a_query_named_as_the_summary_is(format: str) -> None:
         assert gradeval("q", "r", "-q", "--strict", "--allow", "query_all,undefined").code == 0
 
 
-@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
-def test_strict(quiet: tuple[str, ...]) -> None:
-    """What is an error is said."""
-    error = f"{STRICT}; --allow missing,unjudged,ties accepts these kinds"
-    assert fails("q", "r", "--strict", *quiet, "-m", "nDCG").splitlines() == [MISSING, UNJUDGED, TIED, error]
-    assert said("--strict", qrels="q1 0 a 1\n", ranking="q1 Q0 a 1 1 t\n") == []
-
-
 def test_strict_lets_notes_and_allowed_kinds_pass() -> None:
     said_last = fails("q", "r", "--strict", "--allow", "ties,missing", "-m", "nDCG").splitlines()[-1]
     assert said_last == f"{STRICT}; --allow unjudged accepts this kind"

@@ -41,12 +41,6 @@ def test_metric(args: tuple[str, ...]) -> None:
     assert [metric for _, metric in values("q", "r", *args)] == ["AP", "nDCG@5", "nDCG@10", "P(rel=2)@5"]
 
 
-def test_values() -> None:
-    assert per_query("AP") == pytest.approx(AP)
-    assert per_query("nDCG") == pytest.approx({"q1": dcg(0, 0, 1, 3) / IDEAL, "q2": dcg(0, 1), "q3": 0})
-    assert mean_of() == pytest.approx(sum(AP.values()) / 3)
-
-
 def test_per_query_and_no_summary() -> None:
     assert list(values("q", "r", "-m", "AP num_rel")) == [("all", "AP"), ("all", "num_rel")]
     queries = [(query, metric) for query in ("q1", "q2", "q3") for metric in ("AP", "num_rel")]

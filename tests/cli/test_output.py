@@ -44,15 +44,6 @@ def test_tsv_where_no_person_looks_and_a_table_where_one_does(monkeypatch: pytes
     assert Path("out").read_text() == TSV
 
 
-def test_a_table_is_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    for columns in (50, 300):
-        monkeypatch.setenv("COLUMNS", str(columns))
-        lines = gradeval("q", "r", "-m", "P.5,10,15,20,30,100,200", terminal=True).out.splitlines()
-        assert max(map(len, lines)) <= columns
-        assert (len(lines) > 3) == (columns == 50)
-
-
 def test_json_lists_the_runs_that_failed(folder: Path) -> None:
     (folder / "bad").write_text("q1 Q0 a 1 x tag\nq1 Q0 b 2 y tag\n")
     (folder / "other").write_text("q9 Q0 a 1 1 tag\n")

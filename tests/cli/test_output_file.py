@@ -188,12 +188,3 @@ def test_no_file_is_written_where_an_input_is_missing(folder: Path) -> None:
     )
     assert fails("q", "r", "-o", "q.query") == "gradeval: --output q.query: it would be one of the input files"
     assert sorted(os.listdir(folder)) == ["l", "m.toml", "q", "r", "s"]
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_a_named_pipe_is_written_to() -> None:
-    os.mkfifo("fifo")
-    with open(os.open("fifo", os.O_RDONLY | os.O_NONBLOCK)) as reader:
-        assert gradeval("q", "r", "-m", "AP", "-o", "fifo").code == 0
-        assert reader.read() == TSV
-    assert stat.S_ISFIFO(os.stat("fifo").st_mode)

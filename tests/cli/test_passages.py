@@ -9,7 +9,7 @@ import pytest
 
 from gradeval.formats.diagnostics import first_in
 
-from .command import fails, gradeval
+from .command import gradeval
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n2 0 d 3\n"
 PASSAGES = """\
@@ -90,22 +90,3 @@ def test_validate() -> None:
     again = gradeval("validate", "twice/q", "twice/r.run", "-f", "json", "--duplicates", "best")
     report = json.loads(again.out)["files"][1]
     assert (again.code, report["run"]["collapsed"], report["run"]["documents"]) == (0, 3, 9)
-
-
-@pytest.mark.parametrize("is_scattered", [False, True])
-def test_convert(is_scattered: bool) -> None:
-    if is_scattered:
-        lines = PASSAGES.splitlines(keepends=True)
-        Path("passages/r.run").write_text("".join([*lines[5:8], *lines[:5], *lines[8:]]))
-    for folder, options, what in (
-        ("passages", ("--max-passage", "#"), "3 passages collapsed"),
-        ("twice", ("--duplicates", "best"), "3 duplicates collapsed"),
-    ):
-        done = gradeval("convert", f"{folder}/r.run", "out.run", "--sort", "--ties", "input", *options)
-        assert done.lines == [
-            f"note: {folder}/r.run: {what}: each document is written once, with its best score"
-        ]
-        assert sorted(Path("out.run").read_text().splitlines()) == sorted(DOCUMENTS.splitlines())
-    assert f"twice/r.run:3: duplicate document 'c' for its query. {first_in(0)}" in fails(
-        "convert", "twice/r.run", "out.run"
-    )

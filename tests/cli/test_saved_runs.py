@@ -49,15 +49,6 @@ def test_a_saved_result_is_as_good_as_its_run(options: tuple[str, ...]) -> None:
     assert shown("a.run", "b.json", "c.run", *METRICS, *options) == expected
 
 
-def test_labels_names_and_compressed_results() -> None:
-    assert shown("x=b.json", *METRICS).out == shown("x=b.run", *METRICS).out
-    assert shown("-", *METRICS, stdin="b.json").out == shown("b.run", *METRICS).out
-    save("two.json", "a.run", "c.run")
-    assert shown("two.json", "b.run", *METRICS).out == shown("a.run", "c.run", "b.run", *METRICS).out
-    Path("list").write_text("b.json\na.run\n")
-    assert shown("--runs-from", "list", *METRICS).out == shown("b.run", "a.run", *METRICS).out
-
-
 def test_a_group_is_what_has_numbers_per_query() -> None:
     save("all.json", "b.run", metrics="all_trec")
     done = shown("all.json", "-m", "all_trec")

@@ -16,9 +16,7 @@ Make = Callable[..., Results]
 
 
 def make(
-    metrics: str,
-    runs: dict[str, Sequence[Sequence[float]]],
-    queries: Sequence[str] | None = None,
+    metrics: str, runs: dict[str, Sequence[Sequence[float]]], queries: Sequence[str] | None = None
 ) -> Results:
     """Results with every query counted; the values of a run are a row for each metric."""
     tables = {name: np.array(rows, float) for name, rows in runs.items()}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from gradeval.errors import OptionError
 from gradeval.evaluation.results import Results
-from gradeval.registry.spec import Spec
 from gradeval.render import WRITERS
 
 NAN = float("nan")
@@ -66,17 +63,6 @@ def test_tables(make) -> None:
     latex = both("latex", one)
     assert r"q1 & \textbf{0.50} & 0.25 \\" in latex
     assert r"\begin{tabular}{lrr}" in latex
-
-
-def test_the_lowest_is_best_where_lower_is_better(make) -> None:
-    results = make("AP unj@5", {"a": [[0.25, 1], [0.5, 1]], "b": [[0.5, NAN], [0.25, 2]]})
-    error = Spec(replace(results.specs[0].metric, higher_is_better=False))
-    [first, second] = both("md", replace(results, specs=(error, results.specs[1])), summary=False).split(
-        "**unj"
-    )
-    assert "**0.25** | 0.50" in first
-    assert "**1.00** |  nan" in first
-    assert "**0" not in second and "**1" not in second
 
 
 def test_json_stays_as_it_is(results: Results, make) -> None:

@@ -84,23 +84,6 @@ def test_pooled_counts_and_undefined_values() -> None:
     assert gradeval.batch(manifest(metrics="num_q")).average("two", "num_q") == 35
 
 
-def test_metrics_and_options_of_a_collection() -> None:
-    own = {
-        "north": {"metrics": ["AP", "P@3"], "options": {"rel": 2}},
-        "south": {"options": {"depth": 1}},
-        "west": {},
-    }
-    found = gradeval.batch(
-        manifest(collections={**own, "west": {}}, metrics=["AP"], options={"rel": 1, "depth": 4})
-    )
-    for name, options in (("north", {"rel": 2, "depth": 4}), ("south", {"rel": 1, "depth": 1})):
-        results = gradeval.evaluate(f"{name}/qrels", f"{name}/two.run", "AP", **options)
-        assert found.value(name, "two", "AP") == results.mean(0, "AP")
-    assert [str(spec) for spec in found.specs] == ["AP", "P@3"]
-    assert found.average("two", "P@3") == found.value("north", "two", "P@3")
-    assert [one.name for one in found.having(found.specs[1])] == ["north"]
-
-
 def test_features_as_systems() -> None:
     lines = [f"{d % 3} qid:{q} 1:{d * q % 5} 2:{d} # d{d}\n" for q in range(1, 30) for d in range(6)]
     Path("letor").write_text("".join(lines))

@@ -13,7 +13,6 @@ from scipy import stats
 from statistics_examples import SAKAI
 
 from gradeval.commands.compare.options import CORRECTIONS, TESTS
-from gradeval.commands.compare.result import ComparedMetric, QueryValues
 from gradeval.errors import GradevalError, InputError, MetricError
 from gradeval.notices import Kind
 from gradeval.statistics import corrections, tests
@@ -115,24 +114,6 @@ def test_another_baseline() -> None:
     assert (one.won, one.lost) == (swapped.lost, swapped.won)
     with pytest.raises(GradevalError, match="no run is named 'X': there are A, B, C"):
         compared(values, baseline="X")
-
-
-def test_lower_is_better_mirrors_what_won_means() -> None:
-    values = random_runs(11, runs=2)
-    mirrored = QueryValues(
-        values.queries,
-        values.runs,
-        values.paths,
-        (ComparedMetric("m0", "m0", False), ComparedMetric("m1", "m1")),
-        values.values,
-    )
-    plain, one = (compared(of, best=2, worst=2).comparisons[0] for of in (values, mirrored))
-    assert (one.won, one.tied, one.lost) == (plain.lost, plain.tied, plain.won)
-    assert (one.difference, one.low, one.p) == (plain.difference, plain.low, plain.p)
-    changes = {change.kind: change for change in reversed(compared(mirrored, best=1, worst=1).changes[:2])}
-    assert changes["worst"].difference > 0 > changes["best"].difference
-    shifted = table({"A": {"m": [1, 2, 3, 4]}, "B": {"m": [2, 3, 4, 5.5]}}, lower="m")
-    assert compared(shifted).comparisons[0].verdict == "worse"
 
 
 def test_analysis_of_variance_and_power_are_those_of_the_statistics() -> None:

@@ -76,15 +76,6 @@ def test_groups_and_analysis_of_variance() -> None:
     assert content["groups"][0]["group"] == "long\x1b"
 
 
-@each("format", FORMATS)
-def test_parts_are_left_out(format: str) -> None:
-    comparison = compared()
-    assert "q2" not in comparison.render(format)
-    if format != "json":
-        queries = comparison.render(format, per_query=True, summary=False)
-        assert "q2" in queries and "Holm" not in queries and "verdict" not in queries
-
-
 def test_all_pairs_have_letters() -> None:
     table = compared(all_pairs=True, correction="none").render()
     assert table.splitlines()[:5] == [

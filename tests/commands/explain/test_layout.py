@@ -234,18 +234,6 @@ def test_json_has_everything():
     assert len(other["changes"]) == 8
 
 
-def test_no_grade_above_0():
-    """No control point says that φ of 0 is 1, and no value at a rank contradicts the value of the query."""
-    qrels, run = {"q": {"a": 0, "b": 0}}, {"q": {"a": 2.0, "b": 1.0, "x": 3.0}}
-    [one] = gradeval.explain(qrels, run, "nDCGphi", "q")
-    text = one.render()
-    assert one.phi.points == ()
-    assert "highest" not in text and "no control points" in text
-    [one] = gradeval.explain(qrels, run, "nDCG@2", "q", no_relevant="1")
-    assert (one.value, one.by_rank) == (1.0, ())
-    assert "nDCG@k" not in one.render()
-
-
 def test_formats():
     for form in FORMATS:
         assert shown("nDCG", format=form).endswith("\n")

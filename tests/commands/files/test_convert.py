@@ -17,13 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gradeval
-from gradeval.errors import (
-    LARGEST_GRADE,
-    SMALLEST_GRADE,
-    GradevalError,
-    InputError,
-    InputErrors,
-)
+from gradeval.errors import LARGEST_GRADE, SMALLEST_GRADE, GradevalError, InputError, InputErrors
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
 from gradeval.formats.write import WRITERS
@@ -253,21 +247,3 @@ def test_compressed_output(files):
             assert file.read() == AS_CSV
         gradeval.convert(f"y.csv{ending}", "z.run", tag="t")
         assert exact(read("z.run", "run", "trec")) == exact(read("r", "run", "trec"))
-
-
-def test_all_errors_are_counted(files, monkeypatch):
-    """Also those of later blocks, and of LETOR files, which are read at once; not where all are wrong."""
-    monkeypatch.setattr(Source.blocks, "__defaults__", (40,))
-    validate = ". gradeval validate lists all of them"
-    for line, hint in (("1 Q0 {0} 1 {1} t\n", validate), ("{1} qid:1 1:1\n", validate), ("1 0 {0} {2}\n", "")):
-        Path("s").write_text("".join(line.format(i, "x" if i % 2 else 1, i % 2 / 2) for i in range(60)))
-        with pytest.raises(InputErrors) as caught:
-            gradeval.convert("s", "out.tsv", "msmarco")
-        assert str(caught.value).splitlines()[-1] == f"s: 10 more errors{hint}"
-    Path("s").write_text("q,d,1\n" * 500)
-    with pytest.raises(InputError, match=r"and so in all \d\d lines read\. This looks like"):
-        gradeval.convert("s", "out.csv", role="run")
-    for role, other in (("run", "qrels"), ("qrels", "run")):
-        Path("s").write_text("1 0 a 1\n1 0 b 1\n" if role == "run" else RUN)
-        with pytest.raises(InputError, match=f"This looks like .*; give --as {other}$"):
-            gradeval.convert("s", "out.csv", role=role)

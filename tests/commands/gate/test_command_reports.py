@@ -16,18 +16,6 @@ from .calls import gate
 pytestmark = pytest.mark.usefixtures("gate_files")
 
 
-def test_formats_for_programs_say_why_nothing_could_be_judged() -> None:
-    line = "qrels none.run --require 'AP > 0'"
-    content = json.loads(gate(f"{line} -f json").out)
-    assert (content["exit_code"], content["checks"]) == (2, [])
-    assert content["problems"] == ["none.run: no such file. Check the path"]
-    done = gradeval("gate", *shlex.split(f"{line} -f md"))
-    assert done.code == 2 and "no such file" in done.out
-    assert done.out.endswith("**the gate could not decide: see the errors**\n")
-    for format in ("table", "tsv"):
-        assert gate(f"{line} -f {format}").out == ""
-
-
 def test_junit() -> None:
     line = "qrels good.run --require 'AP > 1' --require 'AP > 0' --junit gate.xml"
     assert gate(line).code == 1

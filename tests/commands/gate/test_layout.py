@@ -10,7 +10,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from helpers import each
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 import gradeval
@@ -19,7 +18,7 @@ from gradeval.commands.gate.checks import parse_checks
 from gradeval.commands.gate.command import FORMATS
 from gradeval.commands.gate.layout import margin, verdict_line
 from gradeval.commands.gate.verdicts import CheckOutcome, Coverage, GateReport, WorstQuery
-from gradeval.errors import printable, visible
+from gradeval.errors import printable
 from gradeval.notices import Kind, Notice
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -200,24 +199,3 @@ def inline(tokens: list[Token]) -> list[Token]:
 
 
 COMMENT = "<!-- -->"
-
-
-def test_markdown_is_ours() -> None:
-    """As a renderer of GitHub's Markdown reads it: two tables, whose cells are plain text."""
-    gate = attacked()
-    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(gate.render("md"))
-    assert [token.type for token in tokens].count("table_open") == 3
-    kinds = {token.type for token in tokens}
-    assert not {"html_block", "heading_open", "fence", "code_block", "hr"} & kinds
-    ours = {"text", "text_special", "strong_open", "strong_close", "html_inline"}
-    assert {token.type for token in inline(tokens)} <= ours
-    assert {token.content for token in inline(tokens) if token.type == "html_inline"} == {COMMENT}
-    rows = [token for token in tokens if token.type == "tr_open"]
-    assert len(rows) == 3 + len(gate.outcomes) + len(IDS) + len(gate.problems)
-    texts = [
-        "".join(child.content for child in token.children or [] if child.type != "html_inline")
-        for token in tokens
-        if token.children
-    ]
-    for id_ in IDS:
-        assert visible(id_) in texts and f"{visible(id_)}: no such file" in texts

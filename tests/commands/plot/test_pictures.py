@@ -122,16 +122,6 @@ def rows_of(picture, table):
     return found
 
 
-def test_phi_is_what_explain_shows():
-    for metric in ("nDCGphi", "nDCGphi(variant=released)", "nDCGphi(points=0:0/2:0.5/4:1)"):
-        [explained] = gradeval.explain(QRELS, RUNS[0], metric, "424")
-        picture = gradeval.plot.phi(QRELS, metric, query="424")
-        assert rows_of(picture, "phi") == {"query 424": [*explained.phi.values[::-1]]}
-        points = [(*point, True) for point in explained.phi.points]
-        assert rows_of(picture, "points")["query 424"][: len(points)] == points
-        assert [line.points for line in picture.panels[0].lines] == [explained.phi.points]
-
-
 def test_phi_of_a_collection():
     """All judgments as one query; and the quartiles of the queries, which each query's φ is among."""
     qrels = {"q1": {"a": 0, "b": 1, "c": 4}, "q2": {"a": 0, "b": 0, "c": 2}, "q3": {"a": 0}}
@@ -152,17 +142,6 @@ def test_phi_of_a_collection():
     same = gradeval.plot.phi(qrels, "nDCGphi(points=0:0/4:1)")
     assert [line.name for line in same.panels[0].lines] == ["all queries"]
     assert [table.name for table in same.tables if table.data] == ["phi", "points"]
-
-
-def test_many_grades():
-    """φ of the queries is computed at so many grades only, and people see fewer."""
-    qrels = {"q": {str(n): n * 1.5 for n in range(1000)}, "p": {str(n): n for n in range(900)}}
-    picture = gradeval.plot.phi(qrels)
-    assert len(picture.table("quartiles").rows) == 201
-    assert len(picture.table("phi").rows) > 1000
-    text = picture.render()
-    assert "each grade, 20 of up to 1600 grades\n" in text
-    assert text.count("all judgments as one query") == 20 + 4
 
 
 def test_errors():

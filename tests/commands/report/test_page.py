@@ -87,7 +87,7 @@ def page(html: str) -> Page:
 def test_the_tables_have_everything_without_a_script(report: Report, page: Page) -> None:
     assert page.open == []
     assert list(page.tables) == [
-        *("Means", "Differences from bm25", "nDCG@10", "AP", "µAP", "rankDCG", "F@10", "Coverage", "Input"),
+        *("Means", "Differences from bm25", "nDCG@10", "AP", "µAP", "rankDCG", "F@10", "Coverage", "Input")
     ]
     head, bm25, dense, _ = page.tables["Means"]
     assert head == ["run", "nDCG@10", "AP", "µAP", "rankDCG", "F@10"]

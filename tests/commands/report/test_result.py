@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import gradeval
-from gradeval.commands.report.layout import _pair
 from gradeval.commands.report.result import Report
 from gradeval.errors import GradevalError, InputError, OptionError
 
-JUDGED = {
-    "q1": {"a": 3, "b": 2, "c": 1, "d": 0},
-    "q2": {"a": 1, "e": 0, "f": 2},
-    "q3": {"g": 1},
-}
+JUDGED = {"q1": {"a": 3, "b": 2, "c": 1, "d": 0}, "q2": {"a": 1, "e": 0, "f": 2}, "q3": {"g": 1}}
 FIRST = {"q1": {"a": 3.0, "x": 2.0, "c": 1.0}, "q2": {"e": 2.0, "a": 1.0}, "q3": {"g": 1.0}}
 SECOND = {"q1": {"b": 3.0, "a": 2.0, "d": 1.0}, "q2": {"f": 2.0}}
 RUNS = {"first": FIRST, "second": SECOND}
@@ -24,16 +18,6 @@ RUNS = {"first": FIRST, "second": SECOND}
 
 def reported(metrics: str = "nDCG@3 AP", runs: object = None, **options: object) -> Report:
     return gradeval.report(JUDGED, RUNS if runs is None else runs, metrics, **options)
-
-
-def test_lower_may_be_better() -> None:
-    """Then a query with a lower value got better."""
-    found = reported("AP")
-    [metric] = found.values.metrics
-    lower = replace(found.values, metrics=(replace(metric, higher_is_better=False),))
-    for report, won in ((found, "2/0/1"), (replace(found, values=lower), "1/0/2")):
-        [text] = _pair(report, 0, 1, {}, 4)
-        assert text.endswith(f"queries won/tied/lost {won}")
 
 
 def test_explanations_are_those_of_explain() -> None:

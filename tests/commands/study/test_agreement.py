@@ -200,18 +200,6 @@ def test_three_sets_of_judgments():
     np.testing.assert_allclose(means_of(study)[2], expected.means.T, rtol=1e-14)
 
 
-def test_agreement_of_each_query():
-    other = second_judgments()
-    study = agreement(QRELS, qrels2=other, per_query=True)
-    rows = study.table("queries").rows
-    assert list(dict.fromkeys(row[0] for row in rows)) == sorted(set(QRELS) & set(other))
-    for query in ("q0", "q7"):
-        [alone] = label_rows(agreement({query: QRELS[query]}, qrels2={query: other[query]})).values()
-        assert {row[1]: row[2] for row in rows if row[0] == query} == pytest.approx(alone, nan_ok=True)
-    with pytest.raises(OptionError, match="requires qrels2"):
-        agreement(QRELS, RUNS, per_query=True)
-
-
 def test_many_different_grades():
     """The confusion table then has the cells with documents only, and people see no matrix."""
     random = np.random.default_rng(1)

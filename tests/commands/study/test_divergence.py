@@ -9,13 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import gradeval
-from gradeval.commands.study.divergence import (
-    DISTRIBUTIONS,
-    SCENARIOS,
-    divergence,
-    quartiles,
-    rank_correlation,
-)
+from gradeval.commands.study.divergence import DISTRIBUTIONS, SCENARIOS, divergence, quartiles, rank_correlation
 from gradeval.errors import InputError, MetricError, OptionError
 
 

@@ -41,17 +41,6 @@ def test_noise_is_what_chance_stays_below():
     assert 0.9 <= below / 100 <= 0.99
 
 
-def test_noise_tells_a_dependence_from_chance():
-    """Figure 5 holds for muAP; NDCNG of 2 levels differs, by much less than NDCG does."""
-    study = swaps(levels=(2, 20), repeats=40, items=50, swaps=50)
-    found = {(row["use"], row["metric"]): row for row in study.table("distances").to_dicts()}
-    assert found["uneven", "muAP"]["distance"] < found["uneven", "muAP"]["noise"]
-    for use in USES:
-        ndcg = found[use, "nDCG(gain=exp)"]
-        assert ndcg["distance"] > 2 * ndcg["noise"]
-    assert swaps(**(SMALL | {"repeats": 1})).table("distances").to_dicts()[0]["noise"] is None
-
-
 @each("use", USES)
 def test_values_are_those_of_each_ranking(use):
     """Each mean, computed again from rankings that are made one by one."""
