@@ -185,3 +185,16 @@ def test_metrics_of_the_command_line() -> None:
     assert fails("batch", "m.toml", "-m", "nDGC") == "gradeval: nDGC: did you mean nDCG?"
     Path("m.toml").write_text(text.replace("'RR'", "'RRR'"))
     assert "RRR" in fails("batch", "m.toml", "-m", "AP")
+
+
+def test_a_baseline_without_a_run() -> None:
+    os.remove("south/bad <b>.run")
+    done = batch("m.toml", "--baseline", "bad <b>", "-f", "table")
+    warning = (
+        "warning: nothing is compared on 1 of 2 collections (south): the baseline bad <b> has no value there "
+        "[no_baseline]"
+    )
+    assert warning in done.lines and "Holm correction for 2 comparisons" in " ".join(done.out.split())
+    os.remove("north/bad <b>.run")
+    done = batch("m.toml", "--baseline", "bad <b>", "-f", "table")
+    assert "nothing is compared on 2 of 2 collections (north, south)" in done.err and "Holm" not in done.out

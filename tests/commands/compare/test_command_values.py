@@ -97,3 +97,15 @@ def test_tables_of_values() -> None:
     data = Path("c").read_bytes()
     Path("c").write_bytes(gzip.compress(data))
     assert [row["run"] for row in rows("--values", "a.csv", "c", "-m", "map")] == ["c"]
+
+
+def test_where_lower_is_better_a_missing_query_is_excluded_and_the_notice_says_so() -> None:
+    args = tables("query,lat,AP\n1,5,1\n2,6,0\n3,7,1\n", "query,lat,AP\n1,4,1\n2,5,1\n")
+    done = compare(*args, "-m", "lat", "--lower-is-better", "lat", "-f", "table")
+    assert done.lines[0] == "warning: b: no values for 1 query of the other tables, excluded [missing_values]"
+    assert "Means: of each run over its own 2 to 3 queries with a value;" in done.out
+    done = compare(*args, "--lower-is-better", "lat")
+    fate = "counted as 0, excluded for lat (lower is better)"
+    assert done.lines[0] == f"warning: b: no values for 1 query of the other tables, {fate} [missing_values]"
+    assert [row["n"] for row in rows(*args, "--lower-is-better", "lat")] == ["2", "3"]
+    assert "Means: of each" not in compare(*args, "-f", "table").out

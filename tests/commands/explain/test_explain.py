@@ -93,6 +93,13 @@ def read(tmp_path: Path, text: str) -> dict[str, str]:
     return dict(titles_of(path, WANTED))
 
 
+def test_a_duplicate_document_of_the_query_is_an_error(tmp_path: Path):
+    run = tmp_path / "r"
+    run.write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 b 3 1 t\n")
+    with pytest.raises(InputError, match="r:3: duplicate document 'b' for its query"):
+        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
+
+
 def test_titles_with_tabs(tmp_path):
     """The first one of a document counts, and reading stops when all are found."""
     text = "d3\tother\n\nd1\tA  title\tin two fields\r\nd1\tlater\nd2\t two \nno tab\n"

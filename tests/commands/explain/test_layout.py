@@ -242,3 +242,11 @@ def test_formats():
     assert shown("nDCG", colour=True).startswith("\x1b[1mnDCG, query t, run1: ")
     with pytest.raises(OptionError, match="unknown format 'nothing'"):
         shown("nDCG", format="nothing")
+
+
+def test_a_metric_that_is_no_sum_says_so():
+    text = shown("F@2")
+    assert "Leave-one-out: the document removed from run and judgments, ranks closed up\n" in text
+    assert "\n1     A          0.0000      1         0.2857  +0.0357\n" in text
+    assert "\nF@2 is no sum over documents, so the changes need not add up.\n" in text
+    assert "(leave-one-out), and need not add up." in shown("F@2", against={"t": {"H": 1.0}})

@@ -69,6 +69,8 @@ def test_max_errors():
     done = gradeval("validate", "bad", "--max-errors", 1)
     assert "bad: 1 more error; --max-errors sets the limit" in done.out.splitlines()
     assert "bad:3: error:" not in done.out
+    Path("##[error]x").write_text(BAD)  # a name is no command of a CI service
+    assert "##[" not in gradeval("validate", "--as", "run", "##[error]x").out
     assert gradeval("validate", "bad", "--max-errors", "all").code == 2
 
 

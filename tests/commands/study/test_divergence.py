@@ -93,3 +93,12 @@ def test_wrong_arguments():
     ):
         with pytest.raises(error, match=match):
             divergence(**arguments)
+
+
+def test_grades_of_other_cutoffs_are_in_proportion():
+    """Ranks k and k + 1 have different grades, so nDCG sees their swap."""
+    study = divergence(cutoff=5, draws=20)
+    assert study.options["metrics"] == ["nDCG(gain=exp,top=5/13/25)@5", "nDCGphi@5"]
+    ndcg = values_of(study)[:, 0, 0]
+    assert (ndcg < 1).all()
+    assert divergence(draws=2).options["metrics"][0] == "nDCG(gain=exp,top=10/25/50)@10"

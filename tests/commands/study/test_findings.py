@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helpers import each
 
+import gradeval
 from gradeval.commands.study.agreement import _finding as of_agreement
 from gradeval.commands.study.levels import _finding as of_levels
 from gradeval.commands.study.swaps import _finding as of_swaps
@@ -61,3 +62,8 @@ AGREEMENT = {
 def test_agreement(sentence):
     table = AGREEMENT[sentence]
     assert of_agreement({table.name: table}) == sentence
+
+
+def test_criteria():
+    assert gradeval.study.criteria("tau rankDCG").finding == "All 4 criteria are met by rankDCG."
+    assert gradeval.study.criteria("tau").finding == "No metric meets all 4 criteria."
