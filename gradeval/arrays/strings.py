@@ -15,7 +15,7 @@ PAD = 32  # bytes that must follow the last id of a block, so that reading words
 _AT_ONCE = 1 << 16  # rows whose keys are computed together, so that temporary arrays stay in the cache
 LONG = 1 << 10  # ids longer than this are so rare and large that they are hashed and compared one by one
 
-_MASKS: Words = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
+MASKS: Words = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 
 def words(block: Bytes) -> Words:
@@ -26,7 +26,7 @@ def words(block: Bytes) -> Words:
 
 def _word(block: Bytes, start: Ints, length: Ints) -> Words:
     """The first eight bytes at each offset as an integer, 0 for bytes beyond the `length`."""
-    return words(block)[start] & _MASKS[np.minimum(length, 8)]
+    return words(block)[start] & MASKS[np.minimum(length, 8)]
 
 
 class Ids:
@@ -107,7 +107,7 @@ class Ids:
         if len(self) > _AT_ONCE:
             parts = (self.take(slice(a, a + _AT_ONCE)) for a in range(0, len(self), _AT_ONCE))
             return np.concatenate([part.keys() for part in parts])
-        keys = mix(self.word(0) ^ _MASKS[8])
+        keys = mix(self.word(0) ^ MASKS[8])
         longest = self.longest
         rows: Ints | slice = slice(None)  # that have more bytes
         for k in range(1, -(-min(longest, LONG) // 8)):
@@ -136,8 +136,12 @@ class Ids:
 
     def same(self, rows: Ints, other: Ids, other_rows: Ints) -> Bools:
         """Whether the ids of these rows equal those of the other column's rows, pair by pair."""
+        same: Bools
+        if isinstance(self, ShortIds) and isinstance(other, ShortIds):
+            same = self.words[rows] == other.words[other_rows]
+            return same
         length = self.length[rows]
-        same: Bools = length == other.length[other_rows]
+        same = length == other.length[other_rows]
         same &= _word(self.block, self.start[rows], length) == _word(
             other.block, other.start[other_rows], length
         )
@@ -252,7 +256,7 @@ class ShortIds(Ids):
 
     @cached_property
     def length(self) -> Ints:  # type: ignore[override]
-        return np.searchsorted(_MASKS, self.words).astype(np.int64)
+        return np.searchsorted(MASKS, self.words).astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -271,7 +275,7 @@ class ShortIds(Ids):
         return found
 
     def keys(self) -> Words:
-        return mix(self.words ^ _MASKS[8])
+        return mix(self.words ^ MASKS[8])
 
 
 class Texts(Sequence[str]):

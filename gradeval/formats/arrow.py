@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Floats
-from gradeval.arrays.strings import PAD, Ids
+from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
 from gradeval.errors import GradevalError, InputError, printable
 from gradeval.formats.columns import Columns, FileBlocks, Table
 from gradeval.formats.csv import ARGUMENT, Chosen, choose
-from gradeval.formats.diagnostics import LineProblems, shown
+from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.memory import (
     BLOCK_ROWS,
     DOCUMENT,
@@ -187,6 +187,17 @@ class Chunk(NamedTuple):
             return value, int(kind[1])
         large = [int.from_bytes(row.tobytes(), sys.byteorder, signed=True) for row in words]
         return np.array(large, object), int(kind[1])
+
+    def short_views(self) -> ShortIds | None:
+        """The values of a column of views that hold up to 8 bytes each, without NUL; else None."""
+        if self.format not in _VIEWS or self.missing() is not None:
+            return None
+        views = self._buffer(1, "u4", 4 * self.offset, 4 * self.length).reshape(-1, 4)
+        length = views[:, 0].astype(np.int64)
+        if length.max(initial=0) > 8:
+            return None
+        words = views[:, 1:3].view("<u8")[:, 0] & MASKS[length]
+        return ShortIds(words) if np.count_nonzero(words.view(np.uint8)) == length.sum() else None
 
     def may_hold_nul(self, texts: Ids) -> bool:
         """Whether one of its texts() may have a NUL byte; false where none has, as nearly always."""
@@ -404,6 +415,8 @@ def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids,
         values = Numeric(integers, missing)
     if values is not None:
         return values.ids(slice(None), what)
+    if (short := chunk.short_views()) is not None:
+        return short, NOTHING
     ids = chunk.texts()
     assert ids is not None
     wrong = missing_rows(missing, what)
@@ -411,7 +424,7 @@ def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids,
         nuls = np.append(0, np.cumsum(ids.block == 0))
         rows = np.flatnonzero(nuls[ids.start + ids.length] > nuls[ids.start])
         wrong = LineProblems.of(rows, lambda i: f"the {what} {shown(ids[int(rows[i])])} contains a NUL byte")
-    return ids, wrong
+    return ids.light(), wrong
 
 
 def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Floats, LineProblems]:

@@ -9,6 +9,7 @@ import pytest
 from helpers import each
 
 from gradeval import evaluate
+from gradeval.arrays.strings import ShortIds
 from gradeval.errors import InputError
 from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.memory import BLOCK_ROWS, Slice
@@ -186,6 +187,19 @@ def test_times_of_pandas_are_no_ids():
         [problem] = open_data(pandas_table(["1"], column, [1.0]), "data", "score").whole().problems.first
         assert problem.what.startswith("the document id (column docno) ")
         assert problem.what.endswith(" is a time, neither text nor number. Cast it to one of these")
+
+
+def test_short_views():
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = ["", "a", "é", "8 bytes!"]
+    short = pyarrow.array(texts, pyarrow.string_view())
+    table = pyarrow_table(["1"] * 4, short, [1.0] * 4)
+    assert isinstance(open_data(table, "data", "score").whole().documents, ShortIds)
+    assert rows_of(table) == [("1", text, 1.0) for text in texts]
+    views = np.frombuffer(short.buffers()[1], np.uint8).copy()
+    views[4:16] = views[16 + 5 : 32] = ord("x")  # behind the ends of the first two
+    array = pyarrow.Array.from_buffers(pyarrow.string_view(), 4, [None, pyarrow.py_buffer(views)])
+    assert rows_of(Exported(pyarrow_table(["1"] * 4, array, [1.0] * 4))) == rows_of(table)
 
 
 def of_offsets(kind, values):
