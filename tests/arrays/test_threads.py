@@ -160,6 +160,14 @@ def test_threads_that_die_before_they_begin(monkeypatch):
     assert list(ordered_map(lambda n: n * n, range(100), 64)) == [n * n for n in range(100)]
 
 
+def test_a_thread_that_begins_when_all_is_over_does_nothing(monkeypatch):
+    late = []
+    monkeypatch.setattr(parallel._thread, "start_new_thread", lambda function, args: late.append(function))
+    assert list(ordered_map(lambda n: n * n, range(9), 2)) == [n * n for n in range(9)]
+    [begin] = late
+    begin()
+
+
 @each(("fits", "asked"), [(16, [16]), (15, [16, 1]), (1, [16, 1])])
 def test_fewer_threads_where_memory_is_short(fits, asked):
     tried = []

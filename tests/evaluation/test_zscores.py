@@ -14,6 +14,8 @@ from gradeval.evaluation.zscores import UNKNOWN, standardized
 from gradeval.formats.lines import read_zscores
 from gradeval.registry.spec import parse
 
+NAN = float("nan")
+
 
 def test_read(tmp_path):
     file = tmp_path / "z"
@@ -82,3 +84,10 @@ def test_counts_that_stay(complete, relevant):
     before = results("num_q num_rel", [[1, 1, 1, 1], [1, 2, 3, 9]])
     after = standardized(before, ["num_q", "num_rel"], {("q", "map"): (1, 1)}, complete)
     assert after.means.tolist() == [[3, relevant]]
+
+
+def test_texts_stay():
+    before = results("relstring AP", [[NAN] * 2, [0.5] * 2], {0: ["10", "-"]})
+    after = standardized(before, ["relstring", "map"], {("q1", "map"): (0.5, 0)}, False)
+    assert after.texts(0, 0) == {"q1": "10"}
+    assert after.per_query(0, 1) == {"q1": 0.0}

@@ -166,6 +166,18 @@ def test_the_page_says_what_a_query_without_a_relevant_document_counts(name):
             assert line.startswith("evaluated as any other") and len(set(found.values())) == 1
 
 
+def test_which_of_them_follow_no_relevant():
+    def about(name):
+        return " ".join(page(name).split()).partition("A query without a relevant document: ")[2]
+
+    assert all(
+        about(name).startswith("counts as 0") for name in ["AP", "nDCG", "R", "Rprec", "bpref", "muAP", "Q"]
+    )
+    assert all(about(name).startswith("0; ") for name in ["P", "RR", "ERR", "Success", "rbp"])
+    assert all(about(name).startswith("undefined") for name in ["rankDCG", "tau", "rho", "pearson", "AUC"])
+    assert all(about(name).startswith("evaluated as any other") for name in ["num_ret", "Judged", "utility"])
+
+
 GRADED = """muAP CG DCG nDCG NDCNG nDCGphi rankDCG ndcg_rel Rndcg ndcg_p ideal_dcg G rbp gP gR tau rho pearson
     ERR nERR iRBU INST INSQ BPM SDCG NERR8 NERR9 NERR10 NERR11 Q JKnDCG Compat relstring"""
 
@@ -303,6 +315,8 @@ def test_spellings_of_other_tools(text, expected):
         ("BPM(max_rel=1,min_rel=1)@10", "max_rel must be above min_rel"),
         ("JKnDCG(base=1)", "base must be above 1"),
         ("iRBU(p=1)", "p must be a number strictly between 0 and 1"),
+        ("SDCG(max_rel=1)@1000001", "cutoff up to 1000000"),
+        ("nDCG(gains={a:b})", "gain must be"),
     ],
 )
 def test_spellings_that_are_refused(text, what):

@@ -281,9 +281,9 @@ def test_what_a_metric_does_wrong(plugin, what):
 
 def test_an_alias_and_an_error_in_a_thread_of_its_own(plugin, monkeypatch):
     monkeypatch.setattr(qrels, "SHARE", 1)  # a part for each query
-    plugin(declaring("Toy", FAILING["SystemExit: 3"], aliases=["plaything"]), declaring("AP_mine", total))
+    plugin(declaring("Toy", FAILING["SystemExit: 3"], aliases=["plaything"]), declaring("P_x", total))
     assert str(parse("plaything")[0]) == "Toy"
-    assert evaluated("ap_mine").values(0, "AP_mine").tolist() == [4, 3, 1]
+    assert evaluated("p_x").values(0, "P_x").tolist() == [4, 3, 1]
     with pytest.raises(MetricError, match=r"did you mean Toy\(judged_only=true\)\?"):
         parse("Toyy(judged_only=true)")
     with pytest.raises(MetricError, match=r"^Toy: plugin .* failed: SystemExit: 3$"):
