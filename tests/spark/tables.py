@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from helpers import with_needed
 
@@ -28,45 +29,27 @@ def every_metric() -> list[str]:
     return [with_needed(name) for name, metric in REGISTRY.items() if not metric.text]
 
 
-def table(pl: Any, rows: Sequence[tuple[Any, ...]], *names: str) -> Any:
-    """A table that offers Arrow's C stream. pl: the module polars."""
-    kinds = {
-        "run": pl.Int32,
-        "query": pl.String,
-        "document": pl.String,
-        "number": pl.Float64,
-        "place": pl.Int64,
-    }
-    columns = zip(*rows, strict=True) if rows else [[] for _ in names]
-    return pl.DataFrame(
-        {name: pl.Series(name, list(of), kinds[name]) for name, of in zip(names, columns, strict=True)}
-    )
+KINDS = {"run": pl.Int32, "query": pl.String, "document": pl.String, "number": pl.Float64, "place": pl.Int64}
 
 
-def in_buckets(
-    pl: Any, qrels: Numbers, runs: Mapping[str, Numbers], count: int, seed: int
-) -> list[tuple[Any, Any]]:
+def table(rows: Sequence[tuple[Any, ...]], *names: str) -> Any:
+    """A table that offers Arrow's C stream."""
+    return pl.DataFrame(rows, {name: KINDS[name] for name in names}, orient="row")
+
+
+def in_buckets(qrels: Numbers, runs: Mapping[str, Numbers], count: int, seed: int) -> list[tuple[Any, Any]]:
     """The tables of each bucket, their rows shuffled."""
-    judged = [(q, d, grade) for q, of in qrels.items() for d, grade in of.items()]
-    retrieved = [
-        (position, q, d, score)
-        for position, run in enumerate(runs.values())
-        for q, of in run.items()
-        for d, score in of.items()
-    ]
+    judged = [(q, d, float(grade)) for q, of in qrels.items() for d, grade in of.items()]
+    pairs = [(position, q, of) for position, run in enumerate(runs.values()) for q, of in run.items()]
+    retrieved = [(position, q, d, float(score)) for position, q, of in pairs for d, score in of.items()]
     rng = random.Random(seed)
     rng.shuffle(judged)
     rng.shuffle(retrieved)
-
-    def bucket(query: str) -> int:
-        return zlib.crc32(query.encode()) % count
-
+    names = ("query", "document", "number")
     return [
         (
-            table(pl, [row for row in judged if bucket(row[0]) == number], "query", "document", "number"),
-            table(
-                pl, [row for row in retrieved if bucket(row[1]) == number], "run", "query", "document", "number"
-            ),
+            table([row for row in judged if zlib.crc32(row[0].encode()) % count == number], *names),
+            table([row for row in retrieved if zlib.crc32(row[1].encode()) % count == number], "run", *names),
         )
         for number in range(count)
     ]
@@ -79,11 +62,11 @@ def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], 
 
 
 def evaluated(
-    pl: Any, qrels: Numbers, runs: Mapping[str, Numbers], job: Job, count: int, seed: int = 0
+    qrels: Numbers, runs: Mapping[str, Numbers], job: Job, count: int, seed: int = 0
 ) -> tuple[list[Bucket], list[RunValues]]:
     """The states of all buckets, and the values of their queries."""
     buckets, values = [], []
-    for judged, retrieved in in_buckets(pl, qrels, runs, count, seed):
+    for judged, retrieved in in_buckets(qrels, runs, count, seed):
         bucket, of_runs = evaluate_bucket(judged, retrieved, job)
         buckets.append(bucket)
         values += of_runs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,16 +87,13 @@ def test_no_file_that_is_read_is_written() -> None:
         assert fails("spark", "q.txt", run, "-o", "runs/of a/part.tsv") == said, run
 
 
-def test_nothing_is_wrong() -> None:
+def test_nothing_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """PySpark is looked for then; what is a URI, or may be one, is left to it."""
     for args in ("q.txt a.txt", "q.txt a.txt b.txt --baseline b.txt", "s3a://x/y hdfs:/z", "{q,r}.txt a.txt"):
         assert fails("spark", *args.split()).startswith(f"gradeval: {NEEDED} (pyspark")
     assert reads_local_files([])
     assert not reads_local_files([("spark.hadoop.fs.defaultFS", "hdfs://x:9000")])
-
-
-def test_files_of_a_cluster_are_not_looked_for_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")  # files of a cluster are not looked for here
     assert fails("spark", "nowhere.txt", "nowhere.run").startswith(f"gradeval: {NEEDED}")
 
 
@@ -144,20 +140,14 @@ def test_options_of_python() -> None:
             evaluate(None, None, "AP", **options)  # type: ignore[arg-type]
 
 
-def test_pyspark_or_java_is_missing() -> None:
+def test_pyspark_or_java_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line that names the extra and the package."""
     with pytest.raises(GradevalError, match=r"pip install 'gradeval\[spark\]'.* \(pyspark"):
         evaluate(1, 2)  # type: ignore[arg-type]
-    code = (
-        "import sys; sys.modules['pyspark'] = None; from gradeval.cli import run; sys.exit(run(sys.argv[1:]))"
-    )
-    command = [sys.executable, "-c", code, "spark", "q.txt", "a.txt"]
-    environment = os.environ | {"PATH": "", "JAVA_HOME": ""}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    [line] = done.stderr.splitlines()
-    assert line.startswith(f"gradeval: {NEEDED} (pyspark")
-    assert line.endswith("java not found)")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    said = fails("spark", "q.txt", "a.txt")
+    assert said.startswith(f"gradeval: {NEEDED} (pyspark") and said.endswith("java not found)")
 
 
 def test_a_master_that_cannot_be_reached() -> None:

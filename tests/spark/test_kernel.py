@@ -24,8 +24,6 @@ from gradeval.spark.merge import chosen_options, comparison, merged
 
 from .tables import evaluated, every_metric, job_of, same, table
 
-pl = pytest.importorskip("polars")
-
 RUNS = {
     "first": RUN,
     "second": {q: {d: -s for d, s in of.items()} for q, of in RUN.items() if q != "q3"} | {"zz": {"a": 1.0}},
@@ -55,7 +53,7 @@ def test_buckets_are_the_whole(count: int, options: dict[str, Any]) -> None:
     position = CASES.index((count, options))
     metrics = every_metric()[position - 1 :: 5] if options else every_metric()
     job = job_of(QRELS, RUNS, metrics, **options)
-    buckets, values = evaluated(pl, QRELS, RUNS, job, count, seed=count)
+    buckets, values = evaluated(QRELS, RUNS, job, count, seed=count)
     results, expected = merged(buckets, job), gradeval.evaluate(QRELS, RUNS, metrics, **options)
     specs = range(len(job.specs))
     for r in range(len(RUNS)):
@@ -79,7 +77,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     job = job_of(QRELS, RUNS, every_metric()[::8], tie_range=True)
 
     def kept(seed: int) -> bytes:
-        results = merged(evaluated(pl, QRELS, RUNS, job, 2, seed)[0], job)
+        results = merged(evaluated(QRELS, RUNS, job, 2, seed)[0], job)
         numbers = [results.means, results.standard_errors, *results.tie_ranges]
         return pickle.dumps((numbers, [one.to_dict() for one in results.notices]))
 
@@ -89,7 +87,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 def test_intervals_of_means_and_ranges_over_ties() -> None:
     metrics = "AP num_ret gm_map nDCG@3 P@3 muAP num_rel_ret"
     job = job_of(QRELS, RUNS, [metrics], tie_range=True)
-    results = merged(evaluated(pl, QRELS, RUNS, job, 4)[0], job)
+    results = merged(evaluated(QRELS, RUNS, job, 4)[0], job)
     expected = gradeval.evaluate(QRELS, RUNS, metrics, tie_range=True)
     assert results.tie_ranges == pytest.approx(expected.tie_ranges, rel=1e-12, nan_ok=True)
     assert results.range("first", "AP") == pytest.approx(expected.range("first", "AP"), rel=1e-12)
@@ -110,7 +108,7 @@ def test_intervals_of_means_and_ranges_over_ties() -> None:
 
 def test_the_mean_over_all_orders_of_ties() -> None:
     job = job_of(QRELS, RUNS, ["AP nDCG@3 RR ERR@2 num_q"], ties="expected")
-    results = merged(evaluated(pl, QRELS, RUNS, job, 4)[0], job)
+    results = merged(evaluated(QRELS, RUNS, job, 4)[0], job)
     expected = gradeval.evaluate(QRELS, RUNS, "AP nDCG@3 RR ERR@2 num_q", ties="expected")
     assert results.means == pytest.approx(expected.means, rel=1e-12)
 
@@ -124,7 +122,7 @@ def test_comparison(options: dict[str, Any]) -> None:
     runs = RUNS | {"third": {q: of for q, of in RUN.items() if q > "q2"}, "same": RUN}
     metrics = "AP nDCG@3 num_ret rankDCG"
     job = job_of(QRELS, runs, [metrics], queries="both")
-    found = comparison(job, None, chosen_options(options), lambda job: evaluated(pl, QRELS, runs, job, 5)[0])
+    found = comparison(job, None, chosen_options(options), lambda job: evaluated(QRELS, runs, job, 5)[0])
     expected = gradeval.evaluate(QRELS, runs, metrics, queries="both").compare(**options)
     for one, other in zip(found.comparisons, expected.comparisons, strict=True):
         assert [getattr(one, name) for name in OTHERS] == [getattr(other, name) for name in OTHERS]
@@ -152,8 +150,8 @@ def test_comparison_of_what_it_cannot() -> None:
 def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:
     """What is kept of a bucket with these rows: (query, document, grade) and (run, query, document, score)."""
     made = job_of({"q": {"d": 1.0}}, {"a": {}, "b": {}}, ["AP"])._replace(**job)
-    qrels = table(pl, judged, "query", "document", "number")
-    return evaluate_bucket(qrels, table(pl, retrieved, "run", "query", "document", "number"), made)[0]
+    qrels = table(judged, "query", "document", "number")
+    return evaluate_bucket(qrels, table(retrieved, "run", "query", "document", "number"), made)[0]
 
 
 QREL = [("q", "d", 1.0), ("q", "e", 0.0)]
@@ -200,7 +198,7 @@ def test_the_best_passage_counts() -> None:
     passages = {q: {f"{d}#{n}": s - n for d, s in of.items() for n in range(3)} for q, of in RUN.items()}
     options = {"max_passage": "#", "duplicates": "best"}
     job = job_of(QRELS, {"first": passages}, ["AP", "num_ret"], **options)
-    buckets, _ = evaluated(pl, QRELS, {"first": passages}, job, 3, seed=1)
+    buckets, _ = evaluated(QRELS, {"first": passages}, job, 3, seed=1)
     results = merged(buckets, job)
     expected = gradeval.evaluate(QRELS, {"first": passages}, "AP num_ret", **options)
     assert results.means == pytest.approx(expected.means)
@@ -223,7 +221,7 @@ def test_many_errors_are_counted() -> None:
     assert lines[0] == "a: query 'q', document 'd000': the score inf is not a finite number"
     assert lines[-1] == "a: 280 more errors"
     assert str(failed[1].error) == "b: no data: it has no rows"
-    buckets, _ = evaluated(pl, QRELS, {"a": {}, "b": {"zz": {"d": 1.0}}}, job_of(QRELS, RUNS, ["AP"]), 3)
+    buckets, _ = evaluated(QRELS, {"a": {}, "b": {"zz": {"d": 1.0}}}, job_of(QRELS, RUNS, ["AP"]), 3)
     assert [str(run.error) for run in merged(buckets, job).failed] == [
         "a: no data: it has no rows",
         "b: it has no query in common with qrels. "
@@ -233,7 +231,7 @@ def test_many_errors_are_counted() -> None:
 
 def test_a_summary_has_means_only() -> None:
     job = job_of(QRELS, RUNS, ["num_q", "AP", "gm_map"])
-    results = merged(evaluated(pl, QRELS, RUNS, job, 3)[0], job)
+    results = merged(evaluated(QRELS, RUNS, job, 3)[0], job)
     asks: list[Callable[[], object]] = [
         lambda: results.values("first", "AP"),
         lambda: results.per_query("first", "AP"),
@@ -270,15 +268,15 @@ def test_what_only_all_buckets_know() -> None:
     """Unknown queries; and the grades of all, on which metrics depend, which may be too large for one."""
     job = job_of(QRELS, RUNS, ["AP"], query_ids=("q1", "nowhere"))
     with pytest.raises(gradeval.OptionError, match="query 'nowhere' is not in qrels"):
-        merged(evaluated(pl, QRELS, RUNS, job, 3)[0], job)
+        merged(evaluated(QRELS, RUNS, job, 3)[0], job)
     graded = {f"q{n}": {"a": n + 1.0, "b": 0.0} for n in range(8)}
     runs = {"a": {query: {"b": 2.0, "a": 1.0} for query in graded}}
     job = job_of(graded, runs, ["ERR"])
-    means = merged(evaluated(pl, graded, runs, job, 4)[0], job).means
+    means = merged(evaluated(graded, runs, job, 4)[0], job).means
     assert means == pytest.approx(gradeval.evaluate(graded, runs, "ERR").means, rel=1e-12)
     large = {q: dict.fromkeys(of, 2000.0) for q, of in QRELS.items()}
     job = job_of(large, RUNS, ["nDCG(gain=exp)"])
-    failed = merged(evaluated(pl, large, RUNS, job, 3)[0], job).failed
+    failed = merged(evaluated(large, RUNS, job, 3)[0], job).failed
     with pytest.raises(gradeval.MetricError) as expected:
         gradeval.evaluate(large, RUN, "nDCG(gain=exp)")
     assert [str(one.error) for one in failed] == [str(expected.value)] * 2
@@ -287,12 +285,12 @@ def test_what_only_all_buckets_know() -> None:
 def test_places_are_the_order_of_ties() -> None:
     """Also those of many digits; equal places are in the order of ids from the last to the first."""
     job: Job = job_of({"q": {"d": 1.0}}, {"a": {}}, ["RR"], ties="input")
-    qrels = table(pl, QREL, "query", "document", "number")
+    qrels = table(QREL, "query", "document", "number")
     for places, value in (((1, 2), 1.0), ((2, 1), 0.5), ((2**60, 2**60 + 1), 1.0), ((2**60 + 1, 2**60), 0.5)):
         rows = [("q", "d", 1.0, places[0]), ("q", "e", 1.0, places[1])]
         equal = [(*row[:3], 5) for row in rows]
         for shuffled, expected in ((rows, value), (rows[::-1], value), (equal, 0.5), (equal[::-1], 0.5)):
-            runs = table(pl, shuffled, "query", "document", "number", "place")
+            runs = table(shuffled, "query", "document", "number", "place")
             _, [(_, _, values)] = evaluate_bucket(qrels, runs, job)
             assert values.tolist() == [[expected]]
 
