@@ -1,4 +1,4 @@
-"""gradeval.spark and its peers on a local Spark of two cores: `python -m tests.bench.on_spark ROWS [strings]`.
+"""gradeval.spark and its peers on a local Spark of two cores: `python -m tests.bench.on_spark ROWS`.
 
 Prints a line for each measurement: its name, and the median seconds of interleaved warm calls, or for a ratio
 what the first takes of the second. The peers are a cogroup that does nothing, which is the engine's own cost;
@@ -24,7 +24,7 @@ CORES = 2
 DEPTH, JUDGED = 100, 10
 
 
-def write(folder: Path, rows: int, strings: bool) -> None:
+def write(folder: Path, rows: int) -> None:
     """Parquet files of qrels and a run, in random order of the queries, with the documents of each together."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -42,19 +42,15 @@ def write(folder: Path, rows: int, strings: bool) -> None:
         places = rng.permuted(np.tile(np.arange(DEPTH + 5), (count, 1)), axis=1)[:, :JUDGED]
         score = -np.sort(-rng.random((count, DEPTH)), axis=1)
 
-        def ids(values: Any, prefix: str) -> Any:
-            flat = values.ravel()
-            return pa.array(np.char.add(prefix, flat.astype("U"))) if strings else pa.array(flat)
-
         judged = np.take_along_axis(document, places, axis=1)
         qrels = {
-            "query_id": ids(np.repeat(query, JUDGED), "user"),
-            "doc_id": ids(judged, "item"),
+            "query_id": np.repeat(query, JUDGED),
+            "doc_id": judged.ravel(),
             "relevance": grade.ravel(),
         }
         run = {
-            "query_id": ids(np.repeat(query, DEPTH), "user"),
-            "doc_id": ids(document[:, :DEPTH], "item"),
+            "query_id": np.repeat(query, DEPTH),
+            "doc_id": document[:, :DEPTH].ravel(),
             "score": score.ravel(),
         }
         pq.write_table(pa.table(qrels), folder / "qrels" / f"{part}.parquet")
@@ -136,24 +132,22 @@ def ranked(document: str) -> Any:
     return F().expr(f"transform({order}, x -> {document})")
 
 
-def main(rows: int, strings: bool) -> None:
+def main(rows: int) -> None:
     with tempfile.TemporaryDirectory(prefix="gradeval-spark-") as temporary:
         spark = gradeval.spark.session(f"local[{CORES}]", [("spark.local.dir", temporary)])
-        write(Path(temporary), rows, strings)
+        write(Path(temporary), rows)
         qrels, run = (spark.read.parquet(str(Path(temporary) / name)) for name in ("qrels", "run"))
         ours = "gradeval, 7 metrics"
         calls = {
             ours: lambda: gradeval.spark.evaluate(qrels, run).summary(),
             "cogroup that does nothing": nothing(qrels, run, rows),
+            "MLlib, nDCG@10": mllib(qrels, run),
         }
-        if not strings:
-            calls["MLlib, nDCG@10"] = mllib(qrels, run)
         interleaved(calls, 1)  # to warm up
         found = interleaved(calls, 5)
-        if not strings:
-            tenth = qrels.where("query_id % 10 = 0"), run.where("query_id % 10 = 0")
-            by_tenth = interleaved({"": cogrouped_by_query(*tenth)}, 1)[""]
-            found["pandas function for each query"] = 10 * by_tenth
+        tenth = qrels.where("query_id % 10 = 0"), run.where("query_id % 10 = 0")
+        by_tenth = interleaved({"": cogrouped_by_query(*tenth)}, 1)[""]
+        found["pandas function for each query"] = 10 * by_tenth
         for name, seconds in found.items():
             say(f"{name}, s", seconds)
             if name != ours:
@@ -162,4 +156,4 @@ def main(rows: int, strings: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:] == ["strings"])
+    main(int(sys.argv[1]))
