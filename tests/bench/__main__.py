@@ -18,18 +18,7 @@ from typing import Any
 
 from . import against
 from .measure import Result, floor, in_turn, warm
-from .suite import (
-    DEFAULTS,
-    MIB,
-    OURS,
-    SUITE,
-    Benchmark,
-    Results,
-    Tool,
-    Values,
-    differences,
-    values_of,
-)
+from .suite import DEFAULTS, MIB, OURS, SUITE, Benchmark, Results, Tool, Values, differences, values_of
 
 WORKLOADS = Path(__file__).with_name("workloads.py")
 PACKAGES = ("numpy", "click", "scipy", "ir_measures", "pytrec_eval-terrier", "scikit-learn")

@@ -43,11 +43,7 @@ def write(folder: Path, rows: int) -> None:
         score = -np.sort(-rng.random((count, DEPTH)), axis=1)
 
         judged = np.take_along_axis(document, places, axis=1)
-        qrels = {
-            "query_id": np.repeat(query, JUDGED),
-            "doc_id": judged.ravel(),
-            "relevance": grade.ravel(),
-        }
+        qrels = {"query_id": np.repeat(query, JUDGED), "doc_id": judged.ravel(), "relevance": grade.ravel()}
         run = {
             "query_id": np.repeat(query, DEPTH),
             "doc_id": document[:, :DEPTH].ravel(),
