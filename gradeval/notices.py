@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradeval.errors import first_names, named
-from gradeval.records import record
+from gradeval.records import Record, fields_of
 
 MAX_QUERIES = 20  # whose ids a notice lists
 MAX_SUBJECTS = 5  # that the line of a notice lists
@@ -79,8 +78,7 @@ OF_QRELS = (
 )
 
 
-@record(frozen=True)
-class Notice:
+class Notice(Record):
     """One thing that a user should know about a result.
 
     subject: the run; for DUPLICATES, SUBTOPICS and the three about relevance, the qrels; '' for a comparison;
@@ -126,7 +124,7 @@ class Notice:
 
     def __post_init__(self) -> None:
         if ROWS[self.kind].is_note:
-            object.__setattr__(self, "informational", True)
+            self.__dict__["informational"] = True
 
     def __str__(self) -> str:
         return next(lines([self], in_python=True))
@@ -140,8 +138,8 @@ class Notice:
 
     def to_dict(self) -> dict[str, Any]:
         """The notice as in JSON, with its sentence; fields that have their default are left out."""
-        values = {field: getattr(self, field.name) for field in fields(self)}
-        content = {field.name: value for field, value in values.items() if value not in ("", (), field.default)}
+        values = fields_of(self).items()
+        content = {name: value for name, value in values if value not in ("", (), getattr(Notice, name, ""))}
         if self.kind is Kind.TIES:
             content["at_most"] = self.at_most
         if self.queries:
@@ -152,7 +150,7 @@ class Notice:
     def from_dict(cls, content: Mapping[str, Any], subject: str) -> Notice:
         """The notice that to_dict wrote, about another subject. Raises ValueError, TypeError, KeyError."""
         known: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
-        types = {field.name: known[str(field.type)] for field in fields(cls) if str(field.type) in known}
+        types = {name: known[kind] for name, kind in cls.__annotations__.items() if kind in known}
         given = {name: content[name] for name in types if name in content}
         if any(not isinstance(value, types[name]) for name, value in given.items()):
             raise ValueError("a value is not valid")
@@ -164,7 +162,7 @@ Option = Callable[[str, str], str]
 """(its name in a shell, in Python) -> the one to print."""
 
 
-class Row(NamedTuple):
+class Row(Record):
     """The sentence of a kind, and how much it matters.
 
     text: a template for one run, or for all; several: for several runs. Their fields are those of _fields();

@@ -10,9 +10,10 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, GradevalError, OptionError, described, is_grade, named
+from gradeval.records import Record
 
 DEFAULT_METRICS = "num_q nDCG@10 AP muAP NDCNG@10 nDCGphi@10 rankDCG"
 COMPARED_METRICS = "nDCG@10 AP"  # where runs are compared: each further metric costs power
@@ -47,7 +48,7 @@ Check = Callable[[str, Any], None]
 """(name, value) of an option: raises OptionError for an invalid value."""
 
 
-class Kind(NamedTuple):
+class Kind(Record):
     """The values that an option takes. type: for the command line. check: of a value. read: a value from what a
     Python caller gave, which may be any object. accepts: the type of what a Python caller may give. choices,
     bounds: of words and of integers.
@@ -61,7 +62,7 @@ class Kind(NamedTuple):
     bounds: tuple[int, int] = (0, 0)
 
 
-class Option(NamedTuple):
+class Option(Record):
     """A row of the table. flags: on the command line. about: the help, and for Python `python` where that
     differs. scope: what it is about.
     """
@@ -515,7 +516,7 @@ class Options(OptionTable):
         python="find the lowest and the highest value over the orders of tied scores too",
     )
     interval: str | None = option(
-        choice(*INTERVALS)._replace(type="choice or flag"),
+        choice(*INTERVALS).replace(type="choice or flag"),
         None,
         "--interval",
         METRICS,
@@ -556,7 +557,7 @@ class Options(OptionTable):
         python="the grade that means non-relevant; subtracted from every grade first",
     )
     no_relevant: str | None = option(
-        choice(*NO_RELEVANT)._replace(read=_read_no_relevant, accepts=words((*NO_RELEVANT, 0, 1))),
+        choice(*NO_RELEVANT).replace(read=_read_no_relevant, accepts=words((*NO_RELEVANT, 0, 1))),
         None,
         "--no-relevant",
         METRICS,

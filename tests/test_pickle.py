@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy
-from dataclasses import fields
 from multiprocessing import get_context
 from typing import Any
 
@@ -18,11 +17,12 @@ from gradeval import errors
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError, UnknownQueryError
 from gradeval.evaluation import evaluate_all
-from gradeval.evaluation.results import Results, RunResult
+from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.score import score
 from gradeval.formats.columns import Columns
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
+from gradeval.records import fields_of
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 from gradeval.tables.judgments import Judgments
@@ -43,8 +43,8 @@ def same(a: Any, b: Any) -> bool:
         return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
     if isinstance(a, GradevalError):
         return type(a) is type(b) and str(a) == str(b) and same(vars(a), vars(b))
-    if isinstance(a, (Judgments, Results, RunResult)):
-        return all(same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
+    if isinstance(a, (Judgments, Results, RunResult, FailedRun)):
+        return same(fields_of(a), fields_of(b))
     if isinstance(a, dict):
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, (tuple, list)):

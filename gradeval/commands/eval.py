@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -124,7 +123,7 @@ def eval_command(
     if results.runs and not is_streamed:
         if sort is not None:
             results = results.sorted_by(sort.removeprefix("-"), worst_first=sort.startswith("-"))
-        results = replace(results, runs=results.runs[:top])
+        results = results.replace(runs=results.runs[:top])
         job.print(results, signature=job.signature, **what)
     if results.runs and job.signature:
         job.sign(results.signatures())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -126,7 +125,7 @@ def _without_gaps(results: Results, alone: bool) -> Results:
     for m, spec in enumerate(results.specs):
         if spec.metric.name == "Accuracy" and not alone:
             values[m] = np.nan_to_num(values[m])
-    return replace(results, runs=(replace(run, values=values),))
+    return results.replace(runs=(run.replace(values=values),))
 
 
 def _line(query: str | None, name: str, value: float, places: int, format: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from gradeval.errors import OptionError, described
@@ -81,7 +80,7 @@ def evaluate_all(
         return results
     count, total = results.inseparable(options.interval, options.confidence)
     notice = Notice(Kind.NOT_SEPARABLE, "", count, total=total, rule=f"{options.confidence:g}")
-    return replace(results, notices=(*results.notices, notice)) if count else results
+    return results.replace(notices=(*results.notices, notice)) if count else results
 
 
 def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:

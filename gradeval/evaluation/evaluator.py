@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -170,10 +169,10 @@ class Evaluator:
         evaluate = partial(self._outcome, at_once)
         for outcome in _each(len(runs), opened, evaluate, self._jobs, sum(map(len, names))):
             if isinstance(outcome, FailedRun):
-                part = replace(nothing, failed=(outcome,))
+                part = nothing.replace(failed=(outcome,))
             else:
                 run_notices = outcome.noticed().notices if at_once else ()
-                part = replace(nothing, runs=(outcome.result,), notices=run_notices)
+                part = nothing.replace(runs=(outcome.result,), notices=run_notices)
                 noticed.append(outcome.noticed)
                 depths.append((outcome.result.name, outcome.result.depths))
                 empty = outcome.empty if empty is None else empty
@@ -229,11 +228,11 @@ class Evaluator:
             )
             if at_once:
                 noticed = outcome.noticed()
-                outcome = outcome._replace(noticed=lambda: noticed)
+                outcome = outcome.replace(noticed=lambda: noticed)
         except GradevalError as error:
             return FailedRun(run.path, error)
         if self._hashes:
-            return outcome._replace(result=replace(outcome.result, sha256=run.sha256()))
+            return outcome.replace(result=outcome.result.replace(sha256=run.sha256()))
         return outcome
 
     def _notices(

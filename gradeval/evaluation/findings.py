@@ -126,7 +126,7 @@ def identical_ranks(
     qrels: Qrels, reduced: Reduced, specs: Sequence[Spec], options: Options
 ) -> tuple[Ints, Floats]:
     """The queries that retrieved a document with their own id, and its rank: inf where -J removes it."""
-    query, rank = reduced.identical
+    query, rank = reduced.identical.query, reduced.identical.rank
     counting = [spec for spec in specs if not (spec.metric.text or spec.metric.is_count)]
     if not len(query) or not all(spec.params.get("judged_only", options.judged_only) for spec in counting):
         return query, rank.astype(np.float64)

@@ -242,7 +242,7 @@ def _best_in_row(spec: Spec, row: Sequence[str | Cell]) -> list[str | Cell]:
     if len(row) < 2 or higher_is_better is None or spec.metric.text or not texts:
         return list(row)
     best = (max if higher_is_better else min)(texts, key=float)
-    return [cell._replace(bold=cell.text == best) for cell in cells]
+    return [cell.replace(bold=cell.text == best) for cell in cells]
 
 
 def _signatures(results: Results, how: RenderOptions) -> Iterator[Block]:
@@ -276,7 +276,7 @@ def content(
         "metrics": [str(spec) for spec in results.specs],
         "warnings": list(lines(results.notices, len(results.runs))),
         "notices": [notice.to_dict() for notice in results.notices],
-        "failed": [{"path": path, "errors": str(error).split("\n")} for path, error in results.failed],
+        "failed": [{"path": run.path, "errors": str(run.error).split("\n")} for run in results.failed],
         "runs": [_run(results, r, per_query, summary, signature, values) for r in range(len(results.runs))],
     }
 

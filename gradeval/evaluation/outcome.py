@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +30,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice, is_accepted, many
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
+from gradeval.records import Record
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
@@ -98,7 +97,7 @@ def weights_of(queries: Sequence[str], wanted: Bools, options: Options) -> Float
     return np.array([known.get(query, 0.0) for query in queries])
 
 
-class Noticed(NamedTuple):
+class Noticed(Record):
     """The notices of a run, the share of its first ranks that is judged, and depth.short_counts(), (M,)."""
 
     notices: tuple[Notice, ...]
@@ -106,7 +105,7 @@ class Noticed(NamedTuple):
     short: Ints
 
 
-class Outcome(NamedTuple):
+class Outcome(Record):
     """The result of a run.
 
     empty: which queries have nothing relevant to a metric that needs it, (M, Q). noticed: finds what else a
@@ -124,7 +123,7 @@ def judge_of(qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") ->
     ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
 
     def judge(queries: slice | Ints, rank: Floats) -> Judgments:
-        return judgments_of(qrels, reduced._replace(rank=rank), queries, options, tag, ties)
+        return judgments_of(qrels, reduced.replace(rank=rank), queries, options, tag, ties)
 
     return judge
 
@@ -260,7 +259,7 @@ def outcome_of_reduced(
         notices += judged_notices(share, cutoff, listed, qrels.scale, options)
         short = short_counts(qrels, reduced, specs, counted, options.depth)
         notices += short_notices(specs, short, int((counted & has_lines).sum()))
-        return Noticed(tuple(replace(notice, subject=name) for notice in notices), share, short)
+        return Noticed(tuple(notice.replace(subject=name) for notice in notices), share, short)
 
     tie_range = None if ties is None else np.array([*ties.ends(found.values), expected_of(ties)])
     depths = quantiles(depths_of(reduced, counted, options.depth))

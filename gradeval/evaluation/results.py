@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from importlib import import_module
 from itertools import pairwise
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation.score import summarize
 from gradeval.notices import Notice
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes, weighted_error
-from gradeval.records import record
+from gradeval.records import Record
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import WithNotices, warned
 from gradeval.version import __version__
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 Number = float | int | None
 
 
-class Column(NamedTuple):
+class Column(Record):
     """One metric's values for the counted queries of a run, in qrels order, or its one summary value.
 
     values: float64 (n,), NaN where undefined. texts: the values of a text metric instead. ends: the lowest and
@@ -52,7 +51,7 @@ class Column(NamedTuple):
         return [number(value) if math.isfinite(value) else None for value in plain]
 
 
-class Summary(NamedTuple):
+class Summary(Record):
     """The summary of a run.
 
     queries: how many are counted. means: (M,). undefined: how many values of each metric, (M,). ends: the
@@ -68,8 +67,7 @@ class Summary(NamedTuple):
     texts: Mapping[int, str]
 
 
-@record(frozen=True, eq=False)
-class RunResult:
+class RunResult(Record, eq=False):
     """The values of one run.
 
     name: as in tables. path: as the user gave it. sha256: of the file, None if there is no file.
@@ -86,12 +84,12 @@ class RunResult:
     name: str
     path: str
     sha256: str | None
-    values: Floats = field(repr=False)
-    counted: Bools = field(repr=False)
-    texts: Mapping[int, Sequence[str]] = field(default_factory=dict, repr=False)
-    tie_range: Floats | None = field(default=None, repr=False)
+    values: Floats
+    counted: Bools
+    texts: Mapping[int, Sequence[str]] = {}
+    tie_range: Floats | None = None
     ties: str = DEFAULT_TIES
-    summary: Summary | None = field(default=None, repr=False)
+    summary: Summary | None = None
     depths: tuple[int, int, int, int, int] | None = None
     interval: tuple[str, float] | None = None
     weights: Floats | None = None
@@ -128,7 +126,7 @@ class RunResult:
         return [self.texts[m][q] for q in np.flatnonzero(self.counted).tolist()]
 
 
-class FailedRun(NamedTuple):
+class FailedRun(Record):
     """A run that could not be evaluated. path: as the user gave it."""
 
     path: str
@@ -145,7 +143,7 @@ class _Deferred:
     """
 
     def __get__(self, results: Results | None, owner: type) -> Notices:
-        if results is None:  # dataclass reads the default
+        if results is None:  # the default
             return ()
         given: Notices | Callable[[], Notices] = results.__dict__["notices"]
         if callable(given):
@@ -156,8 +154,7 @@ class _Deferred:
         results.__dict__["notices"] = given
 
 
-@record(frozen=True, eq=False)
-class Results(WithNotices):
+class Results(Record, WithNotices, eq=False):
     """The values of R runs for M metrics on Q queries.
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
@@ -172,10 +169,10 @@ class Results(WithNotices):
 
     qrels: str
     qrels_sha256: str | None
-    queries: Sequence[str] = field(repr=False)
+    queries: Sequence[str]
     specs: tuple[Spec, ...]
     runs: tuple[RunResult, ...]
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = {}
     notices: _Deferred = _Deferred()
     failed: tuple[FailedRun, ...] = ()
     groups_sha256: str | None = None
@@ -237,8 +234,7 @@ class Results(WithNotices):
         ids = [query.encode("utf-8", "surrogateescape") for query in self.queries]
         order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
         runs = (
-            replace(
-                run,
+            run.replace(
                 values=run.values[:, order],
                 counted=run.counted[order],
                 texts={m: [texts[q] for q in order.tolist()] for m, texts in run.texts.items()},
@@ -247,7 +243,7 @@ class Results(WithNotices):
             )
             for run in self.runs
         )
-        return replace(self, queries=tuple(self.queries[q] for q in order.tolist()), runs=tuple(runs))
+        return self.replace(queries=tuple(self.queries[q] for q in order.tolist()), runs=tuple(runs))
 
     def sorted_by(self, metric: str | Spec | int, *, worst_first: bool = False) -> Results:
         """The same results with the runs ordered by the summary value of a metric, the best first.
@@ -262,14 +258,13 @@ class Results(WithNotices):
         def key(r: int) -> tuple[bool, float]:
             return means[r] != means[r], -means[r] if descending else means[r]
 
-        return replace(self, runs=tuple(self.runs[r] for r in sorted(range(len(means)), key=key)))
+        return self.replace(runs=tuple(self.runs[r] for r in sorted(range(len(means)), key=key)))
 
     def summarized(self) -> Results:
         """The same results without the values of the queries."""
         nothing = np.empty((len(self.specs), 0))
         runs = (
-            replace(
-                run,
+            run.replace(
                 values=nothing,
                 counted=np.empty(0, np.bool_),
                 texts=dict.fromkeys(run.texts, ()),
@@ -278,14 +273,14 @@ class Results(WithNotices):
             )
             for run, summary in zip(self.runs, self._summaries, strict=True)
         )
-        return replace(self, runs=tuple(runs))
+        return self.replace(runs=tuple(runs))
 
     def joined(self, parts: Iterable[Results], notices: Notices | Callable[[], Notices]) -> Results:
         """These results, with the runs and failures of others made in the same way. notices: those of all."""
         parts = list(parts)
         runs = (*self.runs, *(run for part in parts for run in part.runs))
         failed = (*self.failed, *(one for part in parts for one in part.failed))
-        return replace(self, runs=runs, notices=notices, failed=failed)
+        return self.replace(runs=runs, notices=notices, failed=failed)
 
     def mean(self, run: str | int, metric: str | Spec | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from gradeval.evaluation.results import FailedRun
 from gradeval.formats.memory import are_mappings, is_frame, is_lazy, is_ranx, one_of_each_type, readable
 from gradeval.notices import Notice
 from gradeval.options import Options
-from gradeval.records import record
+from gradeval.records import Record
 from gradeval.tables.load import (
     Run,
     RunTable,
@@ -30,8 +30,7 @@ Runs = Sequence[tuple[str | None, Any]]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
 
-@record(eq=False, repr=False)
-class SavedRun:
+class SavedRun(Record, eq=False):
     """One run of a saved result. name, path, sha256: of the run when it was evaluated.
 
     values: those of each metric, (n,), for these queries, NaN where it is undefined. ties: the order of tied
@@ -47,8 +46,7 @@ class SavedRun:
     depths: tuple[int, int, int, int, int] | None = None
 
 
-@record(eq=False, repr=False)
-class SavedResult:
+class SavedResult(Record, eq=False):
     """A saved result as read. path: its own; qrels, qrels_sha256, options: what it was made from.
 
     groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names.
@@ -144,7 +142,7 @@ def is_row(item: Any) -> bool:
     return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
 
 
-class Planned(NamedTuple):
+class Planned(Record):
     """A run that is expected of what was given, before it is opened."""
 
     label: str | None

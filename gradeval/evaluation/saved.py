@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from types import NoneType
@@ -418,8 +417,8 @@ def outcomes_of_saved(
     for name, run in zip(names, saved.runs, strict=True):
         result = _run_result(name, saved, run, results)
         weights = weights_of(results.queries, result.counted, options)
-        result = replace(result, interval=options.intervals, weights=weights)
-        notices = tuple(replace(notice, subject=name) for notice in noticed(run, result))
+        result = result.replace(interval=options.intervals, weights=weights)
+        notices = tuple(notice.replace(subject=name) for notice in noticed(run, result))
         outcomes.append(Outcome(result, empty, partial(Noticed, notices, share, np.zeros(0, np.int64))))
     return outcomes
 

@@ -6,13 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.arrays.numbers import natural_log
 from gradeval.errors import MetricError, NoExpectedValueError
+from gradeval.records import Record
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
@@ -64,7 +64,7 @@ def summaries(specs: Sequence[Spec], total: Floats, mean: Floats) -> Floats:
     return values
 
 
-class Scored(NamedTuple):
+class Scored(Record):
     """The values of some queries.
 
     values: float64 (M, Q), NaN where undefined, and for texts. texts: position of a text

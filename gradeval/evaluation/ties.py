@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from gradeval.arrays.segments import Segments, distinct, stable_order
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.evaluation.score import Scored, scored
+from gradeval.records import Record
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import Spec, parse
@@ -34,7 +34,7 @@ _SLOTS = 4  # a shuffle places each judged document of a large group in one of t
 _SAME = 1e-9  # relative: sums in another order may end in another last digit
 
 
-class Spread(NamedTuple):
+class Spread(Record):
     """The lowest and highest value of each metric over the orders tried.
 
     queries: those of the qrels with ties that can matter, (A,). low, high: (M, A). changes: where they differ,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,7 +135,7 @@ def score_arrays(
     if ties == EXPECTED:
         groups = segments.ties(judgments.score)
         first = rank[groups.offsets[:-1]][groups.query]
-        judgments = replace(judgments, first=first, last=first + groups.lengths[groups.query] - 1)
+        judgments = judgments.replace(first=first, last=first + groups.lengths[groups.query] - 1)
     return Scores(specs, score_judgments(prepared(judgments, chosen), specs), queries, of_queries)
 
 

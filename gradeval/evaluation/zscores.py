@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -46,10 +45,10 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
             mean = sum(one) if spec.metric.is_summed else sum(one) / len(one)
             means[0, m] = math.exp(mean) if geometric else mean
     specs = tuple(  # z-scores of counts are no counts
-        Spec(replace(spec.metric, kind=Kind.MEAN), spec.given) if spec.metric.is_count else spec
+        Spec(spec.metric.replace(kind=Kind.MEAN), spec.given) if spec.metric.is_count else spec
         for spec in results.specs
     )
-    changed = replace(results, specs=specs, runs=(replace(run, values=values),))
+    changed = results.replace(specs=specs, runs=(run.replace(values=values),))
     changed.__dict__["means"] = means  # the cached property, already known
     return changed
 

@@ -453,7 +453,7 @@ def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
     """The problems of parts of a column, as of the whole."""
     starts = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
     return LineProblems.joined(
-        wrong.changed(lambda problem, start=start: problem._replace(line=start + (problem.line or 0)))  # type: ignore[misc]
+        wrong.changed(lambda problem, start=start: problem.replace(line=start + (problem.line or 0)))  # type: ignore[misc]
         for start, (_, wrong) in zip(starts, parts, strict=False)
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.sources import Source
+from gradeval.records import Record
 
 Block_co = TypeVar("Block_co", covariant=True)
 
@@ -46,7 +47,7 @@ class FileBlocks:
 RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores
 
 
-class Table(NamedTuple):
+class Table(Record):
     """Qrels or a run as its reader gives it. columns: reads a block of the source; several threads call it.
     names: of the columns that the file has, where these have names.
     """
@@ -56,7 +57,7 @@ class Table(NamedTuple):
     names: tuple[str, ...] = ()
 
 
-class RankCheck(NamedTuple):
+class RankCheck(Record):
     """The rank column of the first lines of a run against its scores, by query.
 
     contradicting: queries where the rank rises with the score, or where the scores are the ranks. compared:
@@ -74,7 +75,7 @@ def places(starts: Ints, size: Ints) -> Ints:
     return np.arange(1, int(size.sum()) + 1) - np.repeat(starts, size)
 
 
-class ExtraFields(NamedTuple):
+class ExtraFields(Record):
     """The lines of a run with more fields than a run has. first: the first, 0-based, -1 without one."""
 
     lines: int = 0
@@ -87,7 +88,7 @@ class ExtraFields(NamedTuple):
         return ExtraFields(self.lines + other.lines, self.first if self.lines else before + other.first)
 
 
-class Columns(NamedTuple):
+class Columns(Record):
     """The rows of a block: ids and one value each, and what is wrong with lines that are no rows.
 
     queries: the id of each group of neighbouring rows with one query, (S,). bounds: group s owns rows
@@ -139,7 +140,7 @@ class Columns(NamedTuple):
         none = Ids.of([])
         columns = cls(none, np.zeros(1, np.int64), none, np.empty(0), np.empty(0, np.int64), lines)
         problems = LineProblems((problem,), 1, final=True)
-        return columns._replace(first=block.first, last=block.last, problems=problems)
+        return columns.replace(first=block.first, last=block.last, problems=problems)
 
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
@@ -173,7 +174,7 @@ class Columns(NamedTuple):
         starts = self.bounds[:-1][self.bounds[:-1] < count]
         size = np.diff(np.append(starts, count))
         are_ranks = np.logical_and.reduceat(self.value[:count] == places(starts, size), starts)[size > 1]
-        return self._replace(ranks=RankCheck(int(np.count_nonzero(are_ranks)), len(are_ranks), of_scores=True))
+        return self.replace(ranks=RankCheck(int(np.count_nonzero(are_ranks)), len(are_ranks), of_scores=True))
 
     def take(self, rows: Bools) -> Columns:
         """Some of the rows, by a mask."""
@@ -181,7 +182,7 @@ class Columns(NamedTuple):
             return self
         counts = np.append(0, np.cumsum(rows))[self.bounds]
         queries = np.flatnonzero(np.diff(counts))  # queries that keep a row
-        return self._replace(
+        return self.replace(
             queries=self.queries.take(queries),
             bounds=np.append(counts[queries], counts[-1]),
             documents=self.documents.take(rows),
@@ -193,14 +194,14 @@ class Columns(NamedTuple):
 
     def without_rows(self, problems: LineProblems) -> Columns:
         """No rows, since their problems are why the file is not used."""
-        return self.take(np.zeros(len(self.value), bool))._replace(problems=problems)
+        return self.take(np.zeros(len(self.value), bool)).replace(problems=problems)
 
     def of_queries(self, wanted: IdIndex) -> Columns:
         """Only the rows of these queries, which keep no other memory alive."""
         groups = np.flatnonzero(wanted.find(self.queries) >= 0)
         counts = np.diff(self.bounds)[groups]
         rows = ranges(self.bounds[groups], counts)
-        return self._replace(
+        return self.replace(
             queries=self.queries.take(groups).compact(),
             bounds=np.append(0, np.cumsum(counts)),
             documents=self.documents.take(rows).compact(),
@@ -218,12 +219,13 @@ class Columns(NamedTuple):
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))
         documents = self.documents.before_last(delimiter) if delimiter else self.documents
         others = self.take(~documents.same(np.arange(len(query)), self.queries, query))
-        return others._replace(left_out=len(others.value) < len(self.value))
+        return others.replace(left_out=len(others.value) < len(self.value))
 
     def light(self) -> Columns:
         """The same rows, whose ids hold on to nothing that they do not need."""
-        queries, documents = (ids.light() if ids.short else ids.compact() for ids in self[:3:2])
-        return self._replace(queries=queries, documents=documents)
+        both = (self.queries, self.documents)
+        queries, documents = (ids.light() if ids.short else ids.compact() for ids in both)
+        return self.replace(queries=queries, documents=documents)
 
 
 def light_subtopics(ids: Ids) -> Ids | bytes:

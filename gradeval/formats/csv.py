@@ -80,7 +80,7 @@ class Chosen(NamedTuple):
         """Columns of these names, with the score in place of the rank. Qrels hold on to no block."""
         if number == "grade":
             return columns.light()
-        return columns._replace(value=-columns.value) if self.by_rank else columns.checked()
+        return columns.replace(value=-columns.value) if self.by_rank else columns.checked()
 
 
 def choose(
@@ -319,7 +319,7 @@ class _File(FileBlocks):
         for whole in blocks:
             size += whole.size
             head = self.header.size if whole.first else 0
-            block = whole._replace(bytes=whole.bytes[head:], size=whole.size - head)
+            block = whole.replace(bytes=whole.bytes[head:], size=whole.size - head)
             skipped = int(block.first)
             if not self.header.dialect.has_quotes or not (block.bytes[: block.size] == _QUOTE).any():
                 yield _Part(block, skipped)
@@ -403,7 +403,7 @@ class _File(FileBlocks):
             is_open = "end of data" in str(wrong) or "field limit" in str(wrong)
             what = "the quoted field that begins here is not closed" if is_open else str(wrong)
             error = error or Problem(begin, what)
-        return _Part(block._replace(last=last), skipped, None, records, skipped + read, error)
+        return _Part(block.replace(last=last), skipped, None, records, skipped + read, error)
 
     def _of_records(self, part: _Part) -> Columns:
         """The columns of records of the csv module."""
@@ -444,9 +444,9 @@ class _File(FileBlocks):
             unrated = int(np.count_nonzero(keep & empty_number))
             keep &= ~empty_number
         if not keep.all():
-            rows = rows._replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
+            rows = rows.replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
         what = "rank" if self.chosen.by_rank else self.number
-        columns = columns_of(block, rows, what, None, problems)._replace(unrated=unrated)
+        columns = columns_of(block, rows, what, None, problems).replace(unrated=unrated)
         columns = with_subtopics(columns, rows) if self.chosen.subtopic else columns
         return self.chosen.finished(columns, self.number)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.scan import HASH
 from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
+from gradeval.records import Record
 
 _FIELD = re.compile(rb"[^ \t]+")
 _MAY_BE_LETOR = re.compile(rb"[ \t#]")
@@ -33,7 +34,7 @@ AS_OTHER = {"qrels": "give --as run", "run": "give --as qrels"}
 """Hints for a file that is not what --as says."""
 
 
-class Format(NamedTuple):
+class Format(Record):
     """A row of the table: the format that options have this name.
 
     has_line: whether the first line of data is of it, given the line and its fields before any '#'. begins:

@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
 from gradeval.arrays import Ints
 from gradeval.arrays.segments import distinct
 from gradeval.errors import InputError, InputErrors, named
+from gradeval.records import Record
 
 if TYPE_CHECKING:
     from gradeval.formats.sources import Block
@@ -45,7 +46,7 @@ _LETOR = r"[-+.\d]+\s+(qid:\S+|\d+:[-+.\d]+)(\s|$)"
 _VARIABLE = r"'.*'|\b\d+( fields?)?"  # what differs between problems of the same kind
 
 
-class Problem(NamedTuple):
+class Problem(Record):
     """line: 0-based, from the start of its block; None where the problem is not in one line."""
 
     line: int | None
@@ -58,7 +59,7 @@ class Problem(NamedTuple):
         return re.sub(_VARIABLE, "…", self.what)
 
 
-class LineProblems(NamedTuple):
+class LineProblems(Record):
     """The problems of some lines: the first SHOWN problems by line, and how many there are.
 
     final: the rest of the file need not be read. bad: how many lines have a problem. rows: the lines of data of
@@ -109,7 +110,7 @@ class LineProblems(NamedTuple):
     def changed(self, change: Callable[[Problem], Problem]) -> LineProblems:
         """Each problem changed, as where it is in another line."""
         every = self.every
-        return self._replace(
+        return self.replace(
             first=tuple(map(change, self.first)), every=every and (lambda: map(change, every()))
         )
 
@@ -117,7 +118,7 @@ class LineProblems(NamedTuple):
         """The same problems, of a block with this many lines of data."""
         if not self.total:
             return self
-        return self._replace(
+        return self.replace(
             rows=rows, head=block.bytes[: min(block.size, HEAD)].tobytes() if block.first else b""
         )
 
@@ -178,10 +179,10 @@ class Problems:
         """first_line: the number of lines before the block of these problems."""
         if found.total:
             moved = found.changed(
-                lambda one: one if one.line is None else one._replace(line=first_line + one.line)
+                lambda one: one if one.line is None else one.replace(line=first_line + one.line)
             )
             # the others are not kept, nor what they would be made from
-            self.found = LineProblems.joined([self.found, moved])._replace(every=None)
+            self.found = LineProblems.joined([self.found, moved]).replace(every=None)
 
     def until_enough(
         self, parts: Iterable[_Part], others: Callable[[], int] = lambda: 0
@@ -217,8 +218,13 @@ class Problems:
         if other is not None:
             return other
         errors = [
-            InputError(self.path, what, line=None if line is None else line + 1, hint=hint)
-            for line, what, hint in (with_hint(self), *self.found.first[1:])
+            InputError(
+                self.path,
+                problem.what,
+                line=None if problem.line is None else problem.line + 1,
+                hint=problem.hint,
+            )
+            for problem in (with_hint(self), *self.found.first[1:])
         ]
         return InputErrors(errors, self.found.total, self.end) if self.found.total > 1 else errors[0]
 
@@ -258,7 +264,7 @@ def with_hint(problems: Problems) -> Problem:
     if not _is_header(problems.head.decode("utf-8", "replace").split("\n")[first.line]):
         return first
     command = "tail -n +2" if first.line == 0 else f"sed {first.line + 1}d"
-    return first._replace(hint=f"This seems to be a header line; remove it with {command}")
+    return first.replace(hint=f"This seems to be a header line; remove it with {command}")
 
 
 def _begins_with(head: bytes, problem: Problem) -> bool:

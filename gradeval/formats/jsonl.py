@@ -87,7 +87,7 @@ def _plain_columns(block: Block, lines: int, chosen: Chosen) -> Columns | None:
     if not are_strings[2] and not are_numbers(numbers.block, numbers.start, numbers.length):
         return None
     columns = Columns(*grouped(queries), documents, values, np.arange(lines), lines, block.first, block.last)
-    return columns._replace(subtopic=light_subtopics(texts[3])) if chosen.subtopic else columns
+    return columns.replace(subtopic=light_subtopics(texts[3])) if chosen.subtopic else columns
 
 
 def _plain(block: Block) -> dict[str, Ids] | None:
@@ -179,8 +179,8 @@ def _exact_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number
     columns = Columns(*grouped(queries), documents, values, line_of_row, lines, block.first, block.last)
     if chosen.subtopic:
         subtopics, wrong_subtopic = object_ids(fields[3], "subtopic")
-        columns = columns._replace(subtopic=light_subtopics(subtopics))
+        columns = columns.replace(subtopic=light_subtopics(subtopics))
         problems.append(wrong_subtopic)
     for problem in chain.from_iterable(of.all() for of in problems):
-        wrong.append(problem._replace(line=line[problem.line or 0]))
+        wrong.append(problem.replace(line=line[problem.line or 0]))
     return columns.without_rows(LineProblems.listed(wrong)) if wrong else columns

@@ -70,7 +70,7 @@ class Letor:
     def columns(self, number: Floats) -> Columns:
         """The lines as rows with these numbers, (n,): labels or features."""
         columns = Columns.whole(self.queries.take(self.query), self.documents, number, self.line)
-        return columns._replace(numbered=self.numbered)
+        return columns.replace(numbered=self.numbered)
 
     def feature(self, number: int) -> Floats:
         """The value of a wanted feature in each line, 0 where the line does not have it, (n,).
@@ -387,7 +387,7 @@ def read_scores(source: Source, letor: Letor, problems: Problems | None = None) 
     scores, line = read_numbers(source, "score", count, problems=problems)
     if len(scores) != count:
         raise InputError(source.name, f"there are {len(scores)} scores, but {path} has {count} lines of data")
-    return rows._replace(value=scores, line=line)
+    return rows.replace(value=scores, line=line)
 
 
 def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
@@ -428,7 +428,7 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
         )
     number = np.empty(len(row))
     number[row] = columns.value
-    return letor.columns(letor.label)._replace(value=number, line=line)
+    return letor.columns(letor.label).replace(value=number, line=line)
 
 
 def _ranklib_columns(block: Block) -> Columns:

@@ -413,7 +413,7 @@ class Nested(Data):
             bounds = np.append(bounds[with_documents], bounds[-1])
         query, wrong_query = object_ids(queries, QUERY)
         wrong_query = wrong_query.changed(
-            lambda problem: problem._replace(line=int(bounds[problem.line or 0]))  # its first row
+            lambda problem: problem.replace(line=int(bounds[problem.line or 0]))  # its first row
         )
 
         def of_query(wrong: LineProblems, has_document: bool) -> LineProblems:
@@ -424,7 +424,7 @@ class Nested(Data):
                 place = f"query {_named(queries[int(np.searchsorted(bounds, row, 'right')) - 1])}"
                 if has_document:
                     place += f", document {_named(next(islice(chain.from_iterable(documents), row, None)))}"
-                return problem._replace(what=f"{place}: {problem.what}")
+                return problem.replace(what=f"{place}: {problem.what}")
 
             return wrong.changed(with_keys)
 
@@ -521,7 +521,7 @@ def read_values(
     problems = [wrong_query, wrong_document, wrong_number]
     if len(values) > 3:
         subtopics, wrong_subtopic = values[3].ids(rows, labels[3])
-        columns = columns._replace(subtopic=light_subtopics(subtopics))
+        columns = columns.replace(subtopic=light_subtopics(subtopics))
         problems.append(wrong_subtopic)
     return _with_problems(columns, problems)
 

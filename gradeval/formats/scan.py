@@ -6,7 +6,6 @@ A block is a uint8 array of whole lines, `size` bytes of them, with at least PAD
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from gradeval.arrays import Bools, Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import Ids, words
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.sources import ARROW, PARQUET, TOO_LONG, Block
+from gradeval.records import Record
 
 SPACE, TAB, LF, CR, HASH, DOT, PLUS, MINUS = b" \t\n\r#.+-"
 
@@ -51,7 +51,7 @@ _FIRST_OF_NUMBER[list(b"0123456789.+-")] = _LAST_OF_NUMBER[list(b"0123456789.")]
 _NONE: Ints = np.empty(0, np.int64)
 
 
-class Rows(NamedTuple):
+class Rows(Record):
     """The lines of a block that hold data.
 
     fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
@@ -150,7 +150,7 @@ def split_at_tabs(block: Bytes, size: int, count: int) -> Rows:
     return Rows(fields, data, len(line_end), odd, odd_counts, _returns(text, line_end))
 
 
-class Tokens(NamedTuple):
+class Tokens(Record):
     """The fields of a block, between spaces.
 
     start, end: of each token. first, counts: of each line, its first token and how many it has; lines: how many

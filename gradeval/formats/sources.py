@@ -11,13 +11,14 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, first_names, printable
+from gradeval.records import Record
 
 MAGIC_BYTES = 6  # the longest magic number that is detected
 _GZIP, _BZIP2, _XZ, _ZSTD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
@@ -124,7 +125,7 @@ class _Streams(io.RawIOBase):
                 return len(data)
 
 
-class Block(NamedTuple):
+class Block(Record):
     """Whole lines of a source. bytes: uint8, `size` of them and at least PAD more to read into.
 
     first, last: whether it is the first block, and the last. too_long: it is the start of a line that is too

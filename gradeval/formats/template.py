@@ -8,8 +8,6 @@ in scan.py, which alone decides what is wrong; both return the same columns.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gradeval.arrays import Bytes, Floats, Ints, Words
@@ -19,6 +17,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems
 from gradeval.formats.scan import DOT, HASH, LF, SPACE, TAB, eight_digits, floats
 from gradeval.formats.sources import Block
+from gradeval.records import Record
 
 _U = np.uint64
 _ONES, _ALL = _U(0x0101010101010101), _U(0xFFFFFFFFFFFFFFFF)
@@ -31,7 +30,7 @@ _AT_ONCE = 1 << 14  # lines whose temporary arrays stay in the cache
 _LONGEST = 31  # words of an id; their bytes still fit in 8 bits
 
 
-class _Shape(NamedTuple):
+class _Shape(Record):
     """The widths that the lines of a block have in common: of the second field and the tag, and how many digits
     the score has behind its point, 0 where that is not known.
     """

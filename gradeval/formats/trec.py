@@ -67,7 +67,7 @@ def qrels_columns(block: Block) -> Columns:
     read = columns_of(block, rows, "grade", unreadable(block, rows, _QRELS_BARE_CR), problems)
     problems = read.problems.within(block, read.problems.rows)
     queries, documents = read.queries.light(), read.documents.light()
-    return with_subtopics(read, rows)._replace(queries=queries, documents=documents, problems=problems)
+    return with_subtopics(read, rows).replace(queries=queries, documents=documents, problems=problems)
 
 
 def with_subtopics(columns: Columns, rows: Rows) -> Columns:
@@ -75,7 +75,7 @@ def with_subtopics(columns: Columns, rows: Rows) -> Columns:
     subtopics = rows.fields[3]
     if len(columns.line) < len(rows.line):  # lines with a bad grade are no rows
         subtopics = subtopics.take(np.searchsorted(rows.line, columns.line))
-    return columns._replace(subtopic=light_subtopics(subtopics))
+    return columns.replace(subtopic=light_subtopics(subtopics))
 
 
 def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
@@ -86,10 +86,10 @@ def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
     # the rank column decides nothing; in the first block it is compared with the scores
     if not block.too_long and (usual := template.run_columns(block)):
         columns, ranks = usual
-        return columns._replace(ranks=_rank_check(columns, columns.line, ranks)) if block.first else columns
+        return columns.replace(ranks=_rank_check(columns, columns.line, ranks)) if block.first else columns
     rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
     columns = _run_columns(block, rows, as_trec_eval)
-    return columns._replace(ranks=_rank_check(columns, rows.line, rows.fields[3])) if block.first else columns
+    return columns.replace(ranks=_rank_check(columns, rows.line, rows.fields[3])) if block.first else columns
 
 
 def ranked_columns(block: Block) -> Columns:
@@ -99,7 +99,7 @@ def ranked_columns(block: Block) -> Columns:
     rank, bad = floats(rows.fields[3])
     rank[bad] = np.nan
     good = np.searchsorted(rows.line, columns.line)  # lines with a bad score are no rows
-    return columns._replace(rank=rank[good])
+    return columns.replace(rank=rank[good])
 
 
 def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Columns:
@@ -111,7 +111,7 @@ def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Column
             extra = ExtraFields(len(lines), int(lines[0]))
     columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems)
     problems = columns.problems.within(block, columns.problems.rows)
-    return columns._replace(tag=_last_tag(block, rows), extra=extra, problems=problems)
+    return columns.replace(tag=_last_tag(block, rows), extra=extra, problems=problems)
 
 
 def _second_records(block: Block, rows: Rows) -> LineProblems:
@@ -202,7 +202,7 @@ def columns_of(
             line[bad], lambda i: not_a_number(name, fields[i]), lambda i: hint_of_number(fields[i], name)
         )
         problems = LineProblems.joined([problems, of_values])
-    problems = problems._replace(rows=len(rows.line) + len(rows.odd))
+    problems = problems.replace(rows=len(rows.line) + len(rows.odd))
     if len(bad):
         good = np.ones(len(value), bool)
         good[bad] = False
@@ -267,6 +267,6 @@ def _ranked_in_order(columns: Columns, last: dict[bytes, int]) -> Columns:
         query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
         what = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
         hint = "Ranks must be 1, 2, … for each query in the order of the file"
-        found = LineProblems.of(columns.line[[row]], lambda _: what, hint)._replace(final=True)
-        columns = columns._replace(problems=LineProblems.joined([columns.problems, found]))
-    return columns._replace(value=-columns.value)
+        found = LineProblems.of(columns.line[[row]], lambda _: what, hint).replace(final=True)
+        columns = columns.replace(problems=LineProblems.joined([columns.problems, found]))
+    return columns.replace(value=-columns.value)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import log2
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
+from gradeval.records import Record
 from gradeval.registry.params import Pairs, mapped
 from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
@@ -54,7 +53,7 @@ def with_rows(ideal: Terms, within: Segments, worth: Floats) -> Terms:
 
     The ideal ranking is by descending worth, (N,), ties as in the table: in rank order.
     """
-    return replace(ideal, row=np.lexsort((-worth, within.query))[ideal.row])
+    return ideal.replace(row=np.lexsort((-worth, within.query))[ideal.row])
 
 
 def linear_gain(grade: Floats) -> Floats:
@@ -86,7 +85,7 @@ def _small_gains(gain: Floats, grade: Floats, scale: float | Floats) -> Floats:
     return np.where(small, np.expm1(np.minimum(grade, _CANCELS) * math.log(2)) * scale, gain)
 
 
-class Gain(NamedTuple):
+class Gain(Record):
     """A gain function.
 
     name: the key under which values computed with it are cached, unique to the function.
@@ -111,7 +110,7 @@ def graded(
     if isinstance(gain, str):
         return judgments, EXP2 if gain == "exp" else LINEAR
     of = judgments
-    return of.once(("mapped", gain), lambda: replace(of, grade=mapped(of.grade, gain))), MAPPED
+    return of.once(("mapped", gain), lambda: of.replace(grade=mapped(of.grade, gain))), MAPPED
 
 
 def _by_position(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
@@ -123,7 +122,7 @@ def _by_position(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
     place = last - judgments.segments.offsets[judgments.query]
     grade = np.empty(len(place))
     grade[judgments.by_grade] = len(top) - np.searchsorted(np.array(top), place)
-    return replace(judgments, grade=np.where(judgments.grade > 0, grade, 0.0))
+    return judgments.replace(grade=np.where(judgments.grade > 0, grade, 0.0))
 
 
 def gaining(judgments: Judgments, gain: Gain) -> Bools:
@@ -152,7 +151,7 @@ def dcg(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float 
         gained = gain.of(judgments.grade[rows], within.query)
         terms = DiscountedTerms.of(within, rows, rank, gained, discount(rank, kind))
         divisor = partial(discount, kind=kind)
-        return replace(terms, discount_at=divisor, weight_at=lambda rank: 1 / divisor(rank))
+        return terms.replace(discount_at=divisor, weight_at=lambda rank: 1 / divisor(rank))
 
     return judgments.once(("dcg", gain.name, kind), make).top(cutoff)
 
@@ -181,9 +180,9 @@ def normalized_dcg(
 
     def ideal() -> Terms:
         placed = with_rows(best.top(cutoff), table.segments, table.grade)
-        return replace(placed, row=np.flatnonzero(judgments.is_retrieved)[placed.row]) if local else placed
+        return placed.replace(row=np.flatnonzero(judgments.is_retrieved)[placed.row]) if local else placed
 
     # where nothing relevant was retrieved, the local ideal is 0, and so is the value
     has_relevant = ideal_dcg(judgments, gain, kind).total > 0 if local else None
     run = dcg(judgments, gain, cutoff, kind)
-    return replace(run, normalizer=best.total_at(cutoff), ideal=ideal, has_relevant=has_relevant)
+    return run.replace(normalizer=best.total_at(cutoff), ideal=ideal, has_relevant=has_relevant)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -297,6 +296,6 @@ def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Nor
 
     found = overlap(rows, np.maximum(place, judgments.rank))
     if not normalize:
-        return replace(found, normalizer=-np.expm1(np.maximum(depth, 1) * np.log(p)) / (1 - p))
+        return found.replace(normalizer=-np.expm1(np.maximum(depth, 1) * np.log(p)) / (1 - p))
     best = overlap(order[judgments.grade[order] > 0], place)  # added in the order of the ideal ranking
-    return replace(found, normalizer=best.total, ideal=lambda: best)
+    return found.replace(normalizer=best.total, ideal=lambda: best)

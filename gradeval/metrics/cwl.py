@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -165,7 +164,7 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
     gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
     perfect = np.cumsum(1 / log2(np.arange(2.0, cutoff + 2)))[-1]
     terms = DiscountedTerms.of(gaining, rows, rank, gain, log2(rank + 1))
-    return replace(terms, normalizer=perfect, weight_at=lambda rank: 1 / log2(rank + 1), cutoff=cutoff)
+    return terms.replace(normalizer=perfect, weight_at=lambda rank: 1 / log2(rank + 1), cutoff=cutoff)
 
 
 Sums = Callable[[Floats], Floats]

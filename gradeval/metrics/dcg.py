@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -157,7 +156,7 @@ def normalized_discounted_cumulated_gain(
         return DiscountedTerms.of(within, np.full(len(rank), -1), rank, np.full(len(rank), gained), discounts)
 
     largest = np.cumsum(gained / divisors)[-1]
-    return replace(dcg(table, worth, cutoff, discount), normalizer=largest, ideal=perfect)
+    return dcg(table, worth, cutoff, discount).replace(normalizer=largest, ideal=perfect)
 
 
 def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:

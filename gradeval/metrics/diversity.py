@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -46,7 +45,8 @@ def _covered(judgments: Judgments, rel: float | None) -> _Covered:
     level = judgments.relevance_level if rel is None else rel
 
     def find() -> _Covered:
-        subtopics, _, row, judged = judgments.by_subtopic
+        of = judgments.by_subtopic
+        subtopics, row, judged = of.subtopics, of.row, of.judgment
         topic, count = subtopics.topic[judged], judgments.segments.count
         query_of = np.zeros(int(topic.max(initial=-1)) + 1, np.int64)
         query_of[topic] = judgments.query[row]
@@ -76,7 +76,7 @@ def _gains(judgments: Judgments, alpha: float, rel: float | None, cutoff: int | 
     novelty = np.power(1 - alpha, covered.within.place.astype(np.float64))
     gains = _terms(judgments, covered, novelty, is_ranked)
     terms = _discounted(gains.segments, gains.row, judgments.rank[gains.row], gains.value, weight)
-    return replace(terms, has_relevant=gains.has_relevant)
+    return terms.replace(has_relevant=gains.has_relevant)
 
 
 def _discounted(
@@ -101,7 +101,7 @@ def _normalized(
 ) -> Terms:
     """The sum relative to that of the greedy ideal ranking, which is computed once for the qrels."""
     level = judgments.relevance_level if rel is None else rel
-    subtopics, queries, _, _ = judgments.by_subtopic
+    subtopics, queries = judgments.by_subtopic.subtopics, judgments.by_subtopic.queries
     within, document, gain = subtopics.ideal(alpha, level, cutoff)
     rank = (within.place + 1).astype(np.float64)
 
@@ -115,7 +115,7 @@ def _normalized(
         return _discounted(segments, row, rank[chosen], gain[chosen], weight)
 
     terms = _gains(judgments, alpha, rel, cutoff, weight)
-    return replace(terms, normalizer=within.sum(gain / (1 / weight(rank)))[queries], ideal=ideal)
+    return terms.replace(normalizer=within.sum(gain / (1 / weight(rank)))[queries], ideal=ideal)
 
 
 def _by_log(rank: Floats) -> Floats:
@@ -161,7 +161,7 @@ def alpha_dcg(
     4.5.
     """
     terms = _gains(judgments, alpha, rel, cutoff, _by_log)
-    return replace(terms, normalizer=_largest(judgments, alpha, rel, cutoff, _by_log))
+    return terms.replace(normalizer=_largest(judgments, alpha, rel, cutoff, _by_log))
 
 
 @metric(
@@ -220,7 +220,7 @@ def err_ia(
     ndeval 4.5.
     """
     terms = _gains(judgments, alpha, rel, cutoff, _by_rank)
-    return replace(terms, normalizer=_largest(judgments, alpha, rel, cutoff, _by_rank))
+    return terms.replace(normalizer=_largest(judgments, alpha, rel, cutoff, _by_rank))
 
 
 @metric(
@@ -262,7 +262,7 @@ def nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel
     ICTIR 2009; ndeval 4.5.
     """
     terms = _gains(judgments, alpha, rel, None, lambda rank: beta ** (rank - 1))
-    return replace(terms, normalizer=_covered(judgments, rel).number, scale=1 - (1 - alpha) * beta)
+    return terms.replace(normalizer=_covered(judgments, rel).number, scale=1 - (1 - alpha) * beta)
 
 
 @metric("nNRBP", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")], example="nNRBP", needs_relevant=True)
@@ -313,7 +313,7 @@ def ap_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None
     within, is_ranked = covered.within, judgments.top(cutoff)[covered.row]
     precision = (within.place + 1) / np.where(is_ranked, judgments.rank[covered.row], 1.0)
     terms = _terms(judgments, covered, precision / within.lengths[within.query], is_ranked)
-    return replace(terms, normalizer=covered.number)
+    return terms.replace(normalizer=covered.number)
 
 
 @metric("P_IA", invariants=[SCALE_FREE.unless("rel")], example="P_IA@10", needs_relevant=True)
@@ -332,7 +332,7 @@ def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Ter
     covered = _covered(judgments, rel)
     is_ranked = judgments.top(cutoff)[covered.row]
     terms = _terms(judgments, covered, np.ones(len(covered.row)), is_ranked)
-    return replace(terms, normalizer=cutoff * covered.number)
+    return terms.replace(normalizer=cutoff * covered.number)
 
 
 @metric(
@@ -359,4 +359,4 @@ def subtopic_recall(
     covered = _covered(judgments, rel)
     is_first = (covered.within.place == 0) & judgments.top(cutoff)[covered.row]
     terms = _terms(judgments, covered, np.ones(len(covered.row)), is_first)
-    return replace(terms, normalizer=covered.every if of == "all" else covered.number)
+    return terms.replace(normalizer=covered.every if of == "all" else covered.number)

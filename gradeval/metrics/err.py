@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -172,8 +171,7 @@ def normalized_expected_reciprocal_rank(
     """
     probability = satisfaction(judgments, gain, max_grade, is_relative=True)
     best = of_ideal(judgments, probability, cutoff, _reciprocal)
-    return replace(
-        of_run(judgments, probability, cutoff, _reciprocal),
+    return of_run(judgments, probability, cutoff, _reciprocal).replace(
         normalizer=best.total,
         ideal=lambda: with_rows(best, judgments.segments, probability),
     )

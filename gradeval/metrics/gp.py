@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from gradeval.arrays import Bools
@@ -46,7 +44,7 @@ def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None)
     Source: Kekäläinen and Järvelin, "Using graded relevance assessments in IR evaluation", JASIST 2002.
     """
     number = judgments.retrieved if cutoff is None else cutoff
-    return replace(_shares(judgments, judgments.top(cutoff)), normalizer=number, cutoff=cutoff)
+    return _shares(judgments, judgments.top(cutoff)).replace(normalizer=number, cutoff=cutoff)
 
 
 @metric("gR", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
@@ -64,4 +62,4 @@ def generalized_recall(judgments: Judgments, *, cutoff: Cutoff | None = None) ->
     """
     judged = _shares(judgments, judgments.grade > 0)
     shares = _shares(judgments, judgments.top(cutoff))
-    return replace(shares, normalizer=judged.total, ideal=lambda: judged, cutoff=cutoff)
+    return shares.replace(normalizer=judged.total, ideal=lambda: judged, cutoff=cutoff)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -126,7 +125,7 @@ def _control_points(grades: Floats, within: Segments, variant: str) -> tuple[Flo
 
 def by_points(judgments: Judgments, points: Pairs) -> Judgments:
     """The table with φ, through the given control points, in place of the grades."""
-    return replace(judgments, grade=phi_through(points, judgments.grade))
+    return judgments.replace(grade=phi_through(points, judgments.grade))
 
 
 def phi_through(points: Pairs, grade: Floats) -> Floats:

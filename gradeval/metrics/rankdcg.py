@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from gradeval.metrics._kernels import with_rows
@@ -50,8 +48,7 @@ def rank_dcg(judgments: Judgments) -> Terms:
     rank = (within.place + 1).astype(np.float64)
     best = DiscountedTerms.of(within, np.arange(len(rank)), rank, ideal, discount)
     worst = within.sum(reverse / discount)
-    return replace(
-        DiscountedTerms.of(within, rows, rank, ranked, discount),
+    return DiscountedTerms.of(within, rows, rank, ranked, discount).replace(
         normalizer=np.where(distinct > 1, best.total - worst, np.nan),
         base=worst,
         ideal=lambda: with_rows(best, within, judgments.grade),

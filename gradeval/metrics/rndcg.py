@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.numbers import log2, quotient, ratio
 from gradeval.metrics._kernels import dcg, graded, ideal_dcg, normalized_dcg
-from gradeval.records import record
+from gradeval.records import Record
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Pairs, Rel, Worth
@@ -17,8 +15,7 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 
-@record(frozen=True, eq=False, repr=False)
-class _Gains:
+class _Gains(Record, eq=False):
     """The DCG of the run and that of the ideal ranking.
 
     run: the DCG of the documents retrieved whose gain is not 0. ideal: that of the judged documents with
@@ -186,8 +183,7 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     missed = np.maximum(2 + most - run.segments.running_sum(run.gain), 2.0)
     is_integer = bool((missed == np.floor(missed)).all())
     discount = log2(missed) if is_integer else np.log2(missed)
-    return replace(
-        DiscountedTerms.of(run.segments, run.row, run.rank, run.gain, discount),
+    return DiscountedTerms.of(run.segments, run.row, run.rank, run.gain, discount).replace(
         normalizer=best.segments.sum(best.gain),
     )
 

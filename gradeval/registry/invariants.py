@@ -7,21 +7,19 @@ one of the conditions is not met.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.records import record
+from gradeval.records import Record
 from gradeval.registry.params import mapped
 
 Given = Mapping[str, Any]
 """The parameters of a metric by name, with their defaults."""
 
 
-@record(frozen=True, repr=False)
-class Condition:
+class Condition(Record):
     """A condition on a parameter under which an invariant holds.
 
     about: the condition in words. is_met: (parameters, the distinct grades of the qrels, ascending) -> bool.
@@ -32,8 +30,7 @@ class Condition:
     is_met: Callable[[Given, Floats], bool]
 
 
-@record(frozen=True, repr=False)
-class Invariant:
+class Invariant(Record):
     """A property of the values of a metric. conditions: it holds where all are met."""
 
     about: str
@@ -45,11 +42,11 @@ class Invariant:
 
     def where(self, *conditions: Condition, **allowed: Any) -> Invariant:
         """The invariant under more conditions: allowed: parameter -> its value, or a tuple of values."""
-        return replace(self, conditions=(*self.conditions, *conditions, *map(_one_of, allowed.items())))
+        return self.replace(conditions=(*self.conditions, *conditions, *map(_one_of, allowed.items())))
 
     def unless(self, *params: str) -> Invariant:
         """The invariant where none of these parameters is given."""
-        return replace(self, conditions=(*self.conditions, *map(_without, params)))
+        return self.replace(conditions=(*self.conditions, *map(_without, params)))
 
     def holds(self, params: Given, scale: Floats) -> bool:
         """Whether all conditions are met."""

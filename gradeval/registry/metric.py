@@ -15,7 +15,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.errors import MetricError, NoExpectedValueError
-from gradeval.records import record
+from gradeval.records import Record
 from gradeval.registry.invariants import Invariant
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
@@ -38,8 +38,7 @@ class Kind(Enum):
     TEXT = "strings; no summary"
 
 
-@record(frozen=True, eq=False, repr=False)
-class Metric:
+class Metric(Record, eq=False):
     """A metric of the registry.
 
     display: its name as tables show it, with Greek letters.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any, get_args
 
@@ -13,7 +12,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.errors import GRADE_RANGE, is_grade
 from gradeval.options import parse_number
-from gradeval.records import record
+from gradeval.records import Record
 
 LARGEST_INTEGER = 10**15
 _PAIRS_FORM = "grade:gain/grade:gain/…"
@@ -22,8 +21,7 @@ _GAIN_FORM = f"linear, exp, or {_PAIRS_FORM}"
 Pairs = tuple[tuple[float, float], ...]
 
 
-@record(eq=False, repr=False)
-class Param:
+class Param(Record, eq=False):
     """A parameter of a metric, given in an annotation: p: Annotated[float, fraction(…)].
 
     about: its description. parse: turns the text after '=' into the value, and raises ValueError with a
@@ -46,7 +44,7 @@ class Param:
 
     def but(self, **fields: Any) -> Param:
         """The same parameter with other fields."""
-        return replace(self, **fields)
+        return self.replace(**fields)
 
     def text(self, value: Any) -> str:
         """The value as written in a spec; parse(text(value)) == value."""

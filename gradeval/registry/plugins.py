@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
-from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -95,7 +94,7 @@ def admitted(metric: Metric, owner: Callable[[str], str]) -> tuple[Metric | None
         owners = {name: owner(name) for name in (metric.name, *metric.aliases)}
         if owners[metric.name]:
             raise MetricError(f"{ignored}the name is already used for {owners[metric.name]}")
-        free = replace(metric, aliases=[name for name in metric.aliases if not owners[name]])
+        free = metric.replace(aliases=[name for name in metric.aliases if not owners[name]])
         safe = contained(ignored, _contain)(free, params, f"{who} failed: ")
     except MetricError as error:
         return None, [str(error)]
@@ -114,14 +113,14 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
         columns: dict[str, Any] = {
             name: getattr(judgments, name).copy() for name in ("grade", "rank", "score", "retrieved")
         }
-        result = metric.function(replace(judgments, **columns), **values)
+        result = metric.function(judgments.replace(**columns), **values)
         if metric.text:
             return _checked_texts(result, judgments.segments.count)
         return _checked_result(result, metric.kind, judgments, prefix)
 
     def conditioned(invariant: Invariant) -> Invariant:
-        conditions = [replace(item, is_met=contained(prefix, item.is_met)) for item in invariant.conditions]
-        return replace(invariant, conditions=tuple(conditions))
+        conditions = [item.replace(is_met=contained(prefix, item.is_met)) for item in invariant.conditions]
+        return invariant.replace(conditions=tuple(conditions))
 
     def parsing(param: Param) -> Param:
         @wraps(param.parse)
@@ -133,8 +132,7 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
 
         return param.but(parse=contained(prefix, parse, (ValueError,)))
 
-    safe = replace(
-        metric,
+    safe = metric.replace(
         function=contained(prefix, compute),
         invariants=[*map(conditioned, metric.invariants)],
         check=None if metric.check is None else contained(prefix, metric.check, (ValueError,)),
@@ -162,7 +160,7 @@ def _checked_result(result: Any, kind: Kind, judgments: Judgments, prefix: str) 
     is_whole = rows.shape == (result.segments.offsets[-1],) and result.is_empty.shape == (count,)
     if not is_whole or not np.isin(rows, np.arange(-1, len(judgments.grade))).all():
         raise MetricError("it returned Terms whose rows are not those of the table")
-    return replace(result, ideal=result.ideal and contained(prefix, result.ideal))
+    return result.replace(ideal=result.ideal and contained(prefix, result.ideal))
 
 
 def _numbers(values: Any, count: int, kind: Kind) -> Floats:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradeval.errors import MetricError, described
+from gradeval.records import Record
 from gradeval.registry.dialects import (
     ABSENT,
     AMBIGUOUS,
@@ -31,7 +32,7 @@ from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, homes, import_
 from gradeval.registry.params import Param
 
 
-class Spec(NamedTuple):
+class Spec(Record):
     """A metric with its given parameters, in the metric's own order."""
 
     metric: Metric

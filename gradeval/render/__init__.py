@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from gradeval.errors import OptionError
+from gradeval.records import Record
 
 Digits = int | Literal["full"]
 
 
-class Writer(NamedTuple):
+class Writer(Record):
     """module: of this package. part: of the document that is written. ending: of the names of files, or ''."""
 
     module: str

@@ -11,10 +11,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from gradeval.errors import OptionError, inert, visible
 from gradeval.notices import EvaluationWarning, Notice, lines
+from gradeval.records import Record
 from gradeval.render import WRITERS, Digits, checked_digits
 from gradeval.render.numbers import number, plain, probability, signed, significant
 
@@ -22,7 +23,7 @@ Text = list[str] | str
 """The texts of a column, one a row; a string is the same in all rows."""
 
 
-class RenderOptions(NamedTuple):
+class RenderOptions(Record):
     """How a document is written. colour, width: for tables: terminal codes, and the width of the terminal
     (None: no limit). spreadsheet: for csv: a single quote before text that a spreadsheet would read as a
     formula. header: whether tsv and csv have a line of column names. label: the names and the values of columns
@@ -38,7 +39,7 @@ class RenderOptions(NamedTuple):
     label: Mapping[str, str] = {}
 
 
-class Cell(NamedTuple):
+class Cell(Record):
     """A text in a grid. mark: after it, such as the letters of runs (a superscript where there are any), or
     ' [low, high]'.
     """
@@ -48,7 +49,7 @@ class Cell(NamedTuple):
     bold: bool = False
 
 
-class Grid(NamedTuple):
+class Grid(Record):
     """A table for people. A row holds cells, or strings, which are cells without a mark.
 
     labels: how many of the first columns hold names, which every further table repeats. left: the columns that
@@ -70,20 +71,20 @@ class Grid(NamedTuple):
         return column < self.labels if self.left is None else column in self.left
 
 
-class Lines(NamedTuple):
+class Lines(Record):
     """Text whose line ends and spaces are kept: a drawing."""
 
     lines: Sequence[str]
 
 
-class Line(NamedTuple):
+class Line(Record):
     """A line of its own. style: 'heading', 'strong', or 'dim'."""
 
     text: str
     style: str
 
 
-class Sentences(NamedTuple):
+class Sentences(Record):
     """An explanation of the numbers: a paragraph a sentence on a terminal, one paragraph in other formats."""
 
     sentences: Sequence[str]
@@ -93,7 +94,7 @@ Block = Grid | Lines | Line | Sentences | str
 """A string is a paragraph."""
 
 
-class Rows(NamedTuple):
+class Rows(Record):
     """A table for programs, in parts that have the same columns.
 
     A part is one or several rows for each of its items, such as a row for each metric of each query: for each
@@ -112,7 +113,7 @@ class Rows(NamedTuple):
         return cls(head, [[columns]] if columns else [], frozenset(map(head.index, names)))
 
 
-class Kind(NamedTuple):
+class Kind(Record):
     """How the values of a column become text: for programs, and for people.
 
     is_name: whether it is text of the input, which could be a formula, or steer a terminal.
@@ -130,7 +131,7 @@ SIGNED = Kind(plain, signed)
 PROBABILITY = Kind(significant, probability)
 
 
-class Column(NamedTuple):
+class Column(Record):
     """A column of a table, declared once. name: for programs; head: for people; '' where they do not have it.
 
     key: of the value in a row, by default the name.

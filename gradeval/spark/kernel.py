@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -332,8 +331,7 @@ def _by_id(qrels: Qrels) -> Qrels:
     subtopics = qrels.subtopics
     if subtopics is not None:
         subtopics = subtopics.reordered(Segments(offsets), documents, rows)
-    ordered = replace(
-        qrels,
+    ordered = qrels.replace(
         queries=qrels.queries.take(order),
         offsets=offsets,
         documents=documents,
@@ -403,7 +401,7 @@ def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job)
     ends = np.array([nothing] * 3) if job.options.tie_range else None
     notices = query_notices(qrels, reduced, job.specs, wanted, job.options)  # that queries are not judged
     short = np.zeros(len(job.specs), np.int64)
-    noticed = Noticed(tuple(replace(notice, subject=name) for notice in notices), 1.0, short)
+    noticed = Noticed(tuple(notice.replace(subject=name) for notice in notices), 1.0, short)
     result = RunResult(name, name, None, nothing, np.empty(0, np.bool_), tie_range=ends)
     return Outcome(result, np.empty(nothing.shape, np.bool_), lambda: noticed)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -41,7 +40,6 @@ from gradeval.evaluation.score import summaries
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES, check_known
-from gradeval.records import record
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.spark.kernel import Bucket, Job, Moments, Pair, Part
@@ -71,7 +69,6 @@ class QueriesOnCluster(Sequence[str]):
         return "<on the cluster: SparkResults.per_query()>"
 
 
-@record(frozen=True, eq=False)
 class SparkSummary(Results):
     """Results with the standard errors of the means; the values of the queries stay on the cluster.
 
@@ -80,8 +77,8 @@ class SparkSummary(Results):
     (R, M).
     """
 
-    standard_errors: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
-    counts: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    standard_errors: Floats = np.empty((0, 0))
+    counts: Floats = np.empty((0, 0))
 
     def values(self, run: str | int, metric: str | Spec | int) -> Floats:
         """Raises GradevalError: the values of the queries are not here."""
@@ -244,7 +241,7 @@ def _run_notices(
         *judged_notices(share, cutoff, job.specs, job.scale, job.options),
         *short_notices(job.specs, short, sum(part.judged[1] for part in parts)),
     )
-    notices += (replace(notice, subject=name) for notice in few)
+    notices += (notice.replace(subject=name) for notice in few)
     return tuple(sorted(notices, key=lambda notice: (_KINDS.index(notice.kind), _metric(notice, job))))
 
 
@@ -260,8 +257,7 @@ def _merged_notices(notices: Iterable[Notice]) -> list[Notice]:
         key = notice.kind.value, notice.subject, notice.metric
         before = merged.setdefault(key, notice)
         if before is not notice:
-            merged[key] = replace(
-                before,
+            merged[key] = before.replace(
                 count=before.count + notice.count,
                 total=before.total + notice.total,
                 undefined=before.undefined + notice.undefined,
@@ -295,8 +291,7 @@ def _with_ends(notice: Notice, parts: Sequence[Part], values: Moments, job: Job)
             moments.append(part.values._replace(total=total))
         return value(Moments.joined(moments))
 
-    return replace(
-        notice,
+    return notice.replace(
         value=value(values),
         low=end([None if tie is None else tie.low for tie in of_parts]),
         high=end([None if tie is None else tie.high for tie in of_parts]),

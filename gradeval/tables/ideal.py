@@ -10,7 +10,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
 from gradeval.arrays.segments import Segments, ranges, stable_order
 from gradeval.arrays.strings import Ids
-from gradeval.records import record
+from gradeval.records import Record
 
 _Made = TypeVar("_Made")
 RECALLED = 16  # cached results that metrics share, more than they need at a time
@@ -47,8 +47,7 @@ class Recalling:
         return value
 
 
-@record(eq=False, repr=False)
-class Ideal(Recalling):
+class Ideal(Record, Recalling, eq=False):
     """The grades of some queries, and their ideal ranking.
 
     segments: the Q queries that rows belong to. grade: float64 (N,), in any order within a query.
@@ -77,8 +76,7 @@ class Ideal(Recalling):
         return self.once(("relevant", level), lambda: self.segments.number(is_relevant(self.grade, level)))
 
 
-@record(eq=False, repr=False)
-class Subtopics(Recalling):
+class Subtopics(Record, Recalling, eq=False):
     """Judgments of documents for the subtopics of their queries: S of them, those of a document together.
 
     segments: the queries that the documents belong to, as rows of the qrels. row: the document's, ascending,

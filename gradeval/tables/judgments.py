@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.errors import MetricError
-from gradeval.records import record
+from gradeval.records import Record, fields_of
 from gradeval.tables.ideal import Ideal, Recalling, Subtopics, is_relevant
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.terms import Terms
 
 
-@record(eq=False, repr=False)
-class Hits:
+class Hits(Record, eq=False):
     """The relevant documents that a run retrieved, in rank order within their queries.
 
     rows: of the table of judgments, int64 (H,). segments: the Q queries they belong to. rank: float64 (H,).
@@ -62,7 +60,7 @@ class Hits:
         return Hits(self.rows[kept], self.segments.take(kept), self.rank[kept], self.relevant)
 
 
-class BySubtopic(NamedTuple):
+class BySubtopic(Record):
     """The judgments of a table's documents for the subtopics of their queries.
 
     subtopics: those of the whole qrels. queries: which of their queries those of the table are, (Q,). row: of
@@ -75,8 +73,7 @@ class BySubtopic(NamedTuple):
     judgment: Ints
 
 
-@record(frozen=True, eq=False, repr=False)
-class Judgments(Recalling):
+class Judgments(Record, Recalling, eq=False):
     """Ranks of the judged documents: a row for each judgment, in rank order within its query.
 
     The queries are a part of those of the qrels.
@@ -111,7 +108,7 @@ class Judgments(Recalling):
 
     def __post_init__(self) -> None:
         if self.scale is None:
-            object.__setattr__(self, "scale", distinct(self.grade))
+            self.__dict__["scale"] = distinct(self.grade)
 
     @classmethod
     def of(
@@ -167,7 +164,7 @@ class Judgments(Recalling):
 
     def __getstate__(self) -> dict[str, Any]:
         """The fields only: cached values are recomputed."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return fields_of(self)
 
     @property
     def query(self) -> Ints:
@@ -232,8 +229,7 @@ class Judgments(Recalling):
     def found(self) -> Judgments:
         """The table without the documents that were not retrieved."""
         rows = np.flatnonzero(self.is_retrieved)
-        return replace(
-            self,
+        return self.replace(
             segments=self.segments.take(rows),
             grade=self.grade[rows],
             rank=self.rank[rows],
@@ -281,14 +277,14 @@ class Judgments(Recalling):
 
     def with_ties(self, first: Floats, last: Floats) -> Judgments:
         """The table for expected values. first, last: of each judgment of the qrels."""
-        return replace(self, first=first[self.document], last=last[self.document])._sharing(self)
+        return self.replace(first=first[self.document], last=last[self.document])._sharing(self)
 
     @cached_property
     def tied(self) -> Judgments:
         """The ranking in which each document has the first rank of its group of tied scores."""
         assert self.first is not None
         rank = np.where(self.first <= self.depth, self.first, np.inf)
-        return replace(self, rank=rank)._sharing(self)
+        return self.replace(rank=rank)._sharing(self)
 
     def expected(self, terms: Terms) -> Terms | None:
         """The terms of this ranking, Judgments.tied, expected over the orders of tied scores."""
@@ -300,7 +296,7 @@ class Judgments(Recalling):
         """The ranking without documents whose ties the depth divides."""
         is_whole = True if self.last is None else self.last <= self.depth
         rank, score = np.where(is_whole, self.rank, np.inf), np.where(is_whole, self.score, -np.inf)
-        return replace(self, rank=rank, score=score)._sharing(self)
+        return self.replace(rank=rank, score=score)._sharing(self)
 
     def _sharing(self, other: Judgments) -> Judgments:
         """This table, which has the grades of the other."""
@@ -337,8 +333,7 @@ class Judgments(Recalling):
             start = self.segments.place[groups.offsets[:-1]][groups.query] + 1.0
             end = start + groups.lengths[groups.query] - 1
             ties = {"first": np.where(kept, start, np.inf), "last": np.where(kept, end, np.inf)}
-        return replace(
-            self,
+        return self.replace(
             grade=self.grade[order],
             rank=np.where(kept, self.segments.place + 1.0, np.inf),
             score=np.where(kept, self.score[order], -np.inf),
@@ -350,8 +345,7 @@ class Judgments(Recalling):
     def cut(self, depth: int) -> Judgments:
         """The ranking cut at this depth."""
         kept = self.rank <= depth
-        return replace(
-            self,
+        return self.replace(
             rank=np.where(kept, self.rank, np.inf),
             score=np.where(kept, self.score, -np.inf),
             retrieved=np.minimum(self.retrieved, depth),

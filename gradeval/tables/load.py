@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from gradeval.formats.memory import (
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, takes
-from gradeval.records import record
+from gradeval.records import Record
 from gradeval.tables.passages import EACH, Collapse
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 Filter = Callable[[Columns], Columns]
 
 
-class Given(NamedTuple):
+class Given(Record):
     """The judgments, and what runs may need: the file they are from, its format, and its lines if it is a LETOR
     file. qrels: as they are evaluated.
     """
@@ -64,8 +64,7 @@ class Given(NamedTuple):
         return f"Given(path={self.qrels.path!r}, queries={queries:,}, judgments={judgments:,})"
 
 
-@record(frozen=True, eq=False, repr=False)
-class RunTable:
+class RunTable(Record, eq=False):
     """A run that is in memory, for any judgments. path: of its file, None where it is from other data.
     ties: the default rule for its tied scores. collapse: which rows are of one document."""
 
@@ -78,8 +77,7 @@ class RunTable:
         return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
 
 
-@record(eq=False, repr=False)
-class Whole:
+class Whole(Record, eq=False):
     """Rows that were read at once, as a source of one block."""
 
     name: str
@@ -91,8 +89,7 @@ class Whole:
         yield self.rows
 
 
-@record(eq=False, repr=False)
-class File:
+class File(Record, eq=False):
     """A file as a table, for those who do not score it.
 
     role: 'qrels' or 'run'. kind: its format. name: of the run, where the file holds several. letor: its lines,
@@ -107,8 +104,7 @@ class File:
     letor: Letor | None = None
 
 
-@record(eq=False, repr=False)
-class Run:
+class Run(Record, eq=False):
     """A run that can be reduced to the judgments.
 
     path: its name in messages. opened: begins to read it. ties: the rule for its tied scores. source: its file,
@@ -133,7 +129,7 @@ class Run:
             if reduced := looked_up(self.nested, qrels, self.ties):
                 return reduced
         table = self.opened()
-        source, columns, _ = table
+        source, columns = table.source, table.columns
         if isinstance(source, Whole):
             return reduce_columns(columns(source.rows), qrels, self.ties, source.name, self.collapse)
         return with_fewer(
@@ -259,7 +255,7 @@ def open_qrels(qrels: Any, options: Options, prepare: Callable[[Source], None] |
     prepare: is called with each source before it is read.
     """
     judgments = qrels if isinstance(qrels, Given) else _read_judgments(qrels, options, prepare)
-    return judgments._replace(qrels=judgments.as_read.evaluated(options))
+    return judgments.replace(qrels=judgments.as_read.evaluated(options))
 
 
 def _read_judgments(qrels: Any, options: Options, prepare: Callable[[Source], None] | None) -> Given:
@@ -276,7 +272,7 @@ def _read_judgments(qrels: Any, options: Options, prepare: Callable[[Source], No
 
 
 def _qrels_of(table: Table, jobs: int) -> Qrels:
-    source, columns, _ = table
+    source, columns = table.source, table.columns
     return with_fewer(
         lambda jobs: Qrels.of(source.name, ordered_map(columns, source.blocks(), jobs), jobs), jobs
     )

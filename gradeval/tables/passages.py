@@ -6,8 +6,6 @@ documents. Memory follows the lines of a block or of the longest query, as for r
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
@@ -15,10 +13,11 @@ from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.strings import Ids, repeats
 from gradeval.formats.columns import Columns
 from gradeval.options import BEST, Options
+from gradeval.records import Record
 from gradeval.tables.ranking import Lines, Repeats
 
 
-class Collapse(NamedTuple):
+class Collapse(Record):
     """Which lines of a query are of one document, True where any are.
 
     delimiter: what separates the id of a document from that of its passage, b"" where ids are those of
@@ -33,7 +32,7 @@ class Collapse(NamedTuple):
         return cls(options.delimiter, options.duplicates == BEST)
 
     def __bool__(self) -> bool:
-        return any(self)
+        return bool(self.delimiter) or self.duplicates
 
     def joined(self, other: Collapse) -> Collapse:
         """The options of a run where it is evaluated, and the other ones where it was read before."""
@@ -69,7 +68,7 @@ class Collapse(NamedTuple):
         if not self.duplicates:
             again, first = _again(lines.documents, query)
         documents, rows = self.best(lines.documents, lines.score, query)
-        collapsed = lines._replace(
+        collapsed = lines.replace(
             bounds=np.searchsorted(rows, lines.bounds),
             documents=documents,
             score=lines.score[rows],
@@ -84,7 +83,7 @@ class Collapse(NamedTuple):
         documents, rows = self.best(columns.documents, columns.value, query)
         is_best = np.zeros(len(query), bool)
         is_best[rows] = True
-        return columns.take(is_best)._replace(documents=documents)
+        return columns.take(is_best).replace(documents=documents)
 
 
 EACH = Collapse()  # each line is a document

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,14 +17,13 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
-from gradeval.records import record
+from gradeval.records import Record
 from gradeval.tables.ideal import Ideal, Subtopics
 
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
 
 
-@record(eq=False, repr=False)
-class Qrels:
+class Qrels(Record, eq=False):
     """Judgments as read: a row for each (query, document, grade), the rows of a query together.
 
     path: as the user named it. queries: the query ids in order of first appearance, (Q,).
@@ -62,7 +60,7 @@ class Qrels:
             problems.add(wrong)
             problems.check()
         qrels = rows.without_duplicates()  # with the keys of its documents
-        return replace(qrels, numbered=True) if numbered else qrels
+        return qrels.replace(numbered=True) if numbered else qrels
 
     def _keys_and_repeats(self, queries: slice) -> tuple[Words, Ints, Ints]:
         """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""
@@ -132,13 +130,12 @@ class Qrels:
             left = f"{float(self.grade[row])!r} - {zero!r} = {float(grade[row])!r}"
             raise OptionError(f"zero_grade leaves a grade that is out of range: {left}. {RESCALE}")
         if self.subtopics is None:
-            return replace(self, grade=grade)
-        of_subtopics = replace(self.subtopics, grade=subtracted(self.subtopics.grade, float(zero)))
-        return replace(self, grade=grade, subtopics=of_subtopics)
+            return self.replace(grade=grade)
+        of_subtopics = self.subtopics.replace(grade=subtracted(self.subtopics.grade, float(zero)))
+        return self.replace(grade=grade, subtopics=of_subtopics)
 
 
-@record(eq=False, repr=False)
-class Rows:
+class Rows(Record, eq=False):
     """The judgments of a file as they are, of any grade and with duplicates and subtopics.
 
     qrels: all of them. lines: the 0-based lines of each block's rows, and how many lines the block has. order:
@@ -221,8 +218,7 @@ class Rows:
             kept = self.kept()
             grade = qrels.grade.copy()
             np.maximum.at(grade, self.document, grade[self.more])
-            qrels = replace(
-                qrels,
+            qrels = qrels.replace(
                 offsets=np.append(0, np.cumsum(kept))[qrels.offsets],
                 documents=qrels.documents.take(kept),
                 grade=grade[kept],
@@ -230,7 +226,7 @@ class Rows:
             )
             keys = keys[kept]
         if self.subtopic is not None:
-            qrels = replace(qrels, subtopics=self._subtopics(qrels))
+            qrels = qrels.replace(subtopics=self._subtopics(qrels))
         qrels.__dict__["keys"] = keys  # fills the cached property
         return qrels
 
@@ -238,7 +234,7 @@ class Rows:
         """These rows, ascending, in which a document has a row for each of its subtopics."""
         offsets = np.searchsorted(row, self.qrels.offsets)
         qrels = self.qrels
-        return replace(qrels, offsets=offsets, documents=qrels.documents.take(row), grade=qrels.grade[row])
+        return qrels.replace(offsets=offsets, documents=qrels.documents.take(row), grade=qrels.grade[row])
 
     def _subtopics(self, qrels: Qrels) -> Subtopics:
         """The judgments by subtopic. qrels: without duplicates."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,13 @@ from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids, repeats
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import SHOWN
+from gradeval.records import Record
 from gradeval.tables.qrels import Qrels
 
 REVERSED = "reversed"  # the order of ties that is trec_eval's where documents are named 1, 2, … in file order
 
 
-class Lines(NamedTuple):
+class Lines(Record):
     """Run lines as read, grouped by query.
 
     query: the index of each query, (S,); below Q it is a query of the qrels, from Q on it is not judged.
@@ -83,10 +84,10 @@ class Lines(NamedTuple):
 
     def later(self, by: int) -> Lines:
         """The same lines, numbered from `by` lines earlier."""
-        return self._replace(line=self.line + by)
+        return self.replace(line=self.line + by)
 
 
-class Ties(NamedTuple):
+class Ties(Record):
     """The judged documents that share their score with others of their query.
 
     row: of the qrels. first, last: the ranks between which all with this score stand, (n,).
@@ -103,10 +104,11 @@ class Ties(NamedTuple):
         return first, last
 
 
-NO_TIES = Ties(*[np.empty(0, np.int64)] * 3)
+_NOTHING_TIED = (np.empty(0, np.int64),) * 3
+NO_TIES = Ties(*_NOTHING_TIED)
 
 
-class IdenticalIds(NamedTuple):
+class IdenticalIds(Record):
     """The judged queries that retrieved a document with their own id. rank: its best one among tied scores."""
 
     query: Ints
@@ -116,7 +118,7 @@ class IdenticalIds(NamedTuple):
 NO_IDENTICAL_IDS = IdenticalIds(*[np.empty(0, np.int64)] * 2)
 
 
-class Repeats(NamedTuple):
+class Repeats(Record):
     """The duplicate documents of queries.
 
     total: how many there are. line, first, document: of the first SHOWN by line, the line of each, that of the
@@ -143,7 +145,7 @@ class Repeats(NamedTuple):
         return cls(len(again), line, line_of_first, documents, last_new)
 
 
-class Found(NamedTuple):
+class Found(Record):
     """The judged documents of a run for some queries.
 
     query, retrieved: the index of each query and the count of its documents, (S,). row, rank, score: the
@@ -259,7 +261,7 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
     starts[bounds[:-1]] = True
     not_below = np.flatnonzero(~((score[1:] < score[:-1]) | starts[1:])) + 1
     if not len(not_below):
-        return hits, *NO_TIES
+        return hits, *_NOTHING_TIED
     rises = not_below[score[not_below] > score[not_below - 1]]
     line_at = np.arange(len(score))  # the line at each position
     if len(rises):
@@ -273,7 +275,7 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
     position_of[line_at] = np.arange(len(score))
     hit_position = position_of[hits]
     if not len(not_below):
-        return hit_position, *NO_TIES
+        return hit_position, *_NOTHING_TIED
 
     tied = np.zeros(len(score) + 1, bool)  # with the line before it
     tied[not_below] = True

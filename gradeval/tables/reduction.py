@@ -8,7 +8,7 @@ through a temporary file. Memory follows the judgments and the longest query, no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from gradeval.formats.diagnostics import (
     shown,
 )
 from gradeval.formats.sources import temporary_error
+from gradeval.records import Record, fields_of
 from gradeval.tables.passages import EACH, Collapse
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import (
@@ -44,19 +45,20 @@ from gradeval.tables.ranking import (
 )
 
 _Block = TypeVar("_Block")
+_Arrays = TypeVar("_Arrays", bound=Record)
 _ROW = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
 _RANKED_ROW = np.dtype([*_ROW.descr, ("rank", "<f8")])
 _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
 
-class Collapsed(NamedTuple):
+class Collapsed(Record):
     """The lines of a run that did not count. what: 'passage' or 'duplicate'."""
 
     lines: int = 0
     what: str = ""
 
 
-class Reduced(NamedTuple):
+class Reduced(Record):
     """A run reduced to its judged documents.
 
     rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
@@ -87,7 +89,7 @@ class Total:
         self.qrels, self.ties_rule, self.collapse = qrels, ties, collapse
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
         self.unjudged = 0
-        self.ties: list[Ties] = []
+        self.ties = [NO_TIES]
         self.identical = [NO_IDENTICAL_IDS]
         self.rank = np.full(len(qrels.grade), np.inf)
         self.score = np.full(len(qrels.grade), -np.inf)
@@ -104,7 +106,7 @@ class Total:
             return find(lines, self.qrels, self.ties_rule)
         collapsed, repeated = self.collapse.lines(lines)
         found = find(collapsed, self.qrels, self.ties_rule)
-        return found._replace(repeats=repeated, collapsed=len(lines.score) - len(collapsed.score))
+        return found.replace(repeats=repeated, collapsed=len(lines.score) - len(collapsed.score))
 
     def add(self, found: Found, first_line: int) -> None:
         """first_line: the number of lines before those of found."""
@@ -117,19 +119,19 @@ class Total:
         self.score[found.row] = found.score
         self.lines += int(found.retrieved.sum()) + found.collapsed
         self.collapsed += found.collapsed
-        total, *columns, last_new = found.repeats
-        if last_new >= 0:
-            self.last_new = max(self.last_new, first_line + last_new)
-        if total:
+        repeats = found.repeats
+        if repeats.last_new >= 0:
+            self.last_new = max(self.last_new, first_line + repeats.last_new)
+        if repeats.total:
             first = tuple(
                 Problem(
                     first_line + line,
                     f"duplicate document {shown(document)} for its query",
                     first_in(first_line + first),
                 )
-                for line, first, document in zip(*columns, strict=True)
+                for line, first, document in zip(repeats.line, repeats.first, repeats.document, strict=True)
             )
-            self.repeats = LineProblems.joined([self.repeats, LineProblems(first, total)])
+            self.repeats = LineProblems.joined([self.repeats, LineProblems(first, repeats.total)])
 
     def note(self, read: Columns | _Part, first_line: int) -> None:
         """Keep a block's run tag, its check of the rank column, which the first has, and its extra fields.
@@ -157,23 +159,27 @@ class Total:
 
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
-        ties = Ties(*map(np.concatenate, zip(*self.ties, strict=True))) if self.ties else NO_TIES
-        identical = IdenticalIds(*map(np.concatenate, zip(*self.identical, strict=True)))
         return Reduced(
             self.rank,
             self.score,
             self.retrieved,
             self.unjudged,
-            ties,
+            _joined(self.ties),
             tag,
             self.ranks,
             self.extra,
-            identical,
+            _joined(self.identical),
             Collapsed(self.collapsed, self.collapse.what),
         )
 
 
 AnyTotal = TypeVar("AnyTotal", bound=Total)
+
+
+def _joined(parts: list[_Arrays]) -> _Arrays:
+    """One record of arrays from several."""
+    columns = zip(*(fields_of(part).values() for part in parts), strict=True)
+    return type(parts[0])(*map(np.concatenate, columns))
 
 
 def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collapse: Collapse = EACH) -> Reduced:
@@ -191,7 +197,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
     total.report(problems)
     problems.check()
     reduced = total.reduced()
-    return reduced._replace(identical=NO_IDENTICAL_IDS) if columns.numbered else reduced
+    return reduced.replace(identical=NO_IDENTICAL_IDS) if columns.numbered else reduced
 
 
 def reduce_blocks(
@@ -234,14 +240,14 @@ class _QueryNotGrouped(Exception):
     """A query's lines are not together."""
 
 
-class _Cut(NamedTuple):
+class _Cut(Record):
     """Lines of a query that may continue in another block, and its id."""
 
     id: bytes
     lines: Lines
 
 
-class _Part(NamedTuple):
+class _Part(Record):
     """A thread's result for a block, and the facts of its Columns besides the rows."""
 
     result: Any
@@ -319,7 +325,7 @@ def _in_one_pass(
             else:
                 if cut and cut[0].id != piece.id:
                     close()
-                cut.append(piece._replace(lines=piece.lines.later(before)))
+                cut.append(piece.replace(lines=piece.lines.later(before)))
     close()
     total.report(problems)
     problems.check()

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.numbers import ratio
 from gradeval.arrays.segments import Segments
-from gradeval.records import record
+from gradeval.records import Record
 
 
-@record(eq=False, repr=False)
-class Terms:
+class Terms(Record, eq=False):
     """The value of each query as scale · (sum of its terms - base) / normalizer.
 
     Terms are added one by one in order. Rows whose term is 0 may be omitted.
@@ -82,11 +80,10 @@ class Terms:
         value = np.array(np.broadcast_to(self.value, first.shape), np.float64)
         mean = (total[counted] - total[above]) / size
         value[rows] *= np.divide(mean, weights[above], out=np.zeros(len(rows)), where=weights[above] != 0)
-        return replace(self, value=value)
+        return self.replace(value=value)
 
 
-@record(eq=False, repr=False, kw_only=True)
-class DiscountedTerms(Terms):
+class DiscountedTerms(Terms, eq=False, kw_only=True):
     """The terms of a DCG: value = gain / discount, in rank order within queries.
 
     rank: 1-based, in the ranking whose terms these are. rank, gain, discount: float64 (T,). discount_at: the
@@ -117,9 +114,8 @@ class DiscountedTerms(Terms):
             return self
         kept = np.flatnonzero(self.rank <= cutoff)
         if len(kept) == len(self.rank):
-            return replace(self, cutoff=cutoff)
-        return replace(
-            self,
+            return self.replace(cutoff=cutoff)
+        return self.replace(
             cutoff=cutoff,
             segments=self.segments.take(kept),
             row=self.row.take(kept),

@@ -1,6 +1,5 @@
 """--ties expected: the mean over all orders of tied scores, against an enumeration of them."""
 
-from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -55,7 +54,7 @@ def table(groups, missed, tried):
     grade, rank, scores, document, first, last = np.array(rows, float).reshape(-1, 6).T
     segments, retrieved = Segments(np.cumsum([0, *sizes])), np.full(len(sizes), len(listed))
     made = Judgments(segments, grade, rank, scores, document.astype(int), retrieved)
-    return made, replace(made, first=first, last=last)
+    return made, made.replace(first=first, last=last)
 
 
 def orders(groups):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,7 +132,7 @@ def test_repr_is_short(results: Results) -> None:
 def test_range() -> None:
     results = made("AP num_q", ([[0.5, NAN, 0.25], [1, 1, 1]], [True, True, False]))
     ends = np.array([[[0.25, NAN, 0], [1, 1, 1]], [[0.75, NAN, 1], [1, 1, 1]], np.full((2, 3), NAN)])
-    ranged = replace(results, runs=(replace(results.runs[0], tie_range=ends),))
+    ranged = results.replace(runs=(results.runs[0].replace(tie_range=ends),))
     assert ranged.range("run0", "AP") == (0.25, 0.75)
     assert ranged.range(0, "num_q") == (2, 2)
     assert ranged.by_id().range(0, 0) == (0.25, 0.75)
@@ -162,6 +161,6 @@ def test_sorted_by() -> None:
     assert [results.sorted_by("AP").mean(r, "AP") for r in range(2)] == [0.75, 0.5]
     with pytest.raises(MetricError, match="was not evaluated"):
         results.sorted_by("RR")
-    error = Spec(replace(results.specs[0].metric, higher_is_better=False))
-    results = replace(results, specs=(error, results.specs[1]))
+    error = Spec(results.specs[0].metric.replace(higher_is_better=False))
+    results = results.replace(specs=(error, results.specs[1]))
     assert names(0) == "eadcb"

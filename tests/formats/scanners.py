@@ -12,6 +12,7 @@ from gradeval.formats import template
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import run_columns
+from gradeval.records import fields_of
 
 BEHIND = b"9.#\n \0e7" * (PAD // 8)  # what a block may hold behind its last line
 
@@ -26,7 +27,7 @@ def quick_and_general(text: bytes, first: bool = True) -> tuple[Columns | None, 
 
 def columns_of(columns: Columns) -> dict[str, Any]:
     """All that columns hold, as values that compare: numbers as their bits, problems with all their texts."""
-    held = columns._asdict()
+    held = fields_of(columns)
     for name in ("queries", "documents"):
         held[name], held[f"keys of {name}"] = (
             getattr(columns, name).tolist(),
@@ -34,5 +35,5 @@ def columns_of(columns: Columns) -> dict[str, Any]:
         )
     held["value"] = columns.value.view(np.uint64).tolist()
     problems = columns.problems
-    held["problems"] = (*problems[:-1], sorted(problems.all(), key=str))
+    held["problems"] = (*list(fields_of(problems).values())[:-1], sorted(problems.all(), key=str))
     return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in held.items()}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from plain import Cut, read_trec_qrels
 
 from gradeval.errors import InputError, InputErrors
+from gradeval.formats.diagnostics import Problem
 from gradeval.formats.trec import run_columns
 
 SIZES = [1, 20, 1 << 20]
@@ -248,15 +249,15 @@ def test_reading_stops_after_twenty_errors(size, path):
 
 def test_run_columns_errors(path):
     _, problems = run_of(path, b"1 Q0 a 0 x\n1 Q0 b 0 1\n1 0 d 1\n1\n1 Q0 c 0 1e999 tag\n\n1 Q0 d 0 1_0\n")
-    assert sorted(problems) == [
-        (0, "the score 'x' is not a number", ""),
-        (2, "4 fields where a run has 6 (query Q0 document rank score tag)", ""),
-        (3, "1 field where a run has 6 (query Q0 document rank score tag)", ""),
-        (4, "the score '1e999' is not a finite number", ""),
-        (6, "the score '1_0' is not a number", ""),
+    assert sorted(problems, key=lambda problem: problem.line) == [
+        Problem(0, "the score 'x' is not a number", ""),
+        Problem(2, "4 fields where a run has 6 (query Q0 document rank score tag)", ""),
+        Problem(3, "1 field where a run has 6 (query Q0 document rank score tag)", ""),
+        Problem(4, "the score '1e999' is not a finite number", ""),
+        Problem(6, "the score '1_0' is not a number", ""),
     ]  # fmt: skip
     assert run_of(path, b"1 Q0 a 0 1\n1 Q0 a\0 0 x\n1 1\n")[1] == [
-        (1, "binary data (a NUL byte)", "Is this the right file?")
+        Problem(1, "binary data (a NUL byte)", "Is this the right file?")
     ]
 
 
@@ -270,7 +271,7 @@ def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
     text = before + b"q 0 b 1\r r  0 a -1\rq 0 c .5" + end
     assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {BARE}"]
     text = before.replace(b"a 1", b"a 1 2") + b"q Q0 b 1 2\rq Q0 c 2 1.5 tag\rq Q0 d 3 1 tag" + end
-    assert run_of(path, text)[1] == [(before.count(10), *BARE.split(". "))]
+    assert run_of(path, text)[1] == [Problem(before.count(10), *BARE.split(". "))]
 
 
 @each(

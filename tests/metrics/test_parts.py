@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from helpers import check_each, each, examples, judgments_of
@@ -29,7 +27,7 @@ def test_a_part_scores_as_in_the_whole(queries, parameters, first, last):
     first, last = sorted((first, last))
     whole = judgments_of(queries)
     rows = slice(*whole.segments.offsets[[first, last]])
-    part = replace(judgments_of(queries[first:last]), document=whole.document[rows], scale=whole.scale)
+    part = judgments_of(queries[first:last]).replace(document=whole.document[rows], scale=whole.scale)
 
     def check(metric: Metric) -> None:
         spec = Spec(metric, tuple(strategies.params_of(metric, parameters).items()))
@@ -43,10 +41,10 @@ def test_a_part_scores_as_in_the_whole(queries, parameters, first, last):
 def test_the_scale_counts():
     """Else the test above would prove nothing."""
     whole = judgments_of(strategies.crowd(1, "eighths", 14, QUERIES))
-    part = replace(whole, scale=whole.scale[whole.scale <= 2], grade=np.minimum(whole.grade, 2))
+    part = whole.replace(scale=whole.scale[whole.scale <= 2], grade=np.minimum(whole.grade, 2))
     specs = parse("ERR(gain=0:0/1:2) gP@5 nDCG(ideal=max)@5")
     alone = scored(part, specs).values
-    assert (alone != scored(replace(part, scale=whole.scale), specs).values).any(axis=1).all()
+    assert (alone != scored(part.replace(scale=whole.scale), specs).values).any(axis=1).all()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 from helpers import each, judgments_of, ranked
@@ -13,7 +12,7 @@ from gradeval.registry.spec import parse, parse_one
 
 def texts(name, *queries, tag=""):
     [spec] = parse_one(name)
-    table = replace(judgments_of(queries), tag=tag)
+    table = judgments_of(queries).replace(tag=tag)
     assert np.isnan(spec.metric(table, **spec.params)).all()
     return spec.metric.texts(table, **spec.params)
 
@@ -36,7 +35,7 @@ def test_grades_in_a_row(name, expected):
 def test_texts_take_the_memory_of_their_letters():
     """One long ranking does not make all the others long, nor a long tag each text."""
     queries = [ranked([1]), ranked([None] * 4999 + [2])] + [ranked([0])] * 1000
-    table = replace(judgments_of(queries), tag="t" * 10_000)
+    table = judgments_of(queries).replace(tag="t" * 10_000)
     row, tag = parse("relstring@10000 runid")
     tracemalloc.start()
     try:

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -329,8 +328,8 @@ def discounted(judgments):
     rows = np.flatnonzero(judgments.top(None))
     rank, grade = judgments.rank[rows], judgments.grade[rows]
     terms = DiscountedTerms.of(judgments.segments.take(rows), rows, rank, grade, np.log2(rank + 1))
-    return replace(
-        terms, normalizer=judgments.segments.sum(judgments.grade), ideal=lambda: graded_sum(judgments)
+    return terms.replace(
+        normalizer=judgments.segments.sum(judgments.grade), ideal=lambda: graded_sum(judgments)
     )
 
 
@@ -365,7 +364,7 @@ def test_terms_that_are_wrong(plugin, name):
 
     def toy(judgments):
         rows = np.array([0, 1, 3])
-        return replace(Terms(Segments(np.array([0, 2, 3, 3])), rows, 1.0), **fields)
+        return Terms(Segments(np.array([0, 2, 3, 3])), rows, 1.0).replace(**fields)
 
     plugin(declaring("Toy", toy))
     with pytest.raises(MetricError, match=f"^Toy: {HERE} failed: .*{re.escape(what)}"):

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import random
-from dataclasses import replace
 
 import gradeval
 from gradeval.evaluation.results import Results
@@ -60,7 +59,7 @@ def test_numbers_of_json_are_exact_or_null(make, results: Results) -> None:
     text = results.render("json", per_query=True, digits=1)
     assert text.isascii()
     assert json.loads(text, parse_constant=lambda name: 1 / 0) == results.to_dict(per_query=True)
-    odd = replace(results, options={"k": 1 + 2j})
+    odd = results.replace(options={"k": 1 + 2j})
     assert json.loads(odd.render("json"))["options"] == {"k": "(1+2j)"}
 
 
@@ -107,8 +106,8 @@ def test_what_trec_eval_prints(make) -> None:
     blocks = [f"runid                 \tall\t{name}\n{PRINTED}" for name in ("bm25", "again")]
     assert results.render("trec", per_query=True) == "".join(blocks)
     results = make("runid num_q", {"bm25": [[NAN], [1]], "again": [[NAN], [1]]})
-    runs = tuple(replace(run, texts={0: [run.name]}) for run in results.runs)
-    assert replace(results, runs=runs).render("trec").count("runid") == 2
+    runs = tuple(run.replace(texts={0: [run.name]}) for run in results.runs)
+    assert results.replace(runs=runs).render("trec").count("runid") == 2
 
 
 def test_numbers_in_columns_of_trec_eval(make) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,6 +89,6 @@ def test_the_best_of_each_column(make) -> None:
 
 def test_the_lowest_is_best_where_lower_is_better(make) -> None:
     results = make("AP RR", {"a": [[0.1], [0.1]], "b": [[0.2], [0.2]], "c": [[0.1], [NAN]]})
-    error = replace(results.specs[0].metric, higher_is_better=False)
-    results = replace(results, specs=(Spec(error), results.specs[1]))
+    error = results.specs[0].metric.replace(higher_is_better=False)
+    results = results.replace(specs=(Spec(error), results.specs[1]))
     assert best(results) == {(0, 1), (2, 1), (1, 2)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,7 +52,7 @@ def test_nothing_to_say_of_the_whole(words, format: str) -> None:
 @each(("format", "backslash"), [("table", "\\"), ("md", "\\\\"), ("latex", r"\textbackslash{}")])
 def test_words_cannot_steer_the_terminal(words, format: str, backslash: str) -> None:
     [run] = words.runs
-    odd = replace(run, texts={0: ["\x1bc"] * 2, 2: ["1\u202e", "0\t"]})
-    text = replace(words, runs=(odd,)).render(format, per_query=True)
+    odd = run.replace(texts={0: ["\x1bc"] * 2, 2: ["1\u202e", "0\t"]})
+    text = words.replace(runs=(odd,)).render(format, per_query=True)
     assert all(backslash + escaped in text for escaped in ("x1bc", "u202e", "t"))
     assert not set("\x1b\u202e\t") & set(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,7 +59,7 @@ def test_rows_and_tables(ranged: Results) -> None:
     table = ranged.render("table", per_query=True, digits=2)
     assert "0.50 [0.25, 0.50, 0.75]" in table and "0.25 [" not in table.split("long")[0]
     for format in WRITERS:
-        assert "low" not in replace(ranged, runs=()).render(format)
+        assert "low" not in ranged.replace(runs=()).render(format)
 
 
 def test_json(ranged: Results) -> None:
@@ -83,6 +82,6 @@ def test_json(ranged: Results) -> None:
 def test_a_range_that_reads_as_the_value_is_left_out_of_tables(ranged: Results) -> None:
     [first, second] = ranged.runs
     ends = np.array([first.values - 1e-6, first.values + 1e-6, first.values])
-    text = replace(ranged, runs=(replace(first, tie_range=ends), second)).render("md")
+    text = ranged.replace(runs=(first.replace(tie_range=ends), second)).render("md")
     assert "[" not in text
-    assert "[" in replace(ranged, runs=(replace(first, tie_range=ends), second)).render("md", digits=7)
+    assert "[" in ranged.replace(runs=(first.replace(tie_range=ends), second)).render("md", digits=7)

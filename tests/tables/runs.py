@@ -8,6 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from plain import Cut, read_trec_qrels
 
+from gradeval.records import fields_of
+
 QUERIES = [b"1", b"10", b"2", b"q" * 9, b"q" * 8, b"q" * 100, b"\xff\x01"]
 LONG = [b"a" * 8, b"a" * 9, b"a" * 8 + b"\xff", b"a" * 16, b"b" * 70, b"b" * 1030, b"b" * 1029 + b"c"]
 DOCUMENTS = [b"a", b"b", b"A", b"\xc3\xa9", b"\x01", *LONG, *(b"d%d" % n for n in range(8))]
@@ -96,7 +98,7 @@ def as_plain(result, table):
         "unjudged": result.unjudged,
         "tied": {
             (queries[query[row]], documents[row]): (first, last)
-            for row, first, last in zip(*(column.tolist() for column in result.ties), strict=True)
+            for row, first, last in np.transpose([*fields_of(result.ties).values()]).tolist()
         },
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -13,6 +12,7 @@ from helpers import each
 from gradeval import InputError, read_qrels
 from gradeval.formats.memory import Nested
 from gradeval.options import TIES, Options
+from gradeval.records import fields_of
 from gradeval.tables.load import run_of_data
 from gradeval.tables.lookup import looked_up
 
@@ -20,8 +20,9 @@ QRELS = {"1": {"a": 1, "b": 0, "é": 2}, "2": {"a": 1, "x": 3}, "3": {"a": 1}}
 RUN = {"2": {"a": 1.5, "c": 2.5, "x": 0.5}, "1": {"z": 3.0, "é": 1.0, "b": 2.0}, "4": {"a": 1.0}}
 
 
-def fields_of(reduced):
-    columns = [reduced.rank, reduced.score, reduced.retrieved, *reduced.ties, *reduced.identical]
+def values_of(reduced):
+    records = [*fields_of(reduced.ties).values(), *fields_of(reduced.identical).values()]
+    columns = [reduced.rank, reduced.score, reduced.retrieved, *records]
     bits = [column.astype(np.float64).view(np.uint64).tolist() for column in columns]
     return bits, reduced.unjudged, reduced.tag, reduced.ranks, reduced.extra
 
@@ -30,9 +31,9 @@ def both(qrels, run, ties="trec"):
     """Both reductions, the first None where it leaves the run to the other."""
     table = read_qrels(qrels).qrels
     data = Nested("run", run, "score")
-    general = replace(run_of_data(data, "run", Options(ties=ties)), nested=None)
+    general = run_of_data(data, "run", Options(ties=ties)).replace(nested=None)
     quick = looked_up(data, table, ties)
-    return quick and fields_of(quick), fields_of(general.reduce(table, 1))
+    return quick and values_of(quick), values_of(general.reduce(table, 1))
 
 
 def random_run(rng, number):

@@ -308,7 +308,7 @@ class _CollectionCells:
         listed = {"", *values}  # not Judged@k, which is evaluated besides
         compared: dict[str, Any] = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:
-            both = replace(of_baseline, runs=(*of_baseline.runs, run), notices=())
+            both = of_baseline.replace(runs=(*of_baseline.runs, run), notices=())
             pairs = compare_values(QueryValues.of(both, self.compared), TEST).comparisons
             compared = {"baseline": self.baseline, "baseline_sha256": of_baseline.runs[0].sha256}
             compared["comparisons"] = {pair.metric: pair for pair in pairs}
@@ -320,7 +320,7 @@ class _CollectionCells:
             options=self.settings,
             values=values,
             notices=tuple(
-                replace(notice, subject=f"{self.collection.name}/{run.name}")
+                notice.replace(subject=f"{self.collection.name}/{run.name}")
                 for notice in results.notices
                 if notice.metric in listed or notice.kind is Kind.JUDGED_SHARE
             ),
@@ -338,7 +338,7 @@ def _of_one_run(run: Any) -> Any:
         return run
     if len(run.runs) != 1:
         return FailedRun(run.path, InputError(run.path, f"it has {len(run.runs)} runs, and a system has one"))
-    return replace(run, runs=(replace(run.runs[0], sha256=_sha256(run.path)),))
+    return run.replace(runs=(run.runs[0].replace(sha256=_sha256(run.path)),))
 
 
 def _sha256(path: str) -> str | None:

@@ -197,7 +197,7 @@ class Batch(WithNotices, Tabular):
         options = next((cell.options for cell in cells if cell.options), {})
         notices = (notice for cell in cells for notice in cell.notices)
         for notice in with_depths(notices, depths, collection.specs, options):
-            yield replace(notice, subject=collection.name) if notice.kind is Kind.DEPTH else notice
+            yield notice.replace(subject=collection.name) if notice.kind is Kind.DEPTH else notice
 
     @property
     def runs_read(self) -> int:
@@ -239,7 +239,7 @@ class Batch(WithNotices, Tabular):
                 by_depth = differs_by_depth([cell.depths for cell in having], spec)
                 judged = Judged(measure, np.array([cell.judged[measure] for cell in having]), by_depth)
                 for notice in judged.notices([f"{name}/{cell.system}" for cell in having]):
-                    yield replace(notice, subject=notice.subject or name)
+                    yield notice.replace(subject=notice.subject or name)
 
     def _spec(self, metric: str | Spec) -> Spec:
         specs = parse(metric) if isinstance(metric, str) else [metric]

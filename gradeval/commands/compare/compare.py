@@ -105,7 +105,7 @@ def evaluate_to_compare(
     judged = [] if options.judged_only else [judged_spec(compared, opened)]
     optional = [*(spec for spec in more if spec not in judged), *judged]
     results = evaluate_all(qrels, opened, compared, options, optional=optional, **how)
-    return replace(results, notices=(*results.notices, *left_out)), compared
+    return results.replace(notices=(*results.notices, *left_out)), compared
 
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:

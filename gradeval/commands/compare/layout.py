@@ -139,7 +139,7 @@ def best_in_bold(cells: Sequence[doc.Cell], means: Sequence[float], higher: bool
     if higher is None or len(known) < 2:
         return cells
     best = (max if higher else min)(known)[1]
-    return [cell._replace(bold=cell.text == best) for cell in cells]
+    return [cell.replace(bold=cell.text == best) for cell in cells]
 
 
 def significance(

@@ -174,7 +174,7 @@ class CompareOptions(OptionTable):
     anova: bool = option(
         FLAG, False, "--anova", FURTHER, "Two-way analysis of variance, system by query, and its effect sizes."
     )
-    jobs: int = option(*Options.table["jobs"])
+    jobs: int = Options.table["jobs"]  # type: ignore[assignment]
 
     def _check_combination(self) -> None:
         if any(group == ALL for group, _ in self.by):

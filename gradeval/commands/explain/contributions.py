@@ -285,8 +285,7 @@ def _without(judgments: Judgments, removed: Floats, rank: Floats, is_retrieved: 
     stays = np.arange(len(judgments.rank)) != removed[:, None]
     case, row = np.nonzero(stays)
     before = judgments.rank[row]
-    return replace(
-        judgments,
+    return judgments.replace(
         segments=Segments(np.append(0, np.cumsum(stays.sum(axis=1)))),
         grade=judgments.grade[row],
         rank=before - (before > rank[case]),

@@ -98,7 +98,7 @@ def explain(
     explanations = of_runs[0]
     if against is not None:
         explanations = [
-            replace(ours, against=theirs, notices=tuple(dict.fromkeys((*ours.notices, *theirs.notices))))
+            ours.replace(against=theirs, notices=tuple(dict.fromkeys((*ours.notices, *theirs.notices))))
             for ours, theirs in zip(*of_runs, strict=True)
         ]
     if text is not None:
@@ -205,7 +205,7 @@ def _explained(
     columns = run.collapse.columns(columns) if run.collapse else columns
     notices = (
         *qrels_notices_for(qrels, specs),
-        *(replace(notice, subject=name) for notice in qrels_notices(qrels, reduced, options)),
+        *(notice.replace(subject=name) for notice in qrels_notices(qrels, reduced, options)),
     )
     scores = scored(judgments_of(qrels, reduced, positions, options, ""), specs)
     whole_run, options_used = options.replace(depth=None, judged_only=False), options.to_dict()

@@ -10,7 +10,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -256,7 +256,7 @@ class _Conversion:
         for before, part in self.problems.until_enough(blocks):
             self.tag = self.tag or part.tag
             self.left_out |= part.left_out
-            yield part._replace(line=part.line + before, lines=0)
+            yield part.replace(line=part.line + before, lines=0)
 
     def _is_together(self) -> bool:
         seen, last = KeySet(), b""
@@ -338,13 +338,13 @@ class _Conversion:
         documents, rows = self.collapse.best(run.documents, run.grade, query)
         self.collapsed += len(line) - len(rows)
         offsets = np.searchsorted(rows, run.offsets)
-        return replace(run, offsets=offsets, documents=documents, grade=run.grade[rows]), line[rows]
+        return run.replace(offsets=offsets, documents=documents, grade=run.grade[rows]), line[rows]
 
 
 def _part(columns: Columns, first: int, last: int) -> Columns:
     """Queries first:last, which keep the ids of no others alive."""
     start, end = int(columns.bounds[first]), int(columns.bounds[last])
-    part = columns._replace(
+    part = columns.replace(
         queries=columns.queries.take(slice(first, last)),
         bounds=columns.bounds[first : last + 1] - start,
         documents=columns.documents.take(slice(start, end)),

@@ -10,6 +10,7 @@ from gradeval.errors import first_names, named, printable, visible
 from gradeval.evaluation.findings import FIRST_RANKS
 from gradeval.formats.diagnostics import Problem
 from gradeval.notices import Kind, many
+from gradeval.records import fields_of
 from gradeval.render.document import Document, Lines, Printable, RenderOptions
 from gradeval.render.frames import Tabular
 from gradeval.render.table import BOLD, DIM, styled
@@ -32,7 +33,7 @@ class Issues:
     notices: tuple[Kind, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return {"total": self.total, "kinds": self.kinds, "first": [issue._asdict() for issue in self.first]}
+        return {"total": self.total, "kinds": self.kinds, "first": [fields_of(issue) for issue in self.first]}
 
 
 class Description(NamedTuple):
@@ -280,9 +281,10 @@ def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
 
 
 def _issues(file: FileReport, severity: str, issues: Issues, colour: bool) -> Iterator[str]:
-    for line, what, hint in issues.first:
-        place = file.path if line is None else f"{file.path}:{line}"
-        yield printable(f"{place}: {severity}: {what}") + (f". {printable(hint)}" if hint else "")
+    for issue in issues.first:
+        place = file.path if issue.line is None else f"{file.path}:{issue.line}"
+        hint = f". {printable(issue.hint)}" if issue.hint else ""
+        yield printable(f"{place}: {severity}: {issue.what}") + hint
     unlisted = issues.total - len(issues.first)
     if unlisted:
         count = many(unlisted, f"more {severity}", f"more {severity}s")

@@ -238,7 +238,7 @@ class Checks:
             problem = Problem(other.line, other.what, other.hint)
             errors = Issues((problem,), 1, {problem.kind: 1})
         elif problems.found.first and errors.first:
-            first = errors.first[0]._replace(hint=with_hint(problems).hint or errors.first[0].hint)
+            first = errors.first[0].replace(hint=with_hint(problems).hint or errors.first[0].hint)
             errors = replace(errors, first=(first, *errors.first[1:]))
         chosen = self.options.qrels_format if file.role == "qrels" else self.options.run_format
         why = f"given with --{file.role}-format" if chosen else format_of(file.kind).why

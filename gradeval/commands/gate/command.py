@@ -340,7 +340,7 @@ def _write_baseline(results: Results, file: OutputFile) -> None:
     notices = tuple(
         notice for notice in results.notices if notice.subject == run.name or notice.kind in OF_QRELS
     )
-    saved = replace(results, runs=(run,), notices=notices)
+    saved = results.replace(runs=(run,), notices=notices)
     out.write(saved.render("json", per_query=True), file)
     out.echo_error(f"{file.path}: written from {run.path}")
 

@@ -91,7 +91,7 @@ _CHECKS = [
     *(doc.Column(name, "", doc.NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
     doc.Column("n", ""),
     doc.Column(
-        "verdict", "verdict", doc.WORD._replace(shown=lambda text, digits: doc.Cell(text, bold=text != "held"))
+        "verdict", "verdict", doc.WORD.replace(shown=lambda text, digits: doc.Cell(text, bold=text != "held"))
     ),
     doc.Column("reason", ""),
 ]

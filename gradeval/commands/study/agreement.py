@@ -214,7 +214,7 @@ def agreement(
     for path, (notices, _, _) in zip(paths, findings, strict=bool(findings)):
         # a notice of a run by some of the sets of judgments names them
         of_all = {notice for notice in notices if all(notice in noticed for noticed, _, _ in findings)}
-        named = (n if n.subject == path or n in of_all else replace(n, judgments=path) for n in notices)
+        named = (n if n.subject == path or n in of_all else n.replace(judgments=path) for n in notices)
         groups.append(tuple(named))
     of_systems: dict[str, Any] = {"metrics": [str(spec) for spec in specs], "test": test}
     if test != TUKEY:

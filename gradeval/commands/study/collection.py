@@ -83,7 +83,7 @@ class Collection:
             is_kept = np.isin(run.identical.query, queries)
             query_of = np.searchsorted(queries, run.identical.query[is_kept])
             runs.append(
-                run._replace(
+                run.replace(
                     rank=run.rank[rows],
                     score=run.score[rows],
                     retrieved=run.retrieved[queries],
@@ -123,7 +123,7 @@ def collect(
     table = judged[0]
     if others:  # queries and documents in order of first appearance
         columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
-        table = replace(Qrels.of(judged[0].path, columns), notices=())
+        table = Qrels.of(judged[0].path, columns).replace(notices=())
     opened: list[Run] = []
     for name, run in runs:
         for of_file in open_runs(name, run, source, options, position=len(opened) + 1):

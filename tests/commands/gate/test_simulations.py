@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,10 +35,10 @@ def simulated(check: Check, shift: float = 0.0) -> Iterator[str]:
         # as AP: between 0 and 1, the same difficulty for both
         both = 1 / (1 + np.exp(-difficulty - rng.normal(size=(2, QUERIES))))
         run, baseline = (
-            replace(of, values=values[None])
+            of.replace(values=values[None])
             for of, values in zip(template.runs, both + np.array([[shift], [0]]), strict=True)
         )
-        yield judge(replace(template, runs=(run, baseline)), [check], worst=0).outcomes[0].verdict
+        yield judge(template.replace(runs=(run, baseline)), [check], worst=0).outcomes[0].verdict
 
 
 def test_false_alarms_of_no_worse() -> None:

@@ -21,7 +21,7 @@ from gradeval.registry.spec import Spec, parse
 NAN = math.nan
 SLACK = 1e-9
 [AP] = parse("AP")
-LOWER = AP._replace(metric=replace(AP.metric, higher_is_better=False))
+LOWER = AP.replace(metric=AP.metric.replace(higher_is_better=False))
 
 
 def results(*runs: Sequence[float], spec: Spec = AP, missing: int = 0, **options: object) -> Results:
@@ -214,7 +214,7 @@ def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
     for bound, code in (("75%", 0), ("76%", 2)):
         assert judge(some, [*checks, *parse_checks("require", f"coverage >= {bound}")]).exit_code == code
     # --no-relevant skip has excluded it
-    skipped = replace(some, notices=(Notice(Kind.NO_RELEVANT, "qrels", 1, "AP", rule="skip"),))
+    skipped = some.replace(notices=(Notice(Kind.NO_RELEVANT, "qrels", 1, "AP", rule="skip"),))
     assert judge(skipped, checks).exit_code == 0
 
 
@@ -266,22 +266,22 @@ def test_a_check_of_coverage_decides_what_the_run_must_have() -> None:
         report = judge(some, checks)
         assert (report.exit_code, report.outcomes[0].verdict) == (code, "held")
         assert judge(some, checks, min_coverage=76).exit_code == 2
-    lacking = replace(some, notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
+    lacking = some.replace(notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
     assert judge(lacking, checks).exit_code == 2
     assert judge(some, parse_checks("require", "coverage <= 1")).exit_code == 2
 
 
 def test_coverage_of_both_runs() -> None:
     both = results([0.5, NAN], queries="both")
-    run = replace(both.runs[0], counted=np.array([True, False]))
+    run = both.runs[0].replace(counted=np.array([True, False]))
     notice = Notice(Kind.MISSING, "run", 1, rule="both")
-    report = judge(replace(both, runs=(run,), notices=(notice,)), parse_checks("require", "AP > 0"))
+    report = judge(both.replace(runs=(run,), notices=(notice,)), parse_checks("require", "AP > 0"))
     assert (report.coverage[0].queries, report.coverage[0].judged_queries, report.exit_code) == (1, 2, 2)
-    chosen = replace(results([0.5, NAN], query_ids=["q0"]), runs=(run,))
+    chosen = results([0.5, NAN], query_ids=["q0"]).replace(runs=(run,))
     assert judge(chosen, parse_checks("require", "AP > 0")).exit_code == 0
     # Queries that it lacks would count as 0, and hide a loss.
     both = results([0.5, 0.5], [0.5, 0])
-    lacking = replace(both, notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
+    lacking = both.replace(notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
     report = judge(lacking, parse_checks("max-drop", "AP 0.1"))
     assert (report.exit_code, report.outcomes[0].verdict) == (2, "error")
     assert report.outcomes[0].reason.startswith("baseline has 1 of 2 judged queries")
@@ -299,5 +299,5 @@ def test_notices() -> None:
         Notice(Kind.NO_RELEVANT, "qrels", 1, "RR", rule="0"),
         Notice(Kind.NO_RELEVANT, "qrels", 1, "AP", rule="0"),
     )
-    some = replace(results([0.5] * 50), notices=notices)
+    some = results([0.5] * 50).replace(notices=notices)
     assert judge(some, parse_checks("require", "AP > 0")).notices == (notices[0], notices[2])
