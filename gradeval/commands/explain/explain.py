@@ -98,7 +98,7 @@ def explain(
     explanations = of_runs[0]
     if against is not None:
         explanations = [
-            ours.replace(against=theirs, notices=tuple(dict.fromkeys((*ours.notices, *theirs.notices))))
+            replace(ours, against=theirs, notices=tuple(dict.fromkeys((*ours.notices, *theirs.notices))))
             for ours, theirs in zip(*of_runs, strict=True)
         ]
     if text is not None:

@@ -349,7 +349,7 @@ def _rescaled_means(collection: Collection, specs: Sequence[Spec], factor: float
     grade = collection.qrels.grade * factor
     if len(out_of_range(grade)):
         raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
-    rescaled = replace(collection, qrels=replace(collection.qrels, grade=grade))
+    rescaled = replace(collection, qrels=collection.qrels.replace(grade=grade))
     try:
         return _means(specs, rescaled.outcomes(specs))
     except MetricError as error:

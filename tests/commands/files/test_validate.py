@@ -18,7 +18,7 @@ import gradeval
 from gradeval.commands.files.report import SHOWN_IDS, QrelsFacts, RunFacts
 from gradeval.commands.files.validate import DEFAULT_MAX_ERRORS, Checks
 from gradeval.errors import OptionError
-from gradeval.formats.diagnostics import first_in
+from gradeval.formats.diagnostics import Problem, first_in
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 
@@ -130,7 +130,9 @@ def test_judged_documents(tmp_path):
     assert (ranking.facts.judged, qrels.facts.without_relevant) == (pytest.approx((1 / 10 + 1 / 2) / 2), 2)
     same = "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n"
     [warning] = reports(tmp_path, same, same)[1].warnings.first
-    assert warning == (None, "every document is judged and its score is its grade", "Is this the qrels file?")
+    assert warning == Problem(
+        None, "every document is judged and its score is its grade", "Is this the qrels file?"
+    )
 
 
 def test_every_error_is_listed_and_counted(tmp_path, monkeypatch):
