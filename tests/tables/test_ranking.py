@@ -10,7 +10,7 @@ from gradeval.arrays.strings import Ids
 from gradeval.formats.columns import Columns
 from gradeval.options import TIES
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import Lines, Repeats, find, query_indices
+from gradeval.tables.ranking import Lines, find, query_indices
 
 
 def qrels_of(qrels):

@@ -333,7 +333,7 @@ class Collected:
         self.notices |= {} if notice is None else {notice: None}
         line = None if problem.line is None else first_line + problem.line + 1
         self.kinds[problem.kind] += 1
-        self.first.append(problem._replace(line=line))
+        self.first.append(problem.replace(line=line))
         if len(self.first) > 2 * self.limit + 100:
             self._prune()
 
@@ -481,7 +481,7 @@ class CountedRun(Total):
     def find(self, lines: Lines) -> Found:
         self.has_ranks |= lines.rank is not None
         found = super().find(lines)
-        return found._replace(more=_counts(lines, found))
+        return found.replace(more=_counts(lines, found))
 
     def add(self, found: Found, first_line: int) -> None:
         super().add(found, first_line)
