@@ -55,7 +55,7 @@ def collection(seed):
     return qrels, run
 
 
-@examples(times=10 if settings.default.max_examples > 100 else 0.4)  # thousands in the thorough profile
+@examples(times=10 if settings.default.max_examples > 100 else 0.25)  # thousands in the thorough profile
 @given(seed=st.integers(0, 2**40), level=st.sampled_from([1, 1, 2]), judged_only=st.booleans())
 def test_random_collections(seed, level, judged_only):
     check(*collection(seed), MEASURES, level, judged_only)
