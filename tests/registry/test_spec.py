@@ -101,6 +101,9 @@ def test_what_trec_eval_prints():
     printed = "map map_cut_5 AP(rel=2) ndcg ndcg_cut_10 ndcg_1=3,2=9 nDCG(gain=exp) P_5 recall_5 recip_rank"
     assert [spec.trec for spec in parse(text)] == printed.split()
     assert [spec.trec for spec in parse("RR@10 Success@1 set_F(x=0.5)")] == ["RR@10", "success_1", "set_F_0.5"]
+    text = "iprec_at_recall@0.5,0.125 utility(weights=3/-2/0/0)"
+    printed = "iprec_at_recall_0.50 iprec_at_recall_0.125 utility_3,-2,0,0"
+    assert [spec.trec for spec in parse(text)] == printed.split()
     shown = ["µAP", "nDCGφ@10", "nDCGφ(variant=released)"]
     assert [spec.display for spec in parse("muAP nDCGphi@10 nDCGphi(variant=released)")] == shown
 
