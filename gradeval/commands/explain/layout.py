@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from gradeval.commands.explain.result import Difference, Explanation, Phi, Selection, Term
 from gradeval.commands.explain.result import Document as RankedDocument
@@ -23,8 +24,8 @@ _LEFT = _LABELS | {"title", "ideal rank", "displaced by"}
 _DISPLACING = 3  # documents that displaced another
 _MOST = 20  # rows of a table
 
-Row = dict[str, str]
-"""Column -> text; a column that a row lacks is blank."""
+Row = dict[str, Any]
+"""Column -> value; a column that a row lacks is blank, and None is a rank or a grade that a document lacks."""
 
 
 def document(
@@ -74,7 +75,7 @@ def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) ->
 def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
     """The documents and what each adds; then the fraction, and what is left out."""
     selection = explanation.selected(ranks)
-    columns = (_terms if explanation.is_sum else _changes)(explanation, selection.documents, digits)
+    columns = (_terms if explanation.is_sum else _changes)(explanation, selection.documents)
     rows: list[Row] = []
     last = 0
     for document, of_metric in zip(selection.documents, columns, strict=True):
@@ -82,11 +83,13 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
         if place > last + 1:
             rows.append({"rank": "…"})
         last = place
-        rows.append({**_described(explanation, document, digits), **of_metric})
+        rows.append({**_described(explanation, document), **of_metric})
     removed = "Leave-one-out: the document removed from run and judgments, ranks closed up"
     names = ["rank", "position", "document", "score", "grade", *filter(None, [explanation.scaled])]
     names += ["gain", "discount", "term", _sum_name(explanation), "adds", f"{_name(explanation)}@k"]
-    yield _grid("" if explanation.is_sum else removed, rows, [*names, "value without", "change", "title"])
+    yield _grid(
+        "" if explanation.is_sum else removed, rows, [*names, "value without", "change", "title"], digits
+    )
     if explanation.ideal and all(term.position for term in explanation.ideal):
         yield _ideal(explanation, explanation.ideal, ranks, digits)
     yield fraction(explanation, digits) if explanation.is_sum else no_sum(explanation)
@@ -95,28 +98,37 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
         yield " ".join(sentences)
 
 
-def _grid(title: str, rows: Sequence[Row], names: Sequence[str], left: frozenset[str] = _LEFT) -> Grid:
+def _grid(
+    title: str, rows: Sequence[Row], names: Sequence[str], digits: Digits, left: frozenset[str] = _LEFT
+) -> Grid:
     """The columns of these names that are not blank everywhere."""
-    names = [name for name in names if any(row.get(name) for row in rows)]
-    cells = [tuple(row.get(name, "") for name in names) for row in rows]
+    texts = [{name: _text(name, row.get(name, ""), digits) for name in names} for row in rows]
+    names = [name for name in names if any(row[name] for row in texts)]
+    cells = [tuple(row[name] for name in names) for row in texts]
     labels = next((c for c, name in enumerate(names) if name not in _LABELS), len(names))
     columns = frozenset((0, *(c for c, name in enumerate(names) if name in left)))
     return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), columns)
 
 
-def _described(explanation: Explanation, document: RankedDocument, digits: Digits) -> Row:
+def _text(name: str, value: Any, digits: Digits) -> str:
+    """A value as its column shows it, by the last word of the column's name."""
+    if isinstance(value, (str, int)):
+        return str(value)
+    kind = name.rpartition(" ")[2]
+    if value is None or kind == "grade":
+        return grade_of(value)
+    return (signed if kind in ("change", "loss", "difference") else number)(value, digits)
+
+
+def _described(explanation: Explanation, document: RankedDocument) -> Row:
     return {
-        "rank": _rank(document.rank),
-        "position": "" if explanation.positions is None else _rank(explanation.place(document)),
+        "rank": document.rank,
+        "position": "" if explanation.positions is None else explanation.place(document),
         "document": visible(document.id),
-        "score": "" if document.score is None else number(document.score, digits),
-        "grade": grade_of(document.grade),
+        "score": "" if document.score is None else document.score,
+        "grade": document.grade,
         "title": _title(explanation, document.id),
     }
-
-
-def _rank(rank: int | None) -> str:
-    return ABSENT if rank is None else str(rank)
 
 
 def grade_of(grade: float | None) -> str:
@@ -149,7 +161,7 @@ def _sum_name(explanation: Explanation) -> str:
     return "DCG'" if explanation.groups else "DCG"
 
 
-def _terms(explanation: Explanation, documents: Sequence[RankedDocument], digits: Digits) -> Iterator[Row]:
+def _terms(explanation: Explanation, documents: Sequence[RankedDocument]) -> Iterator[Row]:
     terms = {term.document: term for term in explanation.terms or ()}
     is_dcg = any(term.gain is not None for term in terms.values()) or bool(explanation.discounts)
     running = sorted((term.position, term.running) for term in terms.values() if term.position is not None)
@@ -169,7 +181,7 @@ def _terms(explanation: Explanation, documents: Sequence[RankedDocument], digits
                 discount=explanation.discounts[place - 1] if has_discount else None,
                 scaled=0.0 if has_discount and explanation.scaled else None,
             )
-        values: dict[str, float | None] = {}
+        values: Row = {}
         if term is not None:
             values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
             if not explanation.levels:  # µAP has a term for each level
@@ -180,36 +192,28 @@ def _terms(explanation: Explanation, documents: Sequence[RankedDocument], digits
                 values["adds"] = term.contribution
         if place is not None and place <= len(explanation.by_rank):
             values[f"{_name(explanation)}@k"] = explanation.by_rank[place - 1]
-        yield {name: number(value, digits) for name, value in values.items() if value is not None}
+        yield {name: value for name, value in values.items() if value is not None}
 
 
-def _changes(explanation: Explanation, documents: Sequence[RankedDocument], digits: Digits) -> Iterator[Row]:
+def _changes(explanation: Explanation, documents: Sequence[RankedDocument]) -> Iterator[Row]:
     changes = {change.document: change for change in explanation.changes}
     for document in documents:
         change = changes.get(document)
         value, difference = (change.value, change.change) if change else (math.nan, math.nan)
-        yield {"value without": number(value, digits), "change": signed(difference, digits)}
+        yield {"value without": value, "change": difference}
 
 
 def _ideal(explanation: Explanation, ideal: Sequence[Term], ranks: int, digits: Digits) -> Grid:
     rows = []
     for term in ideal[:ranks]:
-        document = term.document
-        described = {"document": "any"} if document is None else _described(explanation, document, digits)
-        rows.append(
-            {
-                **described,
-                "rank": _rank(term.position),
-                "run rank": "" if document is None else _rank(document.rank),
-                "gain": number(term.gain or 0.0, digits),
-                "discount": "" if term.discount is None else number(term.discount, digits),
-                "term": number(term.value, digits),
-            }
-        )
-    if rest := [term.value for term in ideal[ranks:]]:
-        rows.append({"document": f"{len(rest)} more", "term": number(math.fsum(rest), digits)})
+        row: Row = {"document": "any"}
+        if term.document is not None:
+            row = {**_described(explanation, term.document), "run rank": term.document.rank}
+        row |= {"rank": term.position, "gain": term.gain or 0.0, "term": term.value}
+        rows.append({**row, "discount": "" if term.discount is None else term.discount})
+    rows += _rest("term", [term.value for term in ideal[ranks:]])
     names = ("rank", "document", "run rank", "grade", "gain", "discount", "term", "title")
-    return _grid("Ideal ranking", rows, names)
+    return _grid("Ideal ranking", rows, names, digits)
 
 
 def fraction(explanation: Explanation, digits: Digits) -> str:
@@ -300,23 +304,23 @@ def _losses(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
     losses = [loss for loss in explanation.losses if loss.loss]
     rows = [
         {
-            **_described(explanation, loss.document, digits),
-            "ideal rank": _rank(loss.ideal_position),
-            "adds": number(loss.contribution, digits),
-            "ideally adds": number(loss.ideal_contribution, digits),
-            "loss": signed(loss.loss, digits),
+            **_described(explanation, loss.document),
+            "ideal rank": loss.ideal_position,
+            "adds": loss.contribution,
+            "ideally adds": loss.ideal_contribution,
+            "loss": loss.loss,
         }
         for loss in losses[:ranks]
     ]
-    rows += _rest("loss", [loss.loss for loss in losses[ranks:]], digits)
-    rows.append({"document": "1 - value", "loss": signed(1 - explanation.value, digits)})
+    rows += _rest("loss", [loss.loss for loss in losses[ranks:]])
+    rows.append({"document": "1 - value", "loss": 1 - explanation.value})
     names = ("rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title")
-    return _grid("What each document loses by not being at its ideal rank", rows, names)
+    return _grid("What each document loses by not being at its ideal rank", rows, names, digits)
 
 
-def _rest(column: str, values: Sequence[float], digits: Digits) -> list[Row]:
+def _rest(column: str, values: Sequence[float]) -> list[Row]:
     """A row for the documents that are not shown."""
-    return [{"document": f"{len(values)} more", column: signed(math.fsum(values), digits)}] if values else []
+    return [{"document": f"{len(values)} more", column: math.fsum(values)}] if values else []
 
 
 def _differences(explanation: Explanation, other: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
@@ -325,28 +329,22 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
     rows = [
         {
             "document": visible(difference.id),
-            "grade": grade_of(difference.grade),
-            f"{run} rank": _rank(difference.rank),
-            f"{other_run} rank": _rank(difference.other_rank),
-            f"{run} adds": number(difference.contribution, digits),
-            f"{other_run} adds": number(difference.other, digits),
-            "difference": signed(difference.difference, digits),
+            "grade": difference.grade,
+            f"{run} rank": difference.rank,
+            f"{other_run} rank": difference.other_rank,
+            f"{run} adds": difference.contribution,
+            f"{other_run} adds": difference.other,
+            "difference": difference.difference,
             "title": _title(explanation, difference.id),
         }
         for difference in differences[:ranks]
     ]
-    rows += _rest("difference", [difference.difference for difference in differences[ranks:]], digits)
+    rows += _rest("difference", [difference.difference for difference in differences[ranks:]])
     if explanation.is_sum:
-        rows.append(
-            {
-                "document": "total",
-                f"{run} adds": value_of(explanation, digits),
-                f"{other_run} adds": value_of(other, digits),
-                "difference": signed(explanation.value - other.value, digits),
-            }
-        )
+        adds = {f"{run} adds": value_of(explanation, digits), f"{other_run} adds": value_of(other, digits)}
+        rows.append({"document": "total", **adds, "difference": explanation.value - other.value})
     if differences:
-        yield _grid("Documents that make the difference", rows, list(rows[0]))
+        yield _grid("Documents that make the difference", rows, list(rows[0]), digits)
     else:
         yield "No document makes a difference."
     if not explanation.is_sum:
@@ -366,13 +364,13 @@ def _displaced(explanation: Explanation, other: Explanation, lost: Sequence[Diff
         rows.append(
             {
                 "document": visible(difference.id),
-                "grade": grade_of(difference.grade),
-                f"{visible(other.run)} rank": _rank(difference.other_rank),
-                f"{visible(explanation.run)} rank": _rank(difference.rank),
+                "grade": difference.grade,
+                f"{visible(other.run)} rank": difference.other_rank,
+                f"{visible(explanation.run)} rank": difference.rank,
                 "displaced by": first_names(texts, _DISPLACING),
             }
         )
-    return _grid("What displaced the documents that were lost (grade)", rows, list(rows[0]))
+    return _grid("What displaced the documents that were lost (grade)", rows, list(rows[0]), "full")
 
 
 def _side_by_side(explanation: Explanation, other: Explanation, ranks: int) -> Grid:
@@ -381,14 +379,14 @@ def _side_by_side(explanation: Explanation, other: Explanation, ranks: int) -> G
         run = visible(side.run)
         for place, document in enumerate(side.ranked[:ranks].all):
             if place == len(rows):
-                rows.append({"rank": str(place + 1)})
+                rows.append({"rank": place + 1})
             rows[place][f"{run} document"] = visible(document.id)
-            rows[place][f"{run} grade"] = grade_of(document.grade)
+            rows[place][f"{run} grade"] = document.grade
             rows[place][f"{run} title"] = _title(explanation, document.id)
     runs = [visible(side.run) for side in (explanation, other)]
     names = ["rank", *(name for run in runs for name in (f"{run} document", f"{run} grade", f"{run} title"))]
     left = frozenset(("rank", *(f"{run} {what}" for run in runs for what in ("document", "title"))))
-    return _grid(f"The first {len(rows)} ranks", rows, names, left)
+    return _grid(f"The first {len(rows)} ranks", rows, names, "full", left)
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
@@ -400,15 +398,15 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
     if explanation.groups:
         rows = [
             {
-                "grade": grade_of(group.grade),
-                "level": str(group.level),
+                "grade": group.grade,
+                "level": group.level,
                 "ideal positions": "-".join(map(str, dict.fromkeys((group.first, group.last)))),
-                "discount": number(group.discount, digits),
+                "discount": group.discount,
             }
             for group in explanation.groups
         ]
         title = "Levels, which are the gains, and the discount that documents of a level share"
-        yield _grid(title, _first_rows(rows, "grade"), list(rows[0]))
+        yield _grid(title, _first_rows(rows, "grade"), list(rows[0]), digits)
 
 
 def _first_rows(rows: list[Row], label: str) -> list[Row]:
@@ -425,39 +423,29 @@ def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
         {
             "levels": f"grade >= {grade_of(level.grade)}",
             marks: level.marks[:ranks],
-            "relevant": str(level.relevant),
-            "AP": number(level.average_precision, digits),
-            "weight": number(level.weight, digits),
-            "AP · weight": number(level.average_precision * level.weight, digits),
+            "relevant": level.relevant,
+            "AP": level.average_precision,
+            "weight": level.weight,
+            "AP · weight": level.average_precision * level.weight,
         }
         for level in sorted(heaviest[:_MOST], key=lambda level: level.grade)
     ]
     others = [level.average_precision * level.weight for level in heaviest[_MOST:]]
     if others:
-        rows.append({"levels": f"{len(others)} more", "AP · weight": number(math.fsum(others), digits)})
+        rows.append({"levels": f"{len(others)} more", "AP · weight": math.fsum(others)})
     rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
-    return _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]))
+    return _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]), digits)
 
 
 def _phi(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
-    points = [
-        {"point": name, "grade": grade_of(grade), "φ": number(value, digits)}
-        for name, grade, value in phi.points
-    ]
+    points = [dict(zip(("point", "grade", "φ"), point, strict=True)) for point in phi.points]
     if points:
-        yield _grid("Control points of φ", points, list(points[0]))
+        yield _grid("Control points of φ", points, list(points[0]), digits)
     else:
         yield "There are no control points of φ: no grade is above 0."
     if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
         whisker = number(phi.whisker, digits)
         yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
-    values = [
-        {
-            "grade": grade_of(grade),
-            "judged": str(count),
-            "φ": number(value, digits),
-            "gain": number(gain, digits),
-        }
-        for grade, count, value, gain in phi.values
-    ]
-    yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(values, "grade"), list(values[0]))
+    names = ("grade", "judged", "φ", "gain")
+    values = [dict(zip(names, value, strict=True)) for value in phi.values]
+    yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(values, "grade"), names, digits)
