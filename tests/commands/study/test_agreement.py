@@ -175,6 +175,17 @@ def label_rows(study):
     return values
 
 
+def test_notices_by_some_of_the_sets_name_them():
+    """A tie that changes a value by the first set only; a query that a run lacks by both."""
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"a": 1}}
+    other = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1}, "q3": {"a": 1}}
+    tied, whole = {"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0}}, {query: {"a": 1.0} for query in qrels}
+    study = agreement(qrels, {"x": tied, "y": whole}, "AP", qrels2=other, splits=2)
+    by_kind = {(notice.kind, bool(notice.judgments)) for notice in study.notices}
+    assert {(Kind.TIES, True), (Kind.MISSING, False)} <= by_kind
+    assert not {(Kind.TIES, False), (Kind.MISSING, True)} & by_kind
+
+
 def test_three_sets_of_judgments():
     second = second_judgments()
     third = {q: {d: min(g, 1) for d, g in own.items()} for q, own in QRELS.items() if q != "q5"}

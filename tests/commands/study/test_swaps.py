@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from helpers import each, judgments_of, ranked
@@ -81,7 +83,11 @@ def test_wrong_arguments():
             swaps(metrics)
 
 
-def test_tables():
+def test_tables(monkeypatch):
+    numbers = iter(range(6))
+    with monkeypatch.context() as patch:  # its noise stands beside each distance
+        patch.setattr(sys.modules["gradeval.commands.study.swaps"], "_noise", lambda *_: float(next(numbers)))
+        assert [row["noise"] for row in swaps(**SMALL).table("distances").to_dicts()] == [0, 1, 2, 3, 4, 5]
     study = swaps(**SMALL)
     curves = study.table("curves")
     assert len(curves.rows) == 2 * 3 * 2 * 6
