@@ -142,6 +142,7 @@ def test_sort() -> None:
         for format in ("table", "md", "csv", "trec"):
             out = gradeval("q", *runs, "-m", "AP P@1", "-f", format, "--sort", sort, "--quiet").out
             assert sorted(order, key=out.index) == expected
+    assert names("q", *runs, "--sort", "AP", "--top", "2") == order[:2]
     assert "give one of the metrics" in fails("q", "r", "-m", "P@1 P@2", "--sort", "P@1,2")
     assert "was not evaluated" in fails("q", "r", "--by-level", "--sort", "RR")
     assert gradeval("q", "r", "-m", "muAP", "--by-level", "--sort", "AP(rel=2)").code == 0

@@ -229,3 +229,17 @@ def test_the_results_do_not_hang_on_standard_error() -> None:
     done = shell("gradeval q r -m 'AP AUC' 2>/dev/full")
     assert done.returncode == 0
     assert done.stdout.startswith("run\tquery\tmetric\tvalue\n")
+
+
+def test_any_encoding_of_the_terminal() -> None:
+    """What is written is UTF-8, as files are."""
+    done = shell("PYTHONIOENCODING=ascii gradeval metrics tau nDCGphi")
+    assert done.returncode == 0
+    assert "τ" in done.stdout
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    """As by nohup."""
+    code = INSTEAD_OF_RENAMING.format(int(signal.SIGHUP))
+    done = shell(f"trap '' HUP; '{sys.executable}' -c '{code}' q r --quiet -o out")
+    assert (done.returncode, done.stderr) == (0, "")

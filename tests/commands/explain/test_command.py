@@ -41,13 +41,6 @@ Tied scores: 2 of the first 4, ordered by --ties trec.
     )
 
 
-def test_several_queries_and_a_name(files):
-    qrels, run = files
-    done = gradeval("explain", qrels, f"mine={run}", "--query", "q2", "--query", "q1", "-f", "md")
-    heads = [line for line in done.out.splitlines() if line.startswith("###")]
-    assert heads == ["### nDCG@10, query q2, mine: 0.6309", "### nDCG@10, query q1, mine: 0.3763"]
-
-
 def test_the_worst_query(files):
     done = gradeval("explain", *files, "--worst", "1")
     assert done.out.startswith("nDCG@10, query q3, r: 0.0000\n")

@@ -62,6 +62,10 @@ def test_it_sorts(browser: Browser, path: Path) -> None:
     browser.click(f"{VISIBLE} th:nth-child(1) button")
     assert [row[0] for row in browser.rows()] == [str(401 + q) for q in range(50)]
     assert sorted_by()[0] == "ascending"
+    browser.choose("metric", 3)  # rankDCG, whose undefined values are last either way
+    for _ in range(2):
+        browser.click(f"{VISIBLE} th:nth-child(2) button")
+        assert sorted(row[:2] for row in browser.rows()[-2:]) == [["417", "-"], ["433", "-"]]
 
 
 def test_it_filters(browser: Browser, path: Path, report: Report) -> None:
@@ -343,3 +347,42 @@ def test_without_javascript(chromium: Browser, path: Path) -> None:
     assert "0.2759" in names["cell"] and "424" in names["rowheader"]
     assert not names.get("button") and not names.get("combobox")
     assert any("need JavaScript" in text for text in names["StaticText"])
+
+
+def test_ranks_that_are_left_out_are_marked(browser: Browser, path: Path) -> None:
+    """As in explain."""
+    browser.show(path)
+    browser.choose("metric", 1)  # AP, without a cutoff
+    browser.choose("filter", "424")
+    browser.click(f"{VISIBLE} tbody button")
+    [one] = gradeval.explain(QRELS, RUNS[1], "AP", "424")
+    grid = next(grid for grid in document(one, RenderOptions(), ranks=10).blocks() if isinstance(grid, Grid))
+    ranks = [row[0].text for row in grid.cells]
+    first = ranks.index("…") + 2  # the page has further documents of lower ranks
+    assert [row[0] for row in browser.tables()["dense"][1:]][:first] == ranks[:first]
+
+
+def test_axes_end_at_round_numbers(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "axes.html"
+    path.write_text(gradeval.report(QRELS, RUNS, "tau num_rel_ret nDCG@10", explain=0).render(), "utf-8")
+    browser.show(path)
+    legend = f"[...document.querySelectorAll('{VISIBLE} th.dots > span > span')].map((one) => one.textContent)"
+    for m, ends in enumerate([("\u22120.2", "1"), ("0", "20"), ("0", "1")]):
+        browser.choose("metric", m)
+        found = browser.run(legend)
+        assert (found[0], found[-1]) == ends
+
+
+def test_one_run(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "one.html"
+    path.write_text(gradeval.report(QRELS, RUNS[0], "nDCG@10", explain=2).render(), "utf-8")
+    browser.show(path)
+    assert [row[0] for row in browser.rows()] == [str(401 + q) for q in range(50)]
+    browser.click(f"{VISIBLE} th:nth-child(2) button")
+    browser.click(f"{VISIBLE} th:nth-child(2) button")
+    browser.run(
+        f"[...document.querySelectorAll('{VISIBLE} tbody button')].slice(0, 3).forEach((one) => one.click())"
+    )
+    why = browser.run("[...document.querySelectorAll('.why')].map((one) => one.innerText)")
+    assert [text.startswith("bm25") for text in why] == [True, True, False]
+    assert why[2] == "This page has no explanation of this query; gradeval explain prints it."
