@@ -9,7 +9,7 @@ from typing import Any
 
 _WIDTH = 60
 # what runners of CI services obey in a log: '::error::' at the start of a line, '##[error]' anywhere in one
-_COMMAND = re.compile(r"^(?P<space>\s*)(?P<char>:)(?=:)|(?P<hash>#)(?=#\w*\[)", re.MULTILINE)
+_COMMAND = r"(?m)^(?P<space>\s*)(?P<char>:)(?=:)|(?P<hash>#)(?=#\w*\[)"
 
 
 def _escape(char: str) -> str:
@@ -44,7 +44,7 @@ def inert(text: str, escape: str = r"\x") -> str:
     def escaped(match: re.Match[str]) -> str:
         return f"{match['space'] or ''}{escape}{ord(match['char'] or match['hash']):x}"
 
-    return _COMMAND.sub(escaped, text)
+    return re.sub(_COMMAND, escaped, text)
 
 
 def first_names(names: Iterable[str], most: int = 8) -> str:

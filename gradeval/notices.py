@@ -181,7 +181,7 @@ class Row(Record):
     accepted_by: str = ""
 
 
-_OPTION = re.compile(r"\[([^|\]]+)\|([^\]]+)\]")
+_OPTION = r"\[([^|\]]+)\|([^\]]+)\]"
 _BY_SCORE = (
     "; documents are ranked by score, highest first; if the score column is a rank or a distance, negate it"
 )
@@ -220,7 +220,7 @@ def sentences(
             line = row.sentence(group, runs, option)
         else:
             template = row.several if row.several and len(_subjects(group)) > 1 else row.text
-            template = _OPTION.sub(lambda match: option(*match.groups()), template)
+            template = re.sub(_OPTION, lambda match: option(*match.groups()), template)
             line = template.format(**_fields(row, group, runs))
         judgments = max(notice.judgments for notice in group)
         yield kind, (f"by {judgments}: " if judgments else "") + line

@@ -6,17 +6,19 @@ import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Bytes = NDArray[np.uint8]
-Words = NDArray[np.uint64]
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
-else:
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+    Bytes = NDArray[np.uint8]
+    Words = NDArray[np.uint64]
+else:  # numpy.typing costs a small command 3 M instructions
+    Floats = Ints = Bools = Bytes = Words = np.ndarray
 
     class cached_property(functools.cached_property):
         """functools.cached_property without a lock, as it is from Python 3.12 on.

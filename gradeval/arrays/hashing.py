@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Ints, Words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)

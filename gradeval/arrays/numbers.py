@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradeval.arrays import Floats, Ints, Words
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 _TABLED = 1 << 16
 

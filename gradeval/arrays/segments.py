@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import EllipsisType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 _Number = TypeVar("_Number", np.float64, np.int64, np.int32)
 Column = Floats | Ints | Bools

@@ -134,7 +134,7 @@ class Finite(click.ParamType):  # type: ignore[type-arg]
         return number
 
 
-_LAST = re.compile(r"(?s)(.*(?:\s|,(?!\d))|)(.*)")  # a comma before a digit is between cutoffs
+_LAST = r"(?s)(.*(?:\s|,(?!\d))|)(.*)"  # a comma before a digit is between cutoffs
 
 
 def complete_metric(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -194,7 +194,7 @@ def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem
 
     from gradeval.registry.spec import fold
 
-    match = _LAST.fullmatch(incomplete)
+    match = re.fullmatch(_LAST, incomplete)
     assert match is not None  # it matches every text
     before, last = match.groups()
     found: dict[str, tuple[str, str]] = {}

@@ -20,9 +20,9 @@ from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
 from gradeval.records import Record
 
-_FIELD = re.compile(rb"[^ \t]+")
-_MAY_BE_LETOR = re.compile(rb"[ \t#]")
-_FEATURE = re.compile(rb"(?:qid|\d+):\S*")
+_FIELD = rb"[^ \t]+"
+_MAY_BE_LETOR = rb"[ \t#]"
+_FEATURE = rb"(?:qid|\d+):\S*"
 _LINES = 10_000  # lines of data that are examined
 _BEGINNING = 1 << 16  # bytes of a line that are examined
 _START = 64  # bytes that show whether more must be read at once
@@ -114,7 +114,7 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
             return kinds[0]
         size += len(text)
         for line in text.replace(b"\r", b"\n").split(b"\n"):  # a bare CR: the right reader rejects it
-            if seen and not _MAY_BE_LETOR.search(line):
+            if seen and not re.search(_MAY_BE_LETOR, line):
                 seen += bool(line)
             elif line and line[0] != HASH and (line := line.strip(b" \t")) and line[0] != HASH:
                 kind = _format_of(line[:_BEGINNING])
@@ -135,7 +135,7 @@ def _begun(text: bytes, options: Options) -> list[str]:
 
 def _format_of(line: bytes) -> str:
     """The format of the beginning of a line, without the spaces around it."""
-    fields = _FIELD.findall(line.split(b"#", 1)[0])
+    fields = re.findall(_FIELD, line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
         fields.pop()  # it may be cut off
     return next(row.name for row in FORMATS if row.has_line is not None and row.has_line(line, fields))
@@ -145,13 +145,13 @@ def _is_letor(line: bytes, fields: list[bytes]) -> bool:
     if len(fields) == 1:
         return b"#" in line and _is_number(line)
     has_query = fields[1].startswith(b"qid:")  # a LETOR file, even if a feature is malformed
-    return has_query or all(map(_FEATURE.fullmatch, fields[1:]))
+    return has_query or all(re.fullmatch(_FEATURE, field) for field in fields[1:])
 
 
 def _is_number(line: bytes) -> bool:
     """Whether the first field is one."""
     try:
-        float(_FIELD.findall(line)[0])
+        float(re.findall(_FIELD, line)[0])
     except ValueError:
         return False
     return True
@@ -159,10 +159,10 @@ def _is_number(line: bytes) -> bool:
 
 def _first_value(text: bytes) -> str | None:
     """The first character of the first value of a JSON object, '' of an empty one, None where there is none."""
-    key = _FIRST_KEY.match(text)
+    key = re.match(_FIRST_KEY, text)
     if key is not None:
         return key[2].decode("latin-1")
-    return "" if _EMPTY.match(text) else None
+    return "" if re.match(_EMPTY, text) else None
 
 
 def _is_lists(text: bytes) -> bool:
@@ -176,8 +176,8 @@ def _is_lists(text: bytes) -> bool:
 def _header(text: bytes, options: Options) -> str:
     """The format of a file with a header, '' for any other."""
     line = text.split(b"\n", 1)[0]
-    delimiter = _DELIMITER.search(line)
-    if delimiter is None or any(_FIGURE.fullmatch(field) for field in line.split(delimiter[0])):
+    delimiter = re.search(_DELIMITER, line)
+    if delimiter is None or any(re.fullmatch(_FIGURE, field) for field in line.split(delimiter[0])):
         return ""
     from gradeval.formats.csv import DELIMITERS, header_of, is_beir_header
 
@@ -189,23 +189,25 @@ def _header(text: bytes, options: Options) -> str:
     return "beir" if is_beir_header(text) else "tsv"
 
 
-def _counts(text: bytes, pattern: re.Pattern[bytes], number: int, with_spaces: bool = False) -> bool:
+def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False) -> bool:
     """Whether the first query's lines, with two tabs each, are numbered from this one on, as the pattern says.
 
     with_spaces: whether spaces may be within the fields, where all lines of the text have two tabs, and not the
     second field of TREC's lines, 0 or Q0.
     """
-    first = _TWO_TABS.match(text)
+    first = re.match(_TWO_TABS, text)
     if first is None:
         return False
     lines = (text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text).split(b"\n")
     if b" " in first[0]:  # lines of TREC that mix spaces and tabs are not to be taken for these
         data = [line for line in lines if line.strip()]
-        if not with_spaces or not all(map(_TWO_TABS.fullmatch, data)) or all(map(_HAS_ITERATION.match, data)):
+        if not (with_spaces and all(re.fullmatch(_TWO_TABS, line) for line in data)):
+            return False
+        if all(re.match(_HAS_ITERATION, line) for line in data):
             return False
     query = None
     for line in lines:
-        row = pattern.fullmatch(line)
+        row = re.fullmatch(pattern, line)
         if row is None or query not in (None, row["query"]):
             break
         if int(row["number"]) != number:
@@ -252,17 +254,17 @@ def role_of(source: Source, options: Options) -> str | None:
     return best[0] if len(best) == 1 else None
 
 
-_DELIMITER = re.compile(rb"[\t,;|]")
-_FIGURE = re.compile(rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*")
-_FIRST_KEY = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)', re.DOTALL)
-_EMPTY = re.compile(rb"[ \t\r\n]*\{[ \t\r\n]*\}")
-_JSON = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*\{")
+_DELIMITER = rb"[\t,;|]"
+_FIGURE = rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*"
+_FIRST_KEY = rb'(?s)[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)'
+_EMPTY = rb"[ \t\r\n]*\{[ \t\r\n]*\}"
+_JSON = rb"[ \t\r\n]*\[[ \t\r\n]*\{"
 _QRELS_FIRST = "The qrels come first, then the runs"
-_HAS_ITERATION = re.compile(rb"[ \t]*[^ \t]+[ \t]+Q?0[ \t]")
+_HAS_ITERATION = rb"[ \t]*[^ \t]+[ \t]+Q?0[ \t]"
 _CELL = rb"[^ \t\r\n](?:[^\t\r\n]*[^ \t\r\n])?"
-_RANK = re.compile(rb"(?P<query>[^\t\r\n]+)\t[^\t\r\n]+\t[ ]*(?P<number>\d+)[ ]*\r?")
-_INDEX = re.compile(rb"(?P<query>[^\t\r\n]+)\t(?P<number>\d+)\t[ ]*[-+.\d][^\t\r\n]*\r*")
-_TWO_TABS = re.compile(_CELL + (rb"\t" + _CELL) * 2 + rb"\r?(?:\n|\Z)")
+_RANK = rb"(?P<query>[^\t\r\n]+)\t[^\t\r\n]+\t[ ]*(?P<number>\d+)[ ]*\r?"
+_INDEX = rb"(?P<query>[^\t\r\n]+)\t(?P<number>\d+)\t[ ]*[-+.\d][^\t\r\n]*\r*"
+_TWO_TABS = _CELL + (rb"\t" + _CELL) * 2 + rb"\r?(?:\n|\Z)"
 
 FORMATS = (
     Format(
@@ -283,7 +285,7 @@ FORMATS = (
     ),
     Format(
         "json",
-        begins=lambda text, _: _JSON.match(text) is not None or _first_value(text) in ("", "{"),
+        begins=lambda text, _: re.match(_JSON, text) is not None or _first_value(text) in ("", "{"),
         why="it begins with a JSON object of objects",
     ),
     Format(

@@ -34,7 +34,7 @@ _EXPECTED = {
     "letor": "a line of LETOR",
 }
 COLLAPSES = "'gradeval --duplicates best' takes the best score"  # a hint where a document is a duplicate
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 _COLUMN = (  # what the columns of a table are called, in lower case and with '_' for '-', ' ' and '.'
     r"qid|(query|topic|q)(_?(id|no|num|number))?|qno"
     r"|did|pid|iid|(doc|document|corpus|passage|item|product)(_?(id|no))?"
@@ -295,7 +295,7 @@ def look(head: bytes, role: str, order: str) -> str:
         if all(line[0] == "{" and line[-1] == "}" for line in lines) and not re.match(_NESTED, first):
             return f"This looks like JSON Lines; {option} jsonl reads it"
         return f"This looks like JSON; {option} json reads it"
-    numbers = [_NUMBER.fullmatch(line) is not None for line in lines]
+    numbers = [re.fullmatch(_NUMBER, line) is not None for line in lines]
     if all(numbers):
         return "Scores, one per line, need a LETOR file as qrels"
     cells = [re.split("[ \t]+", line) for line in lines]
@@ -304,9 +304,9 @@ def look(head: bytes, role: str, order: str) -> str:
     if all(re.match(_LETOR, line) for line in lines):
         return "This looks like a LETOR file; --qrels-format and --run-format letor read it"
     counts = {len(row) for row in cells}
-    if counts == {4} and role != "qrels" and all(_NUMBER.fullmatch(row[3]) for row in cells):
+    if counts == {4} and role != "qrels" and all(re.fullmatch(_NUMBER, row[3]) for row in cells):
         return f"This looks like qrels; {order}" if role == "run" else "This looks like TREC qrels"
-    if counts <= {5, 6} and role != "run" and all(_NUMBER.fullmatch(row[4]) for row in cells):
+    if counts <= {5, 6} and role != "run" and all(re.fullmatch(_NUMBER, row[4]) for row in cells):
         return f"This looks like a run; {order}" if role == "qrels" else "This looks like a TREC run"
     return _look_of_table(lines, role, stripped.index(first))
 
@@ -319,7 +319,7 @@ def _look_of_table(lines: Sequence[str], role: str, before: int) -> str:
     count = len(cells[0])
     if count < 2 or any(len(row) != count for row in cells):
         return ""
-    names, has_number = named(", ".join(cells[0])), any(map(_NUMBER.fullmatch, cells[0]))
+    names, has_number = named(", ".join(cells[0])), any(re.fullmatch(_NUMBER, cell) for cell in cells[0])
     if sum(map(_is_column, cells[0])) > 1 and not has_number:
         if separator is None:
             kind = f"This looks like a table with a header line ({names})"
@@ -331,13 +331,13 @@ def _look_of_table(lines: Sequence[str], role: str, before: int) -> str:
             return f"This looks like {kind}; remove what is before it with tail -n +{before + 1}"
         return f"This looks like {kind}; {_option(role)} {format_} reads it"
     if separator and count > 2 and not has_number and len(cells) > 1:
-        if not any(map(_NUMBER.fullmatch, cells[1])):
+        if not any(re.fullmatch(_NUMBER, cell) for cell in cells[1]):
             return ""
         columns = f"query=NAME,document=NAME,{'grade' if role == 'qrels' else 'score'}=NAME"
         return f"This looks like a table with a header line ({names}); use --columns {columns}"
-    if count == 3 and all(_NUMBER.fullmatch(row[2]) for row in cells):
+    if count == 3 and all(re.fullmatch(_NUMBER, row[2]) for row in cells):
         return _look_of_three(cells, role, separator)
-    if separator in (None, "\t") or count < 3 or not any(map(_NUMBER.fullmatch, cells[-1])):
+    if separator in (None, "\t") or count < 3 or not any(re.fullmatch(_NUMBER, cell) for cell in cells[-1]):
         return ""
     return "This looks like CSV; put a header line with the names of its columns before it"
 
@@ -365,7 +365,9 @@ def _look_of_three(cells: Sequence[Sequence[str]], role: str, separator: str | N
 def _is_header(line: str) -> bool:
     """Whether a line has the names of columns, and no number."""
     fields = re.split("[ \t]+", line.strip())
-    return sum(map(_is_column, fields)) >= min(2, len(fields)) and not any(map(_NUMBER.fullmatch, fields))
+    return sum(map(_is_column, fields)) >= min(2, len(fields)) and not any(
+        re.fullmatch(_NUMBER, cell) for cell in fields
+    )
 
 
 def _is_column(name: str) -> bool:

@@ -13,10 +13,9 @@ from contextlib import contextmanager, suppress
 from datetime import date, time, timedelta
 from functools import cache, partial
 from itertools import chain, islice, pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import integer_ids
@@ -26,6 +25,10 @@ from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.scan import NUMBER
 from gradeval.notices import many
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
 _ROW_BYTES = 32

@@ -87,7 +87,7 @@ def _unpickled(name: str) -> Spec:
 
 _LONGEST = 200  # of what is wrong with a plugin, where it is only a guess that the metric is there
 _TAIL = r"[._][\d.,]+$"
-_AT_IN_WORDS = re.compile(r"(.+)_at_(\d[\d,]*)")  # ndcg_at_10, as in MTEB
+_AT_IN_WORDS = r"(.+)_at_(\d[\d,]*)"  # ndcg_at_10, as in MTEB
 
 
 def parse(text: str | Iterable[str]) -> list[Spec]:
@@ -212,7 +212,7 @@ def absent(name: str) -> str:
 def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
     """Name, parameters and cutoffs of a text; None if there is no '@'."""
     name, inside, cutoffs = parts_of(text)
-    in_words = _AT_IN_WORDS.fullmatch(name)
+    in_words = re.fullmatch(_AT_IN_WORDS, name)
     if in_words and cutoffs is None and fold(name) not in _NAMES:
         name, cutoffs = in_words.groups()
     items = items_of(inside)

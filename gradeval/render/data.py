@@ -117,11 +117,11 @@ def write_json(content: Mapping[str, Any], how: RenderOptions) -> str:
     if not large:
         return text
     values = iter(large)
-    return _MARKED.sub(lambda match: f"{match[1]}{match[2]}{next(values).written(match[1])}", text)
+    return re.sub(_MARKED, lambda match: f"{match[1]}{match[2]}{next(values).written(match[1])}", text)
 
 
 _MARK = "values of queries"
-_MARKED = re.compile(rf'^( *)("[a-z_]+": )"{_MARK}"(?=,?$)', re.MULTILINE)
+_MARKED = rf'(?m)^( *)("[a-z_]+": )"{_MARK}"(?=,?$)'
 
 
 def write_jsonl(records: Iterable[Mapping[str, Any]] | Rows, how: RenderOptions) -> str:

@@ -6,7 +6,6 @@ printed. The writers (table, tsv, csv, json, jsonl, md, latex) know documents an
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -181,6 +180,8 @@ def _labelled_records(
 ) -> Iterable[Mapping[str, Any]] | Rows:
     """The same of jsonl."""
     if isinstance(records, Rows):
+        import json  # which few commands need
+
         return _labelled(records, {name: json.dumps(value) for name, value in label.items()})
     records = list(records)
     _check_label(label, {name for record in records for name in record})
