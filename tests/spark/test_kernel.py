@@ -212,14 +212,14 @@ def test_the_best_passage_counts() -> None:
 
 def test_many_errors_are_counted() -> None:
     rows = [(0, "q", f"d{n:03}", math.inf) for n in range(100)]
-    parts = [one_bucket(QREL, rows) for _ in range(3)]
+    parts = [one_bucket(QREL, of) for of in (rows[60:], rows[30:], rows)]  # the first come by their text
     job = job_of({"q": {"d": 1.0}}, {"a": {}, "b": {}}, ["AP"])
     failed = merged(parts, job).failed
     assert [one.path for one in failed] == ["a", "b"]
     lines = str(failed[0].error).split("\n")
     assert len(lines) == 21
     assert lines[0] == "a: query 'q', document 'd000': the score inf is not a finite number"
-    assert lines[-1] == "a: 280 more errors"
+    assert lines[-1] == "a: 190 more errors"
     assert str(failed[1].error) == "b: no data: it has no rows"
     buckets, _ = evaluated(QRELS, {"a": {}, "b": {"zz": {"d": 1.0}}}, job_of(QRELS, RUNS, ["AP"]), 3)
     assert [str(run.error) for run in merged(buckets, job).failed] == [
