@@ -81,7 +81,7 @@ def test_whole_file(size, jobs, path):
     assert letor_of(path, FILE).queries.tolist() == [b"10", b"9"]
 
 
-@examples(times=1.5)
+@examples(times=0.8)
 @given(st.data())
 def test_features(path, data):
     """Any features, in any order, of which some are wanted."""
@@ -199,7 +199,7 @@ def plain_document(comment):
     return words[0] if words else b""
 
 
-@examples(times=2)
+@examples(times=1)
 @given(
     st.lists(st.lists(WORDS, max_size=4), min_size=1, max_size=6),
     st.sampled_from([b" ", b"\t ", b"  "]),

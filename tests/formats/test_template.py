@@ -55,7 +55,7 @@ def test_usual_blocks(text, chunk, first, monkeypatch):
 def test_a_byte_is_changed(byte, monkeypatch):
     """Anywhere: columns and problems are those of the general scanner, whoever reads the block."""
     monkeypatch.setattr(template, "_AT_ONCE", 3)
-    step = 1 if settings.default.max_examples > 100 else 3
+    step = 1 if settings.default.max_examples > 100 else 5
     for at in range(ord(byte[:1] or b"a") % step, len(USUAL), step):
         text = USUAL[:at] + byte + USUAL[at + 1 :] + b"\n" * (at == len(USUAL) - 1)
         quick, general = quick_and_general(text)
