@@ -7,7 +7,7 @@ are no strings, numbers that are not finite, and whatever else may be an error.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import compress, repeat
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, ranges
+from gradeval.arrays.strings import Texts
 from gradeval.formats.memory import Nested, object_numbers
 from gradeval.options import DEFAULT_TIES
 from gradeval.tables.qrels import Qrels
@@ -34,8 +35,7 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     judged, missing = qrels.judged, repeat(np.nan)
     index: list[int] = []  # of the judged queries of the run in the qrels, and their places in the run
     places: list[int] = []
-    wanted: list[str] = []  # their judged documents, and the scores of these
-    numbers: list[Any] = []
+    numbers: list[Any] = []  # the scores of their judged documents
     unjudged = 0
     for place, (query, documents) in enumerate(zip(data.queries, data.documents, strict=True)):
         if query in documents:  # which is worth a notice
@@ -44,7 +44,6 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
             number, names = judged[query]
             index.append(number)
             places.append(place)
-            wanted += names
             numbers += map(documents.get, names, missing)
         elif documents:
             unjudged += 1
@@ -61,10 +60,10 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     hits = np.flatnonzero(~np.isnan(found))
     row, found = ranges(qrels.offsets[judged_query], counts)[hits], found[hits]
     retrieved = np.zeros(len(qrels.queries), np.int64)
-    retrieved[judged_query] = np.diff(data.offsets)[of_run]
+    retrieved[judged_query] = data.offsets[of_run + 1] - data.offsets[of_run]
     rank, score = np.full(len(qrels.grade), np.inf), np.full(len(qrels.grade), -np.inf)
     run_query = np.repeat(of_run, counts)[hits]
-    rank[row], tied, first, last = _ranks(data, scores, ties, run_query, found, lambda hit: wanted[hits[hit]])
+    rank[row], tied, first, last = _ranks(data, scores, ties, run_query, found, row, qrels.names)
     score[row] = found
     return Reduced(rank, score, retrieved, unjudged, Ties(row[tied], first, last))
 
@@ -105,11 +104,11 @@ def _floats(values: list[Any]) -> Floats | None:
 
 
 def _ranks(
-    data: Nested, scores: Floats, ties: str, query: Ints, found: Floats, name_of: Callable[[int], str]
+    data: Nested, scores: Floats, ties: str, query: Ints, found: Floats, row: Ints, names: Texts
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """The rank of each hit; which hits are tied, and the first and the last rank with their scores.
 
-    query, found: the query in the run, and the score, of each hit. name_of: the id of a hit.
+    query, found, row: the query in the run, the score, and the row of the qrels of each hit. names: of rows.
     """
     segments = Segments(data.offsets)
     # complex numbers are ordered by their real parts, the queries, then by the imaginary ones
@@ -126,9 +125,9 @@ def _ranks(
         if group is None:
             of_run = query[hit]
             is_tied = scores[data.offsets[of_run] : data.offsets[of_run + 1]] == found[hit]
-            names = [*compress(data.documents[of_run], is_tied.tolist())]
-            ordered_names = sorted(names, reverse=True) if ties == DEFAULT_TIES else names
+            tied_names = [*compress(data.documents[of_run], is_tied.tobytes())]
+            ordered_names = sorted(tied_names, reverse=True) if ties == DEFAULT_TIES else tied_names
             group = groups[top] = {name: number for number, name in enumerate(ordered_names)}
-        rank[hit] += group[name_of(hit)]
+        rank[hit] += group[names[row[hit]]]
         last[i] += len(group) - 1
     return rank, tied, first, last

@@ -78,10 +78,14 @@ class Qrels(Record, eq=False):
         return IdIndex(self.queries)
 
     @cached_property
+    def names(self) -> Texts:
+        """The ids of the documents as text, (N,)."""
+        return Texts(self.documents)
+
+    @cached_property
     def judged(self) -> dict[str, tuple[int, list[str]]]:
         """The index of each query and its judged documents, by its id, as text."""
-        names, offsets = [*Texts(self.documents)], self.offsets.tolist()
-        bounds = enumerate(itertools.pairwise(offsets))
+        names, bounds = self.names, enumerate(itertools.pairwise(self.offsets.tolist()))
         return {query: (q, names[a:b]) for query, (q, (a, b)) in zip(Texts(self.queries), bounds, strict=True)}
 
     @cached_property
