@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.hashing import mix
 from gradeval.arrays.segments import Segments, distinct, stable_order
+from gradeval.arrays.strings import mix
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.evaluation.score import Scored, scored

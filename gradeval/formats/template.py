@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Bytes, Floats, Ints, Words
-from gradeval.arrays.hashing import mix
-from gradeval.arrays.strings import Ids, words
+from gradeval.arrays.strings import Ids, mix, words
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems
 from gradeval.formats.scan import DOT, HASH, LF, SPACE, TAB, eight_digits, floats

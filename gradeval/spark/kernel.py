@@ -36,9 +36,8 @@ from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec
 from gradeval.statistics.tests import paired_differences
-from gradeval.tables.passages import Collapse
 from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range
-from gradeval.tables.ranking import Lines
+from gradeval.tables.ranking import Collapse, Lines
 from gradeval.tables.reduction import Reduced, Total
 from gradeval.version import __version__
 

@@ -32,8 +32,8 @@ from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_table, trec_eval_table
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, takes
 from gradeval.records import Record
-from gradeval.tables.passages import EACH, Collapse
 from gradeval.tables.qrels import Qrels
+from gradeval.tables.ranking import EACH, Collapse
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
 _Block = TypeVar("_Block")

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
-from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
-from gradeval.arrays.strings import IdIndex, Ids, Texts, repeats
+from gradeval.arrays.strings import IdIndex, Ids, KeyTable, Texts, repeats, salts
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError
 from gradeval.formats.columns import Columns

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.hashing import KeySet
 from gradeval.arrays.segments import distinct
-from gradeval.arrays.strings import PAD, Ids
+from gradeval.arrays.strings import PAD, Ids, KeySet
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import Blocks, Columns, ExtraFields, RankCheck
 from gradeval.formats.diagnostics import (
@@ -30,12 +29,13 @@ from gradeval.formats.diagnostics import (
 )
 from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
-from gradeval.tables.passages import EACH, Collapse
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import (
+    EACH,
     NO_IDENTICAL_IDS,
     NO_TIES,
     REVERSED,
+    Collapse,
     Found,
     IdenticalIds,
     Lines,

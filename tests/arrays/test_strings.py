@@ -11,9 +11,8 @@ from helpers import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradeval.arrays.hashing import KeySet, KeyTable, salts
 from gradeval.arrays.segments import order_of
-from gradeval.arrays.strings import LONG, PAD, IdIndex, Ids, ShortIds, repeats
+from gradeval.arrays.strings import LONG, PAD, IdIndex, Ids, KeySet, KeyTable, ShortIds, repeats, salts
 
 # few different ones, alike in their first words, of lengths around those of words and of LONG
 NAMES = st.one_of(

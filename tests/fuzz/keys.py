@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 
-from gradeval.arrays import Words, hashing, strings
+from gradeval.arrays import Words, strings
 from gradeval.formats import template
 
 from . import data, slow
@@ -22,12 +22,12 @@ UNIT = "values"
 
 MASK = (1 << 64) - 1
 FULL = MASK  # what the first word is combined with
-MULTIPLIER = int(hashing._MIX)
+MULTIPLIER = int(strings._MIX)
 INVERSE = pow(MULTIPLIER, -1, 1 << 64)
 
 
 def mixed(key: int) -> int:
-    """hashing.mix of one key, which no two have in common."""
+    """strings.mix of one key, which no two have in common."""
     key = key * MULTIPLIER & MASK
     key ^= key >> 32
     return key * MULTIPLIER & MASK
@@ -157,7 +157,7 @@ def few_keys(bits: int, long: int) -> Iterator[None]:
     if bits == 64:
         yield
         return
-    plain, kept = hashing.mix, np.uint64((1 << bits) - 1)
+    plain, kept = strings.mix, np.uint64((1 << bits) - 1)
 
     def mix(keys: Words) -> Words:
         keys = plain(keys)
@@ -165,7 +165,6 @@ def few_keys(bits: int, long: int) -> Iterator[None]:
         return keys
 
     with (
-        mock.patch.object(hashing, "mix", mix),
         mock.patch.object(strings, "mix", mix),
         mock.patch.object(template, "mix", mix),
         mock.patch.object(template, "_LONGEST", long // 8),

@@ -19,7 +19,7 @@ from gradeval.formats.trec import run_columns
 from gradeval.notices import Kind
 from gradeval.options import TIES
 from gradeval.tables import reduction
-from gradeval.tables.passages import Collapse
+from gradeval.tables.ranking import Collapse
 from gradeval.tables.reduction import Total, reduce_blocks, reduce_columns
 
 from .runs import JOBS, SEEDS, SIZES, as_plain, table_of, texts

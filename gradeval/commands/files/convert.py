@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Ints
-from gradeval.arrays.hashing import KeySet
+from gradeval.arrays.strings import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, described
 from gradeval.formats.columns import Columns
@@ -28,8 +28,8 @@ from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
-from gradeval.tables.passages import Collapse
 from gradeval.tables.qrels import Qrels, Rows
+from gradeval.tables.ranking import Collapse
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor

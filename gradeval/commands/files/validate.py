@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Ints
-from gradeval.arrays.hashing import KeyTable, salts
 from gradeval.arrays.segments import Segments, distinct
-from gradeval.arrays.strings import Ids, Texts, repeats
+from gradeval.arrays.strings import Ids, KeyTable, Texts, repeats, salts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.commands.files.report import (
     SHOWN_IDS,
@@ -47,9 +46,8 @@ from gradeval.notices import Kind, many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.load import File, check_columns, open_file
-from gradeval.tables.passages import Collapse
 from gradeval.tables.qrels import Qrels, Rows
-from gradeval.tables.ranking import Found, Lines, query_indices
+from gradeval.tables.ranking import Collapse, Found, Lines, query_indices
 from gradeval.tables.reduction import Reduced, Total, collect
 
 if TYPE_CHECKING:
