@@ -12,7 +12,16 @@ import click
 from gradeval.cli import output as out
 from gradeval.cli.types import File, Finite, Integer, Kinds, OutputPath, Percentage, Setting, complete_metric
 from gradeval.notices import Kind
-from gradeval.options import ANY_RELEVANT, CONFIDENCE, INPUT, METRICS, MORE, Options, OptionTable
+from gradeval.options import (
+    ANY_RELEVANT,
+    CONFIDENCE,
+    INPUT,
+    METRICS,
+    MORE,
+    QUERIES_SECTION,
+    Options,
+    OptionTable,
+)
 from gradeval.options import Kind as OptionKind
 from gradeval.render import WRITERS
 from gradeval.version import __version__
@@ -246,9 +255,8 @@ def measure_options(
 def query_options() -> Callable[[Decorated], Decorated]:
     """Which queries count."""
     return together(
-        row_option(Options, "queries"),
         queries("-c", "complete", is_flag=True, help="Same as --queries judged, as in trec_eval."),
-        row_option(Options, "query_ids"),
+        row_options(Options, QUERIES_SECTION),
     )
 
 
