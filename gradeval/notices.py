@@ -434,7 +434,7 @@ ROWS = {
         "{runs}: {metric} is undefined for up to {count:query|queries} ({subject})" + _FROM_MEANS,
     ),
     Kind.NOT_SEPARABLE: Row(
-        "{count:,} of {total:neighbouring pair is|neighbouring pairs are} not separable at {rule} % "
+        "{count:,} of {total:neighbouring pair|neighbouring pairs} {count:?is|are} not separable at {rule} % "
         "([compare --all-pairs|compare(..., all_pairs=True)] shows which)",
         is_note=True,
     ),

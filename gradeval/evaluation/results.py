@@ -296,19 +296,27 @@ class Results(Record, WithNotices, eq=False):
         return low, high
 
     def interval(
-        self, run: str | int, metric: str | Spec | int, confidence: float = 95.0, method: str = "t"
+        self,
+        run: str | int,
+        metric: str | Spec | int,
+        confidence: float | None = None,
+        method: str | None = None,
     ) -> tuple[float, float]:
         """The confidence interval of a mean, for the queries as a sample; (NaN, NaN) for fewer than two values.
 
         So it is for a summary that is not a mean, such as a count.
 
-        confidence: in percent. method: 't', or 'bootstrap' (BCa). Raises OptionError.
+        confidence: in percent. method: 't', or 'bootstrap' (BCa). By default those of the evaluation, else 95 and
+        't'. Raises OptionError.
         """
         from gradeval.statistics.tests import interval_of_mean
 
+        r, m = self._run(run), self._numeric(metric)
+        of_evaluation = self.runs[r].interval or ("t", 95.0)
+        method = of_evaluation[0] if method is None else method
+        confidence = of_evaluation[1] if confidence is None else confidence
         Options.of(interval=method, confidence=confidence)
         self.check_unweighted("intervals")
-        r, m = self._run(run), self._numeric(metric)
         if not self.specs[m].metric.has_interval:
             return math.nan, math.nan
         values = self.runs[r].values[m, self.runs[r].counted]
@@ -554,7 +562,8 @@ def _part(value: Any) -> str:
         return repr(value).removesuffix(".0")
     if isinstance(value, (list, tuple)):
         return ",".join("=".join(pair) for pair in value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"'{text}'" if "|" in text else text
 
 
 def _position(given: Integral, count: int, what: str) -> int:

@@ -14,7 +14,7 @@ from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, choice
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
-from gradeval.tables.tied import TieGroups, precision_sums
+from gradeval.tables.tied import TieGroups, hit_precisions, precision_sums
 
 Norm = Annotated[
     str, choice("the divisor: R, or the number of relevant documents that fit, min(R, k)", ("relevant", "min"))
@@ -28,11 +28,9 @@ def _divisor(relevant: Ints, norm: str, cutoff: int | None) -> Ints:
 def _expected_ap(
     judgments: Judgments, *, rel: float | None = None, norm: str = "relevant", cutoff: int | None = None
 ) -> Floats:
-    hits = judgments.hits(rel, cutoff)
-    groups = TieGroups.of(judgments, hits.rows, cutoff)
-    found = groups.within.lengths.astype(np.float64)
-    total = precision_sums(groups, found * groups.before(found), found, found * (found - 1) / 2)
-    return quotient(total, _divisor(hits.relevant, norm, cutoff))
+    return quotient(
+        hit_precisions(judgments, rel, cutoff), _divisor(judgments.hits(rel).relevant, norm, cutoff)
+    )
 
 
 _FITS = Condition(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.numbers import log2
+from gradeval.arrays.numbers import log2, quotient, ratio
 from gradeval.arrays.segments import Segments, distinct, ranges
 from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE
 from gradeval.registry.metric import metric
@@ -16,6 +16,7 @@ from gradeval.registry.params import Cutoff, Rel, below_one, choice, fraction
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
+from gradeval.tables.tied import first_hits, hit_precisions
 
 Alpha = Annotated[
     float, below_one("the redundancy: a subtopic adds 1 - alpha times as much for each document above on it")
@@ -60,6 +61,27 @@ def _covered(judgments: Judgments, rel: float | None) -> _Covered:
         return _Covered(row, Segments(np.append(starts, len(row))), number, every)
 
     return judgments.once(("covered", level), find)
+
+
+def _mean_over_subtopics(
+    judgments: Judgments, covered: _Covered, values: Callable[[Judgments], Floats]
+) -> Floats:
+    """The mean over the subtopics of values(), for which each is a query with its relevant documents, (Q,)."""
+    assert judgments.first is not None and judgments.last is not None
+    row, query = covered.row, np.repeat(np.arange(len(covered.number)), covered.number)
+    ranking = Judgments(
+        covered.within,
+        np.ones(len(row)),
+        judgments.rank[row],
+        judgments.score[row],
+        np.arange(len(row)),
+        judgments.retrieved[query],
+        first=judgments.first[row],
+        last=judgments.last[row],
+        depth=judgments.depth,
+    )
+    total = np.bincount(query, values(ranking), len(covered.number)).astype(np.float64)
+    return quotient(total, covered.number)
 
 
 def _terms(judgments: Judgments, covered: _Covered, value: Floats, chosen: Bools) -> Terms:
@@ -289,8 +311,16 @@ def normalized_nrbp(
     return _normalized(judgments, alpha, rel, None, weight)
 
 
+def _expected_ap(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
+    def values(ranking: Judgments) -> Floats:
+        return hit_precisions(ranking, None, cutoff) / ranking.segments.lengths
+
+    return _mean_over_subtopics(judgments, _covered(judgments, rel), values)
+
+
 @metric(
     "AP_IA",
+    expected=_expected_ap,
     invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel")],
     aliases=["MAP_IA"],
     example="AP_IA@100",
@@ -332,11 +362,25 @@ def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Ter
     covered = _covered(judgments, rel)
     is_ranked = judgments.top(cutoff)[covered.row]
     terms = _terms(judgments, covered, np.ones(len(covered.row)), is_ranked)
-    return terms.replace(normalizer=cutoff * covered.number)
+    return terms.replace(normalizer=cutoff * covered.number, weight_at=np.ones_like, cutoff=cutoff)
+
+
+def _expected_recall(
+    judgments: Judgments, *, rel: float | None = None, of: str = "relevant", cutoff: int | None = None
+) -> Floats:
+    covered = _covered(judgments, rel)
+
+    def values(ranking: Judgments) -> Floats:
+        queries, _, probability = first_hits(ranking, None, cutoff)
+        return np.minimum(queries.sum(probability), 1.0)
+
+    share = 1.0 if of == "relevant" else ratio(covered.number, covered.every)
+    return share * _mean_over_subtopics(judgments, covered, values)
 
 
 @metric(
     "StRecall",
+    expected=_expected_recall,
     invariants=[SCALE_FREE.unless("rel")],
     aliases=["strec", "S_recall", "subtopic_recall"],
     example="StRecall@10",

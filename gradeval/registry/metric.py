@@ -216,16 +216,20 @@ class Metric(Record, eq=False):
             judgments = judgments.once("judged_only", judgments.judged_only)
         if self.order_free:
             values = self._values(judgments, **params)
-            if not np.array_equal(
-                _numbers(values), _numbers(self._values(judgments.undivided, **params)), True
-            ):
-                judgments.check_depth_divides_no_ties()
+            if judgments.divided.any():  # it is order-free within the depth
+                for ends in (True, False):
+                    other = self._values(judgments.with_divided(ends), **params)
+                    if not np.array_equal(_numbers(values), _numbers(other), True):
+                        judgments.check_depth_divides_no_ties()
             return values
         if self.expected is not None:
             return self.expected(judgments.tied, **params)
         result = self.function(judgments.tied, **params)
         result = judgments.tied.expected(result) if isinstance(result, Terms) else None
-        if result is None or (self.is_count and (result.values() % 1).any()):
+        if result is not None and self.is_count and (result.values() % 1).any():
+            judgments.check_depth_divides_no_ties()
+            result = None
+        if result is None:
             raise NoExpectedValueError(f"{self.name} has no expected value over the orders of tied scores")
         return result
 

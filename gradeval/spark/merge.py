@@ -98,18 +98,22 @@ class SparkSummary(Results):
         return float(self.standard_errors[self._run(run), self._numeric(metric)])
 
     def interval(
-        self, run: str | int, metric: str | Spec | int, confidence: float = 95.0, method: str = "t"
+        self,
+        run: str | int,
+        metric: str | Spec | int,
+        confidence: float | None = None,
+        method: str | None = None,
     ) -> tuple[float, float]:
         """The t interval of a mean, of the queries as a sample; (NaN, NaN) where there is no standard error.
 
-        confidence: in percent. Raises OptionError for any other, and for another method.
+        confidence: in percent, 95 by default. Raises OptionError for any other, and for another method.
         """
-        if method != "t":
+        if method not in (None, "t"):
             raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
         from gradeval.commands.compare.options import CompareOptions
         from gradeval.statistics.intervals import t_interval
 
-        alpha = CompareOptions.of(confidence=confidence).alpha
+        alpha = CompareOptions.of(confidence=95.0 if confidence is None else confidence).alpha
         r, m = self._run(run), self._numeric(metric)
         error = float(self.standard_errors[r, m])
         if math.isnan(error):

@@ -292,11 +292,18 @@ class Judgments(Record, Recalling, eq=False):
         return terms.expected(self.first, self.last, self.depth)
 
     @property
-    def undivided(self) -> Judgments:
-        """The ranking without documents whose ties the depth divides."""
-        is_whole = True if self.last is None else self.last <= self.depth
-        rank, score = np.where(is_whole, self.rank, np.inf), np.where(is_whole, self.score, -np.inf)
-        return self.replace(rank=rank, score=score)._sharing(self)
+    def divided(self) -> Bools:
+        """Whether the depth divides the ties of a document, (N,)."""
+        assert self.first is not None and self.last is not None
+        return (self.first <= self.depth) & (self.last > self.depth)
+
+    def with_divided(self, is_retrieved: bool) -> Judgments:
+        """The ranking with all documents whose ties the depth divides, or without any."""
+        assert self.first is not None
+        rank, score = (self.first, np.finfo(float).min) if is_retrieved else (np.inf, -np.inf)  # the last score
+        return self.replace(
+            rank=np.where(self.divided, rank, self.rank), score=np.where(self.divided, score, self.score)
+        )._sharing(self)
 
     def _sharing(self, other: Judgments) -> Judgments:
         """This table, which has the grades of the other."""
@@ -305,9 +312,7 @@ class Judgments(Record, Recalling, eq=False):
 
     def check_depth_divides_no_ties(self) -> None:
         """Raise MetricError where documents with the same score are above and below the depth."""
-        if self.first is None or self.last is None:
-            return
-        if ((self.first <= self.depth) & (self.last > self.depth)).any():
+        if self.first is not None and self.divided.any():
             raise MetricError(
                 "no expected value where --depth divides documents with tied scores",
                 hint="Leave out --depth, or give another --ties",

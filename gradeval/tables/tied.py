@@ -87,6 +87,13 @@ def precision_sums(groups: TieGroups, above: Floats, own: Floats, pairs: Floats)
     return groups.queries.sum(value)
 
 
+def hit_precisions(judgments: Judgments, rel: float | None, cutoff: int | None) -> Floats:
+    """The expected sum of the precisions at the ranks of the hits of each query of Judgments.tied, (Q,)."""
+    groups = TieGroups.of(judgments, judgments.hits(rel, cutoff).rows, cutoff)
+    count = groups.within.lengths.astype(np.float64)
+    return precision_sums(groups, count * groups.before(count), count, count * (count - 1) / 2)
+
+
 def first_hits(judgments: Judgments, rel: float | None, cutoff: int | None) -> tuple[Segments, Floats, Floats]:
     """Where the first relevant document can be: the ranks of each query, and the probability of each.
 

@@ -177,6 +177,8 @@ def test_interval() -> None:
     assert [float(end) for end in found["all", "AP"]] == pytest.approx(wide)
     for method in ("t", "bootstrap"):
         low, high = evaluate("q", "r", "AP").interval(0, "AP", 90, method)
+        options = {"interval": method, "confidence": 90}
+        assert evaluate("q", "r", "AP", **options).interval(0, "AP") == (low, high)
         saved = json.loads(
             gradeval("q", "r", "-m", "AP", "--interval", method, "--confidence", "90", "-f", "json").out
         )

@@ -109,8 +109,9 @@ def test_the_depth_divides_tied_documents():
     qrels, run = {"q": {"a": 1, "b": 0, "c": 2}}, {"q": dict.fromkeys("abc", 1.0)}
     found = evaluate(qrels, run, "num_q num_rel nDCG@2 AP", ties="expected", depth=2)
     assert found.mean(0, "num_q") == 1 and found.mean(0, "num_rel") == 2 and found.mean(0, "AP") > 0
-    with pytest.raises(MetricError, match="rankDCG: no expected value where --depth divides documents"):
-        evaluate(qrels, run, "num_q rankDCG", ties="expected", depth=2)
+    for name in ("rankDCG", "utility", "scaled_utility", "set_map", "num_rel_ret", "AUC"):
+        with pytest.raises(MetricError, match=f"{name}: no expected value where --depth divides documents"):
+            evaluate(qrels, run, f"num_q {name}", ties="expected", depth=2)
     ranges = evaluate(qrels, run, "AP rankDCG", tie_range=True, depth=2).tie_ranges[2, 0]
     assert ranges[0] == found.mean(0, "AP") and np.isnan(ranges[1])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain, permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -161,3 +162,19 @@ def test_every_command_that_compares_has_them(tmp_path, monkeypatch):
     for html in pages:
         assert all(f"{mean:.4f}" in html for mean in means.reshape(-1))
         assert all(REGISTRY[name].display in html for name in DIVERSITY)
+
+
+@given(collections())
+def test_expected_over_the_orders_of_ties(collection):
+    """Those that are means over the subtopics, against an enumeration of all orders."""
+    judged, runs = collection
+    qrels = [(*judgment, max(grade, 0)) for judgment, grade in judged.items()]
+    names = "AP_IA AP_IA@2 P_IA@1 P_IA@3 StRecall StRecall@2 StRecall(of=all)@3"
+    query = qrels[0][0]
+    run = dict(list(runs[query].items())[:4])
+    of_score = [[document for document in run if run[document] == score] for score in (3.0, 2.0, 1.0)]
+    orders = product(*map(permutations, of_score))
+    ranked = [{query: {d: -float(i) for i, d in enumerate(chain(*order))}} for order in orders]
+    every = gradeval.evaluate(qrels, ranked, names, queries="both").means
+    expected = gradeval.evaluate(qrels, {query: run}, names, queries="both", ties="expected").means[0]
+    assert expected == pytest.approx(every.mean(axis=0), abs=1e-12, nan_ok=True)

@@ -101,7 +101,7 @@ def test_intervals_of_means_and_ranges_over_ties() -> None:
         (values.mean() - half, values.mean() + half), rel=1e-9
     )
     assert all(math.isnan(end) for m in ("num_ret", "gm_map") for end in results.interval(0, m))
-    for wrong in ("x", None, 0.0, 100.0):
+    for wrong in ("x", 0.0, 100.0):
         with pytest.raises(OptionError, match="confidence must be a percentage from"):
             results.interval(0, "AP", wrong)  # type: ignore[arg-type]
 
