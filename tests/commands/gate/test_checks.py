@@ -23,6 +23,9 @@ from gradeval.errors import GradevalError
         ("max-drop", "nDCG@10 0.01", ["max-drop nDCG@10 0.01"]),
         ("max-drop", "P(rel=2, cutoff=5)   2%", ["max-drop P(rel=2)@5 2%"]),
         ("max-drop", "AP 2 %", ["max-drop AP 2%"]),
+        ("max-drop", "tau 1.5", ["max-drop tau 1.5"]),  # from -1 to 1
+        ("max-drop", "num_rel_ret 4", ["max-drop num_rel_ret 4"]),
+        ("max-drop", "tau 100%", ["max-drop tau 100%"]),
         ("no-worse", "nDCG@10 AP", ["no-worse nDCG@10", "no-worse AP"]),
         ("non-inferior", "AP 0.01", ["non-inferior AP 0.01"]),
         ("non-inferior", "AP nDCG@10 4 %", ["non-inferior AP 4%", "non-inferior nDCG@10 4%"]),
@@ -63,6 +66,10 @@ def test_checks(kind: str, text: str, written: list[str]) -> None:
         ("max-drop", "num_q 1", "num_q has no value for each query, so runs cannot be compared by it: use "
          "require"),
         ("max-drop", "coverage 1%", "coverage: coverage is checked with require"),
+        ("max-drop", "nDCG@10 4", "nDCG@10 is from 0 to 1, so this never fails. Write 'nDCG@10 4%'"),
+        ("non-inferior", "RR tau 1", "RR is from 0 to 1, so this never fails. Write 'RR 1%'"),
+        ("non-inferior", "AP 400%", "no value of AP is below 0, so this never fails. Write 'AP 2%'"),
+        ("max-query-drop", "AP 1 in 5%", "AP is from 0 to 1, so this never fails. Write 'AP 0.5 in 5%'"),
         ("no-worse", "", "is not of the form"),
         ("no-worse", "AP 0.01", "0.01: unknown metric"),
         ("non-inferior", "AP 2%%", "is not of the form 'nDCG@10 0.01' or 'nDCG@10 2%'"),

@@ -179,7 +179,7 @@ def test_undefined_values() -> None:
     nowhere = "AP is undefined: no query has a value in both runs"
     lost = "AP is undefined for 1 query where the baseline has a value"
     cases = [
-        (kind.split()[0], form.format(x=1.0, percent=100.0, x_percent=100.0), *runs)
+        (kind.split()[0], form.format(x=0.9, percent=100.0, x_percent=90.0), *runs)
         for kind, form in FORMS.items()
         for runs in (
             ([NAN, NAN], [0.5, 0.5], nowhere),
@@ -188,7 +188,7 @@ def test_undefined_values() -> None:
         )
     ]
     cases += [(kind, text, [0.9], [0.5], "no interval: fewer than 2 pairs")
-              for kind, text in (("no-worse", "AP"), ("non-inferior", "AP 1"))]  # fmt: skip
+              for kind, text in (("no-worse", "AP"), ("non-inferior", "AP 0.9"))]  # fmt: skip
     for kind, text, *runs, reason in cases:
         one = outcome(kind, text, *runs)
         assert (one.verdict, one.reason, one.worst) == ("error", reason, ())
@@ -202,7 +202,7 @@ def test_a_mean_of_few_queries_is_not_judged(kind: str, text: str) -> None:
     """Where more queries have no value than --min-coverage leaves out, unless --allow undefined."""
     values = [NAN, 0.5, 0.5, 0.4]
     some = results(values, values)
-    checks = parse_checks(kind, text.format(x=1.0, percent=100.0, x_percent=100.0))
+    checks = parse_checks(kind, text.format(x=0.9, percent=100.0, x_percent=90.0))
     [one] = judge(some, checks).outcomes
     assert one.verdict == "error" and one.reason == (
         "AP is undefined for 1 of 4 judged queries, where --min-coverage is 100 %; "
