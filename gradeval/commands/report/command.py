@@ -81,7 +81,7 @@ def report_command(
     about, as gradeval explain does; how much of the rankings is judged; and how the page was made. NAME=RUN
     labels a run.
     """
-    from gradeval.commands.report.layout import check_installed
+    from gradeval.commands.report.result import check_installed
 
     check_installed()
     check_runs(runs, options["features"])

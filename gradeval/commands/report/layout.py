@@ -27,8 +27,8 @@ from gradeval.commands.compare.result import Comparison, PairComparison, judged_
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
 from gradeval.commands.explain.result import Document as RankedDocument
 from gradeval.commands.explain.result import Explanation
-from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report
-from gradeval.errors import GradevalError, visible
+from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report, check_installed
+from gradeval.errors import visible
 from gradeval.notices import lines, many
 from gradeval.options import Options
 from gradeval.render import Digits
@@ -53,15 +53,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
 _TITLE_WIDTH = 100
 # of an explanation, from left to right, after what a gain is made from
 _COLUMNS = ("position", "gain", "discount", "term", "value without", "change", "ideal rank", "loss")
-
-
-def check_installed() -> None:
-    """Raise GradevalError where the library for templates is missing."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        hint = "Install it with pip install 'gradeval[report]'"
-        raise GradevalError(f"jinja2 is not installed, and reports require it. {hint}") from None
 
 
 def document(report: Report, how: RenderOptions) -> Document:

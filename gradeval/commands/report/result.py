@@ -19,7 +19,7 @@ from gradeval.commands.compare.options import COMPARISON, EXPLAINED, CompareOpti
 from gradeval.commands.compare.result import Comparison, QueryValues
 from gradeval.commands.explain.explain import explain_runs, titles_of
 from gradeval.commands.explain.result import Document, Documents, Explanation, Selection
-from gradeval.errors import OptionError
+from gradeval.errors import GradevalError, OptionError
 from gradeval.evaluation import with_saved
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
@@ -107,6 +107,15 @@ class Report(WithNotices):
     __str__ = __repr__
 
 
+def check_installed() -> None:
+    """Raise GradevalError where the library for templates is missing."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError:
+        hint = "Install it with pip install 'gradeval[report]'"
+        raise GradevalError(f"jinja2 is not installed, and reports require it. {hint}") from None
+
+
 _COMPARED = {name: row for name, row in CompareOptions.table.items() if row.section in (COMPARISON, OTHER)}
 
 
@@ -131,6 +140,7 @@ def report(
     differ most. interval: show the confidence interval of each mean, by the t distribution ('t') or by BCa
     ('bootstrap'). options: those listed below. Raises GradevalError.
     """
+    check_installed()  # before everything is computed
     if not isinstance(title, str):
         raise OptionError("title must be a string")
     if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:

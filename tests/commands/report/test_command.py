@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from cli.command import QRELS, RUN, fails, gradeval
 
+from gradeval import GradevalError, report
+
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 
 
@@ -113,3 +115,5 @@ def test_errors(files, tmp_path, monkeypatch):
     hint = "Install it with pip install 'gradeval[report]'"
     expected = f"gradeval: jinja2 is not installed, and reports require it. {hint}"
     assert fails("report", qrels, run, "-o", output) == expected
+    with pytest.raises(GradevalError, match="jinja2 is not installed"):  # at once, not when it is shown
+        report("no such file", "nor this")
