@@ -291,7 +291,8 @@ ABSENT = {
     "hole": "in BEIR it is the share of the first k that is judged for no query; unj@k is the share that is "
     "not judged for the query itself",
 }
-# a name in lower case -> the tool in which, with a cutoff, it is another metric than ours, and that metric
+# a name in lower case -> the tool in which it is another metric than ours, and that metric; ours is meant by
+# its exact name alone
 AMBIGUOUS = {"accuracy": ("sentence-transformers", "Success")}
 
 

@@ -59,9 +59,9 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
 
 
 def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
-    """The metrics that have all of the words, of which '_' separates some as a space does: the one that they
-    name; names and summaries before other parts of the page (without the example, which all pages have); whole
-    words before parts.
+    """The metrics that have all of the words, of which '_' separates some as a space does: the one whose
+    summary they are, and that they name; then summaries that begin with them; names and summaries before other
+    parts of the page (without the example, which all pages have); whole words before parts.
     """
     named, ranks = metric_meant(word), {}
     word = re.sub(r"@\d+", "@k", word.lower()).replace("_", " ")  # pages have no cutoffs
@@ -71,6 +71,7 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
             parts, others = _parts(metric, WIDTH), [name for _, name in _elsewhere(metric)]
         except MetricError:  # of a plugin
             parts, others = [metric.about], []
+        summary = metric.summary.lower()
         head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *others])
         head, page = (text.lower().replace("_", " ") for text in (head, " ".join([head, *parts])))
         searches = [(text, form) for text in (head, page) for form in (r"(?<!\w){}(?!\w)", "{}")]
@@ -79,8 +80,12 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
             for rank, (text, form) in enumerate(searches, 1)
             if all(re.search(form.format(part), text) for part in words)
         ]
-        if hits or metric is named:
-            ranks[metric] = 0 if metric is named else hits[0]
+        if summary.rstrip(".") == word:
+            ranks[metric] = -2
+        elif metric is named:
+            ranks[metric] = -1
+        elif hits:
+            ranks[metric] = 0 if re.match(rf"{re.escape(word)}(?!\w)", summary) else hits[0]
     return sorted(ranks, key=ranks.__getitem__)
 
 

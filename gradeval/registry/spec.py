@@ -146,10 +146,10 @@ def parse_one(text: str) -> list[Spec]:
     name, items, cutoffs = _in_our_spelling(text)
     if fold(name) == "recall" and cutoffs is None and not {"k", "cutoff"} & {key for key, _ in items}:
         name = "set_recall"  # of the whole run, as in ranx; trec_eval's nine cutoffs are recall.5,10,…
-    if cutoffs is not None and name in AMBIGUOUS:  # as other tools write it; our names begin with a capital
-        tool, other = AMBIGUOUS[name]
-        rest = text[len(name) :].replace("_at_", "@")
-        hint = f"did you mean {other}{rest} or {_NAMES[name].name}{rest}?"
+    if fold(name) in AMBIGUOUS and name != _NAMES[fold(name)].name:  # as other tools write it
+        tool, other = AMBIGUOUS[fold(name)]
+        rest = re.sub("_at_", "@", text[len(name) :], flags=re.IGNORECASE)
+        hint = f"did you mean {other}{rest if cutoffs else rest + '@10'} or {_NAMES[fold(name)].name}{rest}?"
         raise MetricError(f"{text}: in {tool} this name means {other}", hint=hint)
     metric, takes = _named(name, text), measure_of(name)
     params: dict[str, Any] = {}
@@ -576,6 +576,9 @@ def _meant(text: str) -> Iterator[str]:
     """
     end = min((text + "(").index("("), (text + "@").index("@"))
     name, rest = text[:end], text[end:]
+    in_words = re.fullmatch(_AT_IN_WORDS, name)
+    if in_words and "@" not in rest:
+        name, rest = in_words[1], f"{rest}@{in_words[2]}"
     known = _known(name, "@" in rest)
     if known:
         yield known + rest

@@ -11,6 +11,7 @@ from typing import Any
 
 from metrics.strategies import drawn, params_of
 
+from gradeval.registry.dialects import AMBIGUOUS
 from gradeval.registry.metric import REGISTRY
 
 from .slow import EXACT, Grades, Metric
@@ -78,6 +79,7 @@ def written(rng: random.Random, metric: Metric) -> str:
         texts[REGISTRY[name].at] = at
     inside = ",".join(f"{key}={value}" for key, value in texts.items())
     spelled = rng.choice([name, name, name.lower(), name.upper()])
+    spelled = name if name.lower() in AMBIGUOUS else spelled
     return spelled + (f"({inside})" if inside else "") + behind
 
 

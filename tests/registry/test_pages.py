@@ -12,7 +12,7 @@ from helpers import each
 
 import gradeval
 from gradeval.registry import pages
-from gradeval.registry.dialects import GROUPS, NAMES, names_of
+from gradeval.registry.dialects import AMBIGUOUS, GROUPS, NAMES, names_of
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.pages import WIDTH, page, table
 from gradeval.registry.spec import parse
@@ -210,7 +210,7 @@ def test_the_list_of_a_search():
 @each(
     "word, first",
     [
-        ("recall", ["R", "F", "set_recall"]),
+        ("recall", ["R", "set_recall", "F"]),
         ("ndcg_at_10", ["nDCG"]),
         ("hit@10", ["Success"]),
         ("hit rate", ["Success"]),
@@ -222,6 +222,7 @@ def test_the_list_of_a_search():
         ("I-rec@10", ["StRecall"]),
         ("reciprocal rank", ["RR"]),
         ("expected", ["ERR"]),
+        ("precision", ["P", "set_P"]),
     ],
 )
 def test_the_best_matches_come_first(word, first):
@@ -266,7 +267,8 @@ def test_an_alias_is_what_it_stands_for(tool, name, target):
         name, target = (re.sub(r"^(\w+)", rf"\1({more})", one) for one in (name, target))
     at = "@0.5" if "iprec" in target else "@10"
     assert parse(name.replace("@k", at)) == parse(target.replace("@k", at))
-    assert parse(name.swapcase().replace("@K", at)) == parse(target.replace("@k", at))
+    if name.partition("@")[0].lower() not in AMBIGUOUS:  # these are not taken in another spelling
+        assert parse(name.swapcase().replace("@K", at)) == parse(target.replace("@k", at))
 
 
 @each(
