@@ -306,8 +306,8 @@ class Results(Record, WithNotices, eq=False):
 
         So it is for a summary that is not a mean, such as a count.
 
-        confidence: in percent. method: 't', or 'bootstrap' (BCa). By default those of the evaluation, else 95 and
-        't'. Raises OptionError.
+        confidence: in percent. method: 't', or 'bootstrap' (BCa). By default those of the evaluation, else 95
+        and 't'. Raises OptionError.
         """
         from gradeval.statistics.tests import interval_of_mean
 
