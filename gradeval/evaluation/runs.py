@@ -12,7 +12,15 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.errors import InputError, OptionError, named
 from gradeval.evaluation.results import FailedRun
-from gradeval.formats.memory import are_mappings, is_frame, is_lazy, is_ranx, one_of_each_type, readable
+from gradeval.formats.memory import (
+    RUN_NAMES,
+    are_mappings,
+    is_frame,
+    is_lazy,
+    is_ranx,
+    one_of_each_type,
+    readable,
+)
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.records import Record
@@ -25,7 +33,7 @@ from gradeval.tables.load import (
 )
 from gradeval.tables.run_names import LabelledRuns, run_files, run_names
 
-_RUN = "run"  # the column of a frame that has the names of several runs
+_MISSING = ("None", "nan", "<NA>", "NaT")  # as Python writes them
 Runs = Sequence[tuple[str | None, Any]]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
@@ -103,7 +111,7 @@ def _files(run: Any) -> list[tuple[str | None, Any]]:
         return [(None, file) for file in run_files(run)]
     if is_ranx(run):
         return [(run.name, run)]
-    if not isinstance(run, RunTable) and is_frame(run) and not is_lazy(run) and _RUN in _names(run):
+    if not isinstance(run, RunTable) and is_frame(run) and not is_lazy(run) and RUN_NAMES in _names(run):
         return _runs_of(run)
     return [(None, run)]
 
@@ -116,18 +124,30 @@ def _names(frame: Any) -> list[str]:
 
 
 def _runs_of(frame: Any) -> list[tuple[str | None, Any]]:
-    """The runs of a frame of pandas, polars, or another library, by its column of their names, in order."""
-    if hasattr(frame, "partition_by"):
-        parts = frame.partition_by(_RUN, maintain_order=True, as_dict=True)
-        return [(str(name), part) for (name,), part in parts.items()]
-    if hasattr(frame, "groupby"):
-        parts = frame.groupby(_RUN, sort=False, dropna=False)
-        return [(str(name), part) for name, part in parts]
-    import pyarrow.compute
+    """The runs of a frame of pandas, polars, or another library, by its column of their names, in order.
 
-    table = pyarrow.table(frame)
-    names = table[_RUN].unique().to_pylist()
-    return [(str(name), table.filter(pyarrow.compute.field(_RUN) == name)) for name in names]
+    Raises InputError where a row has no name.
+    """
+    if hasattr(frame, "partition_by"):
+        parts = frame.partition_by(RUN_NAMES, maintain_order=True, as_dict=True)
+        runs = [(name, part) for (name,), part in parts.items()]
+    elif hasattr(frame, "groupby"):
+        runs = list(frame.groupby(RUN_NAMES, sort=False, dropna=False))
+    else:
+        import pyarrow.compute
+
+        frame = pyarrow.table(frame)
+        names = frame[RUN_NAMES].unique().to_pylist()
+        runs = [(name, frame.filter(pyarrow.compute.field(RUN_NAMES) == name)) for name in names]
+    if any(map(_is_missing, (name for name, _ in runs))):
+        row = next(row for row, name in enumerate(frame[RUN_NAMES], 1) if _is_missing(name))
+        raise InputError("runs", f"the {RUN_NAMES} (column {RUN_NAMES}) is missing", line=row)
+    return [(str(name), part) for name, part in runs]
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value of a frame is null or NaN, of any library."""
+    return not isinstance(value, str) and str(value) in _MISSING
 
 
 def is_row(item: Any) -> bool:

@@ -14,7 +14,6 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,19 +22,21 @@ from numpy.typing import NDArray
 from gradeval.arrays import Bools, Floats
 from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
 from gradeval.errors import GradevalError, InputError, printable
-from gradeval.formats.columns import Columns, FileBlocks, Table
+from gradeval.formats.columns import Columns, FileBlocks, Table, first_run, of_one_run, only_run
 from gradeval.formats.csv import ARGUMENT, Chosen, choose
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.memory import (
     BLOCK_ROWS,
     DOCUMENT,
     QUERY,
+    RUN_NAMES,
     SUBTOPIC,
     Categories,
     Data,
     Distinct,
     Numeric,
     Objects,
+    Slice,
     Three,
     Values,
     array_values,
@@ -51,6 +52,7 @@ from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import Options
 
 _DIGITS = 100  # more than a decimal of 256 bits has
+_ONE_OF_FRAME = "Give evaluate() the frame without a name, or select the rows of one run"
 
 
 class _Schema(ctypes.Structure): ...  # struct ArrowSchema of the Arrow C data interface
@@ -471,14 +473,24 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> Data
         names = [chunk.name for chunk in parts[0]] if parts else []
         chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("", "", "")
         columns = [Arrow([part[names.index(name)] for part in parts] if parts else []) for name in chosen.names]
-    finished = partial(chosen.finished, number=number) if number == "score" else None
-    return Three(path, columns, column_labels(chosen, number), finished)
+    labels = column_labels(chosen, number)
+    if number == "grade":
+        return Three(path, columns, labels)
+    run = b""
+    if chosen.run:
+        first = Three(path, columns, labels)
+        run = first_run(first.columns(Slice(0, 1, True, True)))
+
+    def finished(read: Columns) -> Columns:
+        return chosen.finished(only_run(read, run, _ONE_OF_FRAME) if chosen.run else read, number)
+
+    return Three(path, columns, labels, finished)
 
 
 def column_labels(chosen: Chosen, number: str) -> list[str]:
     """The names of columns in messages."""
     what = "rank" if chosen.by_rank else number
-    values = (QUERY, DOCUMENT, what, SUBTOPIC)
+    values = (QUERY, DOCUMENT, what, SUBTOPIC if chosen.subtopic else RUN_NAMES)
     return [f"{value} (column {name})" for value, name in zip(values, chosen.names, strict=False)]
 
 
@@ -556,7 +568,7 @@ def _file_table(file: _File, number: str, options: Options) -> Table:
             read = read_values(values, labels, slice(0, rows.num_rows), is_first, is_last)
             return chosen.finished(read, number)
 
-    return Table(file, columns, tuple(names))
+    return of_one_run(Table(file, columns, tuple(names)), chosen.run)
 
 
 class _File(FileBlocks):

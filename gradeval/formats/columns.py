@@ -10,7 +10,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import IdIndex, Ids
-from gradeval.formats.diagnostics import LineProblems, Problem
+from gradeval.formats.diagnostics import LineProblems, Problem, shown
 from gradeval.formats.sources import Source
 from gradeval.records import Record
 
@@ -99,7 +99,7 @@ class Columns(Record):
     rank: the rank column where it was asked for, NaN where it holds no number, (n,). left_out: whether rows of
     the block were left out on purpose. unrated: how many rows are none, since their rating is empty. extra: the
     lines with more fields than a run has. subtopic: of qrels, the subtopic of each row, (n,), or that of
-    all, as is usual; None without such a column.
+    all, as is usual; None without such a column. Of runs, the name of the run, until only_run() has checked it.
     """
 
     queries: Ids
@@ -226,6 +226,35 @@ class Columns(Record):
         both = (self.queries, self.documents)
         queries, documents = (ids.light() if ids.short else ids.compact() for ids in both)
         return self.replace(queries=queries, documents=documents)
+
+
+def of_one_run(table: Table, column: str) -> Table:
+    """The same file, whose rows must have one name of a run. column: that of the names, '' without one."""
+    if not column:
+        return table
+    first = next((first_run(table.columns(block)) for block in table.source.blocks()), b"")
+    hint = "Split it into a file for each run"
+    return Table(table.source, lambda block: only_run(table.columns(block), first, hint), table.names)
+
+
+def first_run(columns: Columns) -> bytes:
+    """The name of the run of the first row, b"" where there is none."""
+    names = columns.subtopic
+    return names[0] if isinstance(names, Ids) and len(names) else names if isinstance(names, bytes) else b""
+
+
+def only_run(columns: Columns, first: bytes, hint: str) -> Columns:
+    """The rows of a run without its name, or a problem where they have another name than the first row."""
+    names = columns.subtopic if isinstance(columns.subtopic, Ids) else Ids.of([first_run(columns)])
+    columns = columns.replace(subtopic=None)
+    if not len(columns.value):
+        return columns
+    rows = [0] if names[0] != first else names.changes()[:1].tolist()
+    if not rows:
+        return columns
+    what = f"the column run names a second run ({shown(names[rows[0]])}), after {shown(first)}"
+    problem = Problem(int(columns.line[rows[0]]), what, hint)
+    return columns.without_rows(LineProblems.joined([columns.problems, LineProblems.listed([problem], True)]))
 
 
 def light_subtopics(ids: Ids) -> Ids | bytes:

@@ -13,9 +13,9 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, first_names, named
-from gradeval.formats.columns import Columns, FileBlocks, Table
+from gradeval.formats.columns import Columns, FileBlocks, Table, of_one_run
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
-from gradeval.formats.memory import object_ids
+from gradeval.formats.memory import RUN_NAMES, object_ids
 from gradeval.formats.scan import CR, LF, Rows, not_text
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import columns_of, with_subtopics
@@ -61,7 +61,7 @@ _LONGEST_BEIR_HEADER = 100  # bytes of a header
 class Chosen(NamedTuple):
     """The columns that are read. number: of the grade or score. by_rank: it holds ranks; the score is -rank.
     empty_is_unjudged: whether a row with an empty number is left out, as in Quepid's exports. subtopic: '' if
-    the table has none.
+    the table has none. run: of a run, the column with the names of runs, '' if the table has none.
     """
 
     query: str
@@ -70,11 +70,12 @@ class Chosen(NamedTuple):
     by_rank: bool = False
     empty_is_unjudged: bool = False
     subtopic: str = ""
+    run: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns that are read."""
-        return (*self[:3], self.subtopic) if self.subtopic else self[:3]
+        return (*self[:3], *filter(None, (self.subtopic, self.run)))
 
     def finished(self, columns: Columns, number: str) -> Columns:
         """Columns of these names, with the score in place of the rank. Qrels hold on to no block."""
@@ -106,7 +107,8 @@ def choose(
         name = usual(number)
         chosen = Chosen(query, document, name, is_rank(name))
     if number == "score":
-        return chosen
+        has_runs = RUN_NAMES in names and RUN_NAMES not in chosen[:3]
+        return chosen._replace(run=RUN_NAMES) if has_runs else chosen
     chosen = chosen._replace(empty_is_unjudged=simplified(chosen.number) == _QUEPID)
     if _SUBTOPIC in by_role:
         check_has(names, by_role[_SUBTOPIC], path)
@@ -261,7 +263,7 @@ def table(
         header = header._replace(dialect=header.dialect._replace(has_quotes=has_quotes))
         chosen = choose(header.names, number, dict(options.columns), source.name)
         file = _File(source, header, chosen, number)
-        return Table(file, file.columns, tuple(header.names))
+        return of_one_run(Table(file, file.columns, tuple(header.names)), chosen.run)
     raise InputError(source.name, "the file is empty")
 
 
@@ -447,7 +449,7 @@ class _File(FileBlocks):
             rows = rows.replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
         what = "rank" if self.chosen.by_rank else self.number
         columns = columns_of(block, rows, what, None, problems).replace(unrated=unrated)
-        columns = with_subtopics(columns, rows) if self.chosen.subtopic else columns
+        columns = with_subtopics(columns, rows) if len(self.wanted) > 3 else columns
         return self.chosen.finished(columns, self.number)
 
 

@@ -13,12 +13,12 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, described, named
-from gradeval.formats.columns import Columns, Table, grouped, light_subtopics
+from gradeval.formats.columns import Columns, Table, grouped, light_subtopics, of_one_run
 from gradeval.formats.csv import Chosen, choose
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import are_numbers, has_control_character, not_utf8, reason, reject_saved
 from gradeval.formats.lines import RepeatedKey, unique_keys
-from gradeval.formats.memory import object_ids, object_numbers
+from gradeval.formats.memory import RUN_NAMES, object_ids, object_numbers
 from gradeval.formats.scan import LF, floats, not_text
 from gradeval.formats.sources import Block, Source
 from gradeval.options import Options
@@ -41,7 +41,8 @@ def table(source: Source, number: str, options: Options) -> Table:
             if isinstance(first, str):
                 raise InputError(source.name, first, line=before + place + 1)
             chosen = choose([*first], number, dict(options.columns), source.name)
-            return Table(source, partial(_columns, chosen=chosen, number=number), tuple(first))
+            columns = partial(_columns, chosen=chosen, number=number)
+            return of_one_run(Table(source, columns, tuple(first)), chosen.run)
         before += int(np.count_nonzero(block.bytes[: block.size] == LF))
     raise InputError(source.name, "the file is empty" if not before else "no data: all lines are blank")
 
@@ -87,7 +88,7 @@ def _plain_columns(block: Block, lines: int, chosen: Chosen) -> Columns | None:
     if not are_strings[2] and not are_numbers(numbers.block, numbers.start, numbers.length):
         return None
     columns = Columns(*grouped(queries), documents, values, np.arange(lines), lines, block.first, block.last)
-    return columns.replace(subtopic=light_subtopics(texts[3])) if chosen.subtopic else columns
+    return columns.replace(subtopic=light_subtopics(texts[3])) if len(texts) > 3 else columns
 
 
 def _plain(block: Block) -> dict[str, Ids] | None:
@@ -177,8 +178,8 @@ def _exact_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number
     problems = [wrong_query, wrong_document, wrong_number]
     line_of_row = np.array(line, np.int64)
     columns = Columns(*grouped(queries), documents, values, line_of_row, lines, block.first, block.last)
-    if chosen.subtopic:
-        subtopics, wrong_subtopic = object_ids(fields[3], "subtopic")
+    if len(names) > 3:
+        subtopics, wrong_subtopic = object_ids(fields[3], "subtopic" if chosen.subtopic else RUN_NAMES)
         columns = columns.replace(subtopic=light_subtopics(subtopics))
         problems.append(wrong_subtopic)
     for problem in chain.from_iterable(of.all() for of in problems):

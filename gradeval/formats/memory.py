@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
 _ROW_BYTES = 32
+RUN_NAMES = "run"  # the column of a table that has the names of runs
 QUERY, DOCUMENT, SUBTOPIC = "query id", "document id", "subtopic"  # what messages call them
 A_TIME = "is a time, neither text nor number. Cast it to one of these"
 ROWS = "each row must be (query, document, number)"

@@ -76,7 +76,7 @@ def run_wire(
     names, types = column_names(frame), _types(frame)
     for name in run_columns.values():
         check_has(names, name, path)
-    chosen = choose(names, "score", columns, path, naming)
+    chosen = choose(names, "score", columns, path, naming)._replace(run="")
     selected = _row(types, chosen, "score", path)
     usual = [name for name in names if simplified(name) in _RUN_NAMES]
     if "run" in run_columns:

@@ -230,6 +230,39 @@ def test_a_frame_of_several_runs(library):
     for runs in (frame, [frame]):
         assert gradeval.evaluate(qrels, runs, "P@1")["P@1"] == {"b": 1.0, "a": 0.5}
     assert gradeval.compare(qrels, frame, "AP").find("a", "AP").difference == -0.5
+    for read in (gradeval.read_run, lambda frame: gradeval.evaluate(qrels, {"x": frame}, "P@1")):
+        with pytest.raises(
+            InputError, match=r"2: the column run names a second run \('a'\), after 'b'. Give evaluate\(\) the"
+        ):
+            read(frame)
+    rows["run"][1] = None
+    frame = frames.table(rows) if library == "pyarrow" else frames.DataFrame(rows)
+    for runs, name in ((frame, "runs"), ({"x": frame}, "x")):
+        with pytest.raises(InputError, match=rf"^{name}:2: the run \(column run\) is missing"):
+            gradeval.evaluate(qrels, runs, "P@1")
+
+
+@each("ending", ["csv", "jsonl", "parquet"])
+def test_a_file_with_the_column_run_has_one_run(ending, tmp_path):
+    frames = pytest.importorskip("polars")
+    lines = 40_000 if ending == "csv" else 3  # with a second block, where the second run begins
+    queries = ["1", "2"] if lines == 3 else ["1" * 100, "2" * 100]
+    rows = {
+        "run": ["a"] * (lines - 1) + ["b"],
+        "query": [queries[0]] * (lines - 1) + [queries[1]],
+        "document": [f"d{row}" for row in range(lines)],
+        "score": [1.0] * lines,
+    }
+    path, qrels = tmp_path / f"my.{ending}", {queries[0]: {"d0": 1}, queries[1]: {f"d{lines - 1}": 1}}
+    write = {"csv": "write_csv", "jsonl": "write_ndjson", "parquet": "write_parquet"}[ending]
+    getattr(frames.DataFrame(rows), write)(path)
+    row = lines + (ending == "csv")
+    with pytest.raises(
+        InputError, match=rf"{row}: the column run names a second run \('b'\), after 'a'. Split"
+    ):
+        gradeval.evaluate(qrels, path, "R@1")
+    getattr(frames.DataFrame({**rows, "run": ["a"] * lines}), write)(path)
+    assert list(gradeval.evaluate(qrels, path, "R@1").queries) == queries
 
 
 def test_runs_that_fail_are_kept():
