@@ -27,7 +27,7 @@ from cli.command import gradeval
 from helpers import examples, own_metrics_only
 from registry import test_invariants, test_metric
 
-from gradeval.cli import app
+from gradeval.cli import COMMANDS, app
 from gradeval.commands.batch.command import batch_command
 from gradeval.commands.compare.command import compare_command
 from gradeval.commands.eval import eval_command
@@ -138,7 +138,12 @@ def test_links() -> None:
                 headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), re.MULTILINE)
                 anchors = {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}
                 assert heading in anchors, (path, target, heading)
-    assert len(PAGES["README.md"].read_text("utf-8").splitlines()) <= 300
+    readme = PAGES["README.md"].read_text("utf-8")
+    assert len(readme.splitlines()) <= 300
+    named = set(
+        re.findall(r"`(?:gradeval )?(\w+)", "".join(re.findall(r"^\| `gradeval .*?\|", readme, re.MULTILINE)))
+    )
+    assert named - {"QRELS"} == COMMANDS.keys() - {"eval"}
 
 
 def test_options() -> None:

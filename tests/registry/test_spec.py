@@ -123,7 +123,8 @@ MEANT = """
     recall-rel2@5 > R(rel=2)@5, AP_rel=1.5 > AP(rel=1.5), rbp-p0.8 > rbp(p=0.8), hit@10 > Success@10
     hit(rel=2)@5 > Success(rel=2)@5, top_k_accuracy@5 > Success@5, mean_average_precision > AP
     nDCG_exp(judged_only=true)@5 > nDCG(gain=exp,judged_only=true)@5, f-measure@5 > F@5, f-measure > F@10
-    hit_at_10 > Success@10, fscore > F@10, r-prec > Rprec, kendall_tau > tau, recip-rank@10 > RR@10, ndcg10 > nDCG@10
+    hit_at_10 > Success@10, fscore > F@10, r-prec > Rprec, kendall_tau > tau, recip-rank@10 > RR@10
+    ndcg10 > nDCG@10
     nDCG-10 > nDCG@10, ndcg10(gain=exp) > nDCG(gain=exp)@10, ndcg_burges10 > nDCG(gain=exp)@10, p5 > P@5
     mrr10 > RR@10, recall100 > R@100, precision.10 > P@10, rbp-95 > rbp.95
 """
