@@ -9,7 +9,7 @@ import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -19,6 +19,7 @@ from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import Evaluator
 from gradeval.evaluation.results import Results
 from gradeval.options import FILES, PROCESS, Option, Options
+from gradeval.render import WRITERS, Format
 
 FILE = Path(gradeval.__file__).with_name("keywords.py")
 FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
@@ -120,6 +121,10 @@ def test_no_public_function_is_left_out() -> None:
     assert taking == {one for of in FUNCTIONS.values() for one in of} - {Evaluator.__init__, Results.compare}
 
 
+def test_formats_are_those_of_the_writers() -> None:
+    assert set(get_args(Format)) == {*WRITERS, "html"}
+
+
 def test_signatures_at_run_time() -> None:
     parameters = inspect.signature(gradeval.Evaluator).parameters
     assert list(parameters)[:2] == ["qrels", "metrics"] and parameters["confidence"].default == 95.0
@@ -129,6 +134,7 @@ def test_signatures_at_run_time() -> None:
 
 RIGHT = """
 import gradeval
+from ir_measures import AP, nDCG
 
 results = gradeval.evaluate("qrels", ["a.run"], "nDCG@10", ties="worst", rel=2, query_ids=["1"], no_relevant=1)
 gradeval.Evaluator("qrels", depth=10, columns={"query": "user"}).evaluate("a.run").mean(0, "AP")
@@ -137,6 +143,9 @@ results.compare(all_pairs=True, test="tukey")
 gradeval.explain("qrels", "a.run", ties="input")
 gradeval.plot.curve("qrels", "a.run", judged_only=True, confidence=90)
 gradeval.read_run("a.run", run_format="msmarco")
+gradeval.evaluate("qrels", "a.run", [nDCG @ 10, AP, "RR"]).compare(AP)
+gradeval.compare("qrels", ["a", "b"], AP).render("latex", digits="full")
+gradeval.score_arrays([AP], grade=[1], score=[1], ties="expected", rel=">0", no_relevant="skip")
 """
 WRONG = [
     'gradeval.evaluate("qrels", "a.run", tie="worst")',
@@ -151,6 +160,9 @@ WRONG = [
     'gradeval.read_qrels("qrels", run_format="trec")',
     'gradeval.plot.phi("qrels", depth=3)',
     'gradeval.report("qrels", "a.run", worst=3)',
+    'gradeval.evaluate("qrels", "a.run", [10])',
+    'gradeval.score_arrays("AP", grade=[1], score=[1], ties="inputt")',
+    'results.render("mdd")',
 ]
 
 

@@ -87,7 +87,7 @@ class Job:
         if self._listed is not None:
             values["query_ids"] = LaterIds(self._chosen)
         self.file: OutputFile | None = None
-        self.format = ""
+        self.format: Any = ""  # one of render.Format
         self.progress: Progress | None = None
         self._reported: set[str] = set()
         self._warnings: list[str] = []  # to be printed, and notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from gradeval.errors import OptionError, described
@@ -13,7 +13,7 @@ from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.formats.sources import Source, compression_of
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options, takes
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import warned
 from gradeval.tables.load import check_columns, is_path
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def evaluate(
     qrels: Any,
     runs: Any,
-    metrics: str | Iterable[str] = DEFAULT_METRICS,
+    metrics: Metrics = DEFAULT_METRICS,
     *,
     errors: Literal["raise", "keep"] = "raise",
     **options: Unpack[Evaluate],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ from gradeval.evaluation.ties import check_expected
 from gradeval.formats.sources import Source
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_METRICS, EXPECTED, LaterIds, Options, takes
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.tables.load import (
     Run,
     open_qrels,
@@ -67,9 +67,7 @@ class Evaluator:
     """
 
     @takes(Options.table)
-    def __init__(
-        self, qrels: Any, metrics: str | Iterable[str] = DEFAULT_METRICS, **options: Unpack[Evaluate]
-    ) -> None:
+    def __init__(self, qrels: Any, metrics: Metrics = DEFAULT_METRICS, **options: Unpack[Evaluate]) -> None:
         self._open(qrels, parse(metrics), Options.of(**options), at_once=False)
 
     @classmethod

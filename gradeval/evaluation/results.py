@@ -18,7 +18,7 @@ from gradeval.evaluation.score import summarize
 from gradeval.notices import Notice
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes, weighted_error
 from gradeval.records import Record
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import WithNotices, warned
 from gradeval.version import __version__
 
@@ -481,9 +481,7 @@ class Results(Record, WithNotices, eq=False):
         return content
 
     @takes(CompareOptions.table)
-    def compare(
-        self, metrics: str | Iterable[str] | None = None, **options: Unpack[CompareResults]
-    ) -> Comparison:
+    def compare(self, metrics: Metrics | None = None, **options: Unpack[CompareResults]) -> Comparison:
         """Compare the runs with a baseline, or all with each other.
 
         metrics: names; by default all with a number for each query. options: those listed below. Raises

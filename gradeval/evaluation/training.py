@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from gradeval.evaluation.ties import check_expected
 from gradeval.formats.diagnostics import LineProblems, Problems
 from gradeval.formats.memory import A_TIME, is_missing, is_time
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
-from gradeval.registry.spec import Spec, parse, parse_one
+from gradeval.registry.spec import Metrics, Spec, parse, parse_one
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import check_range
 
@@ -62,7 +62,7 @@ class Scores(Mapping[str, float]):
 
 
 def score_arrays(
-    metrics: str | Iterable[str],
+    metrics: Metrics,
     *,
     grade: Any,
     score: Any,
@@ -70,10 +70,10 @@ def score_arrays(
     group: Any = None,
     mask: Any = None,
     weights: Any = None,
-    rel: float | None = None,
+    rel: float | Literal[">0"] | None = None,
     depth: int | None = None,
-    ties: str = "input",
-    no_relevant: str | int | None = None,
+    ties: Literal["input", "best", "worst", "expected"] = "input",
+    no_relevant: Literal["0", "1", "skip", 0, 1] | None = None,
 ) -> Scores:
     """Score rankings that are arrays, as of a validation set in a training loop.
 
@@ -100,7 +100,7 @@ def score_arrays(
         if spec.metric.text:
             raise MetricError(f"{spec} has no numbers")
     chosen = Options.of(rel=rel, depth=depth, ties=ties, no_relevant=no_relevant)
-    if ties == "trec":
+    if chosen.ties == "trec":
         raise OptionError("ties must be input, best, worst or expected: arrays have no document ids")
     if ties == EXPECTED:
         check_expected(specs)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from threading import RLock
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from gradeval.errors import MetricError, described
 from gradeval.records import Record
@@ -30,6 +30,15 @@ from gradeval.registry.dialects import (
 )
 from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, homes, import_family, in_ascii, load
 from gradeval.registry.params import Param
+
+
+class Measure(Protocol):
+    """A measure of ir_measures, such as nDCG @ 10."""
+
+    def iter_calc(self, qrels: Any, run: Any) -> Any: ...
+
+
+Metrics: TypeAlias = str | Measure | Iterable[str | Measure]
 
 
 class Spec(Record):
@@ -90,16 +99,24 @@ _TAIL = r"[._][\d.,]+$"
 _AT_IN_WORDS = r"(.+)_at_(\d[\d,]*)"  # ndcg_at_10, as in MTEB
 
 
-def parse(text: str | Iterable[str]) -> list[Spec]:
+def parse(text: Metrics) -> list[Spec]:
     """The Specs named by one or several texts, in order, without repetition. Raises MetricError."""
     return list(dict.fromkeys(spec for _, specs in named_specs(text) for spec in specs))
 
 
-def named_specs(text: str | Iterable[str]) -> list[tuple[str, list[Spec]]]:
+def named_specs(text: Metrics) -> list[tuple[str, list[Spec]]]:
     """Each single name in one or several texts, at least one, with its Specs. Raises MetricError."""
+    specs = [(name, parse_one(name)) for name in single_names(text)]
+    if not specs:
+        raise MetricError("no metrics given", hint="for example nDCG@10")
+    return specs
+
+
+def single_names(text: Metrics) -> list[str]:
+    """The single names in one or several texts, and those of measures of ir_measures. Raises MetricError."""
     try:
         is_several = isinstance(text, Iterable) and not isinstance(text, (str, bytes, Mapping))
-        texts: list[Any] = list(text) if is_several else [text]
+        texts: list[Any] = list(text) if is_several else [text]  # type: ignore[arg-type]
     except Exception:  # of an iterator, or an object that only looks like one
         texts = [text]
     for position, item in enumerate(texts):
@@ -109,14 +126,11 @@ def named_specs(text: str | Iterable[str]) -> list[tuple[str, list[Spec]]]:
                 texts[position] = theirs[0]
                 continue
             raise MetricError(f"{described(item)} is not the name of a metric", hint="for example 'nDCG@10'")
-    specs = [(name, parse_one(name)) for item in texts for name in split(item)]
-    if not specs:
-        raise MetricError("no metrics given", hint="for example nDCG@10")
-    return specs
+    return [name for item in texts for name in split(item)]
 
 
 def usable(
-    metrics: str | Iterable[str], is_usable: Callable[[Spec], bool], refused: Callable[[Spec], MetricError]
+    metrics: Metrics, is_usable: Callable[[Spec], bool], refused: Callable[[Spec], MetricError]
 ) -> tuple[list[Spec], list[str]]:
     """The metrics that can be used, and the names of those of groups that cannot be, which are left out.
 

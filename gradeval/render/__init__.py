@@ -15,6 +15,7 @@ from gradeval.errors import OptionError
 from gradeval.records import Record
 
 Digits = int | Literal["full"]
+Format = Literal["table", "tsv", "csv", "json", "jsonl", "md", "latex", "trec", "html"]  # html: of pages
 
 
 class Writer(Record):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeVar
 from gradeval.errors import OptionError, inert, visible
 from gradeval.notices import EvaluationWarning, Notice, lines
 from gradeval.records import Record
-from gradeval.render import WRITERS, Digits, checked_digits
+from gradeval.render import WRITERS, Digits, Format, checked_digits
 from gradeval.render.numbers import number, plain, probability, signed, significant
 
 Text = list[str] | str
@@ -247,11 +247,11 @@ class Printable:
     """
 
     layout: ClassVar[str]
-    default_format: ClassVar[str] = "table"
+    default_format: ClassVar[Format] = "table"
 
     def render(
         self,
-        format: str | None = None,
+        format: Format | None = None,
         *,
         digits: Digits = 4,
         colour: bool = False,

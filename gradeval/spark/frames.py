@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, Chosen, check_has, choose, simplified
 from gradeval.notices import Notice
 from gradeval.options import EXPECTED, ROLES, Options, check_columns, read_option, whole
-from gradeval.registry.spec import Spec, usable
+from gradeval.registry.spec import Metrics, Spec, usable
 from gradeval.spark.kernel import DOCUMENT, NUMBER, PLACE, QRELS, QUERY, RUN, SUBTOPIC, Names
 from gradeval.spark.sessions import check_installed
 
@@ -216,7 +216,7 @@ class Request(NamedTuple):
     @classmethod
     def of(
         cls,
-        metrics: str | Iterable[str],
+        metrics: Metrics,
         options: Mapping[str, Any],
         buckets: int | None = None,
         naming: str = ARGUMENT,

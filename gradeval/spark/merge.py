@@ -41,7 +41,7 @@ from gradeval.formats.diagnostics import SHOWN
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES, check_known
 from gradeval.registry.metric import Kind as MetricKind
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.spark.kernel import Bucket, Job, Moments, Pair, Part
 from gradeval.statistics.corrections import CORRECTIONS
 from gradeval.statistics.sampling import TOLERANCE
@@ -86,7 +86,7 @@ class SparkSummary(Results):
 
     per_query = values  # type: ignore[assignment]
 
-    def compare(self, metrics: str | Iterable[str] | None = None, **options: Any) -> NoReturn:
+    def compare(self, metrics: Metrics | None = None, **options: Any) -> NoReturn:
         """Raises GradevalError: runs are compared by the values of the queries, which are not here."""
         raise GradevalError("the values of queries stay on the cluster: SparkResults.compare() compares there")
 
@@ -331,7 +331,7 @@ def pairs_to_compare(
 
 def comparison(
     job: Job,
-    metrics: str | Iterable[str] | None,
+    metrics: Metrics | None,
     options: CompareOptions,
     run: Callable[[Job], Sequence[Bucket]],
 ) -> Comparison:

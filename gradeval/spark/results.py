@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,13 +48,14 @@ if TYPE_CHECKING:
 
     from gradeval.commands.compare.result import Comparison
     from gradeval.keywords import CompareOnSpark, OnSpark, Unpack
+    from gradeval.registry.spec import Metrics
 
 
 @takes(Options.rows(without=(FILES, PROCESS)))
 def evaluate(
     qrels: DataFrame,
     runs: DataFrame | Mapping[str, DataFrame],
-    metrics: str | Iterable[str] = DEFAULT_METRICS,
+    metrics: Metrics = DEFAULT_METRICS,
     *,
     buckets: int | None = None,
     **options: Unpack[OnSpark],
@@ -250,9 +251,7 @@ class SparkResults:
         return merged(self._buckets(self._plan.job), self._plan.job, self._request.notices)
 
     @takes({name: CompareOptions.table[name] for name in OF_SUMS}, refused=CompareOptions.table)
-    def compare(
-        self, metrics: str | Iterable[str] | None = None, **options: Unpack[CompareOnSpark]
-    ) -> Comparison:
+    def compare(self, metrics: Metrics | None = None, **options: Unpack[CompareOnSpark]) -> Comparison:
         """Compare the runs with a baseline, or all with each other, by the paired t-test.
 
         metrics: names; by default all with a value for each query. options: those

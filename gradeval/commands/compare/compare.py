@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ from gradeval.evaluation.runs import Runs, separate_runs
 from gradeval.evaluation.saved import common_metrics
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
 from gradeval.options import COMPARED_METRICS, Options, takes
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import warned
 from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, maxt
@@ -64,9 +64,7 @@ Pairs = Sequence[tuple[int, int]]
 
 
 @takes(COMPARED)
-def compare(
-    qrels: Any, runs: Any, metrics: str | Iterable[str] | None = None, **options: Unpack[Compare]
-) -> Comparison:
+def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Unpack[Compare]) -> Comparison:
     """Compare runs with a baseline, or all with each other.
 
     qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
@@ -84,7 +82,7 @@ def compare(
 def evaluate_to_compare(
     qrels: Any,
     runs: Runs,
-    metrics: str | Iterable[str] | None,
+    metrics: Metrics | None,
     options: Options,
     *,
     why: str = "so runs cannot be compared by it",

@@ -18,7 +18,7 @@ from gradeval.evaluation.findings import Quantiles, apart, left_out_of_groups
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.notices import Kind, Notice, lines
-from gradeval.registry.spec import Spec, parse, usable
+from gradeval.registry.spec import Metrics, Spec, parse, usable
 from gradeval.render.document import WithNotices
 from gradeval.render.frames import Tabular
 from gradeval.render.numbers import exact
@@ -177,7 +177,7 @@ def comparable(specs: Sequence[Spec]) -> list[Spec]:
 
 
 def comparable_metrics(
-    metrics: str | Iterable[str], why: str = "so runs cannot be compared by it"
+    metrics: Metrics, why: str = "so runs cannot be compared by it"
 ) -> tuple[list[Spec], tuple[Notice, ...]]:
     """The metrics that have a number for each query, and a notice of those of groups that have none.
 

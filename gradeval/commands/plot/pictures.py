@@ -36,7 +36,7 @@ from gradeval.metrics.ndcg_phi import fitted_phi
 from gradeval.notices import Notice
 from gradeval.options import OF_QRELS, OF_RUNS, RUNS, Options, takes
 from gradeval.registry.metric import Kind
-from gradeval.registry.spec import Spec, dotted, group_of, metric_of, parse, parse_one, split
+from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
 from gradeval.render.document import warned
 from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
@@ -79,7 +79,7 @@ Curves = dict[Spec, dict[float, Spec]]
 def queries(
     qrels: Any,
     runs: Any,
-    metrics: str | Iterable[str] = QUERIES_METRIC,
+    metrics: Metrics = QUERIES_METRIC,
     *,
     baseline: str | int | None = None,
     confidence: float = 95.0,
@@ -202,7 +202,7 @@ def _order(y: Floats, sign: int) -> Ints:
 def curve(
     qrels: Any,
     runs: Any,
-    metrics: str | Iterable[str] = CURVE_METRIC,
+    metrics: Metrics = CURVE_METRIC,
     *,
     at: str | None = None,
     log: bool = False,
@@ -266,11 +266,10 @@ def curve(
     return warned(picture)
 
 
-def curves_of(metrics: str | Iterable[str], at: str | None = None) -> Curves:
+def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
     """The curves that metrics stand for. Raises MetricError, OptionError."""
-    texts = [metrics] if isinstance(metrics, str) else list(metrics)
     specs: dict[Spec, None] = {}
-    for name in (name for text in texts for name in split(text)):
+    for name in single_names(metrics):
         specs.update(dict.fromkeys(_specs(name, at)))
     if not specs:
         raise MetricError("no metrics given", hint="for example nDCG")
@@ -450,7 +449,7 @@ def _quartiles(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Floa
 
 
 def swaps(
-    metrics: str | Iterable[str] = METRICS,
+    metrics: Metrics = METRICS,
     *,
     confidence: float = 95.0,
     levels: Sequence[int] = LEVELS,

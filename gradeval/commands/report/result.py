@@ -7,7 +7,7 @@ report_of   the same with parsed arguments
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -26,7 +26,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.notices import Notice
 from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import WithNotices, warned
 from gradeval.tables.load import is_path, open_qrels, source_of
 
@@ -123,7 +123,7 @@ _COMPARED = {name: row for name, row in CompareOptions.table.items() if row.sect
 def report(
     qrels: Any,
     runs: Any,
-    metrics: str | Iterable[str] | None = None,
+    metrics: Metrics | None = None,
     *,
     text: Any = None,
     queries_text: Any = None,
@@ -164,7 +164,7 @@ def report(
 def report_of(
     qrels: Any,
     runs: Runs,
-    metrics: str | Iterable[str] | None,
+    metrics: Metrics | None,
     given: Mapping[str, Any],
     *,
     text: Any = None,

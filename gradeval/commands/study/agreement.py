@@ -26,7 +26,7 @@ from gradeval.evaluation.score import summarize
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import METRICS as OF_METRICS
 from gradeval.options import OF_RUNS, Options, takes, whole
-from gradeval.registry.spec import Spec
+from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
 from gradeval.statistics.agreement import Ratings, estimates
 from gradeval.statistics.anova import randomized_tukey_hsd
@@ -119,7 +119,7 @@ def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]
 def agreement(
     qrels: Any,
     runs: Any = None,
-    metrics: str | Iterable[str] = METRICS,
+    metrics: Metrics = METRICS,
     *,
     qrels2: Any = None,
     test: str = "t",

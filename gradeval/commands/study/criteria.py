@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.commands.study.tables import Study, Table, competing_metrics, full_rankings
 from gradeval.evaluation.score import score
-from gradeval.registry.spec import parse
+from gradeval.registry.spec import Metrics, parse
 
 METRICS = "tau AP(rel=2) nDCG rankDCG"
 LISTS: Final = (
@@ -51,7 +51,7 @@ CRITERIA: Final = {
 }
 
 
-def criteria(metrics: str | Iterable[str] = METRICS) -> Study:
+def criteria(metrics: Metrics = METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 
     A list has the scores that a system predicts for ten documents with the grades REFERENCE; what the criteria

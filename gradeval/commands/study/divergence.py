@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
 from gradeval.options import OF_RUNS, Options, takes, whole
-from gradeval.registry.spec import Spec
+from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
 from gradeval.statistics.tests import paired_differences
 
@@ -53,7 +53,7 @@ def quartiles(values: Floats) -> list[float]:
 def divergence(
     qrels: Any = None,
     runs: Any = None,
-    metrics: str | Iterable[str] | None = None,
+    metrics: Metrics | None = None,
     *,
     cutoff: int = CUTOFF,
     items: int = ITEMS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradeval.arrays import Floats
@@ -12,7 +12,7 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
 from gradeval.notices import Kind
 from gradeval.options import OF_RUNS, Options, takes
-from gradeval.registry.spec import Spec
+from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ _SHOWN = 5  # thresholds that the overview has
 
 
 @takes(OF_RUNS)
-def levels(
-    qrels: Any, runs: Any = None, metrics: str | Iterable[str] = METRICS, **options: Unpack[Runs]
-) -> Study:
+def levels(qrels: Any, runs: Any = None, metrics: Metrics = METRICS, **options: Unpack[Runs]) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 
     qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with features=…, its

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -24,7 +24,7 @@ from gradeval.commands.study.tables import (
 from gradeval.errors import OptionError, described
 from gradeval.evaluation.score import score
 from gradeval.options import whole
-from gradeval.registry.spec import Spec
+from gradeval.registry.spec import Metrics, Spec
 from gradeval.tables.qrels import SHARE
 
 METRICS = "muAP NDCNG nDCG(gain=exp)"
@@ -52,7 +52,7 @@ class Swaps(Study):
 
 
 def swaps(
-    metrics: str | Iterable[str] = METRICS,
+    metrics: Metrics = METRICS,
     *,
     levels: Sequence[int] = LEVELS,
     items: int = 100,

@@ -16,7 +16,7 @@ from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, OptionError, described, visible
 from gradeval.notices import Notice, lines
 from gradeval.registry.metric import Kind
-from gradeval.registry.spec import Spec, parse
+from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
 from gradeval.render.document import Block, Document, Grid, Line, RenderOptions, Rows, WithNotices, of_kind
 from gradeval.render.frames import pandas_of, polars_of
@@ -189,7 +189,7 @@ def spaced(count: int, most: int) -> list[int]:
     return positions
 
 
-def averaged_metrics(metrics: str | Iterable[str]) -> list[Spec]:
+def averaged_metrics(metrics: Metrics) -> list[Spec]:
     """The metrics of a study: those with a value for each query whose mean is taken. Raises MetricError."""
     specs = parse(metrics)
     for spec in specs:
@@ -198,7 +198,7 @@ def averaged_metrics(metrics: str | Iterable[str]) -> list[Spec]:
     return specs
 
 
-def competing_metrics(metrics: str | Iterable[str]) -> list[Spec]:
+def competing_metrics(metrics: Metrics) -> list[Spec]:
     """Such metrics by which systems can be ordered. Raises MetricError."""
     specs = averaged_metrics(metrics)
     for spec in specs:
