@@ -332,6 +332,10 @@ def check_made_alike(saved: SavedResult, results: Results, options: Options, opt
             made = f"the default {flag}" if theirs is None else f"{flag} {_shown(theirs)}"
             what = f"it was made with {made}, and this command has {_shown(ours)}"
             raise InputError(saved.path, what, hint="Give the same options, or evaluate the run again")
+    if "query_weights" in saved.options and "query_weights" not in results.options:
+        what = "its means were made with --query-weights, and this command has none"
+        hint = "Give the same --query-weights, or evaluate the run again without them"
+        raise InputError(saved.path, what, hint=hint)
     check_metrics(saved, [spec for spec in results.specs if spec not in optional])
     if not saved.runs:
         raise InputError(saved.path, "it has no runs")

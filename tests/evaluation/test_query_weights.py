@@ -77,7 +77,10 @@ def test_files(tmp_path: Path) -> None:
     assert json.loads(saved.read_text())["options"]["query_weights"] == {"1": 1.0, "2": 3.0, "3": 0.0}
     again = command(str(qrels), str(saved), "-m", "RR", "--query-weights", str(weights), "--quiet")
     assert again.out.splitlines()[1].endswith("RR\t0.6250")
-    assert command(str(qrels), str(saved), "-m", "RR", "--quiet").out.splitlines()[1].endswith("RR\t0.5000")
+    for args in ((str(qrels),), ("compare", str(qrels), str(run)), ("gate", str(qrels), "--require", "RR > 0")):
+        done = command(*args, str(saved), "--quiet")
+        what = f"{saved}: its means were made with --query-weights, and this command has none. Give the same"
+        assert (done.code, done.out, what in done.err) == (2, "", True)
 
 
 def test_wrong_files(tmp_path: Path) -> None:
