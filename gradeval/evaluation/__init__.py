@@ -40,7 +40,8 @@ def evaluate(
     ranx are read too. Data frames are read by column name: query_id, doc_id, relevance or
     score, and other common names. metrics: names as on the command line, such as 'nDCG@5,10 AP(rel=2)', or a
     list of these, of which any may be a measure of ir_measures.
-    errors: 'keep' leaves runs that cannot be evaluated in Results.failed, and evaluates the others.
+    errors: 'keep' leaves runs that cannot be evaluated in Results.failed, and evaluates the others; where none
+    can be, the error of the first is raised.
 
     options: those listed below. What a user should know about the results is warned of, once for each kind
     (EvaluationWarning), and in Results.notices.
@@ -51,7 +52,7 @@ def evaluate(
     if errors not in ("raise", "keep"):
         raise OptionError(f"errors must be raise or keep, not {described(errors)}")
     results = evaluate_all(*with_saved(qrels, separate), specs, chosen)
-    return warned(results if errors == "keep" else complete(results))
+    return warned(results if errors == "keep" and results.runs else complete(results))
 
 
 def evaluate_all(

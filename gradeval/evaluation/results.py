@@ -494,7 +494,13 @@ class Results(Record, WithNotices, eq=False):
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.runs)}, metrics={len(self.specs)}, queries={len(self.queries)}"
-        return f"Results(qrels={self.qrels!r}, {counts}, notices={len(self.notices)})"
+        counts += f", failed={len(self.failed)}" if self.failed else ""
+        return f"Results(qrels={self.qrels!r}, {counts}, notices={len(self.warnings)})"
+
+    def _caveats(self) -> list[str]:
+        """The errors of failed runs, then the warnings and notes."""
+        errors = (f"error: {line}" for run in self.failed for line in str(run.error).split("\n"))
+        return [*errors, *super()._caveats()]
 
     def _run(self, run: str | int) -> int:
         if isinstance(run, Integral):

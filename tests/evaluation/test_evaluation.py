@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import html
 
 import pytest
 from helpers import each
@@ -272,8 +273,13 @@ def test_runs_that_fail_are_kept():
     assert [failed.path for failed in results.failed] == ["b"] and "the score 'x'" in str(
         results.failed[0].error
     )
+    line = f"error: {results.failed[0].error}"
+    assert str(results).splitlines()[3] == line and "failed=1" in repr(results)
+    assert html.escape(line) in results._repr_html_()
     with pytest.raises(InputError):
         gradeval.evaluate(QRELS, runs, "AP")
+    with pytest.raises(InputError, match=r"^b:1: "):
+        gradeval.evaluate(QRELS, {"b": runs["b"], "c": "nowhere"}, "AP", errors="keep")
     with pytest.raises(OptionError, match="errors must be raise or keep, not 'ignore'"):
         gradeval.evaluate(QRELS, runs, "AP", errors="ignore")
 

@@ -205,7 +205,7 @@ class Batch(WithNotices, Tabular):
 
     def __repr__(self) -> str:
         counts = f"systems={len(self.systems)}, collections={len(self.collections)}"
-        return f"Batch(path={self.path!r}, {counts}, notices={len(self.notices)})"
+        return f"Batch(path={self.path!r}, {counts}, notices={len(self.warnings)})"
 
     def _missing(self) -> Iterator[Notice]:
         missing = [cell for cell in self.cells.values() if cell.status == "missing"]

@@ -493,7 +493,7 @@ class Comparison(WithNotices, Tabular):
     def __repr__(self) -> str:
         counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
         counts += f", queries={len(self.values.queries)}"
-        return f"Comparison({counts}, test={self.options.test!r}, notices={len(self.notices)})"
+        return f"Comparison({counts}, test={self.options.test!r}, notices={len(self.warnings)})"
 
 
 def _exact_values(record: Any) -> dict[str, Any]:

@@ -256,7 +256,7 @@ class Explanation(WithNotices, Tabular):
 
     def __repr__(self) -> str:
         what = f"{self.metric} of query {self.query!r}, {self.run}: {self.value:.4f}"
-        return f"Explanation({what}, notices={len(self.notices)})"
+        return f"Explanation({what}, notices={len(self.warnings)})"
 
     @property
     def runs_read(self) -> int:

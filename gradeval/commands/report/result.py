@@ -102,7 +102,7 @@ class Report(WithNotices):
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
-        return f"Report({counts}, queries={len(self.values.queries)}, notices={len(self.notices)})"
+        return f"Report({counts}, queries={len(self.values.queries)}, notices={len(self.warnings)})"
 
     __str__ = __repr__
 

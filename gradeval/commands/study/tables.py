@@ -89,7 +89,7 @@ class Study(WithNotices):
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{table.name} ({len(table.rows)})" for table in self.tables if table.data)
-        counts = f"tables: {tables}, notices={len(self.notices)}"
+        counts = f"tables: {tables}, notices={len(self.warnings)}"
         return f"{type(self).__name__}({self.name}, metrics={self.options['metrics']}, {counts})"
 
     @property

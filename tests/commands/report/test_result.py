@@ -80,4 +80,4 @@ def test_errors(tmp_path: Path) -> None:
             reported("gm_map", runs=runs)
     with pytest.raises(OptionError, match=r"^there is 1 run, which has no pairs\. Leave out --all-pairs"):
         reported("AP", runs=FIRST, all_pairs=True)
-    assert repr(reported()) == "Report(runs=2, metrics=2, queries=3, notices=4)"
+    assert repr(reported()) == "Report(runs=2, metrics=2, queries=3, notices=3)"
