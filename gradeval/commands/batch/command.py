@@ -11,7 +11,7 @@ from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
 from gradeval.cli.types import File
 from gradeval.errors import InputError
-from gradeval.options import FILE_PATHS
+from gradeval.options import FILE_OPTIONS, FILE_PATHS, Options
 
 if TYPE_CHECKING:
     from gradeval.commands.batch.result import Batch
@@ -48,7 +48,21 @@ _batch = cli.section("Batch")
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 
 
-@cli.sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
+class _BatchCommand(cli.SectionedCommand):
+    """Says of options of the evaluation that they belong in the manifest."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            for name in FILE_OPTIONS:
+                if error.option_name in Options.table[name].flags.split():
+                    what = f"{error.option_name} is not an option of batch: write {name} = … in [options]"
+                    raise click.UsageError(f"{what} of the manifest, or of a collection.", ctx) from None
+            raise
+
+
+@cli.sectioned_command("batch", "Evaluate systems on several collections.", EPILOG, _BatchCommand)
 @click.argument("path", metavar="MANIFEST", type=File())
 @cli.metric_option("One or several metrics, for all collections. Default: those of the manifest.")
 @_batch("--baseline", metavar="SYSTEM", help="Mark cells that are significantly better or worse than its.")

@@ -37,6 +37,12 @@ def test_the_table() -> None:
     assert "verage" not in batch("m.toml", "-f", "table").out
 
 
+@each("option, name", [("--query-weights", "query_weights"), ("--ties", "ties"), ("-J", "judged_only")])
+def test_options_of_the_evaluation_belong_in_the_manifest(option: str, name: str) -> None:
+    what = f"{option} is not an option of batch: write {name} = … in [options] of the manifest"
+    assert what in fails("batch", "m.toml", option, "x")
+
+
 @each("format", FORMATS)
 def test_formats(format: str) -> None:
     Path("south/bad <b>.run").unlink(missing_ok=True)
