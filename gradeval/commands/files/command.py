@@ -96,8 +96,12 @@ def validate_command(
 
         roles = [role or ("run" if index else None) for index in range(len(files))]
         report = Checks(Options.of(**options), max_errors, role).validation(files, roles)
-    job.print(report)
-    return 2 if report.errors or not job.accepts(report.notices) else 0
+    if job.strict and (report.errors or set(report.notices) - set(job.allow)):  # nothing on standard output
+        for line in report.render().splitlines():
+            out.echo_error(line)
+    else:
+        job.print(report)
+    return 2 if not job.accepts(report.notices) or report.errors else 0
 
 
 @cli.sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)

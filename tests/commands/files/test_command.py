@@ -52,7 +52,8 @@ def test_warnings_are_errors_with_strict():
     assert gradeval("validate", "q", "r2").code == 0
     done = gradeval("validate", "q", "r2", "--strict")
     kinds = re.search(r"--allow (\S+) accepts", done.err)[1]
-    assert (done.code, "missing" in kinds) == (2, True)
+    assert (done.code, "missing" in kinds, done.out) == (2, True, "")
+    assert gradeval("validate", "q", "r2").out in done.err
     assert gradeval("validate", "q", "r2", "--strict", "--allow", kinds).code == 0
     assert gradeval("validate", "q", "r2", "--fail-on-warning", "--allow", kinds).code == 0
     assert gradeval("validate", "q", "r2", "--fail-on-warning", "--allow", "text").code == 3
