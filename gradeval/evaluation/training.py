@@ -85,8 +85,9 @@ def score_arrays(
     query id of each document, (N,), in any order and of any type; or group: the number of documents of each
     query, whose documents are neighbours, as LightGBM and XGBoost have them. Without either all documents are
     of one query. Or padded batches: grade and score (Q, N), a row for each query, and mask, (Q, N), True where
-    there is a document. weights: of the queries in the means, from 0, (Q,): of each group, of each row, or of
-    each query id in order of first appearance; sums have none. rel, depth, no_relevant: as in options.Options.
+    there is a document; a row without any is no query, and per_query() has no value for it. weights: of the
+    queries in the means, from 0, (Q,): of each group, of each row, or of each query id in order of first
+    appearance; sums have none. rel, depth, no_relevant: as in options.Options.
     ties: the order of documents with equal scores: 'input' as they stand, 'best' or 'worst' by grade, or
     'expected', the mean of the values over all orders. With 'worst' a model that gives all documents one score
     gains nothing by it.
@@ -147,9 +148,12 @@ def _unpadded(
         what = f"grade and score need one shape of two dimensions, not {grade.shape} and {score.shape}"
         raise InputError("score", what)
     if mask is None:
-        if grade.dtype.kind in "if" and (grade == -1).any():
-            hint = "If it is padding, give mask=grade != -1; if it is a grade, a mask of ones"
-            raise InputError("grade", "there is a grade -1 in rows without a mask", hint=hint)
+        negative = np.unique(grade[grade < 0]) if grade.dtype.kind in "if" else []
+        if len(negative):  # -1 is padding in many loaders, -100 in PyTorch's
+            lowest = f"{negative[0]:g}"
+            documents = f"grade != {lowest}" if len(negative) == 1 else "grade >= 0"
+            hint = f"If it is padding, give mask={documents}; if it is a grade, a mask of ones"
+            raise InputError("grade", f"there is a grade {lowest} in rows without a mask", hint=hint)
         is_document = np.ones(grade.shape, bool)
     else:
         is_document = _array("mask", mask, 2)
@@ -166,8 +170,10 @@ def _weights(weights: Any, queries: NDArray[Any], group: Any) -> Floats:
     count = len(queries) if group is None else len(_array("group", group))
     if len(numbers) != count:
         raise InputError("weights", f"{len(numbers):,} weights for {count:,} queries")
-    if (numbers < 0).any() or not numbers.any():
-        raise InputError("weights", "weights are numbers from 0, and not all are 0")
+    if (numbers < 0).any():
+        raise InputError("weights", f"weights are numbers from 0, not {numbers.min():g}")
+    if not numbers.any():
+        raise InputError("weights", "no query has a weight above 0")
     return numbers if group is None else numbers[queries]
 
 
