@@ -192,7 +192,7 @@ def gate_command(
     """
     from gradeval.commands.gate.checks import KINDS, parse_checks
     from gradeval.commands.gate.config import PYPROJECT, named_files, open_config, read_config
-    from gradeval.commands.gate.verdicts import GateReport
+    from gradeval.commands.gate.verdicts import GateReport, check_baseline
 
     texts = {kind: options.pop(kind.replace("-", "_")) for kind in KINDS}
     if init and any([*texts.values(), config, junit, github, job.asked_format, name, update_baseline]):
@@ -228,8 +228,10 @@ def gate_command(
         judgments, runs = _opened(qrels, run, None if force else settings.baseline)
         results = _evaluated(job, judgments, runs, settings.checks, chosen, hashes=update_baseline)
         if force and updated:
-            return _write_first_baseline(job, results, updated)
+            return _write_first_baseline(job, results, updated, settings.min_coverage)
         report, warnings = _judged(job, results, settings, worst)
+        if updated and report.exit_code == 0:  # a check of coverage may ask for less than a baseline needs
+            check_baseline(results, updated.path, settings.min_coverage)
     except UnknownQueryError as error:  # that of --query-ids is another error
         problem = error.in_file(path)
         out.report(problem)
@@ -328,8 +330,13 @@ def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[s
     return file
 
 
-def _write_first_baseline(job: Job, results: Results, file: OutputFile) -> int:
-    if job.report_failed(results.failed) or not job.passes(results.notices, runs=len(results.runs)):
+def _write_first_baseline(job: Job, results: Results, file: OutputFile, min_coverage: float | None) -> int:
+    from gradeval.commands.gate.verdicts import check_baseline
+
+    if job.report_failed(results.failed):
+        return 2
+    check_baseline(results, file.path, min_coverage)
+    if not job.passes(results.notices, runs=len(results.runs)):
         return 2
     _write_baseline(results, file)
     return 0

@@ -231,12 +231,7 @@ def judge(
         judged = covered[RUN].judged_queries
         outcomes = [_with_values(outcome, results, judged, defined or 0.0) for outcome in outcomes]
     if lacking := next((run for run in bounded if not at_least(100 * run.share, min_coverage)), None):
-        missing = [id_ for notice in missing_notices(results, covered.index(lacking)) for id_ in notice.queries]
-        reason = (
-            f"{lacking.name} has {lacking.queries:,} of {lacking.judged_queries:,} judged queries "
-            f"({100 * lacking.share:.4g} %), fewer than --min-coverage {min_coverage:g} %"
-            + (f"; it lacks {first_names(missing, MISSING_SHOWN)}" if missing else "")
-        )
+        reason = _lacks(results, covered, covered.index(lacking), min_coverage)
         outcomes = [replace(outcome, verdict="error", reason=outcome.reason or reason) for outcome in outcomes]
     names = {"", *(str(check.spec) for check in checks)}
     notices = [notice for notice in results.notices if notice.metric in names or notice.kind in _JUDGED]
@@ -247,6 +242,25 @@ def judge(
         notices += of_runs.notices([run.name for run in covered])
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
     return GateReport(tuple(outcomes), covered, min_coverage, tuple(notices), inputs=inputs)
+
+
+def check_baseline(results: Results, path: str, min_coverage: float | None) -> None:
+    """Raise OptionError where the first run, as the baseline in this file, would let no gate decide."""
+    covered, percent = (coverage(results, RUN),), FULL_COVERAGE if min_coverage is None else min_coverage
+    if not at_least(100 * covered[RUN].share, percent):
+        lacks = _lacks(results, covered, RUN, percent)
+        raise OptionError(f"--update-baseline {path}: {lacks}. No gate could decide by it: complete the run")
+
+
+def _lacks(results: Results, covered: Sequence[Coverage], r: int, min_coverage: float) -> str:
+    """Why a run is not judged: it has too few of the judged queries. covered: of each run."""
+    run, missing = covered[r], [id_ for notice in missing_notices(results, r) for id_ in notice.queries]
+    name = f"the baseline {run.path}" if r == BASELINE else run.name
+    return (
+        f"{name} has {run.queries:,} of {run.judged_queries:,} judged queries "
+        f"({100 * run.share:.4g} %), fewer than --min-coverage {min_coverage:g} %"
+        + (f"; it lacks {first_names(missing, MISSING_SHOWN)}" if missing else "")
+    )
 
 
 def _with_values(outcome: CheckOutcome, results: Results, judged: int, percent: float) -> CheckOutcome:

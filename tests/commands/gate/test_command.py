@@ -206,6 +206,9 @@ def test_the_baseline_is_updated_where_all_checks_held() -> None:
     failed = gate(f"qrels poor.run {UPDATE}")
     assert failed.code == 1 and Path("ci/b.json").read_text() == text
     assert gate(f"qrels part.run {UPDATE}").code == 2 and Path("ci/b.json").read_text() == text
+    covered = gate("qrels part.run --require 'coverage > 0' --baseline ci/b.json -l 2 --update-baseline")
+    assert (covered.code, Path("ci/b.json").read_text()) == (2, text)
+    assert "\ngradeval: --update-baseline ci/b.json: part has " in covered.err
     assert gradeval("gate", "qrels", "poor.run", *UPDATE.split(), "--force").code == 0
     assert gate("qrels poor.run --config ci/gates.toml --quiet").code == 0
     # a saved result is a run too, and a path may have a label
@@ -234,8 +237,14 @@ def test_baselines_that_are_not_written() -> None:
     for line, message in lines.items():
         done = gradeval("gate", *shlex.split(line))
         assert (done.code, done.out, done.lines[0]) == (2, "", message)
-    strict = gradeval("gate", "qrels", "part.run", *UPDATE.split(), "--force", "--strict")
-    assert strict.code == 2 and not Path("ci/b.json").exists()
+    assert (
+        gradeval("gate", "qrels", "part.run", *UPDATE.split(), "--force")
+        .lines[0]
+        .startswith(f"{option} ci/b.json: part has ")
+    )
+    judged = f"{UPDATE} --force --strict --min-coverage 1"
+    assert gradeval("gate", "qrels", "part.run", *judged.split()).code == 2
+    assert not Path("ci/b.json").exists()
     for line in (
         "--force",
         f"{UPDATE} --force --junit x",

@@ -284,7 +284,7 @@ def test_coverage_of_both_runs() -> None:
     lacking = both.replace(notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
     report = judge(lacking, parse_checks("max-drop", "AP 0.1"))
     assert (report.exit_code, report.outcomes[0].verdict) == (2, "error")
-    assert report.outcomes[0].reason.startswith("baseline has 1 of 2 judged queries")
+    assert report.outcomes[0].reason.startswith("the baseline baseline.txt has 1 of 2 judged queries")
 
 
 def test_notices() -> None:
