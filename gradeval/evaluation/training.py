@@ -148,7 +148,7 @@ def _unpadded(
         what = f"grade and score need one shape of two dimensions, not {grade.shape} and {score.shape}"
         raise InputError("score", what)
     if mask is None:
-        negative = np.unique(grade[grade < 0]) if grade.dtype.kind in "if" else []
+        negative = np.unique(grade[grade < 0]) if grade.dtype.kind in "if" else np.empty(0)
         if len(negative):  # -1 is padding in many loaders, -100 in PyTorch's
             lowest = f"{negative[0]:g}"
             documents = f"grade != {lowest}" if len(negative) == 1 else "grade >= 0"
