@@ -41,6 +41,7 @@ class Kind(str, Enum):
     DEPTH = "depth"  # runs differ in how many documents they have for a query
     UNDEFINED = "undefined"  # queries for which a metric is undefined
     NOT_SEPARABLE = "not_separable"  # runs that are neighbours by their means and may be equally good
+    WEIGHTED = "weighted"  # means are weighted by query_weights
     QUERY_ALL = "query_all"  # a query is named 'all', as the row of the summary is
     # of comparisons
     MISSING_VALUES = "missing_values"  # queries of other tables missing from a table of values
@@ -95,7 +96,7 @@ class Notice(Record):
     for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, 'passage' or 'duplicate'
     for COLLAPSED, the runs for DEPTH, the confidence in percent for NOT_SEPARABLE, the reason for NO_P, the
     names for EXCLUDED_METRICS, SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate; the characters
-    for NO_GLYPHS.
+    for NO_GLYPHS; the file for WEIGHTED, '' where the weights are of none.
     value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
     range of the summary value over the orders tried, None for texts; value is None where it is undefined;
     expected: for TIES, the mean of the summary value over all orders, None where the metric has no closed form;
@@ -436,6 +437,10 @@ ROWS = {
     Kind.NOT_SEPARABLE: Row(
         "{count:,} of {total:neighbouring pair|neighbouring pairs} {count:?is|are} not separable at {rule} % "
         "([compare --all-pairs|compare(..., all_pairs=True)] shows which)",
+        is_note=True,
+    ),
+    Kind.WEIGHTED: Row(
+        "means are weighted by {rule:?#|[--query-weights|query_weights]}",
         is_note=True,
     ),
     Kind.QUERY_ALL: Row("a query is named 'all', like the summary; [-n|summary=False] omits the summary"),

@@ -36,7 +36,7 @@ def test_what_accepts_a_notice_is_an_option() -> None:
 
 def test_a_note_is_informational() -> None:
     notes = {kind for kind in Kind if Notice(kind, "", 1).informational}
-    of_runs = {Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED}
+    of_runs = {Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED, Kind.WEIGHTED}
     assert notes == {Kind.SUBTOPICS, Kind.JUDGED_UNKNOWN, *of_runs}
 
 
@@ -92,7 +92,7 @@ def test_python_is_warned_once_for_each_kind_where_it_calls() -> None:
     assert len(messages) == len(kinds) == 3
     assert "evaluate(..., tie_range=True)" in str(messages[-1].message)
     assert gradeval.EvaluationWarning is EvaluationWarning and issubclass(EvaluationWarning, UserWarning)
-    assert repr(results).endswith(f"notices={len(results.notices)})") and "\n" not in repr(results)
+    assert repr(results).endswith(f"notices={len(results.warnings)})") and "\n" not in repr(results)
     caveats = [f"warning: {text}\n" for text in results.warnings]
     assert str(results) == results.render() + "".join(caveats)
 
@@ -130,7 +130,7 @@ def test_every_function_warns(function: Any, tmp_path: Path, monkeypatch: pytest
     result, messages = caught(function)
     assert messages and [str(one.message) for one in messages] == result.sentences(False)
     assert {one.filename for one in messages} == {__file__}
-    assert f"notices={len(result.notices)}" in repr(result)
+    assert f"notices={len(result.warnings)}" in repr(result)
 
 
 def test_an_evaluator_does_not_warn() -> None:

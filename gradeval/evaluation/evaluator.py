@@ -33,7 +33,7 @@ from gradeval.evaluation.runs import (
 )
 from gradeval.evaluation.ties import check_expected
 from gradeval.formats.sources import Source
-from gradeval.notices import Notice
+from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, EXPECTED, LaterIds, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.tables.load import (
@@ -99,6 +99,7 @@ class Evaluator:
         self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
         self._optional = [spec for spec in optional if spec not in specs]
         specs = [*specs, *self._optional]
+        self._weights_path = options.query_weights if isinstance(options.query_weights, str) else ""
         options = with_weights(options)
         if options.ties == EXPECTED:
             check_expected(specs)
@@ -244,6 +245,8 @@ class Evaluator:
         found = with_fewer(find, self._jobs)
         share = max((each.judged_share for each in found), default=0.0)
         notices = [*qrels_notices_for(self._qrels, self._specs)]
+        if self._options.query_weights is not None:
+            notices.append(Notice(Kind.WEIGHTED, "", int(counted.sum()), rule=self._weights_path))
         notices += no_subtopics_notices(self._qrels, self._specs)
         if empty is not None:
             notices += relevance_notices(self._qrels, self._specs, empty, counted, self._options, share)

@@ -23,6 +23,7 @@ def test_means_are_weighted_and_sums_are_not() -> None:
     assert (results.mean(0, "num_rel"), results.mean(0, "num_q")) == (2, 3)
     assert results.mean(0, "gm_map") == pytest.approx(0.5 ** (3 / 4))
     assert results.values(0, "RR").tolist() == [1, 0.5, 0]
+    assert "means are weighted by query_weights" in results.warnings
     assert results.by_id().mean(0, "RR") == results.mean(0, "RR")
     skipped = gradeval.evaluate(QRELS, RUN, "AP", no_relevant="skip", query_weights={"1": 1, "2": 1, "3": 9})
     assert skipped.mean(0, "AP") == 0.75
@@ -72,6 +73,8 @@ def test_files(tmp_path: Path) -> None:
     weights.write_text("query\tweight\n# traffic\n\n1\t1\r\n2\t3\n3\t0\n")
     args = (str(qrels), str(run), "-m", "RR", "--query-weights", str(weights), "--quiet")
     assert command(*args).out.splitlines()[1].endswith("RR\t0.6250")
+    strict = command(*args[:-1], "--strict", "-m", "RR", "--no-relevant", "0")
+    assert (strict.code, f"note: means are weighted by {weights} [weighted]\n" in strict.err) == (0, True)
     saved = tmp_path / "saved.json"
     assert command(*args, "-q", "-f", "json", "-o", str(saved)).code == 0
     assert json.loads(saved.read_text())["options"]["query_weights"] == {"1": 1.0, "2": 3.0, "3": 0.0}
