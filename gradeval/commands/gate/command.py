@@ -239,7 +239,8 @@ def gate_command(
     except GradevalError as error:
         out.report(error)
         report = GateReport(problems=tuple(str(error).split("\n")))
-    code = reports.publish(replace(report, name=gate_name, subject=subject), warnings)
+    report = replace(report, name=gate_name, subject=subject, updates=updated is not None)
+    code = reports.publish(report, warnings)
     if updated is not None and code == 0:
         _write_baseline(results, updated)
     return code

@@ -132,6 +132,8 @@ def _exceeded(report: GateReport) -> str:
     if not metrics:
         return ""
     where = f"by more than the tolerance in {first_names(metrics)}"
+    if report.updates and report.exit_code == 0:
+        return f"The run beats its baseline {where}, and becomes the baseline."
     return f"The run beats its baseline {where}: raise the baseline (--update-baseline)?"
 
 

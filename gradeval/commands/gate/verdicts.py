@@ -127,7 +127,8 @@ class GateReport(Printable):
 
     problems: errors that kept the checks from being judged at all, a line each. inputs: what was judged, as
     JSON can hold it. name: of the gate, '' for none. subject: what was to be judged, in words: the run, the
-    baseline, the qrels, and the options that are not default.
+    baseline, the qrels, and the options that are not default. updates: whether the baseline is written anew
+    from the run where all checks hold.
     """
 
     layout = "gradeval.commands.gate.layout"
@@ -140,6 +141,7 @@ class GateReport(Printable):
     inputs: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
     subject: Mapping[str, str] = field(default_factory=dict)
+    updates: bool = False
 
     @property
     def counts(self) -> Counter[Verdict]:

@@ -193,6 +193,7 @@ def test_the_baseline_is_updated_where_all_checks_held() -> None:
     assert (first.code, first.out, first.lines[-1]) == (0, "", "ci/b.json: written from fair.run")
     held = gate(f"qrels good.run {UPDATE}")
     assert (held.code, held.lines[-1]) == (0, "ci/b.json: written from good.run")
+    assert "and becomes the baseline." in held.out and "raise the baseline" not in held.out
     text = Path("ci/b.json").read_text()
     expected = json.loads(
         gradeval("qrels", "good.run", "-m", "num_q nDCG@10 AP Judged@10", "-l", "2", "-q", "-f", "json").out
