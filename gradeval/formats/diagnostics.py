@@ -33,7 +33,8 @@ _EXPECTED = {
     "score": "a score",
     "letor": "a line of LETOR",
 }
-COLLAPSES = "'gradeval --duplicates best' takes the best score"  # a hint where a document is a duplicate
+# a hint where a document is a duplicate
+COLLAPSES = "--duplicates best (in Python duplicates='best') takes the best score"
 _NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
 _COLUMN = (  # what the columns of a table are called, in lower case and with '_' for '-', ' ' and '.'
     r"qid|(query|topic|q)(_?(id|no|num|number))?|qno"

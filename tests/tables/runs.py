@@ -110,6 +110,6 @@ JOBS = st.sampled_from([1, 1, 2, 4])
 def messages(path, repeats):
     return [
         f"{path}:{line}: duplicate document '{document.decode()}' for its query. The first is in line {first}; "
-        "'gradeval --duplicates best' takes the best score"
+        "--duplicates best (in Python duplicates='best') takes the best score"
         for line, first, document in repeats
     ]

@@ -57,7 +57,8 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
 def twice(path, line, documents):
     return (
         f"{path}:{line}: the file seems to hold the run twice: from here on, the {documents:,} documents above "
-        "are repeated. Keep the lines above this one; 'gradeval --duplicates best' takes the best score"
+        "are repeated. Keep the lines above this one; --duplicates best (in Python duplicates='best') takes "
+        "the best score"
     )
 
 

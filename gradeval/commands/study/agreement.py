@@ -176,6 +176,8 @@ def agreement(
     others = _several(qrels2)
     if per_query and not others:
         raise OptionError("per_query requires qrels2")
+    if runs is None and not chosen.features and not others:
+        raise OptionError("runs or qrels2 is missing: systems to order, or judgments to compare with")
     is_of_runs = runs is not None or bool(chosen.features) or not others
     if test == TUKEY and correction not in ("holm", "none"):
         raise OptionError("the p-values of Tukey's test are already corrected. Leave out the correction")

@@ -348,9 +348,9 @@ def agreement_command(
         check_apart(("correction",), "does not go with --test tukey, which corrects for all pairs")
     if per_query and not qrels2:
         raise click.UsageError("-q requires --qrels2.")
-    if not qrels2:
-        check_runs(runs, options["features"])
-    elif not runs and not options["features"]:
+    if not qrels2 and not runs and not options["features"]:
+        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files), or --qrels2.")
+    if qrels2 and not runs and not options["features"]:
         check_apart(OF_SYSTEMS, "requires RUN...: without runs, only grades are compared")
     arguments = qrels, runs or None, metrics or METRICS
     options |= {"qrels2": list(qrels2) or None, "per_query": per_query}

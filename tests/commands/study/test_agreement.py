@@ -250,6 +250,8 @@ def test_wrong_arguments():
     for options, error in cases:
         with pytest.raises(error):
             agreement(QRELS, RUNS, **({"splits": 1} | options))
+    with pytest.raises(OptionError, match="runs or qrels2 is missing"):
+        agreement(QRELS)
     with pytest.raises(InputError, match="two systems"):
         agreement(QRELS, {"one": RUNS["s0"]})
     qrels = {"q": {"a": 600, "b": 0}}

@@ -94,7 +94,7 @@ def test_errors_are_one_line():
         ("agreement q r s --alpha 1,2", "--alpha"),
         ("agreement q r s --test tukey --correction bh", "--correction does not go with"),
         ("agreement - - r", "once"),
-        ("agreement q", "Missing argument 'RUN...'"),
+        ("agreement q", "Missing argument 'RUN...' (or --feature, for LETOR files), or --qrels2."),
         ("agreement q r s -q", "-q requires --qrels2"),
         ("agreement q r --qrels2 q2", "an order needs two systems"),
         ("agreement q --qrels2 q2 -m AP", "--metric requires RUN...: without runs, only grades are compared"),
