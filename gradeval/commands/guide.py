@@ -31,8 +31,8 @@ class Topic(click.ParamType):  # type: ignore[type-arg]
     name = "topic"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value in TOPICS:
-            return value
+        if value.lower() in TOPICS:
+            return value.lower()
         near = [topic for topic in TOPICS if value.lower() in topic] or get_close_matches(value.lower(), TOPICS)
         hint = f"did you mean {near[0]}?" if near else f"the topics are {', '.join(TOPICS)}"
         raise OptionError(f"unknown topic '{value}': {hint}")

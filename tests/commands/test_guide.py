@@ -60,6 +60,7 @@ def test_search() -> None:
 )
 def test_unknown_topics(word: str, hint: str) -> None:
     assert fails("guide", word) == f"gradeval: unknown topic '{word}': {hint}"
+    assert gradeval("guide", "CI").out == gradeval("guide", "ci").out
     assert fails("guide", "zzz") == f"gradeval: unknown topic 'zzz': the topics are {', '.join(TOPICS)}"
 
 
