@@ -342,15 +342,17 @@ def _check_weights(name: str, value: Any) -> None:
         raise OptionError(f"{name} must be {{query: weight}} or a path, not {described(value)}")
     for query, weight in value:
         if not isinstance(weight, float) or not 0 <= weight <= LARGEST_GRADE:
-            what = f"the weight of query {named(str(query))} must be a number from 0"
+            what = f"the weight of query {named(str(query))} must be a number from 0 to {LARGEST_GRADE:g}"
             raise OptionError(f"{name}: {what}, not {described(weight)}")
+    if len(dict(value)) < len(value):  # of a Series
+        raise OptionError(f"{name}: a query has two weights")
     if not any(weight for _, weight in value):
         raise OptionError(f"{name}: no query has a weight above 0")
 
 
 def _read_weights(weights: Any) -> Any:
-    """(query, weight) pairs of a mapping, or the path of a file, which is read with the judgments."""
-    if isinstance(weights, Mapping):
+    """(query, weight) pairs of a mapping or a Series, or the path of a file that is read with the judgments."""
+    if hasattr(type(weights), "items"):
         return tuple((_text(query), _read_percentage(weight)) for query, weight in weights.items())
     return _read_path(weights)
 

@@ -93,7 +93,10 @@ def weights_of(queries: Sequence[str], wanted: Bools, options: Options) -> Float
     lacking = [query for query, is_wanted in pairs if is_wanted and query not in known]
     if lacking:
         count = many(len(lacking), "query has", "queries have")
-        raise OptionError(f"query_weights: {count} no weight: {first_names(map(named, lacking), 5)}")
+        names = first_names(map(named, lacking), 5)
+        raise OptionError(
+            f"query_weights (--query-weights): {count} no weight: {names}. A weight of 0 leaves a query out"
+        )
     return np.array([known.get(query, 0.0) for query in queries])
 
 

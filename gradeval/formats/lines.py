@@ -126,6 +126,9 @@ def read_weights(source: Source) -> dict[str, float]:
     weights: dict[str, float] = {}
     problems: list[Problem] = []
     rows = [line.decode("utf-8", "surrogateescape").rstrip("\r") for line in read_text(source).split(b"\n")]
+    if not any("\t" in text for text in rows if not text.startswith("#")) and any(map(str.strip, rows)):
+        what = "no line has a tab, and query and weight are separated by one"
+        raise InputError(source.name, what, hint="Write 'query TAB weight' lines")
     for number, text in enumerate(rows):
         query, tab, weight = (part.strip(" ") for part in text.partition("\t"))
         if not text.strip(" \t") or text.startswith("#") or (not weights and weight.lower() == "weight"):
@@ -139,7 +142,8 @@ def read_weights(source: Source) -> dict[str, float]:
         elif query in weights:
             problems.append(Problem(number, f"query {named(query)} has a weight already"))
         elif not 0 <= value <= LARGEST_GRADE:
-            problems.append(Problem(number, f"the weight {named(weight)} is not a number from 0"))
+            what = "is too large: the largest is 1e150" if value > 0 else "is not a number from 0"
+            problems.append(Problem(number, f"the weight {named(weight)} {what}"))
         weights.setdefault(query, value)
     if problems:
         of_file = Problems(source.name)

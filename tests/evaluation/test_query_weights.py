@@ -31,6 +31,12 @@ def test_means_are_weighted_and_sums_are_not() -> None:
     assert chosen.mean(0, "RR") == 1
 
 
+def test_a_series_of_weights() -> None:
+    pandas = pytest.importorskip("pandas")
+    results = gradeval.evaluate(QRELS, RUN, "RR", query_weights=pandas.Series({1: 1, 2: 3, 3: 0}))
+    assert results.mean(0, "RR") == (1 * 1 + 3 * 0.5) / 4
+
+
 def test_what_is_noticed_is_weighted() -> None:
     tied = {"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0, "b": 1.0}, "3": {"a": 1.0}}
     results = gradeval.evaluate(QRELS, tied, "RR", query_weights=WEIGHTS, no_relevant=0)
@@ -43,9 +49,10 @@ def test_what_is_noticed_is_weighted() -> None:
 @each(
     ("weights", "what"),
     [
-        ({"1": 1}, "query_weights: 2 queries have no weight: '2', '3'"),
-        ({"1": -1}, "the weight of query '1' must be a number from 0, not -1.0"),
-        ({"1": "x"}, "the weight of query '1' must be a number from 0, not 'x'"),
+        ({"1": 1}, "query_weights (--query-weights): 2 queries have no weight: '2', '3'"),
+        ({"1": -1}, "the weight of query '1' must be a number from 0 to 1e+150, not -1.0"),
+        ({"1": "x"}, "the weight of query '1' must be a number from 0 to 1e+150, not 'x'"),
+        ({1: 1, "1": 2}, "query_weights: a query has two weights"),
         ({"1": 0}, "no query has a weight above 0"),
         ([1, 2], "query_weights must be {query: weight} or a path, not [1, 2]"),
     ],
@@ -88,7 +95,7 @@ def test_files(tmp_path: Path) -> None:
 
 def test_wrong_files(tmp_path: Path) -> None:
     path = tmp_path / "weights"
-    path.write_text("1 2\n2\t-1\n3\tx\n2\t1\n")
+    path.write_text("1 2\n2\t-1\n3\tx\n2\t1\n4\t1e308\n")
     with pytest.raises(InputErrors) as caught:
         gradeval.evaluate(QRELS, RUN, "RR", query_weights=path)
     assert str(caught.value).splitlines() == [
@@ -96,7 +103,13 @@ def test_wrong_files(tmp_path: Path) -> None:
         f"{path}:2: the weight '-1' is not a number from 0",
         f"{path}:3: the weight 'x' is not a number from 0",
         f"{path}:4: query '2' has a weight already",
+        f"{path}:5: the weight '1e308' is too large: the largest is 1e150",
     ]
+    path.write_text("# traffic\n1 2\n2 3\n")
+    with pytest.raises(
+        GradevalError, match=r"weights: no line has a tab, and .* Write 'query TAB weight' lines"
+    ):
+        gradeval.evaluate(QRELS, RUN, "RR", query_weights=path)
     path.write_text("")
     with pytest.raises(GradevalError, match="empty"):
         gradeval.evaluate(QRELS, RUN, "RR", query_weights=path)
@@ -135,7 +148,10 @@ def test_batch(tmp_path: Path) -> None:
         assert (done.code, f"file: {'averages ' * ('--pool' in option)}{what}" in done.err) == (2, True)
     put(tmp_path, "1\t1\n")
     done = command(*args)
-    assert (done.code, "file: query_weights: 2 queries have no weight: '2', '3'" in done.err) == (2, True)
+    assert (
+        done.code,
+        "file: query_weights (--query-weights): 2 queries have no weight: '2', '3'" in done.err,
+    ) == (2, True)
     (tmp_path / "weights").unlink()
     assert str(tmp_path / "weights") in command(*args).err
     assert command("batch", str(manifest), "-o", str(tmp_path / "qrels")).code == 2
