@@ -69,6 +69,11 @@ def test_scores(letor, tmp_path):
     with pytest.raises(InputError) as caught:
         ranks_of(scores, letor)
     assert str(caught.value) == f"{scores}: there are 2 scores, but {letor} has 3 lines of data"
+    scores.write_bytes(b"2\n1\n")
+    with pytest.raises(
+        InputError, match=r"3 lines of data\. It looks like the group sizes: .*\.query or .*--groups"
+    ):
+        ranks_of(scores, letor)
     with pytest.raises(
         InputError, match=r"scores, one per line, need a LETOR file as qrels, but qrels is not one"
     ):
