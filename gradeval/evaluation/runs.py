@@ -130,15 +130,19 @@ def _runs_of(frame: Any) -> list[tuple[str | None, Any]]:
     """
     if hasattr(frame, "partition_by"):
         parts = frame.partition_by(RUN_NAMES, maintain_order=True, as_dict=True)
-        runs = [(name, part) for (name,), part in parts.items()]
+        runs = [(name, part.drop(RUN_NAMES)) for (name,), part in parts.items()]
     elif hasattr(frame, "groupby"):
-        runs = list(frame.groupby(RUN_NAMES, sort=False, dropna=False))
+        parts = frame.groupby(RUN_NAMES, sort=False, dropna=False)
+        runs = [(name, part.drop(columns=RUN_NAMES)) for name, part in parts]
     else:
         import pyarrow.compute
 
         frame = pyarrow.table(frame)
         names = frame[RUN_NAMES].unique().to_pylist()
-        runs = [(name, frame.filter(pyarrow.compute.field(RUN_NAMES) == name)) for name in names]
+        runs = [
+            (name, frame.filter(pyarrow.compute.field(RUN_NAMES) == name).drop_columns(RUN_NAMES))
+            for name in names
+        ]
     if any(map(_is_missing, (name for name, _ in runs))):
         row = next(row for row, name in enumerate(frame[RUN_NAMES], 1) if _is_missing(name))
         raise InputError("runs", f"the {RUN_NAMES} (column {RUN_NAMES}) is missing", line=row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import html
+from datetime import datetime
 
 import pytest
 from helpers import each
@@ -236,6 +237,11 @@ def test_a_frame_of_several_runs(library):
             InputError, match=r"2: the column run names a second run \('a'\), after 'b'. Give evaluate\(\) the"
         ):
             read(frame)
+    dated = {**rows, "run": [datetime(2026, 11, day) for day in (1, 2, 1)]}
+    frame = frames.table(dated) if library == "pyarrow" else frames.DataFrame(dated)
+    assert gradeval.evaluate(qrels, frame, "P@1")["P@1"] == {
+        f"2026-11-0{day} 00:00:00": 1.5 - day / 2 for day in (1, 2)
+    }
     rows["run"][1] = None
     frame = frames.table(rows) if library == "pyarrow" else frames.DataFrame(rows)
     for runs, name in ((frame, "runs"), ({"x": frame}, "x")):
