@@ -21,7 +21,7 @@ from gradeval.evaluation.findings import (
     relevance_notices,
     with_depths,
 )
-from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of, with_weights, without_relevant
+from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of, weights_of, with_weights, without_relevant
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import (
     Runs,
@@ -111,6 +111,7 @@ class Evaluator:
         if isinstance(options.query_ids, LaterIds):
             options = options.replace(query_ids=options.query_ids.choose(self._queries, self._qrels.path))
         self._options, self._wanted = options, _wanted(self._qrels, options.query_ids)
+        weights_of(self._queries, self._wanted, options, self._weights_path)  # an error before runs are read
 
     def _prepare(self, source: Source) -> None:
         """Called with each source before it is read."""

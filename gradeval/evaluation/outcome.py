@@ -84,8 +84,11 @@ def with_weights(options: Options) -> Options:
     return options.replace(query_weights=tuple(weights.items()))
 
 
-def weights_of(queries: Sequence[str], wanted: Bools, options: Options) -> Floats | None:
-    """The weights of the queries in means, (Q,), None where they have none. Raises OptionError."""
+def weights_of(queries: Sequence[str], wanted: Bools, options: Options, path: str = "") -> Floats | None:
+    """The weights of the queries in means, (Q,), None where they have none. path: of their file, if any.
+
+    Raises InputError for the file, or OptionError.
+    """
     if options.query_weights is None:
         return None
     known: dict[str, float] = dict(options.query_weights)  # type: ignore[arg-type]  # a file has been read
@@ -93,10 +96,11 @@ def weights_of(queries: Sequence[str], wanted: Bools, options: Options) -> Float
     lacking = [query for query, is_wanted in pairs if is_wanted and query not in known]
     if lacking:
         count = many(len(lacking), "query has", "queries have")
-        names = first_names(map(named, lacking), 5)
-        raise OptionError(
-            f"query_weights (--query-weights): {count} no weight: {names}. A weight of 0 leaves a query out"
-        )
+        what = f"{count} no weight: {first_names(map(named, lacking), 5)}"
+        hint = "A weight of 0 leaves a query out of the means"
+        if path:
+            raise InputError(path, what, hint=hint)
+        raise OptionError(f"query_weights: {what}. {hint}")
     return np.array([known.get(query, 0.0) for query in queries])
 
 

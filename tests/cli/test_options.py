@@ -273,4 +273,4 @@ def test_query_weights(folder: Path) -> None:
     weights = folder / "weights"
     weights.write_text("nobody\t1\n")
     said = fails("q", "r", "--query-weights", str(weights))
-    assert said.startswith("gradeval: query_weights (--query-weights): ") and "no weight" in said
+    assert said.startswith(f"{weights}: ") and "no weight" in said

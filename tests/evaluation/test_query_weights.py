@@ -49,7 +49,7 @@ def test_what_is_noticed_is_weighted() -> None:
 @each(
     ("weights", "what"),
     [
-        ({"1": 1}, "query_weights (--query-weights): 2 queries have no weight: '2', '3'"),
+        ({"1": 1}, "query_weights: 2 queries have no weight: '2', '3'"),
         ({"1": -1}, "the weight of query '1' must be a number from 0 to 1e+150, not -1.0"),
         ({"1": "x"}, "the weight of query '1' must be a number from 0 to 1e+150, not 'x'"),
         ({1: 1, "1": 2}, "query_weights: a query has two weights"),
@@ -150,7 +150,7 @@ def test_batch(tmp_path: Path) -> None:
     done = command(*args)
     assert (
         done.code,
-        "file: query_weights (--query-weights): 2 queries have no weight: '2', '3'" in done.err,
+        "file: query_weights: 2 queries have no weight: '2', '3'" in done.err,
     ) == (2, True)
     (tmp_path / "weights").unlink()
     assert str(tmp_path / "weights") in command(*args).err
