@@ -25,7 +25,7 @@ _ZEROS, _TO_HIGH = _U(ord("0")) * _ONES, _U(0x80 - 10) * _ONES  # what makes a b
 _1, _7, _8, _BYTE = map(_U, (1, 7, 8, 255))
 _LAST: Words = ~np.array([(1 << 8 * (8 - n)) - 1 for n in range(9)], _U)  # masks of the last n bytes of a word
 _FIELDS = 6
-_AT_ONCE = 1 << 14  # lines whose temporary arrays stay in the cache
+_AT_ONCE = 1 << 15  # lines whose temporary arrays stay in the cache
 _LONGEST = 31  # words of an id; their bytes still fit in 8 bits
 
 
