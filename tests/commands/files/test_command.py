@@ -24,7 +24,7 @@ def test_report():
     assert (done.code, done.err) == (2, "")
     shown = done.out.splitlines()
     assert "bad:2: error: the score 'x' is not a number" in shown
-    assert "bad:3: error: duplicate document 'a' for its query. The first is in line 1; --duplicates" in done.out
+    assert "bad:3: error: duplicate document 'a' for its query. The first is in line 1; --dup" in done.out
     assert "2 files: 2 errors, 1 warning" in shown
     report = json.loads(gradeval("validate", "q", "bad", "-f", "json").out)
     assert (report["ok"], report["errors"]) == (False, 2)
