@@ -54,7 +54,7 @@ def make(rng: random.Random) -> Case:
         files[cut] = damage.changed(rng, files[cut], 2)
     sizes: list[int | None] = [None]
     if not is_large:
-        size = len(files[cut])
+        size = max(len(files[cut]), 1)  # a file may be empty
         end = rng.choice([i + 1 for i, byte in enumerate(files[cut]) if byte == 10] or [size])
         near = [end + step for step in (-2, -1, 0, 1, 2) if end + step > size // 50]
         sizes = [size, size + 1, *near, *(rng.randint(size // 50 + 1, size + 2) for _ in range(4))]
