@@ -220,22 +220,22 @@ def _padded(values: Floats, rows: Ints, inside: Bools | EllipsisType) -> Floats:
 def stable_order(*keys: NDArray[np.int64]) -> Ints:
     """The rows in order of the first key, then the next; equal rows stay as they are. Keys are >= 0.
 
-    Keys that fit in 63 bits together with the row number are packed and sorted as one integer, which is
-    several times faster than an argsort.
+    Keys that fit in 63 bits together with the row number are sorted as one integer, which is several times
+    faster than an argsort.
     """
     n = len(keys[0])
     if n == 0:
         return np.empty(0, np.int64)
-    packed, room, shift = np.zeros(n, np.int64), 1, n.bit_length()
+    joined, room, shift = np.zeros(n, np.int64), 1, n.bit_length()
     for key in keys:
         size = int(key.max()) + 1
         room *= size
         if room << shift >= 2**63:
             return np.lexsort(keys[::-1])
-        packed = packed * size + key
-    packed = packed << shift | np.arange(n)
-    packed.sort()
-    return packed & ((1 << shift) - 1)
+        joined = joined * size + key
+    joined = joined << shift | np.arange(n)
+    joined.sort()
+    return joined & ((1 << shift) - 1)
 
 
 def ranges(starts: Ints, counts: Ints) -> Ints:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, suppress
 from datetime import date, time, timedelta
@@ -340,9 +341,9 @@ class Data:
     name: str
     rows: int
 
+    @abstractmethod
     def columns(self, block: Slice, /) -> Columns:
         """The rows of a block. Raises InputError."""
-        raise NotImplementedError
 
     def cuts(self) -> list[int]:
         """The rows between which blocks are cut, with the first and the end."""

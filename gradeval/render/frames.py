@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
@@ -14,8 +15,9 @@ _EXTRAS = {"pyarrow": "gradeval[arrow]"}
 class Tabular:
     """A result with rows, which are frames too."""
 
+    @abstractmethod
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        raise NotImplementedError
+        """A dict for each row."""
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with its rows()."""

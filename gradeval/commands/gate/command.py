@@ -305,7 +305,7 @@ def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tup
 
 
 def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[str]) -> OutputFile:
-    """The baseline to write anew. read: files that are read though no argument names them.
+    """The baseline to write. read: files that are read though no argument names them.
 
     Raises OptionError where it is no saved result, since other files are not ours to replace.
     """

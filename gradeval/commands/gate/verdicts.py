@@ -127,8 +127,8 @@ class GateReport(Printable):
 
     problems: errors that kept the checks from being judged at all, a line each. inputs: what was judged, as
     JSON can hold it. name: of the gate, '' for none. subject: what was to be judged, in words: the run, the
-    baseline, the qrels, and the options that are not default. updates: whether the baseline is written anew
-    from the run where all checks hold.
+    baseline, the qrels, and the options that are not default. updates: whether RUN becomes the
+    baseline where all checks hold.
     """
 
     layout = "gradeval.commands.gate.layout"
