@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
@@ -37,35 +38,35 @@ class _Threads:
     """
 
     def __init__(self, work: Callable[[], None], count: int) -> None:
-        self.running = 0
-        self.ended = threading.Condition()
+        self.at_work: list[_thread.LockType] = []  # each is held by a thread from its beginning to its end
+        self.members: set[int] = set()
 
-        def run() -> None:
+        def run(at_work: _thread.LockType) -> None:
+            if not at_work.acquire(blocking=False):  # it begins after join()
+                return
             try:
-                with self.ended:
-                    if self.running < 0:  # it begins after join()
-                        return
-                    self.running += 1
-                try:
-                    work()
-                finally:
-                    with self.ended:
-                        self.running -= 1
-                        self.ended.notify_all()
+                self.members.add(_thread.get_ident())
+                work()
             except MemoryError:  # the caller's thread and the others do the work
                 pass
+            finally:
+                at_work.release()
 
         for _ in range(count):
             try:
-                _thread.start_new_thread(run, ())
+                self.at_work.append(_thread.allocate_lock())
+                _thread.start_new_thread(run, (self.at_work[-1],))
             except (RuntimeError, MemoryError):  # can't start new thread
                 break
 
     def join(self) -> None:
         """Wait for the threads that have begun; others do nothing when they begin."""
-        with self.ended:
-            self.ended.wait_for(lambda: self.running <= 0)
-            self.running = -1
+        if (
+            _thread.get_ident() in self.members
+        ):  # the garbage collector closes the map in one of its own threads
+            return
+        for lock in self.at_work:
+            lock.acquire()
 
 
 def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
@@ -87,7 +88,13 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
     drawing = threading.Lock()
     changed = threading.Condition()
     ready: dict[int, tuple[R | None, BaseException | None]] = {}
-    state = {"drawn": 0, "taken": 0, "total": -1, "stop": False}
+    state = {
+        "drawn": 0,
+        "taken": 0,
+        "total": -1,
+        "stop": False,
+        "lost": False,
+    }  # lost: a result, with its thread
 
     def may_draw() -> bool:
         return not is_over() and state["drawn"] < state["taken"] + 2 * jobs
@@ -96,12 +103,20 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
         return bool(state["stop"]) or state["total"] >= 0
 
     def is_next_there() -> bool:
-        return state["taken"] in ready or state["taken"] == state["total"]
+        return state["taken"] in ready or state["taken"] == state["total"] or bool(state["lost"])
 
     def put(place: int, result: R | None, error: BaseException | None) -> None:
+        ready[place] = (result, error)
+        notify()
+
+    def notify() -> None:
         with changed:
-            ready[place] = (result, error)
             changed.notify_all()
+
+    def wait(until: Callable[[], bool]) -> None:
+        """For a second at most: lack of memory may keep a thread from notifying the others."""
+        with changed:
+            changed.wait_for(until, timeout=1)
 
     def draw() -> tuple[int, T] | None:
         """The next item and its position, if there is one to draw."""
@@ -127,14 +142,18 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
         if not drawing.acquire(blocking=not is_callers):
             return
         try:
-            drawn = None if is_callers and is_next_there() else draw()
-        finally:
-            drawing.release()
-            with changed:
-                changed.notify_all()
-        if drawn is None:
-            return
-        place, item = drawn
+            try:
+                drawn = None if is_callers and is_next_there() else draw()
+            finally:
+                drawing.release()
+                notify()
+            if drawn is not None:
+                compute(*drawn)
+        except MemoryError:
+            state["lost"] = True
+            raise
+
+    def compute(place: int, item: T) -> None:
         try:
             result = function(item)
         except KeyboardInterrupt:
@@ -147,8 +166,7 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
     def work() -> None:
         while not is_over():
             make_one(is_callers=False)
-            with changed:
-                changed.wait_for(lambda: is_over() or may_draw())
+            wait(lambda: is_over() or may_draw())
 
     threads = _Threads(work, jobs - 1)
     is_interrupted = False
@@ -157,14 +175,14 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             while not is_next_there():
                 if may_draw():
                     make_one(is_callers=True)
-                with changed:
-                    changed.wait_for(lambda: is_next_there() or (may_draw() and not drawing.locked()))
+                wait(lambda: is_next_there() or (may_draw() and not drawing.locked()))
             if state["taken"] == state["total"]:
                 return
-            with changed:
-                result, error = ready.pop(state["taken"])
-                state["taken"] += 1
-                changed.notify_all()
+            if state["taken"] not in ready:
+                raise MemoryError
+            result, error = ready.pop(state["taken"])
+            state["taken"] += 1
+            notify()
             if error is not None:
                 raise error
             yield result  # type: ignore[misc]
@@ -172,8 +190,8 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
         is_interrupted = True  # a thread may be blocked on a pipe: do not wait for it
         raise
     finally:
-        with changed:
-            state["stop"] = True
-            changed.notify_all()
-        if not is_interrupted:
-            threads.join()
+        state["stop"] = True
+        if not sys.is_finalizing():  # then Python has ended the threads, maybe while they held a lock
+            notify()
+            if not is_interrupted:
+                threads.join()

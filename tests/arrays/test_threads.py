@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import _thread
+import contextlib
+import itertools
 import os
 import random
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 
@@ -139,6 +144,52 @@ def test_closing_early_leaves_no_thread_and_draws_no_more(jobs, taken):
     assert list(results) == []
 
 
+def test_an_iterator_that_is_left_behind_does_not_keep_python_from_exiting():
+    """Its threads have been ended when the garbage collector closes it."""
+    script = """
+        import gc
+        from gradeval.arrays.threads import ordered_map
+        gc.disable()
+        left = type("Left", (), {})()
+        left.cycle, left.results = left, ordered_map(str, range(10**9), 2)
+        next(left.results)
+        del left
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, timeout=30)
+
+
+def test_closed_in_one_of_its_own_threads():
+    """As the garbage collector does, which runs in any thread."""
+    closed = threading.Event()
+
+    def close(item):
+        if threading.current_thread() is not threading.main_thread():
+            taken.wait(timeout=30)
+            results.close()
+            closed.set()
+        return item
+
+    taken = threading.Event()
+    results = ordered_map(close, range(10**9), 2)
+    assert next(results) == 0
+    taken.set()
+    assert closed.wait(timeout=30)
+
+
+@each("fails", range(6))
+def test_a_thread_that_ends_for_lack_of_memory_keeps_nobody_waiting(fails, monkeypatch):
+    notify, calls = threading.Condition.notify_all, itertools.count()
+
+    def without_memory(condition):
+        if threading.current_thread() is not threading.main_thread() and next(calls) >= fails:
+            raise MemoryError
+        notify(condition)
+
+    monkeypatch.setattr(threading.Condition, "notify_all", without_memory)
+    with contextlib.suppress(MemoryError):
+        assert list(ordered_map(lambda n: time.sleep(0.001) or n, range(50), 2)) == list(range(50))
+
+
 @each("allowed", [0, 1, 3])
 def test_threads_that_the_system_does_not_allow(allowed, monkeypatch):
     """Those that there are do the work of all."""
@@ -162,10 +213,12 @@ def test_threads_that_die_before_they_begin(monkeypatch):
 
 def test_a_thread_that_begins_when_all_is_over_does_nothing(monkeypatch):
     late = []
-    monkeypatch.setattr(parallel._thread, "start_new_thread", lambda function, args: late.append(function))
+    monkeypatch.setattr(
+        parallel._thread, "start_new_thread", lambda function, args: late.append((function, args))
+    )
     assert list(ordered_map(lambda n: n * n, range(9), 2)) == [n * n for n in range(9)]
-    [begin] = late
-    begin()
+    [(begin, args)] = late
+    begin(*args)
 
 
 @each(("fits", "asked"), [(16, [16]), (15, [16, 1]), (1, [16, 1])])
