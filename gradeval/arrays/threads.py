@@ -61,9 +61,7 @@ class _Threads:
 
     def join(self) -> None:
         """Wait for the threads that have begun; others do nothing when they begin."""
-        if (
-            _thread.get_ident() in self.members
-        ):  # the garbage collector closes the map in one of its own threads
+        if _thread.get_ident() in self.members:  # the garbage collector closes the map in one of them
             return
         for lock in self.at_work:
             lock.acquire()

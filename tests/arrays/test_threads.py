@@ -147,12 +147,19 @@ def test_closing_early_leaves_no_thread_and_draws_no_more(jobs, taken):
 def test_an_iterator_that_is_left_behind_does_not_keep_python_from_exiting():
     """Its threads have been ended when the garbage collector closes it."""
     script = """
-        import gc
+        import gc, threading
         from gradeval.arrays.threads import ordered_map
+
+        def function(item):
+            if threading.current_thread() is not threading.main_thread():
+                begun.set()
+
         gc.disable()
+        begun = threading.Event()
         left = type("Left", (), {})()
-        left.cycle, left.results = left, ordered_map(str, range(10**9), 2)
+        left.cycle, left.results = left, ordered_map(function, range(10**9), 2)
         next(left.results)
+        begun.wait()
         del left
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True, timeout=30)

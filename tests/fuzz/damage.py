@@ -55,7 +55,7 @@ PIECES = (
 )  # fmt: skip
 _METRICS = ["-m", "AP nDCG muAP"]
 # what is said of a file that plain fields do not show
-MORE_RULES = re.compile(r"bare CR|a CR inside|UTF-|archive|zip|zstd|longer than")
+MORE_RULES = re.compile(r"bare CR|a CR inside|UTF-|archive|zip|zstd|longer than|nor are most|no qid: here")
 
 
 @dataclass(frozen=True)
