@@ -118,6 +118,10 @@ class Evaluator:
         if self._hashes:
             source.hash_while_reading()
 
+    def __repr__(self) -> str:
+        metrics, queries = len(self._specs) - len(self._optional), int(np.count_nonzero(self._wanted))
+        return f"Evaluator(qrels={self._qrels.path!r}, metrics={metrics}, queries={queries})"
+
     def evaluate(self, runs: Any) -> Results:
         """Evaluate one or several runs, of any form that gradeval.evaluate() takes."""
         return complete(self.evaluate_each(separate_runs(runs)))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval.errors import GradevalError, MetricError, OptionError
-from gradeval.evaluation import evaluate
+from gradeval.evaluation import Evaluator, evaluate
 from gradeval.evaluation.results import Results, RunResult
 from gradeval.registry.spec import Spec, parse
 
@@ -127,6 +127,8 @@ def test_by_id() -> None:
 
 def test_repr_is_short(results: Results) -> None:
     assert repr(results) == "Results(qrels='qrels', runs=2, metrics=3, queries=3, notices=0)"
+    evaluator = Evaluator({"a": {"d": 1}, "b": {"d": 1}}, "AP nDCG@10", query_ids=["a"])
+    assert repr(evaluator) == "Evaluator(qrels='qrels', metrics=2, queries=1)"
 
 
 def test_range() -> None:

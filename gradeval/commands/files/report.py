@@ -160,6 +160,9 @@ class Validation(Printable, Tabular):
         """Whether no file has an error."""
         return not self.errors
 
+    def __repr__(self) -> str:
+        return f"Validation(files={len(self.files)}, errors={self.errors}, warnings={self.warnings})"
+
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each error and warning that is listed: its file, line (from 1) and text."""
         return [

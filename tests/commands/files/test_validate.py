@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import gradeval
-from gradeval.commands.files.report import SHOWN_IDS, QrelsFacts, RunFacts
+from gradeval.commands.files.report import SHOWN_IDS, QrelsFacts, RunFacts, Validation
 from gradeval.commands.files.validate import DEFAULT_MAX_ERRORS, Checks
 from gradeval.errors import OptionError
 from gradeval.formats.diagnostics import Problem, first_in
@@ -141,6 +141,7 @@ def test_every_error_is_listed_and_counted(tmp_path, monkeypatch):
     run = "".join(f"1 Q0 d{n} 1 {'x' if n % 2 else n} t\n" for n in range(200)) + "1 Q0\n"
     [report] = reports(tmp_path, run, role="run", max_errors=None)
     assert lines_of(report.errors) == [*range(2, 201, 2), 201]
+    assert repr(Validation((report,))) == "Validation(files=1, errors=101, warnings=0)"
     assert (report.errors.total, list(report.errors.kinds.values())) == (101, [100, 1])
     assert report.facts.documents == 100
     [report] = reports(tmp_path, run, role="run", max_errors=7)
