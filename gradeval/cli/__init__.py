@@ -16,7 +16,7 @@ import click
 
 from gradeval import process
 from gradeval.cli import output as out
-from gradeval.cli.options import Command, version_option
+from gradeval.cli.options import CommandGroup, version_option
 from gradeval.errors import GradevalError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _command(name: str) -> click.Command:
     return command
 
 
-class _EvalByDefault(Command, click.Group):
+class _EvalByDefault(CommandGroup):
     """A group in which `gradeval QRELS RUN` means `gradeval eval QRELS RUN`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -88,9 +88,6 @@ class _EvalByDefault(Command, click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["gradeval.args"] = list(args)
         options = {option for param in self.get_params(ctx) for option in param.opts}
-        if not args and not ctx.resilient_parsing:
-            click.echo(ctx.get_help(), err=True)
-            ctx.exit(2)
         if args and args[0] not in COMMANDS and args[0] not in options:
             if not (ctx.resilient_parsing or args[0].startswith("-") or os.path.exists(args[0])):
                 from difflib import get_close_matches

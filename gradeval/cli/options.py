@@ -252,34 +252,48 @@ def measure_options(
     return together(metric_option(about), row_options(Options, METRICS, without=(MORE,), helps=helps))
 
 
-def query_options() -> Callable[[Decorated], Decorated]:
-    """Which queries count."""
-    return together(
-        queries("-c", "complete", is_flag=True, help="Same as --queries judged, as in trec_eval."),
-        row_options(Options, QUERIES_SECTION),
-    )
-
-
-def digits_option() -> Callable[[Decorated], Decorated]:
-    """How many digits numbers have."""
-    return output(
-        "--digits",
-        type=Integer(0, 100, full="full"),
-        default=4,
-        show_default=True,
-        metavar="N|full",
-        help="Number of decimals, or full for the shortest representation that round-trips.",
-    )
-
-
-def signature_option() -> Callable[[Decorated], Decorated]:
-    """How the values were computed."""
-    return output(
-        "--signature",
-        is_flag=True,
-        help="A line for each metric with all that decides its values, for a paper: after the results on "
-        "standard error, in json, under tables in md and latex.",
-    )
+# which queries count
+query_options = together(
+    queries("-c", "complete", is_flag=True, help="Same as --queries judged, as in trec_eval."),
+    row_options(Options, QUERIES_SECTION),
+)
+input_options = row_options(Options, INPUT)
+digits_option = output(
+    "--digits",
+    type=Integer(0, 100, full="full"),
+    default=4,
+    show_default=True,
+    metavar="N|full",
+    help="Number of decimals, or full for the shortest representation that round-trips.",
+)
+signature_option = output(
+    "--signature",
+    is_flag=True,
+    help="A line for each metric with all that decides its values, for a paper: after the results on "
+    "standard error, in json, under tables in md and latex.",
+)
+quiet_option = other("--quiet", is_flag=True, help="Do not print warnings or the progress bar.")
+allow_option = other(
+    "--allow",
+    type=Kinds(),
+    multiple=True,
+    callback=lambda context, param, lists: tuple(chain(*lists)),
+    metavar="LIST",
+    help="Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings: "
+    f"{', '.join(kind.value for kind in Kind)}.",
+)
+warning_options = together(
+    quiet_option,
+    other("--verbose", is_flag=True, help="Print all warnings on a terminal too, not only the first four."),
+    other("--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2."),
+    allow_option,
+)
+other_options = together(row_option(Options, "jobs"), warning_options)
+fail_on_warning_option = other(
+    "--fail-on-warning",
+    is_flag=True,
+    help="Exit with code 3 if there are warnings, after everything is printed.",
+)
 
 
 def table_option(tables: Sequence[str]) -> Callable[[Decorated], Decorated]:
@@ -358,54 +372,8 @@ def output_options(
             type=click.Choice(formats),
             help=f"Default: by the ending of -o; otherwise {default}.",
         ),
-        digits_option(),
+        digits_option,
         *([spreadsheet] if "csv" in formats else []),
         *([in_rows] if "tsv" in formats else []),
         output_option(f"Write to this file, atomically. Its ending sets the format: {endings}.{more}"),
-    )
-
-
-def input_options() -> Callable[[Decorated], Decorated]:
-    """The formats and columns of files."""
-    return row_options(Options, INPUT)
-
-
-def other_options() -> Callable[[Decorated], Decorated]:
-    """Threads and warnings."""
-    return together(row_option(Options, "jobs"), warning_options())
-
-
-def quiet_option() -> Callable[[Decorated], Decorated]:
-    return other("--quiet", is_flag=True, help="Do not print warnings or the progress bar.")
-
-
-def warning_options() -> Callable[[Decorated], Decorated]:
-    """The treatment of warnings."""
-    return together(
-        quiet_option(),
-        other("--verbose", is_flag=True, help="Print all warnings on a terminal too, not only the first four."),
-        other(
-            "--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2."
-        ),
-        allow_option(),
-    )
-
-
-def allow_option() -> Callable[[Decorated], Decorated]:
-    return other(
-        "--allow",
-        type=Kinds(),
-        multiple=True,
-        callback=lambda context, param, lists: tuple(chain(*lists)),
-        metavar="LIST",
-        help="Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings: "
-        f"{', '.join(kind.value for kind in Kind)}.",
-    )
-
-
-def fail_on_warning_option() -> Callable[[Decorated], Decorated]:
-    return other(
-        "--fail-on-warning",
-        is_flag=True,
-        help="Exit with code 3 if there are warnings, after everything is printed.",
     )

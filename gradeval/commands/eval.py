@@ -33,7 +33,7 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 @cli.row_options(Options, METRICS, within=MORE)
 @cli.queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
 @cli.queries("-n", "--no-summary", is_flag=True, help="Do not print the summary; requires -q.")
-@cli.query_options()
+@cli.query_options
 @cli.output_options(FORMATS)
 @cli.output(
     "--sort",
@@ -43,7 +43,7 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
     "high nor low is better, such as unj; -METRIC reverses the order.",
 )
 @cli.output("--top", type=Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort.")
-@cli.signature_option()
+@cli.signature_option
 @cli.output("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
 @cli.inputs(
     "--runs-from",
@@ -52,9 +52,9 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
     help="Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list. "
     "Lines that begin with # are comments.",
 )
-@cli.input_options()
-@cli.other_options()
-@cli.fail_on_warning_option()
+@cli.input_options
+@cli.other_options
+@cli.fail_on_warning_option
 @with_job(FORMATS)
 def eval_command(
     job: Job,

@@ -57,7 +57,7 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
 @cli.row_option(Options, "tie_range")
 @cli.row_option(Options, "by_level")
 @t_test_options("Compare the other runs with this one, a path or a name, by the paired t-test.")
-@cli.query_options()
+@cli.query_options
 @cli.output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")
 @cli.inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")
 @cli.inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs, likewise.")
@@ -83,7 +83,7 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
     help="Number of parts that the queries are divided into. Default: as many for each core, of a million rows "
     "at most.",
 )
-@cli.warning_options()
+@cli.warning_options
 @with_job()
 def spark_command(
     job: Job,

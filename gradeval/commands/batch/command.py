@@ -76,9 +76,9 @@ class _BatchCommand(cli.SectionedCommand):
     "written after each collection.",
 )
 @cli.output_options(FORMATS)
-@cli.signature_option()
-@cli.other_options()
-@cli.fail_on_warning_option()
+@cli.signature_option
+@cli.other_options
+@cli.fail_on_warning_option
 @with_job(FORMATS)
 def batch_command(
     job: Job, path: str, metrics: tuple[str, ...], baseline: str | None, pool: bool, resume: bool, jobs: int

@@ -57,9 +57,7 @@ _OF_VALUES = ("queries", "query_ids", "columns")
 _EVALUATION = [name for name in Options.names(without=(MORE, PROCESS)) if name not in _OF_VALUES]
 
 
-def comparison_options() -> Callable[[Decorated], Decorated]:
-    """How runs are compared."""
-    return cli.row_options(CompareOptions, COMPARISON)
+comparison_options = cli.row_options(CompareOptions, COMPARISON)
 
 
 def t_test_options(baseline: str) -> Callable[[Decorated], Decorated]:
@@ -93,7 +91,7 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 
 @cli.sectioned_command("compare", "Compare runs: differences, tests, intervals.", EPILOG)
 @click.argument("files", metavar="QRELS RUN RUN...", type=File(), nargs=-1)
-@comparison_options()
+@comparison_options
 @cli.row_options(CompareOptions, FURTHER)
 @cli.section(FURTHER)("--relative", is_flag=True, help="Differences in percent of the baseline's mean too.")
 @_values("--values", "of_values", is_flag=True, help="The files are tables of values per query; no qrels.")
@@ -109,12 +107,12 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
     "-q", "--per-query", is_flag=True, help="Print every query too: the values of the runs, the differences."
 )
 @cli.queries("-n", "--no-summary", is_flag=True, help="Do not print the comparisons; requires -q.")
-@cli.query_options()
+@cli.query_options
 @cli.output_options(FORMATS)
-@cli.signature_option()
-@cli.input_options()
-@cli.other_options()
-@cli.fail_on_warning_option()
+@cli.signature_option
+@cli.input_options
+@cli.other_options
+@cli.fail_on_warning_option
 @with_job(FORMATS)
 def compare_command(
     job: Job,

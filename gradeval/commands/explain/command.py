@@ -69,8 +69,8 @@ MOST_RANKS = 1000
     "the metric, up to 20, or 10. JSON has all.",
 )
 @cli.output_options(FORMATS, default="table")
-@cli.input_options()
-@cli.other_options()
+@cli.input_options
+@cli.other_options
 @with_job(FORMATS, otherwise="table")
 def explain_command(
     job: Job,

@@ -72,12 +72,12 @@ _role = click.Choice(("qrels", "run"))
     "-f", "--format", "format_", type=click.Choice(REPORTS), default="table", show_default=True, help="Format."
 )
 @cli.output_option("Write to this file, atomically.")
-@cli.input_options()
+@cli.input_options
 @cli.row_option(Options, "jobs")
 @cli.other("--quiet", is_flag=True, help="Do not show the progress bar.")
 @cli.other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
-@cli.allow_option()
-@cli.fail_on_warning_option()
+@cli.allow_option
+@cli.fail_on_warning_option
 @with_job(REPORTS, otherwise="table")
 def validate_command(
     job: Job, files: tuple[str, ...], role: str | None, max_errors: int | None, **options: Any
@@ -118,9 +118,9 @@ def validate_command(
     help="Order of tied scores for ranks, --sort and --top. Default: as in an evaluation.",
 )
 @cli.inputs("--qrels", type=File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
-@cli.input_options()
+@cli.input_options
 @cli.row_option(Options, "jobs")
-@cli.quiet_option()
+@cli.quiet_option
 @with_job()
 def convert_command(
     job: Job,

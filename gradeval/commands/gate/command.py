@@ -163,10 +163,10 @@ def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Dec
 )
 @cli.measure_options("those of the checks; with --init nDCG@10 and AP, or those of a saved result")
 @cli.row_option(Options, "query_weights")
-@cli.query_options()
+@cli.query_options
 @cli.output_options(FORMATS, "table")
-@cli.input_options()
-@cli.other_options()
+@cli.input_options
+@cli.other_options
 @with_job(FORMATS, "table")
 def gate_command(
     job: Job,

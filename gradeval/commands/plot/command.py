@@ -81,9 +81,9 @@ def runs_options(metric: str, *tables: str) -> Callable[[Decorated], Decorated]:
         mean_confidence_option("the means"),
         picture_options(*tables),
         cli.measure_options(metric),
-        cli.query_options(),
-        cli.input_options(),
-        cli.other_options(),
+        cli.query_options,
+        cli.input_options,
+        cli.other_options,
         with_job(FORMATS, otherwise="table"),
     )
 
@@ -221,7 +221,7 @@ def curve_command(job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[st
 @cli.metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
 @cli.row_option(Options, "zero_grade")
 @cli.row_options(Options, INPUT, within=OF_QRELS, without=(RUNS,))
-@cli.other_options()
+@cli.other_options
 @with_job(FORMATS, otherwise="table")
 def phi_command(job: Job, qrels: str, drawn: tuple[str, ...], metrics: tuple[str, ...], **options: Any) -> int:
     """φ of nDCGφ by grade, with its control points: lowest, median, whisker, highest.
@@ -249,7 +249,7 @@ def phi_command(job: Job, qrels: str, drawn: tuple[str, ...], metrics: tuple[str
 @mean_confidence_option("the means over the repeats")
 @picture_options("curves", "distances")
 @cli.row_option(Options, "jobs")
-@cli.quiet_option()
+@cli.quiet_option
 @with_job(FORMATS, otherwise="table")
 def swaps_picture_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     """The curves of 'gradeval study swaps': metrics after 0, 1, 2 … random swaps in an ideal ranking.

@@ -54,13 +54,13 @@ _ENDINGS = ("", ".html", ".htm")
     f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
 )
 @cli.row_option(Options, "interval", section=_page)
-@comparison_options()
+@comparison_options
 @cli.measure_options(f"{COMPARED_METRICS}, or all that saved results have")
-@cli.query_options()
-@cli.digits_option()
+@cli.query_options
+@cli.digits_option
 @cli.output_option("Write to this .html file, atomically. Default: standard output, unless it is a terminal.")
-@cli.input_options()
-@cli.other_options()
+@cli.input_options
+@cli.other_options
 @with_job()
 def report_command(
     job: Job,

@@ -42,8 +42,8 @@ def of_runs(*tables: str) -> Callable[[Decorated], Decorated]:
         cli.row_options(Options, METRICS, without=(MORE,)),
         cli.row_option(Options, "queries"),
         printed(*tables),
-        cli.input_options(),
-        cli.other_options(),
+        cli.input_options,
+        cli.other_options,
         with_job(FORMATS),
     )
 
@@ -151,7 +151,7 @@ def swaps_options() -> Callable[[Decorated], Decorated]:
 @swaps_options()
 @printed("distances", "curves")
 @cli.row_option(Options, "jobs")
-@cli.quiet_option()
+@cli.quiet_option
 @with_job(FORMATS)
 def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     """How metrics fall as random pairs of an ideal ranking are swapped.
