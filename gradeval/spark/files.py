@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays.strings import PAD, Ids
+from gradeval.commands.compare.compare import pairs_of
 from gradeval.errors import InputError, OptionError, described, named
 from gradeval.evaluation.runs import check_labels
 from gradeval.formats.columns import Columns
@@ -22,7 +23,7 @@ from gradeval.formats.trec import qrels_columns, run_columns
 from gradeval.formats.write import text_column
 from gradeval.spark.frames import WRONG_LINE, Request, column_names, qrels_wire, quoted, run_wire
 from gradeval.spark.kernel import NO_ROW
-from gradeval.spark.merge import pairs_to_compare
+from gradeval.spark.merge import without_values
 from gradeval.spark.results import SparkResults
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored
 from gradeval.tables.load import check_names
@@ -80,7 +81,7 @@ class Files(NamedTuple):
         is_trec = kind == "trec" or (kind is None and os.path.isfile(paths[0]))
         files = cls(qrels, paths, names, len(pairs) == 1 and not labels and not is_trec)
         if request.compared is not None and not files.may_be_table:
-            pairs_to_compare(files.names, files.runs, request.compared)
+            pairs_of(without_values(files.names, files.runs), request.compared)
         if are_local:
             for path, number in ((qrels, "grade"), *((run, "score") for run in files.runs)):
                 _check_local(path, number)

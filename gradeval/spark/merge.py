@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.commands.compare.compare import notices_of, notices_of_sections, pair_comparison, pairs_of
+from gradeval.commands.compare.compare import compare_values, notices_of, pair_comparison, pairs_of
 from gradeval.commands.compare.options import MAXT, OF_SUMS, CompareOptions
 from gradeval.commands.compare.result import (
     ComparedMetric,
@@ -19,8 +19,6 @@ from gradeval.commands.compare.result import (
     Section,
     check_comparable,
     comparable,
-    differs_by_depth,
-    is_judged,
     share,
     without_judged,
 )
@@ -320,13 +318,11 @@ def chosen_options(values: Mapping[str, Any]) -> CompareOptions:
     return options
 
 
-def pairs_to_compare(
-    runs: Sequence[str], paths: Sequence[str], options: CompareOptions
-) -> tuple[tuple[int, int], ...]:
-    """(baseline, run) of each comparison, as positions. Raises GradevalError."""
-    if len(runs) < 2:
-        raise InputError("runs", f"there is {len(runs)} run", hint="Give two runs or more")
-    return tuple(pairs_of(QueryValues((), tuple(runs), tuple(paths), (), np.empty((len(runs), 0, 0))), options))
+def without_values(
+    runs: Sequence[str], paths: Sequence[str], metrics: Sequence[ComparedMetric] = ()
+) -> QueryValues:
+    """The runs to compare, whose values stay on the cluster."""
+    return QueryValues((), tuple(runs), tuple(paths), tuple(metrics), np.empty((len(runs), len(metrics), 0)))
 
 
 def comparison(
@@ -336,7 +332,7 @@ def comparison(
     run: Callable[[Job], Sequence[Bucket]],
 ) -> Comparison:
     """The runs compared. run: evaluates a job. Raises GradevalError."""
-    pairs = pairs_to_compare(job.runs, job.paths, options)
+    pairs = pairs_of(without_values(job.runs, job.paths), options)
     if metrics is None:
         positions = [job.specs.index(spec) for spec in without_judged(comparable(job.specs))]
     else:
@@ -344,8 +340,7 @@ def comparison(
         positions = [evaluated._metric(spec) for spec in parse(metrics)]
         check_comparable([job.specs[m] for m in positions])
     compared = tuple(ComparedMetric.of(job.specs[m]) for m in positions)
-    no_values = np.empty((len(job.runs), len(compared), 0))
-    values = QueryValues((), tuple(job.runs), tuple(job.paths), compared, no_values)
+    values = without_values(job.runs, job.paths, compared)
     buckets = run(job._replace(pairs=pairs))
     summary: SparkSummary = complete(merged(buckets, job))  # type: ignore[assignment]
     keys, tested = [], []
@@ -360,27 +355,16 @@ def comparison(
     )
     is_summed = [spec.metric.is_summed for spec in job.specs]
     means = np.where(is_summed, summary.means / summary.counts, summary.means)[:, positions]
-    sections = (Section(None, max(of_run.queries for of_run in summary.runs), means, comparisons, ()),)
-    judged = _judged(summary)
-    notices = (
-        *notices_of(summary, values),
-        *notices_of_sections(sections),
-        *(judged.notices(job.runs) if judged else ()),
-    )
-    shown = None if judged is None or judged.name in {column.name for column in compared} else judged
+    section = Section(None, max(of_run.queries for of_run in summary.runs), means, comparisons, ())
+    judged, notices = Judged.of(summary, _judged_mean), notices_of(summary, values)
     inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
-    return Comparison(values, pairs, options, sections, (), shown, notices, inputs)
+    return compare_values(values, options, notices, judged=judged, inputs=inputs, sections=(section,))
 
 
-def _judged(summary: SparkSummary) -> Judged | None:
-    for m, spec in reversed([*enumerate(summary.specs)]):
-        if is_judged(spec):
-            totals, counts = summary.means[:, m] * summary.counts[:, m], summary.counts[:, m]
-            shares = [share(summary, r, totals[r], counts[r]) for r in range(len(summary.runs))]
-            by_depth = differs_by_depth([run.depths for run in summary.runs], spec)
-            judged = Judged(str(spec), np.array(shares), by_depth)
-            return judged if judged.differs else None
-    return None
+def _judged_mean(summary: SparkSummary, r: int, spec: Spec) -> float:
+    m = summary.specs.index(spec)
+    count = summary.counts[r, m]
+    return share(summary, r, summary.means[r, m] * count, count)
 
 
 def _t_test(pair: Pair, m: int, alpha: float) -> tuple[tuple[float, float], TestSummary, Outcome]:

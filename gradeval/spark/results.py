@@ -12,6 +12,7 @@ from gradeval import process
 from gradeval.arrays import Floats, cached_property
 from gradeval.arrays.numbers import subtracted
 from gradeval.arrays.segments import distinct
+from gradeval.commands.compare.compare import pairs_of
 from gradeval.commands.compare.options import OF_SUMS, CompareOptions
 from gradeval.errors import InputError, named
 from gradeval.evaluation.evaluator import complete, with_levels
@@ -39,7 +40,7 @@ from gradeval.spark.kernel import (
     evaluate_bucket,
     tables,
 )
-from gradeval.spark.merge import SparkSummary, chosen_options, comparison, merged, no_rows, pairs_to_compare
+from gradeval.spark.merge import SparkSummary, chosen_options, comparison, merged, no_rows, without_values
 from gradeval.spark.sessions import known_warnings_ignored
 from gradeval.tables.load import check_names
 
@@ -139,7 +140,7 @@ class SparkResults:
         buckets = request.buckets or bucket_count(int(rows.sum()), cores)
         specs = with_levels(request.evaluated, scale) if request.options.by_level else request.evaluated
         paths = names if self._names is None else [table.names.path for table in self._tables]
-        pairs = () if request.compared is None else pairs_to_compare(names, paths, request.compared)
+        pairs = () if request.compared is None else pairs_of(without_values(names, paths), request.compared)
         job = Job(
             tuple(specs),
             request.options,

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,7 @@ from gradeval.statistics.tests import Outcome, Summary, paired_tests, summarize,
 if TYPE_CHECKING:
     from gradeval.keywords import Compare, Unpack
 
-Pairs = Sequence[tuple[int, int]]
+Pairs = tuple[tuple[int, int], ...]
 """(baseline, run) of each comparison, as positions."""
 
 
@@ -140,30 +141,33 @@ def compare_values(
     *,
     judged: Judged | None = None,
     inputs: Mapping[str, Any] | None = None,
+    sections: tuple[Section, ...] = (),
 ) -> Comparison:
-    """Compare runs by their values. notices: what is known of these already. Raises GradevalError."""
-    if len(values.runs) < 2:
-        raise InputError("runs", f"there is {len(values.runs) or 'no'} run", hint="Give two runs or more")
+    """Compare runs by their values. notices: what is known of these already. sections: the comparisons, where
+    they are made elsewhere. Raises GradevalError.
+    """
     if options.sort is not None:
         values, options, judged = _sorted(values, options, judged)
-    pairs = tuple(pairs_of(values, options))
+    pairs = pairs_of(values, options)
     parts, of_groups = _parts(values, options)
-    sections = tuple(_section(group, part, pairs, options) for group, part in parts)
+    sections = sections or tuple(_section(group, part, pairs, options) for group, part in parts)
     changes = tuple(change for group, part in parts for change in _changes(group, part, pairs, options))
     of_judged = [] if judged is None else judged.notices(values.runs)
-    notices = (*notices, *notices_of_sections(sections), *of_groups, *of_judged)
+    notices = (*notices, *_notices_of_sections(sections), *of_groups, *of_judged)
     names = [column.name for column in values.metrics]
     shown = judged if judged is not None and judged.differs and judged.name not in names else None
     return Comparison(values, pairs, options, sections, changes, shown, notices, inputs or {})
 
 
-def pairs_of(values: QueryValues, options: CompareOptions) -> Iterator[tuple[int, int]]:
-    runs = range(len(values.runs))
+def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
+    """Raises GradevalError where there is no pair."""
+    count = len(values.runs)
+    if count < 2:
+        raise InputError("runs", f"there is {count or 'no'} run", hint="Give two runs or more")
     if options.all_pairs:
-        yield from ((first, second) for first in runs for second in runs if first < second)
-    else:
-        baseline = values.run(0 if options.baseline is None else options.baseline)
-        yield from ((baseline, run) for run in runs if run != baseline)
+        return tuple(combinations(range(count), 2))
+    baseline = values.run(0 if options.baseline is None else options.baseline)
+    return tuple((baseline, run) for run in range(count) if run != baseline)
 
 
 def _sorted(
@@ -330,7 +334,7 @@ def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: Comp
                     yield Change(kind, *names, column.name, rank, query, old, new, difference, group)
 
 
-def notices_of_sections(sections: Sequence[Section]) -> Iterator[Notice]:
+def _notices_of_sections(sections: Sequence[Section]) -> Iterator[Notice]:
     whole, *groups = sections
     fewest = min(pair.n for pair in whole.comparisons)
     if fewest < ENOUGH_QUERIES:

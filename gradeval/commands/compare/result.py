@@ -5,7 +5,7 @@ comparisons: what is printed, and what Python callers get.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
@@ -216,12 +216,14 @@ class Judged:
     by_depth: bool = False
 
     @classmethod
-    def of(cls, results: Results) -> Judged | None:
-        """By the last such metric of the results, None if there is none."""
+    def of(cls, results: Results, mean: Callable[[Any, int, Spec], float] | None = None) -> Judged | None:
+        """By the last such metric of the results, None if there is none. mean: of a run, by default
+        judged_mean().
+        """
         spec = next((spec for spec in reversed(results.specs) if is_judged(spec)), None)
         if spec is None:
             return None
-        means = np.array([judged_mean(results, run, spec) for run in range(len(results.runs))])
+        means = np.array([(mean or judged_mean)(results, run, spec) for run in range(len(results.runs))])
         return cls(str(spec), means, differs_by_depth([run.depths for run in results.runs], spec))
 
     @property
