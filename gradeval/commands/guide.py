@@ -80,7 +80,7 @@ def guide_command(job: Job, topic: str | None, word: str | None) -> None:
             f"{topics}\n'gradeval guide TOPIC' shows a page, 'gradeval guide --search WORD' finds a word.\n"
         )
     elif job.on_terminal:
-        from gradeval.render.markdown import page
+        from gradeval.render.table import page
 
         out.write(page(text_of(topic), **job.style), styled=True)
     else:

@@ -11,7 +11,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.errors import GradevalError, named
 from gradeval.evaluation.results import Results
 from gradeval.registry.spec import Spec
-from gradeval.render.frames import frame_of, library
+from gradeval.render.document import frame_of, library
 
 
 def long_form(results: Results) -> tuple[dict[str, tuple[Sequence[str], Ints]], Floats]:

@@ -5,6 +5,7 @@ rich measures and styles the cells; its own Table would take 0.35 ms per row, an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
 
@@ -135,3 +136,36 @@ def _without_middle(name: str, room: int) -> str:
         short = f"{name[: length - end]}…{name[len(name) - end :]}"
         length -= 1
     return short
+
+
+# --- pages in Markdown
+
+_LINK = r"\[([^\]]+)\]\(([\w-]+)\.md(?:#[\w-]*)?\)"  # to another page
+_BLOCK = r"(?m)^```\w+$"  # whose colours would be those of a language, not of a terminal
+_PAGE_WIDTH = 102  # the most characters of a line; examples have 100
+_STYLES = {
+    "h1": "bold",
+    "h2": "bold cyan",
+    "h3": "bold",
+    "code": "cyan",
+    "table.border": "dim",
+    "item.bullet": "",
+}
+
+
+def page(text: str, colour: bool, width: int) -> str:
+    """A page of the guide for a terminal; its links to other pages become the commands that show them."""
+    from rich.console import Console
+    from rich.markdown import Markdown  # which takes longer to import than a table to draw
+    from rich.theme import Theme
+
+    text = re.sub(_BLOCK, "```text", re.sub(_LINK, r"\1 (`gradeval guide \2`)", text))
+    console = Console(
+        width=min(width, _PAGE_WIDTH),
+        color_system="standard" if colour else None,
+        force_terminal=colour,
+        theme=Theme({f"markdown.{name}": style for name, style in _STYLES.items()}),
+    )
+    with console.capture() as capture:
+        console.print(Markdown(text, code_theme="ansi_dark", hyperlinks=False))
+    return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())

@@ -66,7 +66,7 @@ def test_libraries_that_are_not_installed(monkeypatch):
 
     found = results()
     importlib.import_module("gradeval.evaluation.frames")
-    monkeypatch.setattr("gradeval.render.frames.import_module", fail)
+    monkeypatch.setattr("gradeval.render.document.import_module", fail)
     for method, library, package in (
         ("to_pandas", "pandas", "pandas"),
         ("to_polars", "polars", "polars"),

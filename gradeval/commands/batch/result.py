@@ -21,8 +21,7 @@ from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.options import DEFAULT_TIES
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
-from gradeval.render.document import WithNotices
-from gradeval.render.frames import Tabular
+from gradeval.render.document import Tabular, WithNotices
 from gradeval.render.numbers import exact
 from gradeval.version import __version__
 

@@ -19,8 +19,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.notices import Kind, Notice, lines
 from gradeval.registry.spec import Metrics, Spec, parse, usable
-from gradeval.render.document import WithNotices
-from gradeval.render.frames import Tabular
+from gradeval.render.document import Tabular, WithNotices
 from gradeval.render.numbers import exact
 from gradeval.statistics.anova import TwoWayAnova
 from gradeval.statistics.tests import TESTS, paired_differences

@@ -13,8 +13,7 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.notices import Notice
-from gradeval.render.document import WithNotices
-from gradeval.render.frames import Tabular
+from gradeval.render.document import Tabular, WithNotices
 
 
 class Document(NamedTuple):

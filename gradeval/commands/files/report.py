@@ -11,8 +11,7 @@ from gradeval.evaluation.findings import FIRST_RANKS
 from gradeval.formats.diagnostics import Problem
 from gradeval.notices import Kind, many
 from gradeval.records import fields_of
-from gradeval.render.document import Document, Lines, Printable, RenderOptions
-from gradeval.render.frames import Tabular
+from gradeval.render.document import Document, Lines, Printable, RenderOptions, Tabular
 from gradeval.render.table import BOLD, DIM, styled
 
 _BAR = 40  # characters of the longest bar of the histogram

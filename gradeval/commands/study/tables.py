@@ -18,8 +18,18 @@ from gradeval.notices import Notice, lines
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
-from gradeval.render.document import Block, Document, Grid, Line, RenderOptions, Rows, WithNotices, of_kind
-from gradeval.render.frames import pandas_of, polars_of
+from gradeval.render.document import (
+    Block,
+    Document,
+    Grid,
+    Line,
+    RenderOptions,
+    Rows,
+    WithNotices,
+    of_kind,
+    pandas_of,
+    polars_of,
+)
 from gradeval.render.numbers import decimals
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.tables.judgments import Judgments
