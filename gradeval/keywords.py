@@ -148,27 +148,6 @@ class Phi(TypedDict, total=False):
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
 
 
-class Agreement(TypedDict, total=False):
-    rel: float | Literal['>0'] | None  # None
-    depth: int | None  # None
-    judged_only: bool  # False
-    queries: Literal['judged', 'both']  # 'judged'
-    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
-    zero_grade: float  # 0.0
-    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
-    jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    features: int | str | Iterable[int | str]  # ()
-    qrels_feature: int | None  # None
-    groups: str | bytes | os.PathLike[str] | None  # None
-    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
-    split: str | None  # None
-    ignore_identical_ids: bool  # False
-    max_passage: str | None  # None
-    duplicates: Literal['error', 'best']  # 'error'
-
-
 class Files(TypedDict, total=False):
     jobs: int  # 0
     qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None

@@ -12,7 +12,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import GradevalError, UnknownQueryError
+from gradeval.errors import GradevalError
 from gradeval.evaluation.findings import (
     Depths,
     Quantiles,
@@ -21,7 +21,16 @@ from gradeval.evaluation.findings import (
     relevance_notices,
     with_depths,
 )
-from gradeval.evaluation.outcome import Noticed, Outcome, outcome_of, weights_of, with_weights, without_relevant
+from gradeval.evaluation.outcome import (
+    Noticed,
+    Outcome,
+    chosen_queries,
+    outcome_of,
+    weights_of,
+    with_ids,
+    with_weights,
+    without_relevant,
+)
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import (
     Runs,
@@ -34,14 +43,13 @@ from gradeval.evaluation.runs import (
 from gradeval.evaluation.ties import check_expected
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice
-from gradeval.options import DEFAULT_METRICS, EXPECTED, LaterIds, Options, takes
+from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.tables.load import (
     Run,
     open_qrels,
     open_runs,
 )
-from gradeval.tables.qrels import Qrels
 
 if TYPE_CHECKING:
     from gradeval.keywords import Evaluate, Unpack
@@ -108,10 +116,9 @@ class Evaluator:
         self._qrels = self._given.qrels
         self._specs = tuple(with_levels(specs, self._qrels.scale) if options.by_level else specs)
         self._queries = Texts(self._qrels.queries)
-        if isinstance(options.query_ids, LaterIds):
-            options = options.replace(query_ids=options.query_ids.choose(self._queries, self._qrels.path))
-        self._options, self._wanted = options, _wanted(self._qrels, options.query_ids)
-        weights_of(self._queries, self._wanted, options, self._weights_path)  # an error before runs are read
+        self._options = options = with_ids(options, self._qrels)
+        self._chosen = chosen_queries(self._qrels, options)
+        weights_of(self._queries, self._chosen, options, self._weights_path)  # an error before runs are read
 
     def _prepare(self, source: Source) -> None:
         """Called with each source before it is read."""
@@ -119,7 +126,7 @@ class Evaluator:
             source.hash_while_reading()
 
     def __repr__(self) -> str:
-        metrics, queries = len(self._specs) - len(self._optional), int(np.count_nonzero(self._wanted))
+        metrics, queries = len(self._specs) - len(self._optional), int(np.count_nonzero(self._chosen))
         return f"Evaluator(qrels={self._qrels.path!r}, metrics={metrics}, queries={queries})"
 
     def evaluate(self, runs: Any) -> Results:
@@ -169,7 +176,7 @@ class Evaluator:
         noticed: list[Callable[[], Noticed]] = []
         depths: list[tuple[str, Quantiles | None]] = []
         empty: Bools | None = None
-        counted = np.zeros(len(self._wanted), np.bool_)
+        counted = np.zeros(len(self._chosen), np.bool_)
         evaluate = partial(self._outcome, at_once)
         for outcome in _each(len(runs), opened, evaluate, self._jobs, sum(map(len, names))):
             if isinstance(outcome, FailedRun):
@@ -193,7 +200,16 @@ class Evaluator:
         sha256 = source.sha256() if self._hashes and source else None
         groups = letor.groups.sha256() if self._hashes and letor and letor.groups else None
         options = self._options.to_dict()
-        return Results(self._qrels.path, sha256, self._queries, self._specs, (), options, groups_sha256=groups)
+        return Results(
+            self._qrels.path,
+            sha256,
+            self._queries,
+            self._specs,
+            (),
+            options,
+            groups_sha256=groups,
+            chosen=int(self._chosen.sum()),
+        )
 
     def _checked(self, run: Any, results: Results) -> Any:
         """The run, or a FailedRun for a saved result that was not made as the runs are to be evaluated.
@@ -214,7 +230,9 @@ class Evaluator:
         """The outcomes of its runs. results: those without runs. Raises InputError."""
         from gradeval.evaluation.saved import outcomes_of_saved
 
-        return outcomes_of_saved(saved, names, results, self._qrels, self._options, self._empty, self._unlisted)
+        return outcomes_of_saved(
+            saved, names, results, self._qrels, self._options, self._chosen, self._empty, self._unlisted
+        )
 
     @cached_property
     def _empty(self) -> Bools:
@@ -228,7 +246,7 @@ class Evaluator:
         name, run = one
         try:
             outcome = outcome_of(
-                self._qrels, name, run, self._specs, self._options, jobs, self._wanted, self._unlisted
+                self._qrels, name, run, self._specs, self._options, jobs, self._chosen, self._unlisted
             )
             if at_once:
                 noticed = outcome.noticed()
@@ -306,16 +324,3 @@ def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
     names = [spec.metric.name for spec in specs]
     at = names.index("muAP") if "muAP" in names else 0
     return list(dict.fromkeys([*specs[:at], *levels, *specs[at:]]))
-
-
-def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> Bools:
-    if ids is None:
-        return np.ones(len(qrels.queries), bool)
-    known = {query: position for position, query in enumerate(Texts(qrels.queries))}
-    positions = [known.get(one, -1) for one in ids]
-    unknown = [one for one, position in zip(ids, positions, strict=True) if position < 0]
-    if unknown:
-        raise UnknownQueryError(unknown, qrels.path)
-    wanted = np.zeros(len(known), bool)
-    wanted[positions] = True
-    return wanted

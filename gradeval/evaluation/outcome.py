@@ -29,7 +29,7 @@ from gradeval.evaluation.ties import TRIALS, Spread, has_expected, spread
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice, is_accepted, many
-from gradeval.options import EXPECTED, NO_RELEVANT, Options
+from gradeval.options import EXPECTED, NO_RELEVANT, LaterIds, Options
 from gradeval.records import Record
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
@@ -84,7 +84,31 @@ def with_weights(options: Options) -> Options:
     return options.replace(query_weights=tuple(weights.items()))
 
 
-def weights_of(queries: Sequence[str], wanted: Bools, options: Options, path: str = "") -> Floats | None:
+def with_ids(options: Options, qrels: Qrels) -> Options:
+    """The options, with the query ids that are chosen when the judgments are known."""
+    if not isinstance(options.query_ids, LaterIds):
+        return options
+    return options.replace(query_ids=options.query_ids.choose(Texts(qrels.queries), qrels.path))
+
+
+def chosen_queries(qrels: Qrels, options: Options, *, is_part: bool = False) -> Bools:
+    """Which queries are evaluated, (Q,): every evaluation, explanation and saved result has it from here.
+
+    is_part: whether the qrels are a part, which may lack some of the query ids. Raises UnknownQueryError.
+    """
+    chosen = np.ones(len(qrels.queries), np.bool_)
+    if options.query_ids is not None:
+        chosen[:] = False
+        chosen[qrels.positions(options.query_ids, is_part=is_part)] = True
+    return chosen
+
+
+def counted_queries(chosen: Bools, has_lines: Bools, options: Options) -> Bools:
+    """Which of the chosen queries are printed and averaged, (Q,). has_lines: which queries the run has."""
+    return chosen & has_lines if options.queries == "both" else chosen
+
+
+def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: str = "") -> Floats | None:
     """The weights of the queries in means, (Q,), None where they have none. path: of their file, if any.
 
     Raises InputError for the file, or OptionError.
@@ -92,8 +116,8 @@ def weights_of(queries: Sequence[str], wanted: Bools, options: Options, path: st
     if options.query_weights is None:
         return None
     known: dict[str, float] = dict(options.query_weights)  # type: ignore[arg-type]  # a file has been read
-    pairs = zip(queries, wanted, strict=True)
-    lacking = [query for query, is_wanted in pairs if is_wanted and query not in known]
+    pairs = zip(queries, chosen, strict=True)
+    lacking = [query for query, is_chosen in pairs if is_chosen and query not in known]
     if lacking:
         count = many(len(lacking), "query has", "queries have")
         what = f"{count} no weight: {first_names(map(named, lacking), 5)}"
@@ -159,17 +183,17 @@ def outcome_of(
     specs: Sequence[Spec],
     options: Options,
     jobs: int,
-    wanted: Bools,
+    chosen: Bools,
     unlisted: Sequence[Spec] = (),
 ) -> Outcome:
     """The outcome of a run. unlisted: metrics that the user does not see. Raises GradevalError."""
     reduced = run.reduce(qrels, jobs)
-    if not ((reduced.retrieved > 0) & wanted).any():
-        judged = Texts(qrels.queries.take(np.flatnonzero(wanted)[: SHOWN_IDS + 1]))
+    if not ((reduced.retrieved > 0) & chosen).any():
+        judged = Texts(qrels.queries.take(np.flatnonzero(chosen)[: SHOWN_IDS + 1]))
         raise no_common_query(run.path, qrels.path, first_queries(run), judged)
     tag = reduced.tag or run.name or run.short_name or run.path
     return outcome_of_reduced(
-        qrels, name, run.path, reduced, run.ties, tag, specs, options, jobs, wanted, unlisted
+        qrels, name, run.path, reduced, run.ties, tag, specs, options, jobs, chosen, unlisted
     )
 
 
@@ -218,16 +242,16 @@ def outcome_of_reduced(
     specs: Sequence[Spec],
     options: Options,
     jobs: int,
-    wanted: Bools,
+    chosen: Bools,
     unlisted: Sequence[Spec] = (),
 ) -> Outcome:
     """The outcome of what is kept of a run, which may lack all queries. run_rule: its order of ties."""
     judge = judge_of(qrels, reduced, options, tag)
-    weights = weights_of(Texts(qrels.queries), wanted, options)
+    weights = weights_of(Texts(qrels.queries), chosen, options)
     has_lines = reduced.retrieved > 0
     jobs = jobs if len(qrels.grade) > _FEW else 1
     found = score_queries(qrels, judge, reduced.rank, specs, jobs)
-    counted = wanted & has_lines if options.queries == "both" else wanted
+    counted = counted_queries(chosen, has_lines, options)
     if options.ties == EXPECTED:  # the orders of ties, one by one
         judge = judge_of(qrels, reduced, options.replace(ties=None), tag)
     ties: Spread | None = None
@@ -248,7 +272,7 @@ def outcome_of_reduced(
         return values
 
     def noticed() -> Noticed:
-        notices = [*query_notices(qrels, reduced, specs, wanted, options)]
+        notices = [*query_notices(qrels, reduced, specs, chosen, options)]
         if not is_accepted(Kind.TIES, options):  # a user who names a rule has decided the order
             changes = ties
             if changes is None:

@@ -160,7 +160,8 @@ class Results(Record, WithNotices, eq=False):
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
     options: the options of the evaluation, as JSON types. notices: what a user should know about it; those of
     Evaluator.evaluate() are found on first access.
-    failed: the runs that could not be evaluated. groups_sha256: of the group sizes of qrels without qid. A run
+    failed: the runs that could not be evaluated. groups_sha256: of the group sizes of qrels without qid.
+    chosen: how many queries are evaluated, with those that runs lack. A run
     is selected by its name or position, a metric by any spelling that the command accepts or its position. Text
     metrics (runid, relstring) are in texts() only.
     """
@@ -176,6 +177,7 @@ class Results(Record, WithNotices, eq=False):
     notices: _Deferred = _Deferred()
     failed: tuple[FailedRun, ...] = ()
     groups_sha256: str | None = None
+    chosen: int = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """With the notices, not with what finds them, which holds on to the judgments."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from types import NoneType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from gradeval.arrays import Bools, Floats
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.findings import judged_notices, left_out_of_groups, quantiles_of, undefined_notices
 from gradeval.evaluation.layout import FORMAT_VERSION
-from gradeval.evaluation.outcome import Noticed, Outcome, weights_of
+from gradeval.evaluation.outcome import Noticed, Outcome, counted_queries, weights_of
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.runs import Runs, SavedResult, SavedRun
 from gradeval.evaluation.score import Scored, summarize
@@ -385,14 +385,16 @@ def outcomes_of_saved(
     results: Results,
     qrels: Qrels,
     options: Options,
+    chosen: Bools,
     empty: Bools,
     unlisted: Sequence[Spec] = (),
 ) -> list[Outcome]:
     """The outcome of each of the runs of a saved result, as if they were evaluated: NaN for metrics it lacks.
 
-    names: of the runs. results: those without runs that they are to be part of. qrels: the judgments. empty:
-    which queries have nothing relevant to a metric that needs it, (M, Q). unlisted: metrics that the user does
-    not see. Raises InputError where its queries are other ones.
+    names: of the runs. results: those without runs that they are to be part of. qrels: the judgments. chosen:
+    which of their queries are evaluated, (Q,). empty: which queries have nothing relevant to a metric that
+    needs it, (M, Q). unlisted: metrics that the user does not see. Raises InputError where its queries are
+    other ones.
     """
     known = [m for m, spec in enumerate(results.specs) if is_num_q(spec) or str(spec) in saved.metrics]
     specs = [results.specs[m] for m in known]
@@ -419,7 +421,7 @@ def outcomes_of_saved(
 
     outcomes = []
     for name, run in zip(names, saved.runs, strict=True):
-        result = _run_result(name, saved, run, results)
+        result = _run_result(name, saved, run, results, options, chosen)
         weights = weights_of(results.queries, result.counted, options)
         result = result.replace(interval=options.intervals, weights=weights)
         notices = tuple(notice.replace(subject=name) for notice in noticed(run, result))
@@ -427,24 +429,24 @@ def outcomes_of_saved(
     return outcomes
 
 
-def _run_result(name: str, saved: SavedResult, run: SavedRun, results: Results) -> RunResult:
+def _run_result(
+    name: str, saved: SavedResult, run: SavedRun, results: Results, options: Options, chosen: Bools
+) -> RunResult:
     """The values of a saved run, aligned with the queries of the results."""
     position = {query: q for q, query in enumerate(results.queries)}
-    chosen = cast("tuple[str, ...] | None", results.options["query_ids"])
-    wanted = position.keys() if chosen is None else set(chosen)
+    has_values = np.zeros(len(position), np.bool_)
     for query in run.queries:
         if query not in position:
             raise InputError(saved.path, f"query {named(query)} is not in {results.qrels}")
-        if query not in wanted:
+        if not chosen[position[query]]:
             raise InputError(saved.path, f"query {named(query)} of run {named(run.name)} was not asked for")
-    if results.options["queries"] == "judged" and len(run.queries) < len(wanted):
-        lacking = next(query for query in wanted if query not in set(run.queries))
-        what = f"run {named(run.name)} has no values of query {named(lacking)}"
+        has_values[position[query]] = True
+    counted = counted_queries(chosen, has_values, options)
+    if (lacking := counted & ~has_values).any():
+        what = f"run {named(run.name)} has no values of query {named(results.queries[int(lacking.argmax())])}"
         raise InputError(saved.path, what, hint="Evaluate the run again")
     values = np.full((len(results.specs), len(position)), np.nan)
-    counted = np.zeros(len(position), np.bool_)
     at = [position[query] for query in run.queries]
-    counted[at] = True
     for m, spec in enumerate(results.specs):
         values[m, at] = 1.0 if is_num_q(spec) else run.values.get(str(spec), np.nan)
     ties = run.ties or DEFAULT_TIES

@@ -25,7 +25,7 @@ from gradeval.evaluation.findings import (
     query_notices,
     relevance_notices,
 )
-from gradeval.evaluation.outcome import SHOWN_IDS, Noticed, Outcome, outcome_of_reduced
+from gradeval.evaluation.outcome import SHOWN_IDS, Noticed, Outcome, chosen_queries, outcome_of_reduced
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
 from gradeval.formats.arrow import Arrow, batches
@@ -266,7 +266,9 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
         judged, notices = _read_qrels(qrels, job)
     except GradevalError as error:
         return Bucket(failure=error), []
-    wanted, known = _wanted(judged, job.options.query_ids)
+    chosen = chosen_queries(judged, job.options, is_part=True)
+    ids = job.options.query_ids
+    known = () if ids is None else tuple({*ids}.intersection(Texts(judged.queries)))
     states: list[Part | GradevalError] = []
     outcomes: list[Outcome | None] = []
     values: list[RunValues] = []
@@ -274,8 +276,8 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
         outcome = None
         try:
             reduced = _reduced(rows, judged, job.paths[run], job)
-            outcome = _outcome(judged, job.runs[run], reduced, wanted, job)
-            states.append(_part(rows, outcome, reduced, wanted, job))
+            outcome = _outcome(judged, job.runs[run], reduced, chosen, job)
+            states.append(_part(rows, outcome, reduced, chosen, job))
             counted = outcome.result.counted
             values.append((run, judged.queries.take(counted), outcome.result.values[:, counted]))
         except GradevalError as error:
@@ -289,8 +291,8 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
         notices = (*notices, *of_relevance)
     of_pairs = ((outcomes[baseline], outcomes[run]) for baseline, run in job.pairs)
     pairs = tuple(Pair.of(first, second) if first and second else None for first, second in of_pairs)
-    ids = Texts(judged.queries.take(np.flatnonzero(wanted)[: SHOWN_IDS + 1]))  # which are in order
-    return Bucket(tuple(states), None, notices, known, tuple(ids), pairs), values
+    first = Texts(judged.queries.take(np.flatnonzero(chosen)[: SHOWN_IDS + 1]))  # which are in order
+    return Bucket(tuple(states), None, notices, known, tuple(first), pairs), values
 
 
 def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
@@ -346,16 +348,6 @@ def _with_scale(qrels: Qrels, job: Job) -> Qrels:
     return qrels
 
 
-def _wanted(qrels: Qrels, ids: tuple[str, ...] | None) -> tuple[Bools, tuple[str, ...]]:
-    """Which queries are evaluated, and which of the ids the bucket has."""
-    if ids is None:
-        return np.ones(len(qrels.queries), np.bool_), ()
-    wanted = np.zeros(len(qrels.queries), np.bool_)
-    positions = qrels.query_index.find(Ids.of([query.encode("utf-8", "surrogateescape") for query in ids]))
-    wanted[positions[positions >= 0]] = True
-    return wanted, tuple(query for query, q in zip(ids, positions.tolist(), strict=True) if q >= 0)
-
-
 def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
     """The rows of each run, in the order of its places if it has any; of equal places, by document id from the
     last to the first, so that the values do not depend on the order of the rows.
@@ -392,24 +384,24 @@ def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:
     return total.reduced()
 
 
-def _outcome(qrels: Qrels, name: str, reduced: Reduced, wanted: Bools, job: Job) -> Outcome:
+def _outcome(qrels: Qrels, name: str, reduced: Reduced, chosen: Bools, job: Job) -> Outcome:
     if len(qrels.queries):
         ties = job.options.ties or DEFAULT_TIES
-        return outcome_of_reduced(qrels, name, name, reduced, ties, name, job.specs, job.options, 1, wanted)
+        return outcome_of_reduced(qrels, name, name, reduced, ties, name, job.specs, job.options, 1, chosen)
     nothing = np.empty((len(job.specs), 0))
     ends = np.array([nothing] * 3) if job.options.tie_range else None
-    notices = query_notices(qrels, reduced, job.specs, wanted, job.options)  # that queries are not judged
+    notices = query_notices(qrels, reduced, job.specs, chosen, job.options)  # that queries are not judged
     short = np.zeros(len(job.specs), np.int64)
     noticed = Noticed(tuple(notice.replace(subject=name) for notice in notices), 1.0, short)
     result = RunResult(name, name, None, nothing, np.empty(0, np.bool_), tie_range=ends)
     return Outcome(result, np.empty(nothing.shape, np.bool_), lambda: noticed)
 
 
-def _part(rows: TableRows, outcome: Outcome, reduced: Reduced, wanted: Bools, job: Job) -> Part:
+def _part(rows: TableRows, outcome: Outcome, reduced: Reduced, chosen: Bools, job: Job) -> Part:
     result, noticed = outcome.result, outcome.noticed()
     has_lines = reduced.retrieved > 0
     seen = int((result.counted & has_lines).sum())
-    in_run = int((wanted & has_lines).sum())
+    in_run = int((chosen & has_lines).sum())
 
     ids = () if in_run else sorted(set(Texts(rows.queries)))[: SHOWN_IDS + 1]
 

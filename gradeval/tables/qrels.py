@@ -11,7 +11,7 @@ from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, KeyTable, Texts, repeats, salts
 from gradeval.arrays.threads import ordered_map
-from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError
+from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
 from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.notices import Kind, Notice
@@ -75,6 +75,17 @@ class Qrels(Record, eq=False):
     @cached_property
     def query_index(self) -> IdIndex:
         return IdIndex(self.queries)
+
+    def positions(self, queries: Iterable[str], *, is_part: bool = False) -> Ints:
+        """Where these queries are, each once. is_part: leave out those that are not here.
+
+        Raises UnknownQueryError for them otherwise.
+        """
+        known = {query: position for position, query in enumerate(Texts(self.queries))}
+        different = list(dict.fromkeys(queries))
+        if not is_part and (unknown := [query for query in different if query not in known]):
+            raise UnknownQueryError(unknown, self.path)
+        return np.array([known[query] for query in different if query in known], np.int64)
 
     @cached_property
     def names(self) -> Texts:

@@ -19,9 +19,9 @@ from gradeval.arrays.strings import IdIndex, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.explain.contributions import Ranking, made_of
 from gradeval.commands.explain.result import Explanation, Explanations
-from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, described, named
+from gradeval.errors import InputError, MetricError, OptionError, described, named
 from gradeval.evaluation.findings import qrels_notices, qrels_notices_for
-from gradeval.evaluation.outcome import judge_of, judgments_of, score_queries
+from gradeval.evaluation.outcome import chosen_queries, counted_queries, judge_of, judgments_of, score_queries
 from gradeval.evaluation.runs import check_labels, names_of_runs, separate_runs
 from gradeval.evaluation.score import scored
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
@@ -90,7 +90,7 @@ def explain(
         if len(group) > 1:
             raise OptionError(f"features must be one feature, not {len(group)}: one run is explained at a time")
     runs = [opened for [opened] in groups]
-    positions = _worst(judged, runs, spec, chosen, worst) if worst else positions_of(judged, queries)
+    positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
     of_runs = [
         [explanation for [explanation] in _explained(opened, name, judged, positions, [spec], chosen)]
         for opened, name in zip(runs, names_of_runs(runs), strict=True)
@@ -131,7 +131,7 @@ def explain_runs(
     """
     judged, groups = _opened(qrels, labelled, options)
     runs = [run for group in groups for run in group]
-    positions = positions_of(judged, queries)
+    positions = judged.positions(queries)
     of_runs = [
         _explained(run, name, judged, positions, specs, options)
         for run, name in zip(runs, names_of_runs(runs), strict=True)
@@ -156,15 +156,6 @@ def _opened(qrels: Any, labelled: Sequence[LabelledRun], options: Options) -> tu
     return judgments.qrels, groups
 
 
-def positions_of(qrels: Qrels, queries: Sequence[str]) -> Ints:
-    """Where in the qrels the queries are. Raises UnknownQueryError."""
-    known = {query: position for position, query in enumerate(Texts(qrels.queries))}
-    unknown = [query for query in queries if query not in known]
-    if unknown:
-        raise UnknownQueryError(unknown, qrels.path)
-    return np.array([known[query] for query in dict.fromkeys(queries)])
-
-
 def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, count: int) -> Ints:
     """The queries with the lowest value, or with the largest drop from the second run; ties as in the qrels.
 
@@ -173,10 +164,7 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     better = spec.metric.higher_is_better
     if better is None:
         raise MetricError(f"{spec}: neither high nor low values are better, so no query is the worst")
-    counted = np.ones(len(qrels.queries), bool)
-    if options.query_ids is not None:
-        counted[:] = False
-        counted[positions_of(qrels, options.query_ids)] = True
+    counted = chosen_queries(qrels, options)
     jobs = options.jobs or default_jobs()
     values, is_empty = [], np.zeros(len(qrels.queries), bool)
     for run in runs:
@@ -184,8 +172,7 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
         scores = score_queries(qrels, judge_of(qrels, reduced, options), reduced.rank, [spec], jobs)
         values.append(scores.values[0])
         is_empty |= scores.empty[0]
-        if options.queries == "both":
-            counted &= reduced.retrieved > 0
+        counted = counted_queries(counted, reduced.retrieved > 0, options)
     worth = values[0] - values[1] if len(values) > 1 else values[0]
     defined = np.flatnonzero(counted & ~np.isnan(worth))
     if not len(defined):

@@ -291,11 +291,10 @@ def _with_values(outcome: CheckOutcome, results: Results, judged: int, percent: 
 
 def coverage(results: Results, r: int) -> Coverage:
     """How many of the queries that are evaluated the run has."""
-    run, ids = results.runs[r], results.options.get("query_ids")
-    judged = len(results.queries) if ids is None else len(set(ids))  # type: ignore[call-overload]
+    run = results.runs[r]
     # with --queries both, the queries that are missing are not counted
     missing = sum(notice.count for notice in missing_notices(results, r) if notice.rule != "both")
-    return Coverage(run.name, run.path, max(int(run.counted.sum()) - missing, 0), judged)
+    return Coverage(run.name, run.path, max(int(run.counted.sum()) - missing, 0), results.chosen)
 
 
 def at_least(value: float, bound: float) -> bool:

@@ -22,7 +22,6 @@ from gradeval.commands.compare.compare import compare_results, evaluate_to_compa
 from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import PairComparison, QueryValues
 from gradeval.commands.explain.contributions import phi_of
-from gradeval.commands.explain.explain import positions_of
 from gradeval.commands.explain.result import Phi
 from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
 from gradeval.commands.study.swaps import LEVELS, METRICS, USES
@@ -354,7 +353,7 @@ def phi(
     quartiles = None
     if queries := [query] if isinstance(query, str) else list(map(str, query)):
         curves = {}
-        for name, q in zip(dict.fromkeys(queries), positions_of(judged, queries).tolist(), strict=True):
+        for name, q in zip(dict.fromkeys(queries), judged.positions(queries).tolist(), strict=True):
             grades = judged.grade[judged.offsets[q] : judged.offsets[q + 1]]
             curves[f"query {name}"] = phi_of(_table(grades), params, _SAMPLES)
     else:

@@ -25,7 +25,7 @@ from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import METRICS as OF_METRICS
-from gradeval.options import OF_RUNS, Options, takes, whole
+from gradeval.options import OF_QRELS, OF_RUN, OF_RUNS, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
 from gradeval.statistics.agreement import Ratings, estimates
@@ -37,7 +37,7 @@ from gradeval.statistics.tests import TESTS, paired_differences, paired_tests
 from gradeval.tables.qrels import Qrels, out_of_range
 
 if TYPE_CHECKING:
-    from gradeval.keywords import Agreement, Unpack
+    from gradeval.keywords import Runs, Unpack
 
 METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 TUKEY = "tukey"
@@ -48,7 +48,7 @@ RESCALE = (0.5, 2.0)
 OF_SYSTEMS = (
     *("metrics", "test", "correction", "samples", "splits", "rescale"),
     *(name for name, row in Options.table.items() if row.section == OF_METRICS and name != "zero_grade"),
-    *("queries", "ignore_identical_ids", "max_passage", "duplicates", "run_format", "split"),
+    *("queries", *Options.names(within=OF_RUN, without=(OF_QRELS,))),
 )
 MOST_GRADES = 1_000  # different ones: the time of κ and α depends on them
 RESAMPLES = 2_000  # of the queries, for the agreement of grades
@@ -115,7 +115,7 @@ def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]
     return kendall_tau(first, second), (truth_first + truth_second) / 2, truth_first, truth_second
 
 
-@takes({name: row for name, row in OF_RUNS.items() if name != "query_ids"})
+@takes(OF_RUNS)
 def agreement(
     qrels: Any,
     runs: Any = None,
@@ -130,7 +130,7 @@ def agreement(
     rescale: Sequence[float] = RESCALE,
     seed: int = 1,
     per_query: bool = False,
-    **options: Unpack[Agreement],
+    **options: Unpack[Runs],
 ) -> Study:
     """Whether metrics order systems alike, how well they separate them, and how stable their orders are.
 
@@ -196,6 +196,7 @@ def agreement(
     collections, tables, left_out = [union], list[Table](), list[Notice]()
     if others:
         grades = np.array([grades_in(union.qrels, qrels) for qrels in judged])
+        grades[:, ~union.chosen[_query_of_rows(union.qrels)]] = np.nan
         collections, left_out = _by_each(union, judged, grades, len(others) + 1 if is_of_runs else 2)
         is_judged = ~np.isnan(grades)
         if not is_of_runs and is_judged.sum(axis=0).max() < 2:
@@ -233,7 +234,7 @@ def agreement(
             **({"splits": splits, "rescale": list(factors)} if is_of_runs else {}),
             **({"resamples": RESAMPLES} if others else {}),
             "seed": seed,
-            "evaluation": chosen.to_dict(),
+            "evaluation": union.options.to_dict(),
         },
         noticed=tuple(groups),
         runs_read=len(union.names),
@@ -323,7 +324,8 @@ def _findings(
     signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
     orders = [levels_of(better) for better in means * signs]
     ids = collection.qrels.queries.tolist()
-    by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
+    # what is random depends on the ids, not on the file
+    by_id = sorted(np.flatnonzero(collection.chosen).tolist(), key=ids.__getitem__)
     values = np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
     rescaled = [_rescaled_means(collection, specs, factor) for factor in factors]
     names, pairs = [*map(str, specs)], math.comb(len(results), 2)

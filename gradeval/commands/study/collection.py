@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError
 from gradeval.evaluation.findings import relevance_notices
-from gradeval.evaluation.outcome import Outcome, first_queries, no_common_query, outcome_of_reduced
+from gradeval.evaluation.outcome import (
+    Outcome,
+    chosen_queries,
+    first_queries,
+    no_common_query,
+    outcome_of_reduced,
+    with_ids,
+)
 from gradeval.evaluation.runs import names_of_runs
 from gradeval.formats.columns import Columns
 from gradeval.notices import Kind, Notice
@@ -31,6 +38,7 @@ class Collection:
     """Judgments, and where runs put the judged documents.
 
     names: of R runs. runs: each reduced to the judgments. rules: how tied scores of each are ordered.
+    chosen: which queries are evaluated, (Q,).
     """
 
     qrels: Qrels
@@ -38,10 +46,10 @@ class Collection:
     runs: tuple[Reduced, ...]
     rules: tuple[str, ...]
     options: Options
+    chosen: Bools
 
     def outcomes(self, specs: Sequence[Spec]) -> list[Outcome]:
         """The values of each run, in order, by each metric."""
-        every = np.ones(len(self.qrels.queries), np.bool_)
         runs = list(zip(self.names, self.runs, self.rules, strict=True))
 
         def outcomes(jobs: int) -> list[Outcome]:
@@ -52,7 +60,7 @@ class Collection:
                 name, reduced, rule = run
                 tag, options = reduced.tag, self.options
                 return outcome_of_reduced(
-                    self.qrels, name, name, reduced, rule, tag, specs, options, each, every
+                    self.qrels, name, name, reduced, rule, tag, specs, options, each, self.chosen
                 )
 
             return list(ordered_map(outcome, runs, concurrent_runs))
@@ -91,15 +99,14 @@ class Collection:
                     identical=IdenticalIds(query_of, run.identical.rank[is_kept]),
                 )
             )
-        return replace(self, qrels=table, runs=tuple(runs))
+        return replace(self, qrels=table, runs=tuple(runs), chosen=np.ones(len(queries), np.bool_))
 
     def notices(self, specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Iterator[Notice]:
         """Notices about the judgments, the runs and their values."""
-        every = np.ones(len(self.qrels.queries), np.bool_)
         of_runs = [outcome.noticed() for outcome in outcomes]
         share = max(noticed.judged_share for noticed in of_runs)
         yield from self.qrels.notices
-        yield from relevance_notices(self.qrels, specs, outcomes[0].empty, every, self.options, share)
+        yield from relevance_notices(self.qrels, specs, outcomes[0].empty, self.chosen, self.options, share)
         of_all = chain.from_iterable(noticed.notices for noticed in of_runs)
         yield from (
             notice for notice in of_all if notice.kind is not Kind.FEW_DOCUMENTS
@@ -124,6 +131,8 @@ def collect(
     if others:  # queries and documents in order of first appearance
         columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
         table = Qrels.of(judged[0].path, columns).replace(notices=())
+    options = with_ids(options, table)
+    chosen = chosen_queries(table, options)
     opened: list[Run] = []
     for name, run in runs:
         for of_file in open_runs(name, run, source, options, position=len(opened) + 1):
@@ -138,10 +147,10 @@ def collect(
 
     reductions = with_fewer(reduced, jobs)
     for run, reduction in zip(opened, reductions, strict=True):
-        if not (reduction.retrieved > 0).any():
-            raise no_common_query(run.path, table.path, first_queries(run), Texts(table.queries))
+        if not ((reduction.retrieved > 0) & chosen).any():
+            raise no_common_query(run.path, table.path, first_queries(run), Texts(table.queries.take(chosen)))
     names, rules = tuple(names_of_runs(opened)), tuple(run.ties for run in opened)
-    return Collection(table, names, tuple(reductions), rules, options), judged
+    return Collection(table, names, tuple(reductions), rules, options, chosen), judged
 
 
 def grades_in(table: Qrels, qrels: Qrels) -> Floats:

@@ -40,7 +40,7 @@ def of_runs(*tables: str) -> Callable[[Decorated], Decorated]:
     """The options of a study of runs, after those of its own."""
     return cli.together(
         cli.row_options(Options, METRICS, without=(MORE,)),
-        cli.row_option(Options, "queries"),
+        cli.query_options(),
         printed(*tables),
         cli.input_options,
         cli.other_options,
@@ -221,7 +221,8 @@ def divergence_command(
     """
     from gradeval.commands.study.divergence import divergence
 
-    of_scores, of_evaluations = ("items", "draws", "seed"), Options.names(without=(MORE, PROCESS))
+    of_scores = ("items", "draws", "seed")
+    of_evaluations = (*Options.names(without=(MORE, PROCESS)), "complete")
     without = of_evaluations if qrels is None else of_scores
     check_apart(without, "requires QRELS" if qrels is None else "is for random scores")
     options = {name: value for name, value in options.items() if name not in without}

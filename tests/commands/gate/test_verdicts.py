@@ -40,6 +40,7 @@ def results(*runs: Sequence[float], spec: Spec = AP, missing: int = 0, **options
         ),
         {**Options().to_dict(), **options},
         tuple(notices),
+        chosen=len(runs[0]),
     )
 
 
@@ -277,7 +278,7 @@ def test_coverage_of_both_runs() -> None:
     notice = Notice(Kind.MISSING, "run", 1, rule="both")
     report = judge(both.replace(runs=(run,), notices=(notice,)), parse_checks("require", "AP > 0"))
     assert (report.coverage[0].queries, report.coverage[0].judged_queries, report.exit_code) == (1, 2, 2)
-    chosen = results([0.5, NAN], query_ids=["q0"]).replace(runs=(run,))
+    chosen = results([0.5, NAN], query_ids=["q0"]).replace(runs=(run,), chosen=1)
     assert judge(chosen, parse_checks("require", "AP > 0")).exit_code == 0
     # Queries that it lacks would count as 0, and hide a loss.
     both = results([0.5, 0.5], [0.5, 0])

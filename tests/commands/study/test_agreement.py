@@ -104,6 +104,17 @@ def test_halves_by_hand():
     assert math.isnan(halves(undefined[:1], 5, 1)[0])
 
 
+def test_query_ids_are_as_other_queries_had_no_judgments():
+    ids = ("q3", "q0", "q7", "q20", "q11")
+    fewer = {query: QRELS[query] for query in QRELS if query in ids}
+    other = {query: {document: 3 - grade for document, grade in of.items()} for query, of in QRELS.items()}
+    for qrels2, of_fewer in ((None, None), (other, {query: other[query] for query in fewer})):
+        some = agreement(QRELS, RUNS, METRICS, qrels2=qrels2, query_ids=ids)
+        expected = agreement(fewer, RUNS, METRICS, qrels2=of_fewer)
+        assert [table.rows for table in some.tables] == [table.rows for table in expected.tables]
+        assert some.options["evaluation"]["query_ids"] == ids
+
+
 def test_rescaled_means_are_those_of_rescaled_grades(study, results):
     """Scale-free metrics do not change."""
     rows = study.table("rescaled").to_dicts()
@@ -242,7 +253,7 @@ def test_wrong_arguments():
         "splits": (0,),
         "rescale": ((0,), "a", (1e150,)),
         "by_level": (True,),
-        "query_ids": ("q1",),
+        "query_ids": ("nowhere",),
     }
     cases = [({name: value}, OptionError) for name, wrong in values.items() for value in wrong]
     cases += [({"qrels2": QRELS, "ties": "best"}, OptionError), ({"metrics": "num_q"}, MetricError)]
