@@ -1,7 +1,5 @@
 """How many random examples a property is tried on; --hypothesis-profile chooses."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 

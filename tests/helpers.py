@@ -1,7 +1,5 @@
 """Judgments made from plain Python values, without reading a file, and checks of many metrics on them."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

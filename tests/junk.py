@@ -1,7 +1,5 @@
 """Values of every kind, for arguments that a Python program may get wrong."""
 
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Reading and ranking once more: slow, in lists and dictionaries, sharing no code with gradeval's."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading

@@ -1,7 +1,5 @@
 """Real data beside the checkout, which the project does not hold: tests that need it are skipped without it."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 It stands here since tests/statistics must be no package: it would hide the standard library's statistics.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 # Darwin's maize, crossed less self-fertilized, in eighths of an inch: Fisher, "The Design of Experiments",

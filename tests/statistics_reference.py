@@ -3,8 +3,6 @@
 The random streams are read here as the docstrings of gradeval.statistics describe them.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations, product

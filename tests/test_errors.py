@@ -1,7 +1,5 @@
 """Text for people: what is escaped in messages, and what in tables."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from helpers import each

@@ -1,7 +1,5 @@
 """What is imported when: nothing heavy by `import gradeval`, neither rich nor scipy for a TSV."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

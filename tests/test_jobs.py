@@ -1,7 +1,5 @@
 """Threads change nothing, and systems that have too few are no hindrance."""
 
-from __future__ import annotations
-
 import random
 import threading
 

@@ -3,8 +3,6 @@
 `python tests/test_keywords.py` makes gradeval/keywords.py anew.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The rows of notices: a sentence for each kind, in the words of a shell and of Python."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any

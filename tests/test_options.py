@@ -1,7 +1,5 @@
 """Options from Python: each field with values of every kind is what it says, or an OptionError."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers import each

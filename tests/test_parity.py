@@ -6,8 +6,6 @@ pytrec_eval-terrier 0.5 crashes or hangs on grades below 0, so peers get them as
 It leaves out queries that the run lacks, where we count them as 0.
 """
 
-from __future__ import annotations
-
 import gzip
 import random
 from pathlib import Path

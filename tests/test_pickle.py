@@ -1,7 +1,5 @@
 """What a program sends to other processes is pickled, and arrives as it was."""
 
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy

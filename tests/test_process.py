@@ -1,7 +1,5 @@
 """Memory that is kept, where the C library can be told so."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 from types import SimpleNamespace

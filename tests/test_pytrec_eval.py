@@ -1,7 +1,5 @@
 """gradeval.pytrec_eval against pytrec_eval-terrier: equal floats, the same kinds of errors."""
 
-from __future__ import annotations
-
 import math
 import random
 

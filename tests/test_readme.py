@@ -4,8 +4,6 @@ Commands and Python lines are run in the order of a page, in a copy of sample_da
 `python tests/test_readme.py` updates the output of the commands.
 """
 
-from __future__ import annotations
-
 import doctest
 import io
 import os

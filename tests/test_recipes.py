@@ -1,7 +1,5 @@
 """The recipes of the README for training loops, where the libraries are installed."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Records behave as frozen dataclasses do."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Mapping
 from copy import copy

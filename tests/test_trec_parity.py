@@ -3,8 +3,6 @@
 rbp is never compared with the program: its values there are left to chance (an uninitialised variable).
 """
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 """Every option that decides the values has its effect wherever values are computed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The wheel that is built from this tree."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Cached properties, which hold no lock."""
 
-from __future__ import annotations
-
 import threading
 
 from gradeval.arrays import cached_property

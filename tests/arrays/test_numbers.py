@@ -1,7 +1,5 @@
 """Differences of decimal numbers, against fractions; integers as text."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 

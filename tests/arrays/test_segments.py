@@ -1,7 +1,5 @@
 """Arithmetic within queries, against loops over queries."""
 
-from __future__ import annotations
-
 from itertools import accumulate, pairwise
 from operator import mul
 

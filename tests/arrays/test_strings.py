@@ -1,7 +1,5 @@
 """Columns of ids against lists of bytes."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The map over threads: order, how far it reads ahead, errors, and how it ends."""
 
-from __future__ import annotations
-
 import _thread
 import contextlib
 import itertools

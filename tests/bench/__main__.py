@@ -1,7 +1,5 @@
 """`make bench`, or `python -m tests.bench`: time, CPU and memory of gradeval and its peers."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

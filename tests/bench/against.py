@@ -1,7 +1,5 @@
 """`make bench ARGS='--against COMMIT'`: gradeval as it is beside gradeval as it was, in pairs."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import tarfile

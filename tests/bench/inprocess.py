@@ -4,8 +4,6 @@ Prints a line for each measurement, its name and its median of interleaved calls
 the first takes of the second.
 """
 
-from __future__ import annotations
-
 import statistics
 import sys
 import time

@@ -1,7 +1,5 @@
 """Commands as whole processes: wall time, CPU time, peak memory, and what they printed."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess

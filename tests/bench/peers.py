@@ -1,7 +1,5 @@
 """Peers that are libraries, each as a whole process: `python peers.py NAME FILE…`."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

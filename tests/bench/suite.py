@@ -1,7 +1,5 @@
 """What is compared on each workload: the tools, the values they must agree on, the targets to reach."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import statistics

@@ -1,7 +1,5 @@
 """The benchmark's arithmetic; never a time."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

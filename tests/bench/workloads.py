@@ -4,8 +4,6 @@ Ids and sizes follow MS MARCO's passages and MSLR-WEB30K. The runner starts this
 that its memory does not show in what is measured afterwards (see measure.py).
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """The command run in this process: what it returns and what it prints."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Iterator

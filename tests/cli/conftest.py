@@ -1,7 +1,5 @@
 """Folders with qrels and runs in them, which are the current ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

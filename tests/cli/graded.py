@@ -1,7 +1,5 @@
 """Qrels with grades 0 to 3, and runs that order their documents with more or less noise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Input that is wrong: every row is an error with file, line and reason, exit code 2, and nothing on stdout."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The commands themselves: which is meant, help, the pages of metrics."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

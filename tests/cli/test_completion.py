@@ -1,7 +1,5 @@
 """Completion of commands, files, options, values and metrics in a shell."""
 
-from __future__ import annotations
-
 import pytest
 from click.shell_completion import CompletionItem, ShellComplete
 from click.testing import CliRunner

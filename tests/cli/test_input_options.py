@@ -1,7 +1,5 @@
 """Options that say what the files are: formats, features, group sizes; each is tested."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

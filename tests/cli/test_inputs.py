@@ -1,7 +1,5 @@
 """Options of reading: columns, splits, identical ids, directories and patterns of runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

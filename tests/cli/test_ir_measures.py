@@ -1,7 +1,5 @@
 """gradeval ir_measures beside ir_measures' own command: the same names, numbers and layout."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys

@@ -1,7 +1,5 @@
 """gradeval with many runs: lists of them, JSON lines as they are made, the best of them, failures at once."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said on stderr besides errors: a line for each thing that is so, and the progress bar."""
 
-from __future__ import annotations
-
 import io
 import os
 import threading
@@ -161,7 +159,7 @@ def test_on_a_terminal_the_first_lines_of_many() -> None:
 class Terminal:
     """A terminal as standard error, and what it has shown when it is closed."""
 
-    def __enter__(self) -> Terminal:
+    def __enter__(self) -> "Terminal":
         self.leader, follower = os.openpty()
         self.stream = open(follower, "w")
         self.shown = bytearray()

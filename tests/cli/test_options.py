@@ -1,7 +1,5 @@
 """Every option of eval, by its effect on the values."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Formats of the output, and many runs with a bad one among them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Files of --output: named by their endings, written whole or not at all."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

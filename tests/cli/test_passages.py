@@ -1,7 +1,5 @@
 """--max-passage and --duplicates in every command: as if the run had listed each document once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """gradeval eval with saved results in the place of runs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """--signature: what decides the values, in a line for each metric, whose parts are options."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole processes: pipes, closed and full outputs, interrupts."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Nothing in the data can steer a terminal."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

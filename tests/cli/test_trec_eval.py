@@ -1,7 +1,5 @@
 """gradeval trec_eval: its options, measures and messages. Its numbers are compared in test_trec_parity.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the groups of commands, study and plot, have in common: formats, help, errors."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

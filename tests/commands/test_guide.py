@@ -1,7 +1,5 @@
 """gradeval guide: its pages, the list of topics, the search, and that no kind of notice is missing."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """gradeval.evaluate, as a Python program calls it."""
 
-from __future__ import annotations
-
 import gzip
 import html
 from datetime import datetime

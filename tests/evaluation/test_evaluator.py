@@ -1,7 +1,5 @@
 """Evaluators and tables that are read once."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import pickle

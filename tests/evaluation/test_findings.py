@@ -1,7 +1,5 @@
 """Notices where a number could mislead: each where it is true, and nowhere else."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Weighted means: of files and dicts, in saved results, and refused beside intervals and tests."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

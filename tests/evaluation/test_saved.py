@@ -1,7 +1,5 @@
 """Saved results in the place of runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from itertools import product

@@ -1,7 +1,5 @@
 """The notice of tied scores against values under other orders of them."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from itertools import groupby, permutations, product

@@ -1,7 +1,5 @@
 """Metrics of arrays, against the same data as dicts."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Z-scores: the file, and what becomes of values and means."""
 
-from __future__ import annotations
-
 from math import exp, log
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What tests of formats share."""
 
-from __future__ import annotations
-
 import pytest
 
 from formats.reading import Small

@@ -1,7 +1,5 @@
 """Files as their readers give them, in small blocks."""
 
-from __future__ import annotations
-
 import pytest
 from plain import Cut
 

@@ -1,7 +1,5 @@
 """The two scanners of a run's lines on the same block."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Text in each of the ways a file can be compressed, and the blocks that are read of it."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Arrow tables of polars, pyarrow, pandas and DuckDB, read from their buffers."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np

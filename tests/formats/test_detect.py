@@ -1,7 +1,5 @@
 """Telling formats apart by the first line of data."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """JSON, JSON Lines and MTEB's predictions: numbers, ids and keys that are not read, and those that are."""
 
-from __future__ import annotations
-
 import json
 
 from helpers import each

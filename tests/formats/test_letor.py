@@ -1,7 +1,5 @@
 """LETOR and SVMlight files, scores of their lines and sizes of their groups, and what is wrong with them."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

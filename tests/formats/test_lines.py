@@ -1,7 +1,5 @@
 """Small text files: query ids, groups of queries, TOML; what is said of wrong ones, with the line."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

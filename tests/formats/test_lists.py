@@ -1,7 +1,5 @@
 """JSON with lists of documents: runs, and judgments of Elasticsearch and OpenSearch."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Files that are not what they were given as: one error that names what they look like, and the conversion."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

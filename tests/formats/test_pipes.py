@@ -1,7 +1,5 @@
 """Pipes and standard input: read again, slow, non-blocking, larger than memory."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import os

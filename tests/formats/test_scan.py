@@ -1,7 +1,5 @@
 """The scanner against plain Python: the same fields, the same numbers to the last bit, on any bytes."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Files as blocks of whole lines, compressed or not; what cannot be read; sizes, hashes and progress."""
 
-from __future__ import annotations
-
 import bz2
 import gc
 import hashlib

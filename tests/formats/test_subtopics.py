@@ -1,7 +1,5 @@
 """Judgments of subtopics: the same values from every format, frame and sequence of tuples."""
 
-from __future__ import annotations
-
 import json
 from collections import namedtuple
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of other tools: the same rows as from a TREC file or from dicts; errors with their lines."""
 
-from __future__ import annotations
-
 import json
 import random
 from functools import partial

@@ -1,7 +1,5 @@
 """The quick scanner of usual runs against the general one: the same columns, or none."""
 
-from __future__ import annotations
-
 from helpers import each
 from hypothesis import settings
 

@@ -1,7 +1,5 @@
 """TREC's qrels and runs: what is read, and the error of everything else with its line."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

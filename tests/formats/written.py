@@ -1,7 +1,5 @@
 """The same rows in every format of tables."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

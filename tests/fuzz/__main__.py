@@ -4,8 +4,6 @@ A case follows from the seed and its number alone: one that fails can be run aga
 Only when a signal or a pause hits a process is left to chance.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

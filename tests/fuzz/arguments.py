@@ -1,7 +1,5 @@
 """Attack: any words as arguments, and any text as the name of a metric: done, or refused with a word why."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from pathlib import Path

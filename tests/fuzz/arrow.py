@@ -1,7 +1,5 @@
 """Attack: damaged Arrow and Parquet, in files and in memory: refused, or read as pyarrow finds them valid."""
 
-from __future__ import annotations
-
 import io
 import random
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 metrics/strategies.py draws parameters; what they do is the reference's own.
 """
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """What an attack is, how one of its cases is run, and many of them in processes of their own."""
 
-from __future__ import annotations
-
 import faulthandler
 import itertools
 import multiprocessing

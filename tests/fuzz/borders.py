@@ -1,7 +1,5 @@
 """Attack: the same files in blocks of any size: whatever stands at a block's end, nothing changes."""
 
-from __future__ import annotations
-
 import random
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The command run in this process, and what it prints beside the values of the slow pipeline."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Attack: files with random changes, cuts and insertions: refused with their name, or read as they stand."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import re

@@ -1,7 +1,5 @@
 """Random collections, and the files that hold them: in any dress that a format allows, and compressed."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Attack: os.fork() while threads use an Evaluator: each child evaluates too, and ends with the same values."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

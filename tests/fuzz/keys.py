@@ -1,7 +1,5 @@
 """Attack: ids whose keys collide, by craft or because keys are few: nothing changes."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager

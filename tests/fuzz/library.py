@@ -1,7 +1,5 @@
 """Attack: the Python function with data of every kind and options of every type, against the slow pipeline."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Attack: text fields as scores, grades, labels, features and group sizes, against Python's float()."""
 
-from __future__ import annotations
-
 import random
 import re
 import struct

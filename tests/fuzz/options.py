@@ -1,7 +1,5 @@
 """Attack: all metrics and options together, on small random collections, against the slow pipeline."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Attack: outputs onto every kind of input: what a command opens to read stays as it is."""
 
-from __future__ import annotations
-
 import os
 import random
 import sys

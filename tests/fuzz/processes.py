@@ -1,7 +1,5 @@
 """gradeval as a process of its own, for the attacks from outside: its streams, its signals, its limits."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Attack: many threads in little memory: the right result, or one line that says that there is not enough."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Attack: saved results, edited: refused with their name, or as good as the runs that they were made from."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import dataclass

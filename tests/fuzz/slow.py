@@ -3,8 +3,6 @@
 The metrics are those of metrics/reference.py, ranking and fields those of plain.py.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Attack: whole processes with pipes that bring and take little at a time, bad outputs, and signals."""
 
-from __future__ import annotations
-
 import os
 import pty
 import random

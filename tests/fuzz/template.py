@@ -1,7 +1,5 @@
 """Attack: usual blocks of runs with a byte changed: the quick scanner reads them as the general one, or not."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 from unittest import mock

@@ -1,7 +1,5 @@
 """The attacks themselves: a few cases of each pass, a planted fault is found, what fails can be run again."""
 
-from __future__ import annotations
-
 import os
 import random
 import sys

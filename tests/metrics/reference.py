@@ -4,8 +4,6 @@ A function takes the query's qrels (document -> grade), its run (document -> sco
 any grade above 0) and the grades of all queries, then the metric's parameters.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from statistics import median

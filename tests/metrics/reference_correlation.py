@@ -1,7 +1,5 @@
 """Correlations of scores and grades once more, as in reference.py."""
 
-from __future__ import annotations
-
 import math
 
 from metrics.reference import NAN, REFERENCE, reference, relevant_set

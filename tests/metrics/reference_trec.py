@@ -1,7 +1,5 @@
 """The slow references of trec_eval's measures, continued from reference.py: down the ranking, one by one."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

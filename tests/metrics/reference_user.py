@@ -1,7 +1,5 @@
 """The slow references of the metrics that model a reader, continued from reference.py in the same style."""
 
-from __future__ import annotations
-
 import math
 
 from metrics.reference import NAN, REFERENCE, gain_of, placed, ranked, ratio, reference, relevant_set

@@ -3,8 +3,6 @@
 Hypothesis draws seeds: what it draws itself repeats itself much, and is slow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from random import Random
 

@@ -1,7 +1,5 @@
 """Metrics against their plain references of reference*.py, on random queries with random parameters."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from random import Random

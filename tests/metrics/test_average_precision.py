@@ -1,7 +1,5 @@
 """AP and µAP on the tables of Scheel et al. 2011."""
 
-from __future__ import annotations
-
 import pytest
 from helpers import each, ranked, value
 

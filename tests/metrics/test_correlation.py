@@ -1,7 +1,5 @@
 """τ, ρ, r and AUC: against scipy, on large queries, and where they are undefined."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers import each, scored, values

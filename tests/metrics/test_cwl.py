@@ -1,7 +1,5 @@
 """The families cascade, user_model, ntcir, overlap and diagnosis, worked by hand."""
 
-from __future__ import annotations
-
 import pytest
 from helpers import each, judgments_of, ranked, value, values
 

@@ -1,7 +1,5 @@
 """CG, DCG, nDCG and NDCNG on the papers' numbers."""
 
-from __future__ import annotations
-
 import pytest
 from helpers import each, ranked, value
 

@@ -1,7 +1,5 @@
 """Metrics of subtopics: the examples of their definition, and random rankings against the reference."""
 
-from __future__ import annotations
-
 import json
 from itertools import chain, permutations, product
 from pathlib import Path

@@ -3,8 +3,6 @@
 The values with the option are the values, without it, of data that were changed by hand.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterable

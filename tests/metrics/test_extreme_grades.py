@@ -1,7 +1,5 @@
 """Grades at both ends of their range, and scores at both ends of the floats: exact, and alone."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Gains, discounts, and the monotone curve against scipy's."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

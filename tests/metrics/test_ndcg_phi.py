@@ -1,7 +1,5 @@
 """nDCGφ: φ on worked vectors, against scipy's pchip, and the tables of Moniz et al. 2016."""
 
-from __future__ import annotations
-
 import random
 import statistics
 from itertools import pairwise

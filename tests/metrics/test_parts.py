@@ -1,7 +1,5 @@
 """Parts of a collection score as the whole, and metrics that share a computation make it once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers import check_each, each, examples, judgments_of

@@ -1,7 +1,5 @@
 """rankDCG on the tables of Katerenchuk and Rosenberg 2016."""
 
-from __future__ import annotations
-
 import pytest
 from helpers import each, scored, value
 

@@ -1,7 +1,5 @@
 """Rank-biased precision and its residual, worked by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers import ranked, value, values

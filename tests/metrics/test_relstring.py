@@ -1,7 +1,5 @@
 """The metrics that are words."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

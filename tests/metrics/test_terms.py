@@ -1,7 +1,5 @@
 """Metrics that are sums over documents: their terms add up to their values, to the bit."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Papers' examples stand in the files of their metrics; random queries are in test_against_reference.
 """
 
-from __future__ import annotations
-
 from math import log, log2
 
 import pytest

@@ -3,8 +3,6 @@
 Arguments: pairs of files, QRELS RUN, to compare on besides the random collections.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The peers, each as: its names of measures -> query -> value, on a collection."""
 
-from __future__ import annotations
-
 import logging
 import math
 import shutil

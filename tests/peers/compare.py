@@ -1,7 +1,5 @@
 """Our values beside a peer's, query by query."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

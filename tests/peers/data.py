@@ -1,7 +1,5 @@
 """What is evaluated: collections made at random, and files."""
 
-from __future__ import annotations
-
 import gzip
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Metrics of novelty and diversity against pyndeval, where it is right: 1 < k <= 20, and no ties."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

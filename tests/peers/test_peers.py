@@ -1,7 +1,5 @@
 """What `make peers` compares, with the peers that come with the tests; and the table it makes."""
 
-from __future__ import annotations
-
 import pytest
 
 import gradeval

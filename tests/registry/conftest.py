@@ -1,7 +1,5 @@
 """A fixture that installs plugins."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

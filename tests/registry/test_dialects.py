@@ -1,7 +1,5 @@
 """Names in other tools: trec_eval's there and back as text, and ir_measures' providers."""
 
-from __future__ import annotations
-
 import functools
 
 import ir_measures

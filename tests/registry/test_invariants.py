@@ -1,7 +1,5 @@
 """What metrics promise: their ranges, and each invariant on every metric that claims it, for its parameters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Sequence
 from random import Random

@@ -1,7 +1,5 @@
 """The registry as documentation: every metric says what it is, and no two share a name."""
 
-from __future__ import annotations
-
 import inspect
 from pkgutil import iter_modules
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The list of metrics, and the page of each."""
 
-from __future__ import annotations
-
 import functools
 import math
 import re

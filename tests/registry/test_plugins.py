@@ -1,7 +1,5 @@
 """Metrics of other packages: what is wrong with one is a message of one line, and the others work."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The grammar of metric names: there, back, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 
 import ir_measures

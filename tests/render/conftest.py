@@ -1,7 +1,5 @@
 """Results made by hand: three queries, two runs, and a metric of each kind."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What programs read: tsv, csv, json, jsonl and trec_eval's columns. Whole outputs are in golden/."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Every format against its whole output."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Results as frames of other libraries."""
 
-from __future__ import annotations
-
 import importlib
 import math
 

@@ -1,7 +1,5 @@
 """Markdown and LaTeX: what is special in them. Whole outputs are in golden/."""
 
-from __future__ import annotations
-
 from gradeval.render.document import Cell, Grid, RenderOptions
 from gradeval.render.markup import escape_latex, escape_md, write_latex
 

@@ -1,7 +1,5 @@
 """What notebooks show of results, and the frames of their tables."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import pytest

@@ -1,7 +1,5 @@
 """Numbers as text, and which of them are the best."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

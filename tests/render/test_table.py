@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gradeval.render.document import Cell, Grid
 from gradeval.render.table import draw, shortened
 

@@ -1,7 +1,5 @@
 """Metrics that are words, and those that say something of queries or of their summary only, in every format."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The range over the orders of ties and the mean within it, in every format."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

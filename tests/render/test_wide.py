@@ -1,7 +1,5 @@
 """Queries as rows and runs side by side."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

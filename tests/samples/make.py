@@ -3,8 +3,6 @@
 Only random() is drawn from, and only sums and roundings are made of it, so that no C library is involved.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

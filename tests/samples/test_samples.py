@@ -1,7 +1,5 @@
 """sample_data is what the script makes, and the program prints what stands beside it."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

@@ -1,7 +1,5 @@
 """One local Spark session for all tests, which are run by `make test-spark` only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

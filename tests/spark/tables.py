@@ -1,7 +1,5 @@
 """Qrels and runs as the tables of buckets, and the evaluation of all buckets, without Spark."""
 
-from __future__ import annotations
-
 import math
 import random
 import zlib

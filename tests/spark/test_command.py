@@ -1,7 +1,5 @@
 """gradeval spark without PySpark: arguments and options are checked before Spark starts."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

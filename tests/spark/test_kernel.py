@@ -1,7 +1,5 @@
 """Buckets, evaluated and merged without Spark, are what the evaluation of the whole is."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Agreement of raters, against published numbers and slow recomputation document by document."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 

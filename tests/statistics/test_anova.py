@@ -1,7 +1,5 @@
 """Two-way analysis of variance, and the randomized Tukey HSD test."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Corrections for a family: published examples, definitions, and maxT against a slow one."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The pieces of intervals: order statistics of Walsh averages, ranks, BCa's ends."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The power of the paired t-test: published sample sizes, scipy's noncentral t, the two questions undone."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

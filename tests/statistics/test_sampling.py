@@ -1,7 +1,5 @@
 """Random streams stay what they are, on every machine; flips and resamples are those that they document."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Differences; the paired tests against published examples, scipy and slow enumerations; p and interval."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

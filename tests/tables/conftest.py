@@ -1,7 +1,5 @@
 """What tests of tables share."""
 
-from __future__ import annotations
-
 import pytest
 
 

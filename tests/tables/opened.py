@@ -1,7 +1,5 @@
 """Qrels and runs as tables.load opens them, as Python data."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gradeval.arrays.strings import Texts

@@ -1,7 +1,5 @@
 """Random qrels and runs, as text and as plain Python has them."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What Python programs may give to evaluate, and what they may not."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from pathlib import Path

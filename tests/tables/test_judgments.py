@@ -1,7 +1,5 @@
 """Qrels from rows, and the table of where a run put them: complete, without unjudged documents, and cut."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

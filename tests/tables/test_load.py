@@ -1,7 +1,5 @@
 """What is given as qrels and runs: Python data, LETOR features, scores; and the options of reading."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """LETOR data as qrels and as runs: features, group sizes and scores."""
 
-from __future__ import annotations
-
 import pytest
 
 from gradeval.errors import GradevalError, InputError, OptionError

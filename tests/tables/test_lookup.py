@@ -1,7 +1,5 @@
 """Runs of dicts whose judged documents are looked up: as reduction reads the same dicts, or left to it."""
 
-from __future__ import annotations
-
 import random
 from decimal import Decimal
 

@@ -1,7 +1,5 @@
 """Data in memory against files: the same values, whatever holds the rows, in one block or several."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

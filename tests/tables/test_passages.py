@@ -1,7 +1,5 @@
 """Runs of passages, and runs that list documents twice, against runs that plain Python collapses."""
 
-from __future__ import annotations
-
 from random import Random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whole queries ranked in memory: order, ties by each rule, and the judged documents among them."""
 
-from __future__ import annotations
-
 import numpy as np
 from helpers import each
 from plain import ranking

@@ -1,7 +1,5 @@
 """Runs reduced block by block against a ranking in plain Python."""
 
-from __future__ import annotations
-
 import tracemalloc
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """What is wrong with a run, by line, in blocks of any size: bad lines, and documents that come twice."""
 
-from __future__ import annotations
-
 import pytest
 from helpers import each, examples
 from hypothesis import given

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from helpers import each
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The default order of tied scores: as in the file for LETOR's features and scores, else trec's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

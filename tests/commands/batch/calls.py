@@ -1,7 +1,5 @@
 """gradeval batch on two collections and two systems."""
 
-from __future__ import annotations
-
 import csv
 import io
 

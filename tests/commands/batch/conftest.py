@@ -1,7 +1,5 @@
 """A manifest and what it names, in the current folder."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """gradeval.batch: means, averages and significance against slow references; missing cells; earlier outputs."""
 
-from __future__ import annotations
-
 import math
 import os
 from pathlib import Path

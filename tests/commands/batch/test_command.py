@@ -1,7 +1,5 @@
 """gradeval batch: tables, formats, what is missing or wrong, exit codes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Manifests of batches: what they say, and what is wrong with them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Saved results as runs of a batch, and earlier outputs: --resume."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """gradeval compare: what it prints, and its rows."""
 
-from __future__ import annotations
-
 import csv
 import io
 

@@ -1,7 +1,5 @@
 """Random values to compare, and their comparisons."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """gradeval compare: its options, what it takes as runs, what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

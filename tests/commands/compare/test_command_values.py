@@ -1,7 +1,5 @@
 """gradeval compare --values: tables of values, their labels, columns and missing queries."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

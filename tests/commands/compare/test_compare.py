@@ -1,7 +1,5 @@
 """Comparisons: every number against a plain computation with dicts and lists, scipy, or a published example."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Comparisons from Python: gradeval.compare, Results.compare, their options and JSON."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers import each

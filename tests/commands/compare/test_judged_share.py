@@ -1,7 +1,5 @@
 """Judged@k beside the means of a comparison: over the queries of each run, of saved results too."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

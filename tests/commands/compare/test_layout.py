@@ -1,7 +1,5 @@
 """Comparisons as text: every format against its whole output, and the parts that vary."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

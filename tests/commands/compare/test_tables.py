@@ -1,7 +1,5 @@
 """Tables of values per query: gradeval's rows, trec_eval's, and CSV or TSV with a column for each metric."""
 
-from __future__ import annotations
-
 import gzip
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A collection to explain: tied scores, unjudged and unretrieved documents."""
 
-from __future__ import annotations
-
 import random
 
 Data = dict[str, dict[str, float]]

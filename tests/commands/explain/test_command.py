@@ -1,7 +1,5 @@
 """gradeval explain."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

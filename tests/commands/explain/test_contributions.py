@@ -1,7 +1,5 @@
 """Explanations: sums that add up to the value, leave-one-out, the tables of the papers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Which queries are explained, and of which data: the worst, files, features, titles, errors."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Explanations as text."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """gradeval validate and gradeval convert: options, what they print and write, and exit codes."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files converted between all formats: ids and numbers are the same, or an error names what is not."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import gzip

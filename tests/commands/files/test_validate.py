@@ -1,7 +1,5 @@
 """What is counted of files, and which lines are wrong, against a count in plain Python."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import re

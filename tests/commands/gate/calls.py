@@ -1,7 +1,5 @@
 """gradeval gate as a shell calls it, on qrels of 60 queries and four runs of them."""
 
-from __future__ import annotations
-
 import shlex
 
 from cli.command import Done, gradeval

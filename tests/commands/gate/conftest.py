@@ -1,7 +1,5 @@
 """Files to gate, in the current folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

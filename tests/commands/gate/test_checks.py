@@ -1,7 +1,5 @@
 """The checks of a gate as text."""
 
-from __future__ import annotations
-
 import pytest
 from helpers import each
 

@@ -1,7 +1,5 @@
 """gradeval gate: exit codes and the verdict, saved results, options, what it refuses."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

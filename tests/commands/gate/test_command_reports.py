@@ -1,7 +1,5 @@
 """Reports of gradeval gate: formats, JUnit, GitHub, the worst queries, warnings."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Files of checks: --config, pyproject.toml, and --init, which writes them."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

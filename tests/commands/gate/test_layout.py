@@ -1,7 +1,5 @@
 """Reports of gates: every format against its whole output, and data that tries to be markup or a command."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

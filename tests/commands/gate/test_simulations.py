@@ -3,8 +3,6 @@
 A rate is compared with what it should be to 4 standard errors of a binomial rate. Seeds are fixed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

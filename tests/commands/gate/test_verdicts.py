@@ -1,7 +1,5 @@
 """The checks of a gate: each against a slow statement of its definition, and what must never read as held."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """gradeval plot."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

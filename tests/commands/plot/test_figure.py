@@ -1,7 +1,5 @@
 """Pictures drawn with matplotlib: what is in them, and that their bytes do not change."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from importlib import import_module

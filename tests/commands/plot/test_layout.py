@@ -1,7 +1,5 @@
 """Pictures in characters, and their numbers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

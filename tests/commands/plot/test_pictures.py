@@ -1,7 +1,5 @@
 """The numbers behind pictures are those of evaluate, compare and study."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A report in a headless Chromium, driven over its DevTools pipe: no driver, no port and no library."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

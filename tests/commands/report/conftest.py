@@ -1,7 +1,5 @@
 """A report, and a browser."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

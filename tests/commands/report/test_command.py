@@ -1,7 +1,5 @@
 """gradeval report."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import shlex

@@ -1,7 +1,5 @@
 """The page of a report in a browser: Debian's Chromium, where it is installed."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page of a report, as it is without a browser."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What a report is made of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Agreement of metrics and of judgments, against scipy, slow recomputation and numbers worked by hand."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations, pairwise, permutations
 

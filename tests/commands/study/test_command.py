@@ -1,7 +1,5 @@
 """gradeval study."""
 
-from __future__ import annotations
-
 import pytest
 from cli.command import QRELS, RUN, gradeval
 from helpers import each

@@ -1,7 +1,5 @@
 """Katerenchuk and Rosenberg's table 1, and the verdicts that follow from it."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Moniz's figures 2 and 4."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The sentence that each study ends in, against its own tables."""
 
-from __future__ import annotations
-
 from helpers import each
 
 import gradeval

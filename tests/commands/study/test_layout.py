@@ -1,7 +1,5 @@
 """Studies as text."""
 
-from __future__ import annotations
-
 from gradeval.commands.study.tables import Study, Table
 
 ROWS = [("a\tb", 1, 0.12345, True, 2.0, 7), ('c",\x1b[2J', 20, float("nan"), False, None, 7)]

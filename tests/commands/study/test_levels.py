@@ -1,7 +1,5 @@
 """Scheel's figures 6 to 8: AP at every threshold, and LETOR features as runs and as virtual assessors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from shared_data import shared

@@ -1,7 +1,5 @@
 """Scheel's figures 4 and 5: what they claim, how rankings are made, and what changes no digit."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
