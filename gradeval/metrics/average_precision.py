@@ -7,7 +7,6 @@ from typing import Annotated
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.numbers import quotient
 from gradeval.arrays.segments import Segments
 from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, Condition
 from gradeval.registry.metric import metric
@@ -21,18 +20,6 @@ Norm = Annotated[
 ]
 
 
-def _divisor(relevant: Ints, norm: str, cutoff: int | None) -> Ints:
-    return relevant if norm == "relevant" or cutoff is None else np.minimum(relevant, cutoff)
-
-
-def _expected_ap(
-    judgments: Judgments, *, rel: float | None = None, norm: str = "relevant", cutoff: int | None = None
-) -> Floats:
-    return quotient(
-        hit_precisions(judgments, rel, cutoff), _divisor(judgments.hits(rel).relevant, norm, cutoff)
-    )
-
-
 _FITS = Condition(
     "cutoff", "without @k or with norm=min", lambda given, _: given["cutoff"] is None or given["norm"] == "min"
 )
@@ -40,7 +27,6 @@ _FITS = Condition(
 
 @metric(
     "AP",
-    expected=_expected_ap,
     invariants=[
         IDEAL_IS_ONE.where(_FITS),
         SCALE_FREE.unless("rel"),
@@ -70,21 +56,17 @@ def average_precision(
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     hits = judgments.hits(rel, cutoff)
-    return Terms(hits.segments, hits.rows, hits.precision, _divisor(hits.relevant, norm, cutoff))
-
-
-def _expected_mu_ap(judgments: Judgments) -> Floats:
-    rows, own, relevant = _weighted(judgments)
-    groups = TieGroups.of(judgments, rows)
-    level, weight = judgments.level[rows], groups.within.sum(own)
-    whole = groups.within.sum(_credit(judgments.segments.take(rows), level, own))
-    within = groups.within.sum(_credit(groups.within, level, own))
-    return quotient(precision_sums(groups, whole - within, weight, within - weight), relevant)
+    return Terms(
+        hits.segments,
+        hits.rows,
+        hits.precision,
+        hits.relevant if norm == "relevant" or cutoff is None else np.minimum(hits.relevant, cutoff),
+        expected_total=lambda: hit_precisions(judgments, rel, cutoff),
+    )
 
 
 @metric(
     "µAP",
-    expected=_expected_mu_ap,
     invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, BINARY_IS_AP],
     aliases=["muMAP"],
     needs_relevant=True,
@@ -109,17 +91,19 @@ def mu_average_precision(judgments: Judgments) -> Terms:
     # A document s not below r counts in the precision at r in each AP(rel=t) with t up to the lower grade of
     # the two. With W(g) the sum of d_i / R_i over the levels up to g, µAP is then a sum over the documents r
     # of (sum over s of the smaller of W(r) and W(s)) / rank(r): one pass over pairs for all levels together.
-    rows, weights, relevant = _weighted(judgments)
-    retrieved = judgments.segments.take(rows)
-    credit = _credit(retrieved, judgments.level[rows], weights)
-    return Terms(retrieved, rows, credit / judgments.rank[rows], relevant)
-
-
-def _weighted(judgments: Judgments) -> tuple[Ints, Floats, Ints]:
-    """The rows of the documents retrieved with a grade above 0, the weight W of each, and R of each query."""
     rows = np.flatnonzero((judgments.grade > 0) & judgments.is_retrieved)
-    weight, relevant = _level_weights(judgments)
-    return rows, weight[judgments.level[rows] + judgments.levels.offsets[judgments.query[rows]]], relevant
+    retrieved, level = judgments.segments.take(rows), judgments.level[rows]
+    by_level, relevant = _level_weights(judgments)
+    weights = by_level[level + judgments.levels.offsets[retrieved.query]]
+    credit = _credit(retrieved, level, weights)
+
+    def expected_total() -> Floats:
+        groups = TieGroups.of(judgments, rows)
+        own, whole = groups.within.sum(weights), groups.within.sum(credit)
+        within = groups.within.sum(_credit(groups.within, level, weights))
+        return precision_sums(groups, whole - within, own, within - own)
+
+    return Terms(retrieved, rows, credit / judgments.rank[rows], relevant, expected_total=expected_total)
 
 
 def _credit(within: Segments, level: Ints, weight: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.numbers import log2, quotient, ratio
+from gradeval.arrays.numbers import log2
 from gradeval.arrays.segments import Segments, distinct, ranges
 from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE
 from gradeval.registry.metric import metric
@@ -16,7 +16,7 @@ from gradeval.registry.params import Cutoff, Rel, below_one, choice, fraction
 from gradeval.tables.ideal import is_relevant
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
-from gradeval.tables.tied import first_hits, hit_precisions
+from gradeval.tables.tied import chance_of_hit, hit_precisions
 
 Alpha = Annotated[
     float, below_one("the redundancy: a subtopic adds 1 - alpha times as much for each document above on it")
@@ -63,10 +63,10 @@ def _covered(judgments: Judgments, rel: float | None) -> _Covered:
     return judgments.once(("covered", level), find)
 
 
-def _mean_over_subtopics(
+def _sum_over_subtopics(
     judgments: Judgments, covered: _Covered, values: Callable[[Judgments], Floats]
 ) -> Floats:
-    """The mean over the subtopics of values(), for which each is a query with its relevant documents, (Q,)."""
+    """The sum over the subtopics of values(), for which each is a query with its relevant documents, (Q,)."""
     assert judgments.first is not None and judgments.last is not None
     row, query = covered.row, np.repeat(np.arange(len(covered.number)), covered.number)
     ranking = Judgments(
@@ -80,8 +80,7 @@ def _mean_over_subtopics(
         last=judgments.last[row],
         depth=judgments.depth,
     )
-    total = np.bincount(query, values(ranking), len(covered.number)).astype(np.float64)
-    return quotient(total, covered.number)
+    return np.bincount(query, values(ranking), len(covered.number)).astype(np.float64)
 
 
 def _terms(judgments: Judgments, covered: _Covered, value: Floats, chosen: Bools) -> Terms:
@@ -311,16 +310,8 @@ def normalized_nrbp(
     return _normalized(judgments, alpha, rel, None, weight)
 
 
-def _expected_ap(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
-    def values(ranking: Judgments) -> Floats:
-        return hit_precisions(ranking, None, cutoff) / ranking.segments.lengths
-
-    return _mean_over_subtopics(judgments, _covered(judgments, rel), values)
-
-
 @metric(
     "AP_IA",
-    expected=_expected_ap,
     invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel")],
     aliases=["MAP_IA"],
     example="AP_IA@100",
@@ -343,7 +334,14 @@ def ap_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None
     within, is_ranked = covered.within, judgments.top(cutoff)[covered.row]
     precision = (within.place + 1) / np.where(is_ranked, judgments.rank[covered.row], 1.0)
     terms = _terms(judgments, covered, precision / within.lengths[within.query], is_ranked)
-    return terms.replace(normalizer=covered.number)
+
+    def expected_total() -> Floats:
+        def values(ranking: Judgments) -> Floats:
+            return hit_precisions(ranking, None, cutoff) / ranking.segments.lengths
+
+        return _sum_over_subtopics(judgments, covered, values)
+
+    return terms.replace(normalizer=covered.number, expected_total=expected_total)
 
 
 @metric("P_IA", invariants=[SCALE_FREE.unless("rel")], example="P_IA@10", needs_relevant=True)
@@ -365,22 +363,8 @@ def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Ter
     return terms.replace(normalizer=cutoff * covered.number, weight_at=np.ones_like, cutoff=cutoff)
 
 
-def _expected_recall(
-    judgments: Judgments, *, rel: float | None = None, of: str = "relevant", cutoff: int | None = None
-) -> Floats:
-    covered = _covered(judgments, rel)
-
-    def values(ranking: Judgments) -> Floats:
-        queries, _, probability = first_hits(ranking, None, cutoff)
-        return np.minimum(queries.sum(probability), 1.0)
-
-    share = 1.0 if of == "relevant" else ratio(covered.number, covered.every)
-    return share * _mean_over_subtopics(judgments, covered, values)
-
-
 @metric(
     "StRecall",
-    expected=_expected_recall,
     invariants=[SCALE_FREE.unless("rel")],
     aliases=["strec", "S_recall", "subtopic_recall"],
     example="StRecall@10",
@@ -403,4 +387,9 @@ def subtopic_recall(
     covered = _covered(judgments, rel)
     is_first = (covered.within.place == 0) & judgments.top(cutoff)[covered.row]
     terms = _terms(judgments, covered, np.ones(len(covered.row)), is_first)
-    return terms.replace(normalizer=covered.every if of == "all" else covered.number)
+
+    def expected_total() -> Floats:
+        return _sum_over_subtopics(judgments, covered, lambda of_topic: chance_of_hit(of_topic, None, cutoff))
+
+    number = covered.every if of == "all" else covered.number
+    return terms.replace(normalizer=number, expected_total=expected_total)

@@ -8,7 +8,6 @@ from typing import Annotated
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.numbers import quotient
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
 from gradeval.metrics._kernels import before_rows, exp2_share, linear_gain, with_rows
@@ -75,7 +74,19 @@ def of_run(
 ) -> Terms:
     """The cascade over the first k ranks; worth: rank -> the worth of stopping there."""
     rows = np.flatnonzero((probability > 0) & judgments.top(cutoff))
-    return cascade(judgments.segments.take(rows), rows, probability[rows], worth(judgments.rank[rows]))
+    terms = cascade(judgments.segments.take(rows), rows, probability[rows], worth(judgments.rank[rows]))
+
+    def expected_total() -> Floats:
+        groups = TieGroups.of(judgments, rows, cutoff)
+        left = 1 - probability[rows]
+        whole = groups.within.running_product(left)[groups.within.offsets[1:] - 1]
+        reached = before_rows(groups.queries, groups.queries.running_product(whole), 1.0)
+        places = groups.places
+        rank = groups.above[places.query] + places.place + 1
+        value = expected_stops(groups, probability[rows]) * worth(rank)
+        return groups.queries.sum(reached * places.sum(value))
+
+    return terms.replace(expected_total=expected_total)
 
 
 def of_ideal(
@@ -89,32 +100,11 @@ def of_ideal(
     return cascade(judgments.segments.take(places), places, probability[places], worth(rank))
 
 
-def expected_of_run(
-    judgments: Judgments, probability: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
-) -> Floats:
-    """The total of of_run expected over the orders of tied scores, (Q,)."""
-    rows = np.flatnonzero((probability > 0) & judgments.top(cutoff))
-    groups = TieGroups.of(judgments, rows, cutoff)
-    left = 1 - probability[rows]
-    whole = groups.within.running_product(left)[groups.within.offsets[1:] - 1]
-    reached = before_rows(groups.queries, groups.queries.running_product(whole), 1.0)
-    places = groups.places
-    rank = groups.above[places.query] + places.place + 1
-    value = expected_stops(groups, probability[rows]) * worth(rank)
-    return groups.queries.sum(reached * places.sum(value))
-
-
 def _reciprocal(rank: Floats) -> Floats:
     return 1 / rank
 
 
-def _expected_err(
-    judgments: Judgments, *, gain: Gain = "exp", max_grade: float | None = None, cutoff: int | None = None
-) -> Floats:
-    return expected_of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, _reciprocal)
-
-
-@metric("ERR", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="ERR@20", expected=_expected_err)
+@metric("ERR", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="ERR@20")
 def expected_reciprocal_rank(
     judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -139,17 +129,8 @@ def expected_reciprocal_rank(
     return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, _reciprocal)
 
 
-def _expected_nerr(
-    judgments: Judgments, *, gain: Gain = "exp", max_grade: float | None = None, cutoff: int | None = None
-) -> Floats:
-    probability = satisfaction(judgments, gain, max_grade, is_relative=True)
-    best = of_ideal(judgments, probability, cutoff, _reciprocal)
-    return quotient(expected_of_run(judgments, probability, cutoff, _reciprocal), best.total)
-
-
 @metric(
     "nERR",
-    expected=_expected_nerr,
     invariants=[IDEAL_IS_ONE.where(GAIN_RISES), PROMOTION_HELPS.where(GAIN_RISES)],
     example="nERR(gain=linear)@10",
     needs_relevant=True,
@@ -180,21 +161,7 @@ def normalized_expected_reciprocal_rank(
 Patience = Annotated[float, fraction("the factor by which utility decreases with each rank")]
 
 
-def _expected_irbu(
-    judgments: Judgments,
-    *,
-    p: float = 0.99,
-    gain: Gain = "exp",
-    max_grade: float | None = None,
-    cutoff: int | None = None,
-) -> Floats:
-    probability = satisfaction(judgments, gain, max_grade)
-    return expected_of_run(judgments, probability, cutoff, lambda rank: p**rank)
-
-
-@metric(
-    "iRBU", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="iRBU(p=0.95)@10", expected=_expected_irbu
-)
+@metric("iRBU", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="iRBU(p=0.95)@10")
 def intentwise_rank_biased_utility(
     judgments: Judgments,
     *,

@@ -37,7 +37,8 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None)
     Returns float64 (Q,), in [0, 1]; AP, 0 where no document is relevant. Unitless.
     Source: Robertson, "On GMAP: and other transformations", CIKM 2006; as in trec_eval.
     """
-    return average_precision(judgments, rel=rel)
+    terms = average_precision(judgments, rel=rel)
+    return terms.replace(expected_total=None)  # its mean over the orders would be that of a logarithm
 
 
 @metric(

@@ -14,7 +14,7 @@ from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, choice, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
-from gradeval.tables.tied import TieGroups, first_hits
+from gradeval.tables.tied import TieGroups, chance_of_hit, first_hits
 
 Weight = Annotated[
     float, positive("the weight of recall relative to precision: the square of van Rijsbergen's beta")
@@ -220,15 +220,6 @@ Need = Annotated[
 ]
 
 
-def _expected_success(
-    judgments: Judgments, *, rel: float | None = None, need: str = "one", cutoff: int
-) -> Floats:
-    if need == "all":
-        return _expected_all(judgments, rel, cutoff)
-    queries, _, probability = first_hits(judgments, rel, cutoff)
-    return np.minimum(queries.sum(probability), 1.0)
-
-
 def _expected_all(judgments: Judgments, rel: float | None, cutoff: int) -> Floats:
     """With m relevant documents in a group of n, all are in its first c ranks with C(n-m, c-m) / C(n, c)."""
     hits = judgments.hits(rel)
@@ -245,7 +236,6 @@ def _expected_all(judgments: Judgments, rel: float | None, cutoff: int) -> Float
     "Success",
     invariants=[IDEAL_IS_ONE.where(need="one"), SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     example="Success@5",
-    expected=_expected_success,
 )
 def success(judgments: Judgments, *, rel: Rel | None = None, need: Need = "one", cutoff: Cutoff) -> Terms:
     """Success: whether a relevant document is retrieved.
@@ -263,20 +253,16 @@ def success(judgments: Judgments, *, rel: Rel | None = None, need: Need = "one",
     if need == "all":
         last = hits.segments.offsets[1:] - 1
         is_whole = (hits.count == hits.relevant) & (hits.relevant > 0)
-        return one_each(hits.take(last[is_whole]).top(cutoff))
-    return one_each(hits.first.top(cutoff))
-
-
-def _expected_rr(judgments: Judgments, *, rel: float | None = None, cutoff: int | None = None) -> Floats:
-    queries, rank, probability = first_hits(judgments, rel, cutoff)
-    return queries.sum(probability / rank)
+        terms, expected = one_each(hits.take(last[is_whole]).top(cutoff)), _expected_all
+    else:
+        terms, expected = one_each(hits.first.top(cutoff)), chance_of_hit
+    return terms.replace(expected_total=lambda: expected(judgments, rel, cutoff))
 
 
 @metric(
     "RR",
     invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     aliases=["MRR"],
-    expected=_expected_rr,
 )
 def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
@@ -294,4 +280,9 @@ def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cut
     Source: Kantor and Voorhees, "The TREC-5 confusion track", 1997; as in trec_eval.
     """
     first = judgments.hits(rel).first.top(cutoff)
-    return Terms(first.segments, first.rows, 1 / first.rank)
+
+    def expected_total() -> Floats:
+        queries, rank, probability = first_hits(judgments, rel, cutoff)
+        return queries.sum(probability / rank)
+
+    return Terms(first.segments, first.rows, 1 / first.rank, expected_total=expected_total)

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gradeval.arrays import Floats
-from gradeval.arrays.numbers import quotient
+from gradeval.arrays import Floats, Ints
 from gradeval.metrics._kernels import graded, normalized_dcg
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
@@ -20,33 +19,8 @@ from gradeval.tables.tied import TieGroups
 Beta = Annotated[float, positive("the weight of the gains relative to the number of relevant documents")]
 
 
-def _expected_q(
-    judgments: Judgments, *, beta: float = 1.0, gain: Gain = "linear", cutoff: int | None = None
-) -> Floats:
-    """The expected sum of BR(r), where a document's numerator is its own worth and that of those above it."""
-    table, worth = graded(judgments, gain)
-    within = table.segments
-    ideal_total = within.running_sum(worth.of(table.ideal, within.query))
-    rows = np.flatnonzero((table.grade > 0) & table.top(cutoff))
-    groups = TieGroups.of(table, rows, cutoff)
-    found = groups.within.lengths.astype(np.float64)
-    blended = groups.within.sum(1 + beta * worth.of(table.grade[rows], table.query[rows]))
-    before = groups.before(blended)
-    places = groups.places
-    group = places.query
-    rank, query = groups.above[group] + places.place + 1, groups.query[group]
-    depth = np.minimum(rank, within.lengths[query]).astype(np.int64)
-    best = ideal_total[within.offsets[:-1][query] + depth - 1]
-    share = places.place / np.maximum(groups.size[group] - 1, 1)
-    numerator = (found * before + blended)[group] + share * ((found - 1) * blended)[group]
-    total = places.sum(numerator / groups.size[group] / (rank + beta * best))
-    relevant = within.number(table.grade > 0)
-    return quotient(groups.queries.sum(total), relevant if cutoff is None else np.minimum(relevant, cutoff))
-
-
 @metric(
     "Q",
-    expected=_expected_q,
     invariants=[IDEAL_IS_ONE.where(GAIN_RISES)],
     aliases=["Q-measure"],
     example="Q(beta=10)@10",
@@ -75,14 +49,31 @@ def q_measure(
     within = table.segments
     ideal_total = within.running_sum(worth.of(table.ideal, within.query))
     rows = np.flatnonzero((table.grade > 0) & table.top(cutoff))
-    gaining = within.take(rows)
-    rank, query = table.rank[rows], gaining.query
-    depth = np.minimum(rank, within.lengths[query]).astype(np.int64)
-    best = ideal_total[within.offsets[:-1][query] + depth - 1]
-    gained = gaining.running_sum(worth.of(table.grade[rows], query))
-    blended = (gaining.place + 1 + beta * gained) / (rank + beta * best)
+    gaining, rank = within.take(rows), table.rank[rows]
+    gains = worth.of(table.grade[rows], gaining.query)
+
+    def divisor(rank: Floats, query: Ints) -> Floats:
+        depth = np.minimum(rank, within.lengths[query]).astype(np.int64)
+        best: Floats = ideal_total[within.offsets[:-1][query] + depth - 1]
+        return rank + beta * best
+
+    def expected_total() -> Floats:
+        """With the numerator of each document: its own worth, and that of those above it."""
+        groups = TieGroups.of(table, rows, cutoff)
+        found = groups.within.lengths.astype(np.float64)
+        own = groups.within.sum(1 + beta * gains)
+        before, places = groups.before(own), groups.places
+        group = places.query
+        share = places.place / np.maximum(groups.size[group] - 1, 1)
+        numerator = (found * before + own)[group] + share * ((found - 1) * own)[group]
+        expected_rank = groups.above[group] + places.place + 1
+        ratios = numerator / groups.size[group] / divisor(expected_rank, groups.query[group])
+        return groups.queries.sum(places.sum(ratios))
+
+    blended = (gaining.place + 1 + beta * gaining.running_sum(gains)) / divisor(rank, gaining.query)
     relevant = within.number(table.grade > 0)
-    return Terms(gaining, rows, blended, relevant if cutoff is None else np.minimum(relevant, cutoff))
+    most = relevant if cutoff is None else np.minimum(relevant, cutoff)
+    return Terms(gaining, rows, blended, most, expected_total=expected_total)
 
 
 Base = Annotated[

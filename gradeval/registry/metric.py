@@ -57,7 +57,7 @@ class Metric(Record, eq=False):
     example: the spec that its page shows; by default, its name with the required parameters.
     order_free: whether the order of tied scores does not change its values.
     expected: Judgments.tied, and parameters -> the mean of the values over all orders of tied scores, (Q,), NaN
-    as in the values; for a metric whose Terms do not give it.
+    as in the values; for a metric without Terms.
     """
 
     display: str

@@ -160,7 +160,10 @@ def _checked_result(result: Any, kind: Kind, judgments: Judgments, prefix: str) 
     is_whole = rows.shape == (result.segments.offsets[-1],) and result.is_empty.shape == (count,)
     if not is_whole or not np.isin(rows, np.arange(-1, len(judgments.grade))).all():
         raise MetricError("it returned Terms whose rows are not those of the table")
-    return result.replace(ideal=result.ideal and contained(prefix, result.ideal))
+    return result.replace(
+        ideal=result.ideal and contained(prefix, result.ideal),
+        expected_total=result.expected_total and contained(prefix, result.expected_total),
+    )
 
 
 def _numbers(values: Any, count: int, kind: Kind) -> Floats:

@@ -27,6 +27,8 @@ class Terms(Record, eq=False):
     row; the base has it with the opposite sign.
     weight_at: where a term is a number of its document times a weight of its rank, the weights of any ranks.
     cutoff: the last rank whose document has a term, (Q,), or one number for all; None where all have.
+    expected_total: where terms depend on more than their document and its rank, what makes the total expected
+    over the orders of tied scores, (Q,), if the table is Judgments.tied.
     """
 
     segments: Segments
@@ -40,6 +42,7 @@ class Terms(Record, eq=False):
     unjudged: float = 0.0
     weight_at: Callable[[Floats], Floats] | None = None
     cutoff: float | Floats | Ints | None = None
+    expected_total: Callable[[], Floats] | None = None
 
     @cached_property
     def total(self) -> Floats:
@@ -62,11 +65,15 @@ class Terms(Record, eq=False):
         return ratio(self.scale * (self.total - self.base), self.normalizer)
 
     def expected(self, first: Floats, last: Floats, depth: float) -> Terms | None:
-        """The terms in expectation over the orders of tied documents; None without weight_at.
+        """The terms in expectation over the orders of tied documents; None where these are not known.
 
         The terms are those of a ranking in which each document has the first rank of its group. first, last:
         the ranks of the group of each row of its table, (N,). depth: of the ranking.
         """
+        if self.expected_total is not None:
+            terms = self.replace()
+            terms.__dict__["total"] = self.expected_total()  # fills the cached property
+            return terms
         if self.weight_at is None:
             return None
         first, last = first[self.row], last[self.row]

@@ -114,6 +114,12 @@ def first_hits(judgments: Judgments, rel: float | None, cutoff: int | None) -> t
     return of_queries, groups.above[group] + place + 1, probability
 
 
+def chance_of_hit(judgments: Judgments, rel: float | None, cutoff: int | None) -> Floats:
+    """The probability that a relevant document is in the first ranks, (Q,)."""
+    queries, _, probability = first_hits(judgments, rel, cutoff)
+    return np.minimum(queries.sum(probability), 1.0)
+
+
 def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
     """The probability of stopping at each of groups.places, of a user who enters the group.
 
