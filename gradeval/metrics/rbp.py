@@ -46,14 +46,14 @@ def _gain(text: str) -> str | Pairs:
 
 BinaryWorth = Annotated[
     str | Pairs,
-    WORTH.but(
+    WORTH.replace(
         parse=_gain,
         about=f"{WORTH.about}; binary: 1 for relevant documents (see --rel), 0 for others",
         allowed=f"binary, {WORTH.allowed}",
     ),
 ]
 Level = Annotated[
-    float, REL.but(about="as gain=binary, with this relevance threshold", without="determined by gain=")
+    float, REL.replace(about="as gain=binary, with this relevance threshold", without="determined by gain=")
 ]
 
 

@@ -164,41 +164,33 @@ def to_theirs(text: str) -> str:
 Items = list[tuple[str, str | None]]
 """The parameters given with a name: key and value; the value is None for a text without '='."""
 
+
+def _as_here(names: str) -> dict[str, str]:
+    return {name: name for name in names.split()}
+
+
 # A name in the tool's notation -> the same in ours. '@k' on both sides is an optional cutoff. 'name(param)' is
 # the name with that parameter, 'name(param=value)' with that value. Names equal to ours are listed for the
 # pages only. trec_eval's names are in MEASURES.
 NAMES: dict[str, dict[str, str]] = {
     "ir_measures": {
-        "AP@k": "AP@k",
+        **_as_here(
+            "AP@k Accuracy@k BPM@k Compat ERR@k infAP INSQ INST Judged@k NERR8@k NERR9@k NERR10 NERR11 P@k "
+            "R@k Rprec RR@k SDCG@k Success@k nDCG@k alpha_DCG@k alpha_nDCG@k ERR_IA@k nERR_IA@k NRBP nNRBP "
+            "AP_IA P_IA@k StRecall@k"
+        ),
         "MAP@k": "AP@k",
-        "Accuracy@k": "Accuracy@k",
-        "BPM@k": "BPM@k",
         "Bpref": "bpref",
-        "Compat": "Compat",
-        "ERR@k": "ERR@k",
-        "infAP": "infAP",
-        "INSQ": "INSQ",
-        "INST": "INST",
         "IPrec@k": "iprec_at_recall(rounding=up)@k",
-        "Judged@k": "Judged@k",
-        "NERR8@k": "NERR8@k",
-        "NERR9@k": "NERR9@k",
-        "NERR10": "NERR10",
-        "NERR11": "NERR11",
         "NumQ": "num_q",
         "NumRel": "num_rel",
         "NumRet": "num_ret",
         "NumRet(rel)": "num_rel_ret",
         "NumRelRet": "num_rel_ret",
-        "P@k": "P@k",
         "Precision@k": "P@k",
-        "R@k": "R@k",
         "Recall@k": "R@k",
         "RBP(p)@k": "rbp@k",
-        "Rprec": "Rprec",
-        "RR@k": "RR@k",
         "MRR@k": "RR@k",
-        "SDCG@k": "SDCG@k",
         "SetAP": "set_map",
         "SetF": "set_F",
         "SetP": "set_P",
@@ -206,19 +198,8 @@ NAMES: dict[str, dict[str, str]] = {
         "SetP(relative=True)": "set_relative_P",
         "SetR": "set_recall",
         "SetRelP": "set_relative_P",
-        "Success@k": "Success@k",
-        "nDCG@k": "nDCG@k",
         "NDCG@k": "nDCG@k",
-        "alpha_DCG@k": "alpha_DCG@k",
-        "alpha_nDCG@k": "alpha_nDCG@k",
-        "ERR_IA@k": "ERR_IA@k",
-        "nERR_IA@k": "nERR_IA@k",
-        "NRBP": "NRBP",
-        "nNRBP": "nNRBP",
-        "AP_IA": "AP_IA",
         "MAP_IA": "AP_IA",
-        "P_IA@k": "P_IA@k",
-        "StRecall@k": "StRecall@k",
     },
     "ndeval": {
         "alpha-DCG@k": "alpha_DCG@k",

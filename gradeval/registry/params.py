@@ -42,10 +42,6 @@ class Param(Record, eq=False):
     default: Any = None
     required: bool = False
 
-    def but(self, **fields: Any) -> Param:
-        """The same parameter with other fields."""
-        return self.replace(**fields)
-
     def text(self, value: Any) -> str:
         """The value as written in a spec; parse(text(value)) == value."""
         return _text(value, "/:")
@@ -60,7 +56,7 @@ def declared(function: Callable[..., Any]) -> Iterator[Param]:
             except Exception as error:  # an annotation can be anything
                 raise ValueError(f"{name} must be annotated as in 'cutoff: Cutoff' ({error})") from error
             required = parameter.default is parameter.empty
-            yield param.but(name=name, required=required, default=None if required else parameter.default)
+            yield param.replace(name=name, required=required, default=None if required else parameter.default)
 
 
 def _in_annotation(annotation: Any, names: dict[str, Any]) -> Param:
@@ -99,50 +95,32 @@ def _number(text: str) -> float:
     return value
 
 
-def number(about: str, *, example: str = "2", **fields: Any) -> Param:
-    """A parameter that takes any finite number."""
-    return Param(about, _number, "a number", example, **fields)
+def _numbers_where(allowed: str, holds: Callable[[float], bool], usual: str) -> Callable[..., Param]:
+    """What makes a parameter that takes these numbers: (about, *, example, other fields) -> Param."""
 
-
-def _within(allowed: str, holds: Callable[[float], bool], about: str, example: str, fields: Any) -> Param:
     def parse(text: str) -> float:
         value = _number(text)
         if not holds(value):
             raise ValueError(allowed)
         return value
 
-    return Param(about, parse, allowed, example, **fields)
+    def parameter(about: str, *, example: str = usual, **fields: Any) -> Param:
+        return Param(about, parse, allowed, example, **fields)
+
+    return parameter
 
 
-def positive(about: str, *, example: str = "2", **fields: Any) -> Param:
-    """A parameter that takes a positive number."""
-    return _within("a positive number", lambda value: value > 0, about, example, fields)
+number = _numbers_where("a number", lambda value: True, "2")
+positive = _numbers_where("a positive number", lambda value: value > 0, "2")
+negative = _numbers_where("a negative number", lambda value: value < 0, "-1")
+fraction = _numbers_where("a number strictly between 0 and 1", lambda value: 0 < value < 1, "0.5")
+below_one = _numbers_where("a number of at least 0, below 1", lambda value: 0 <= value < 1, "0.5")
+share = _numbers_where("a number in [0, 1]", lambda value: 0 <= value <= 1, "0.5")
 
 
-def negative(about: str, *, example: str = "-1", **fields: Any) -> Param:
-    """A parameter that takes a negative number."""
-    return _within("a negative number", lambda value: value < 0, about, example, fields)
-
-
-def fraction(about: str, *, example: str = "0.5", **fields: Any) -> Param:
-    """A parameter that takes a number strictly between 0 and 1."""
-    return _within("a number strictly between 0 and 1", lambda value: 0 < value < 1, about, example, fields)
-
-
-def below_one(about: str, *, example: str = "0.5", **fields: Any) -> Param:
-    """A parameter that takes a number in [0, 1)."""
-    return _within("a number of at least 0, below 1", lambda value: 0 <= value < 1, about, example, fields)
-
-
-def share(about: str, *, example: str = "0.5", **fields: Any) -> Param:
-    """A parameter that takes a number in [0, 1]."""
-    return _within("a number in [0, 1]", lambda value: 0 <= value <= 1, about, example, fields)
-
-
-def at_least(least: float, about: str, *, example: str = "", **fields: Any) -> Param:
+def at_least(least: float, about: str, **fields: Any) -> Param:
     """A parameter that takes a number >= least."""
-    lowest = f"{least:g}"
-    return _within(f"a number >= {lowest}", lambda value: value >= least, about, example or lowest, fields)
+    return _numbers_where(f"a number >= {least:g}", lambda value: value >= least, f"{least:g}")(about, **fields)
 
 
 def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0, **fields: Any) -> Param:
@@ -252,7 +230,7 @@ GAIN = Param(
     _GAIN_FORM,
     "1:3/2:9",
 )
-WORTH = GAIN.but(parse=_worth, about=f"{GAIN.about}; gains may be negative")
+WORTH = GAIN.replace(parse=_worth, about=f"{GAIN.about}; gains may be negative")
 TOP = Param(
     "replace grades by position: 10/25/50 gives the 10 highest-graded documents grade 3, up to 25 grade 2, "
     "up to 50 grade 1",

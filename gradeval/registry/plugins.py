@@ -130,7 +130,7 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
             param.text(value)
             return value
 
-        return param.but(parse=contained(prefix, parse, (ValueError,)))
+        return param.replace(parse=contained(prefix, parse, (ValueError,)))
 
     safe = metric.replace(
         function=contained(prefix, compute),

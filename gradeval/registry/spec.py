@@ -287,14 +287,11 @@ def dotted(text: str) -> list[Spec] | None:
         except ValueError:
             hint = _at_cutoff(metric, name, values) or f"{name}.{takes.example}"
             raise MetricError(f"{text}: {name} takes {takes.pairs} after '{separator}'", hint=hint) from None
-        return [
-            _spec(
-                metric,
-                {key: _dotted_value(metric.by_name[key], value, text) for key, value in texts.items()},
-                text,
-            )
-            for texts in parameters
-        ]
+        known = metric.by_name
+        values_of = (
+            {key: _value(known[key], value, text, True) for key, value in texts.items()} for texts in parameters
+        )
+        return [_spec(metric, params, text) for params in values_of]
     return None
 
 
@@ -326,23 +323,16 @@ def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
     return Spec(metric, tuple(values.items()))
 
 
-def _value(param: Param, value: str, text: str) -> Any:
+def _value(param: Param, value: str, text: str, is_dotted: bool = False) -> Any:
+    """is_dotted: whether it has trec_eval's separators, which messages use too."""
+    value = value.strip()
     try:
-        return param.parse(value.strip())
+        return param.parse(to_ours(value) if is_dotted else value)
     except ValueError as error:
-        raise MetricError(f"{text}: {param.name} must be {error}, not '{value.strip()}'") from None
+        form = to_theirs(str(error)) if is_dotted else str(error)
+        raise MetricError(f"{text}: {param.name} must be {form}, not '{value}'") from None
     except MetricError as error:  # of a plugin
         raise MetricError(f"{text}: {error}") from None
-
-
-def _dotted_value(param: Param, value: str, text: str) -> Any:
-    """The value with trec_eval's separators, which messages use too."""
-    try:
-        return param.parse(to_ours(value.strip()))
-    except ValueError as error:
-        raise MetricError(
-            f"{text}: {param.name} must be {to_theirs(str(error))}, not '{value.strip()}'"
-        ) from None
 
 
 def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]:

@@ -196,7 +196,7 @@ DECLARATIONS = {
     "size must be annotated as in 'cutoff: Cutoff' (no Param found)": declared(function=taking("int")),
     "SystemExit: 3": declared(function=taking("sys.exit(3)")),
     "parameter size is not declared as in gradeval/registry/params.py": declared(
-        function=taking(Annotated[float, LEVEL.but(about=5)])
+        function=taking(Annotated[float, LEVEL.replace(about=5)])
     ),
     "TypeError: unhashable type: 'list'": declared(function=taking(Annotated[float, LEVEL], [])),
     "parameter judged_only is not declared as in gradeval/registry/params.py": declared(
