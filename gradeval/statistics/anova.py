@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.statistics.intervals import check_alpha, least_accepted
+from gradeval.statistics.intervals import least_accepted
 from gradeval.statistics.sampling import TOLERANCE, Sampling, permuted_ranges
 
 TOO_FEW: Final = "fewer than 2 queries with a value of every system"
@@ -53,7 +53,7 @@ class TwoWayAnova:
 
 
 def two_way_anova(values: Floats) -> TwoWayAnova:
-    """The two-way analysis of variance without replication of values (Q, S), queries by systems.
+    """The two-way analysis of variance without replication of values (Q, S), queries by 2 or more systems.
 
     Model: value = mean + system effect + query effect + normal error. Sums of squares: system
     Q sum_s (m_s - m)^2, query S sum_q (m_q - m)^2, residual sum (x_qs - m_q - m_s + m)^2, total
@@ -61,14 +61,11 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     freedom. Effect sizes are differences of means over the residual standard deviation, as for Tukey's HSD.
     Queries where a system has no value (NaN) are left out. Sums do not depend on the order of the queries.
 
-    Raises ValueError for fewer than 2 systems or infinite values.
     Source: Sakai, "Laboratory Experiments in Information Retrieval", 2018, chapters 3 and 5.
     """
     from scipy.special import fdtrc
 
     systems = values.shape[1]
-    if systems < 2 or np.isinf(values).any():
-        raise ValueError("there must be at least 2 systems, with finite or NaN values")
     complete = values[~np.isnan(values).any(axis=1)]
     queries = len(complete)
     if queries < 2:
@@ -135,7 +132,7 @@ class TukeyHSD:
 
 
 def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> TukeyHSD:
-    """The randomized Tukey HSD test of the systems in the columns of values (Q, S), paired by query.
+    """The randomized Tukey HSD test of the 2 or more systems in the columns of values (Q, S), paired by query.
 
     Under the null hypothesis that all systems are equal, each query's values could have come from the systems
     in any order. For each of B random permutations within all queries, the range is the largest difference
@@ -144,14 +141,10 @@ def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> Tu
     queries, are all tried, and p is exact. Queries where a system has no value (NaN) are left out. With 2
     systems it is Fisher's randomization test. sampling.permuted_ranges draws the permutations.
 
-    Raises OptionError for an alpha out of range, ValueError for infinite values or fewer than 2 systems.
     Source: Carterette, "Multiple testing in statistical analysis of systems-based information retrieval
     experiments", TOIS 2012; Sakai, "Evaluation with informational and navigational intents", WWW 2012.
     """
-    check_alpha(alpha)
     systems = values.shape[1]
-    if systems < 2 or np.isinf(values).any():
-        raise ValueError("there must be at least 2 systems, with finite or NaN values")
     complete = values[~np.isnan(values).any(axis=1)]
     queries = len(complete)
     unknown = np.full((systems, systems), np.nan)

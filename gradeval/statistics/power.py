@@ -9,8 +9,6 @@ from typing import Final
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.errors import OptionError
-from gradeval.statistics.intervals import check_alpha
 
 MOST_QUERIES: Final = 10**9
 """More queries than anybody has: a difference that needs more needs infinitely many."""
@@ -59,9 +57,8 @@ def smallest_effect_size(n: int, alpha: float, power: float = 0.8) -> float:
     """The effect size that n queries show with the given power (chance of p < alpha).
 
     Times the standard deviation of the differences, it is the smallest difference that these queries could
-    have shown. NaN for fewer than 2 queries. Raises OptionError for alpha or power out of range.
+    have shown. NaN for fewer than 2 queries. power: between alpha and 1.
     """
-    _check(alpha, power)
     if n < 2:
         return math.nan
     low, high = 0.0, 1.0
@@ -76,10 +73,9 @@ def smallest_effect_size(n: int, alpha: float, power: float = 0.8) -> float:
 def queries_needed(effect_size: float, alpha: float, power: float = 0.8) -> float:
     """The least number of queries, at least 2, that show an effect size with the given power.
 
-    infinite where more than 10^9 would be needed, as for an effect size of 0; NaN for a NaN. Raises
-    OptionError for alpha or power out of range.
+    infinite where more than 10^9 would be needed, as for an effect size of 0; NaN for a NaN. power: between
+    alpha and 1.
     """
-    _check(alpha, power)
     if math.isnan(effect_size):
         return math.nan
     low, high = 1, 2  # too few, enough
@@ -91,9 +87,3 @@ def queries_needed(effect_size: float, alpha: float, power: float = 0.8) -> floa
         middle = (low + high) // 2
         low, high = (low, middle) if power_of_t_test(effect_size, middle, alpha) >= power else (middle, high)
     return high
-
-
-def _check(alpha: float, power: float) -> None:
-    check_alpha(alpha)
-    if not alpha < power < 1:
-        raise OptionError(f"power must lie between alpha = {alpha:g} and 1, not {power:g}")

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import ordered_map
-from gradeval.errors import OptionError
 
 Halves = NDArray[np.uint32]
 R = TypeVar("R")
@@ -36,20 +35,12 @@ class Sampling:
     """Random sampling: the number of samples, the seed, and the number of threads.
 
     samples: sign flips, bootstrap resamples or permutations, at least 1. seed: 0 to 2^64 - 1.
-    jobs: at least 1; it affects the time and nothing else. Raises OptionError outside of these ranges.
+    jobs: at least 1; it affects the time and nothing else.
     """
 
     samples: int = 100_000
     seed: int = 1
     jobs: int = 1
-
-    def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise OptionError(f"samples must be a positive integer, not {self.samples}")
-        if not 0 <= self.seed < 2**64:
-            raise OptionError(f"the seed must be an integer from 0 to 2^64 - 1, not {self.seed}")
-        if self.jobs < 1:
-            raise OptionError(f"jobs must be a positive integer, not {self.jobs}")
 
 
 class Stream:
@@ -107,9 +98,7 @@ class FixedPoint:
 
     @classmethod
     def of(cls, values: Floats) -> FixedPoint:
-        """The parts of values (Q, C), which are finite. Raises ValueError where they are not."""
-        if not np.isfinite(values).all():
-            raise ValueError("values must be finite")
+        """The parts of values (Q, C), which are finite."""
         bits = 51 - len(values).bit_length()
         exponent = np.frexp(np.abs(values).max(axis=0, initial=0.0))[1]
         scaled = np.ldexp(values, bits - exponent)
