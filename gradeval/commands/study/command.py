@@ -40,7 +40,7 @@ def of_runs(*tables: str) -> Callable[[Decorated], Decorated]:
     """The options of a study of runs, after those of its own."""
     return cli.together(
         cli.row_options(Options, METRICS, without=(MORE,)),
-        cli.query_options(),
+        cli.query_options,
         printed(*tables),
         cli.input_options,
         cli.other_options,
