@@ -10,7 +10,6 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.errors import GradevalError, named
 from gradeval.evaluation.results import Results
-from gradeval.registry.spec import Spec
 from gradeval.render.document import frame_of, library
 
 
@@ -81,13 +80,11 @@ def to_arrow(results: Results) -> Any:
 
 def means(results: Results, name: str) -> Any:
     """The frame of Results.means_frame()."""
-    shown = [(m, spec) for m, spec in enumerate(results.specs) if _has_mean(spec)]
-    columns: dict[str, Any] = {str(spec): results.means[:, m] for m, spec in shown}
-    return frame_of({"run": [run.name for run in results.runs], **columns}, name, ["run"])
-
-
-def _has_mean(spec: Spec) -> bool:
-    return spec.metric.has_summary and not spec.metric.text
+    columns: dict[str, Any] = {"run": [run.name for run in results.runs]}
+    for m, spec in enumerate(results.specs):
+        if spec.metric.has_summary and not spec.metric.text:
+            columns[str(spec)] = results.means[:, m]
+    return frame_of(columns, name, ["run"])
 
 
 def per_query(results: Results, name: str) -> Any:

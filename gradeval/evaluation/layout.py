@@ -88,12 +88,8 @@ def _exact_texts(column: Column) -> list[str]:
         import json
 
         return list(map(json.dumps, column.texts))
-    write: Callable[[float], str] = _integer if column.spec.metric.is_count else repr
-    return of_distinct(column.values + 0.0, lambda number: write(number) if math.isfinite(number) else "null")
-
-
-def _integer(number: float) -> str:
-    return str(int(number))
+    kind = int if column.spec.metric.is_count else float
+    return of_distinct(column.values + 0.0, lambda n: repr(kind(n)) if math.isfinite(n) else "null")
 
 
 def _ends(results: Results) -> tuple[str, ...]:

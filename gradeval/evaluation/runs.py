@@ -167,9 +167,9 @@ def is_row(item: Any) -> bool:
 
 
 class Planned(Record):
-    """A run that is expected of what was given, before it is opened."""
+    """A run that is expected of what was given, before it is opened. name: its label, as of Run."""
 
-    label: str | None
+    name: str | None
     path: str
     short_name: str | None = None
 
@@ -205,16 +205,12 @@ def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
     return [{run.path: next(chosen) for run in of_run} for of_run in planned]
 
 
-def names_of_runs(runs: Sequence[Run]) -> list[str]:
+def names_of(runs: Sequence[Planned | Run]) -> list[str]:
     """A unique name for each run; labels are kept."""
-    return names_of([Planned(run.name, run.path, run.short_name) for run in runs])
-
-
-def names_of(runs: Sequence[Planned]) -> list[str]:
-    labels = [run.label for run in runs if run.label is not None]
-    others = [run for run in runs if run.label is None]
+    labels = [run.name for run in runs if run.name is not None]
+    others = [run for run in runs if run.name is None]
     made = iter(run_names([run.path for run in others], [run.short_name for run in others], labels))
-    return [next(made) if run.label is None else run.label for run in runs]
+    return [next(made) if run.name is None else run.name for run in runs]
 
 
 def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:

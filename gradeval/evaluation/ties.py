@@ -24,7 +24,7 @@ from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import SHARE, Qrels
+from gradeval.tables.qrels import Qrels, shares_of
 from gradeval.tables.ranking import Ties
 from gradeval.tables.reduction import Reduced
 
@@ -160,6 +160,7 @@ def spread(
             changes[chosen[place], some] |= [before[q] != text for q, text in after]
         return [m for m, goes in zip(chosen, beyond.any(axis=1), strict=True) if goes]
 
+    shares = shares_of(np.append(0, np.cumsum(qrels.offsets[tied + 1] - qrels.offsets[tied])))
     everything = list(range(len(specs)))
     # a metric that a better document never harms has its lowest and highest value in the first two orders
     others = [m for m in everything if not whole[m]]
@@ -169,7 +170,7 @@ def spread(
         rank[groups.row] = ranks
         chosen = everything if turn < ENDS else others and attempt(others, sample)  # all, if it shows more
         if chosen:
-            list(ordered_map(partial(attempt, chosen), _shares(tied, qrels), jobs))
+            list(ordered_map(partial(attempt, chosen), shares, jobs))
     if others:
         sampled = np.zeros(len(queries), bool)
         sampled[tied[sample]] = True
@@ -215,11 +216,3 @@ def rises(spec: Spec, scale: Floats, depth: int | None = None) -> bool:
     """
     stays_true = depth is None or "cutoff" in spec.metric.by_name
     return stays_true and spec.metric.holds(PROMOTION_HELPS, spec.params, scale)
-
-
-def _shares(queries: Ints, qrels: Qrels) -> Iterator[slice]:
-    """The queries in shares of about SHARE judgments, which fit a processor's cache."""
-    rows = np.cumsum(qrels.offsets[queries + 1] - qrels.offsets[queries])
-    cuts = np.searchsorted(rows, np.arange(SHARE, rows.max(initial=0), SHARE))
-    bounds = distinct(np.concatenate([[0], cuts, [len(queries)]]))
-    yield from map(slice, bounds[:-1].tolist(), bounds[1:].tolist())

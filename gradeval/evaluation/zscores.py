@@ -12,9 +12,7 @@ from gradeval.evaluation.results import Results
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec
 
-UNKNOWN = (
-    -1_000_000.0
-)  # the value where the file says nothing, or the deviation is 0 and the value not the mean
+UNKNOWN = -1_000_000.0  # where the file says nothing, or the deviation is 0 and the value not the mean
 
 Scores = Mapping[tuple[str, str], tuple[float, float]]
 """(query, measure) -> mean, standard deviation."""

@@ -20,15 +20,11 @@ Block_co = TypeVar("Block_co", covariant=True)
 class Blocks(Protocol[Block_co]):
     """A file, or data in memory, that can be read from the beginning repeatedly, a block at a time.
 
-    name: what messages call it. stored_size: in bytes, 0 where it is unknown. expected_size: a generous
-    guess of how many bytes there are to read.
+    name: what messages call it. expected_size: a generous guess of how many bytes there are to read.
     """
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def stored_size(self) -> int: ...
 
     @property
     def expected_size(self) -> int: ...
@@ -37,11 +33,10 @@ class Blocks(Protocol[Block_co]):
 
 
 class FileBlocks:
-    """The Blocks of a file, without their content: its name and sizes."""
+    """The Blocks of a file, without their content: its name and size."""
 
     def __init__(self, source: Source) -> None:
-        self.source, self.name = source, source.name
-        self.stored_size, self.expected_size = source.stored_size, source.expected_size
+        self.source, self.name, self.expected_size = source, source.name, source.expected_size
 
 
 RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores

@@ -9,7 +9,6 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import monotone_curve, quantile
-from gradeval.arrays.segments import Segments
 from gradeval.metrics._kernels import EXP2, Gain, exp2_gain, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
@@ -84,21 +83,15 @@ def named_points(judgments: Judgments, variant: str) -> list[dict[str, tuple[flo
 
 
 def control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Ints]:
-    """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,)."""
+    """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,).
+
+    A query whose median is its highest grade, or that has no grades, has no curve: its kind is -1.
+    """
     # grades below 0 count as 0, which leaves them in descending order
     grades, within = np.maximum(judgments.ideal, 0.0), judgments.segments
     if variant == "released":
         rows = np.flatnonzero(grades > 0)
         grades, within = grades[rows], within.take(rows)
-    return _control_points(grades, within, variant)
-
-
-def _control_points(grades: Floats, within: Segments, variant: str) -> tuple[Floats, Floats, Ints]:
-    """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,).
-
-    A query whose median is its highest grade, or that has no grades, has no curve: its kind is -1.
-    grades: (N,), descending within queries, none below 0.
-    """
     x, y, kind = np.zeros((within.count, 4)), np.zeros((within.count, 4)), np.full(within.count, -1)
     filled = within.lengths > 0
     start, size = within.offsets[:-1][filled], within.lengths[filled]
@@ -121,11 +114,6 @@ def _control_points(grades: Floats, within: Segments, variant: str) -> tuple[Flo
     y[:, 3] = 1.0
     kind[filled] = np.where(median < highest, (first < median) + 2 * (beyond & (fence > median)), -1)
     return x, y, kind
-
-
-def by_points(judgments: Judgments, points: Pairs) -> Judgments:
-    """The table with φ, through the given control points, in place of the grades."""
-    return judgments.replace(grade=phi_through(points, judgments.grade))
 
 
 def phi_through(points: Pairs, grade: Floats) -> Floats:
@@ -174,8 +162,11 @@ def ndcg_phi(
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, section 3.
     """
     if points is not None:
-        table = judgments.once(("points", points), lambda: by_points(judgments, points))
-        return normalized_dcg(table, EXP2, cutoff)
+
+        def find() -> Judgments:
+            return judgments.replace(grade=phi_through(points, judgments.grade))
+
+        return normalized_dcg(judgments.once(("points", points), find), EXP2, cutoff)
     phi = judgments.once(("phi", variant), lambda: fitted_phi(judgments, variant))
     gain = Gain(("phi", variant), lambda grade, query: exp2_gain(phi(grade, query)))
     return normalized_dcg(judgments, gain, cutoff)

@@ -39,7 +39,7 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
         raise MetricError(
             f"unknown family {family!r}", hint=f"the families are {', '.join(sorted(families, key=str.lower))}"
         )
-    listed = {name: [metric for metric in families[name] if not graded or _is_graded(metric)] for name in names}
+    listed = {name: [metric for metric in families[name] if not graded or is_graded(metric)] for name in names}
     if word:
         chosen = set(chain(*listed.values()))  # the best-known families come first in the registry
         listed = {
@@ -87,13 +87,6 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
         elif hits:
             ranks[metric] = 0 if re.match(rf"{re.escape(word)}(?!\w)", summary) else hits[0]
     return sorted(ranks, key=ranks.__getitem__)
-
-
-def _is_graded(metric: Metric) -> bool:
-    try:
-        return is_graded(metric)
-    except MetricError:  # of a plugin
-        return False
 
 
 def page(name: str, width: int = WIDTH) -> str:
@@ -350,8 +343,14 @@ def number(value: float) -> str:
 
 def is_graded(metric: Metric) -> bool:
     """Whether it distinguishes grades above 0: their sizes change its value for a ranking."""
-    spec = _with_required(metric)
-    return value_of(spec, ranking([1, None, 3, 0, 2], [5])) != value_of(spec, ranking([1, None, 1, 0, 1], [1]))
+    spec, rankings = (
+        _with_required(metric),
+        (ranking([1, None, 3, 0, 2], [5]), ranking([1, None, 1, 0, 1], [1])),
+    )
+    try:
+        return len({value_of(spec, of_grades) for of_grades in rankings}) > 1
+    except MetricError:  # of a plugin
+        return False
 
 
 def _with_required(metric: Metric) -> Spec:

@@ -314,7 +314,7 @@ def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
     for param in metric.params:
         if param.required and param.name not in values:
             what = "a cutoff" if param.name == "cutoff" else param.name
-            raise MetricError(f"{text}: {metric.name} requires {what}", hint=example(metric.usage))
+            raise MetricError(f"{text}: {metric.name} requires {what}", hint=f"for example {metric.usage}")
     if metric.check is not None:
         try:
             metric.check(values)
@@ -504,7 +504,7 @@ def parts_of(text: str) -> tuple[str, str, str | None]:
     parts = re.fullmatch(r"([^()@]+)(?:\(([^()]*)\))?(?:@([^()]*))?", text)
     if parts is None:
         raise MetricError(
-            f"{text}: it is not of the form NAME(name=value,…)@k", hint=example("nDCG(gain=exp)@10")
+            f"{text}: it is not of the form NAME(name=value,…)@k", hint="for example nDCG(gain=exp)@10"
         )
     return parts[1], parts[2] or "", parts[3]
 
@@ -539,10 +539,6 @@ def _grade(pair: str) -> float:
         return float(pair.partition(":")[0])
     except ValueError:
         return 0.0  # the error is raised where the value is parsed
-
-
-def example(text: str) -> str:
-    return f"for example {text}"
 
 
 # Suggestions for misspelled names, and for names in notations that nobody parses

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -82,7 +83,6 @@ class Whole(Record, eq=False):
 
     name: str
     rows: Columns
-    stored_size: int = 0
     expected_size: int = 1 << 20
 
     def blocks(self) -> Iterator[Columns]:
@@ -415,21 +415,12 @@ def _feature_table(letor: Letor, feature: int, options: Options) -> Table:
 
 def _feature_runs(source: Source, letor: Letor, options: Options, label: str | None) -> list[Run | InputError]:
     """A run for each feature that the file has, and one error for the others."""
-
-    def run(feature: int) -> Run:
+    ties, collapse = options.ties or LETOR_TIES, Collapse.of(options)
+    runs: list[Run | InputError] = []
+    for feature in filter(letor.features.__contains__, options.features):
         short, path, name = feature_names(source.name, feature, label, options)
-        ties, collapse = options.ties or LETOR_TIES, Collapse.of(options)
-        return Run(
-            path,
-            lambda: _feature_table(letor, feature, options),
-            ties,
-            source,
-            name,
-            short,
-            collapse=collapse,
-        )
-
-    runs: list[Run | InputError] = [run(feature) for feature in options.features if feature in letor.features]
+        opened = partial(_feature_table, letor, feature, options)
+        runs.append(Run(path, opened, ties, source, name, short, collapse=collapse))
     missing = [feature for feature in options.features if feature not in letor.features]
     return [*runs, letor.missing(missing)] if missing else runs
 

@@ -22,6 +22,13 @@ from gradeval.tables.ideal import Ideal, Subtopics
 SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics are several times faster
 
 
+def shares_of(offsets: Ints) -> list[slice]:
+    """Queries with these offsets in shares of about SHARE rows each."""
+    steps = np.arange(0, offsets[-1], SHARE)[1:]
+    cuts = distinct(np.concatenate([[0], np.searchsorted(offsets, steps), [len(offsets) - 1]]))
+    return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())]
+
+
 class Qrels(Record, eq=False):
     """Judgments as read: a row for each (query, document, grade), the rows of a query together.
 
@@ -124,10 +131,7 @@ class Qrels(Record, eq=False):
 
     @cached_property
     def shares(self) -> list[slice]:
-        """The queries in shares of about SHARE judgments each."""
-        steps = np.arange(0, len(self.grade), SHARE)[1:]
-        cuts = distinct(np.concatenate([[0], np.searchsorted(self.offsets, steps), [len(self.queries)]]))
-        return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())]
+        return shares_of(self.offsets)
 
     def evaluated(self, options: Options) -> Qrels:
         """The judgments with the options of grades applied: zero_grade subtracted, both as decimal numbers.
@@ -274,12 +278,12 @@ def _subtopics(parts: Sequence[Columns]) -> Ids | None:
     names = [subtopic for subtopic, _ in columns if not isinstance(subtopic, Ids)]
     if len(names) == len(columns) and len(set(names)) < 2:
         return None
-    return Ids.joined([_of_each_row(subtopic, count) for subtopic, count in columns])
-
-
-def _of_each_row(subtopic: Ids | bytes | None, count: int) -> Ids:
-    """The subtopic of each row of a block. subtopic: that of Columns."""
-    return subtopic if isinstance(subtopic, Ids) else Ids.of([subtopic or b""]).take(np.zeros(count, np.int64))
+    return Ids.joined(
+        [
+            subtopic if isinstance(subtopic, Ids) else Ids.of([subtopic or b""]).take(np.zeros(count, np.int64))
+            for subtopic, count in columns
+        ]
+    )
 
 
 def _by_subtopic(again: Ints, first: Ints, subtopics: Ids | None) -> tuple[Ints, Ints, Ints, Ints]:

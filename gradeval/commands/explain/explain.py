@@ -22,7 +22,7 @@ from gradeval.commands.explain.result import Explanation, Explanations
 from gradeval.errors import InputError, MetricError, OptionError, described, named
 from gradeval.evaluation.findings import qrels_notices, qrels_notices_for
 from gradeval.evaluation.outcome import chosen_queries, counted_queries, judge_of, judgments_of, score_queries
-from gradeval.evaluation.runs import check_labels, names_of_runs, separate_runs
+from gradeval.evaluation.runs import check_labels, names_of, separate_runs
 from gradeval.evaluation.score import scored
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
 from gradeval.formats.lines import read_lines
@@ -93,7 +93,7 @@ def explain(
     positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
     of_runs = [
         [explanation for [explanation] in _explained(opened, name, judged, positions, [spec], chosen)]
-        for opened, name in zip(runs, names_of_runs(runs), strict=True)
+        for opened, name in zip(runs, names_of(runs), strict=True)
     ]
     explanations = of_runs[0]
     if against is not None:
@@ -134,7 +134,7 @@ def explain_runs(
     positions = judged.positions(queries)
     of_runs = [
         _explained(run, name, judged, positions, specs, options)
-        for run, name in zip(runs, names_of_runs(runs), strict=True)
+        for run, name in zip(runs, names_of(runs), strict=True)
     ]
     return map(list, zip(*of_runs, strict=True))
 

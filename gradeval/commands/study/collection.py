@@ -22,7 +22,7 @@ from gradeval.evaluation.outcome import (
     outcome_of_reduced,
     with_ids,
 )
-from gradeval.evaluation.runs import names_of_runs
+from gradeval.evaluation.runs import names_of
 from gradeval.formats.columns import Columns
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
@@ -149,7 +149,7 @@ def collect(
     for run, reduction in zip(opened, reductions, strict=True):
         if not ((reduction.retrieved > 0) & chosen).any():
             raise no_common_query(run.path, table.path, first_queries(run), Texts(table.queries.take(chosen)))
-    names, rules = tuple(names_of_runs(opened)), tuple(run.ties for run in opened)
+    names, rules = tuple(names_of(opened)), tuple(run.ties for run in opened)
     return Collection(table, names, tuple(reductions), rules, options, chosen), judged
 
 
