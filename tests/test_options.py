@@ -11,16 +11,10 @@ from gradeval.options import Options
 NUMBERS = {"0", "1", "-1", "1.5", "Fraction", "np.int64", "np.uint8", "np.float32", "np.float64"}
 WHOLE = {"1", "np.int64", "np.uint8"}
 TRUTHS = {"True", "np.bool"}
-# the values that are good ones, by field
+# the values that are good ones, by field; of integers and flags they follow from the row
 GOOD = {
     "rel": {"None", *NUMBERS},
     "zero_grade": NUMBERS,
-    "depth": {"None", *WHOLE},
-    "jobs": {"0", *WHOLE},
-    "qrels_feature": {"None", "0", *WHOLE},
-    "judged_only": TRUTHS,
-    "by_level": TRUTHS,
-    "tie_range": TRUTHS,
     "query_ids": {
         *(
             "None",
@@ -45,7 +39,6 @@ GOOD = {
     "no_relevant": {"None", "0", "1", "'1'", "np.int64", "np.uint8", "np.str_"},
     "columns": {"''", "b''", "[]", "()", "{}", "empty array"},
     "split": {"None", "'1'", "'x'", "NUL", "surrogate", "np.str_"},
-    "ignore_identical_ids": TRUTHS,
     "max_passage": {"None", "'1'", "'x'", "NUL", "np.str_"},
     "groups": {"None", "'1'", "'x'", "NUL", "surrogate", "b'1'", "np.str_", "np.bytes_"},
     "query_weights": {"None", "'1'", "'x'", "NUL", "surrogate", "b'1'", "np.str_", "np.bytes_", "{'1': 1}"},
@@ -67,7 +60,11 @@ def test_any_value_of_any_field(field):
             kept = getattr(options, field)
             assert type(kept) in (str, bool, int, float, tuple, type(None))
             assert options == options
-    assert accepted == GOOD.get(field, {"None"} if getattr(Options(), field) is None else set())
+    row = Options.table[field]
+    good = GOOD.get(field, TRUTHS if row.kind.type == "flag" else set())
+    if row.kind.type == "integer":
+        good = WHOLE if row.kind.bounds[0] else {"0", *WHOLE}
+    assert accepted == good | ({"None"} if row.default is None else set())
 
 
 @each("field", [*Options.table])

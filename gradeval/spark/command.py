@@ -15,7 +15,7 @@ from gradeval.cli.types import File, Integer, Setting
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.commands.compare.command import t_test_options
 from gradeval.commands.compare.options import OF_SUMS
-from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, Options
+from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILES, INPUT, Options
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
@@ -61,17 +61,17 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
 @cli.output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")
 @cli.inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")
 @cli.inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs, likewise.")
-@cli.row_option(
+@cli.row_options(
     Options,
-    "columns",
-    help=Options.table["columns"].about.replace(
-        "score=NAME in runs",
-        "score=NAME in runs, run=NAME for several runs in one table, order=NAME for --ties input",
-    ),
+    INPUT,
+    without=(FILES,),
+    helps={
+        "columns": Options.table["columns"].about.replace(
+            "score=NAME in runs",
+            "score=NAME in runs, run=NAME for several runs in one table, order=NAME for --ties input",
+        )
+    },
 )
-@cli.row_option(Options, "ignore_identical_ids")
-@cli.row_option(Options, "max_passage")
-@cli.row_option(Options, "duplicates")
 @cli.other(
     "--master", metavar="URL", help="Where Spark runs. Default: local[*], or what spark-submit was given."
 )

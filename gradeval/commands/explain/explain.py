@@ -26,7 +26,7 @@ from gradeval.evaluation.runs import check_labels, names_of, separate_runs
 from gradeval.evaluation.score import scored
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
 from gradeval.formats.lines import read_lines
-from gradeval.options import EXPECTED, OF_RUNS, Options, takes
+from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import warned
 from gradeval.tables.load import Run, check_columns, is_path, open_qrels, open_runs, source_of
@@ -68,8 +68,9 @@ def explain(
     is_count = isinstance(worst, int) and not isinstance(worst, bool) and worst > 0
     if worst is not None and not is_count:
         raise OptionError(f"worst must be a positive integer, not {described(worst)}")
-    if query is not None and not options.keys().isdisjoint(("queries", "query_ids")):
-        raise OptionError("queries and query_ids are those that worst chooses from; query names them")
+    of_queries = [name for name, row in OF_RUNS.items() if row.section == QUERIES_SECTION]
+    if query is not None and not options.keys().isdisjoint(of_queries):
+        raise OptionError(f"{' and '.join(of_queries)} are those that worst chooses from; query names them")
     labelled = [_single(run, "run")]
     spec, *others = parse(metric)
     if others:
