@@ -2,8 +2,10 @@
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -112,6 +114,12 @@ def value(spec: str, query: Query, level: float | None = None) -> float:
 def examples(times: float) -> settings:
     """The settings of a property that needs more or fewer examples: so many times those of the profile."""
     return settings(max_examples=max(1, round(times * settings.default.max_examples)))
+
+
+def golden(path: Path) -> bytes:
+    """A whole output that is kept in a file. That of JSON has several members in a line there."""
+    data = path.read_bytes()
+    return (json.dumps(json.loads(data), indent=2) + "\n").encode() if path.stem == "json" else data
 
 
 Case = TypeVar("Case")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from helpers import each
+from helpers import each, golden
 
 import gradeval
 from gradeval.errors import OptionError
@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).parent / "golden"
 @each("format", WRITERS)
 def test_whole_output(format: str, results: Results) -> None:
     text = results.render(format, per_query=True).replace(f'"{gradeval.__version__}"', '"VERSION"')
-    assert text.encode(errors="surrogateescape") == (GOLDEN / f"{format}.txt").read_bytes()
+    assert text.encode(errors="surrogateescape") == golden(GOLDEN / f"{format}.txt")
 
 
 @each("format", WRITERS)

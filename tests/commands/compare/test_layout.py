@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from helpers import each
+from helpers import each, golden
 
 import gradeval
 from gradeval.commands.compare.command import FORMATS
@@ -47,7 +47,7 @@ def test_whole_output(format: str) -> None:
     comparison = compared(worst=1, best=1, power=True)
     text = comparison.render(format, per_query=True, relative=True)
     text = text.replace(f'"{gradeval.__version__}"', '"VERSION"')
-    assert text.encode(errors="surrogateescape") == (GOLDEN / f"{format}.txt").read_bytes()
+    assert text.encode(errors="surrogateescape") == golden(GOLDEN / f"{format}.txt")
 
 
 def test_groups_and_analysis_of_variance() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
-from helpers import each
+from helpers import each, golden
 from markdown_it.token import Token
 
 import gradeval
@@ -57,7 +57,7 @@ def test_whole_output(format: str) -> None:
     else:
         text = report().render(format).replace(f'"{gradeval.__version__}"', '"VERSION"')
     data = text.encode(errors="surrogateescape")
-    assert data == (GOLDEN / f"{format}.txt").read_bytes()
+    assert data == golden(GOLDEN / f"{format}.txt")
 
 
 def test_verdict_lines() -> None:
