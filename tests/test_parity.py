@@ -29,7 +29,6 @@ MEASURES = [
     *("set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
     *("num_ret", "num_rel", "num_rel_ret", "num_nonrel_judged_ret"),
 ]
-PYTREC_EVAL = [peer for peer in PEERS if "pytrec_eval" in peer.name]
 NAMES = {measure.printed: str(measure.spec) for measure in parse_trec_eval(MEASURES)}
 BELOW_0 = {"bpref", "infAP", "num_nonrel_judged_ret"}  # to them a grade below 0 is not 0
 

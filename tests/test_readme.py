@@ -76,7 +76,7 @@ def bash(script: str, stdin: bytes = b"") -> bytes:
 def run(command: str) -> str:
     """Standard output and standard error of a command on a terminal without colours.
 
-    gradeval runs in this process; bash expands its arguments and runs other programs.
+    gradeval runs in this process; bash expands its arguments, where they need it, and runs other programs.
     """
     pipeline, *rest = re.split("(?=; echo | && echo )", command)
     if substituted := re.search(r"<\((.*?)\)", pipeline):
@@ -90,11 +90,14 @@ def run(command: str) -> str:
         if program != "gradeval":
             out = bash(stage, out)
             continue
-        args = bash(f"printf '%s\\0' {words.removesuffix('2>&1')}").decode().split("\0")[:-1]
+        words, given = words.removesuffix("2>&1"), words
+        args = shlex.split(words)
+        if set(words) & {*"*?[$~{`"}:
+            args = bash(f"printf '%s\\0' {words}").decode().split("\0")[:-1]
         Path(".stdin").write_bytes(out)
         on_terminal, log = number == len(stages) and not appended, io.BytesIO()
         done = gradeval(*args, stdin=".stdin", terminal=on_terminal, log=log)
-        is_whole = on_terminal or words.endswith("2>&1")
+        is_whole = on_terminal or given.endswith("2>&1")
         code, out = done.code, log.getvalue() if is_whole else done.out.encode()
         err += "" if is_whole else done.err
     if appended:

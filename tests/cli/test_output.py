@@ -14,16 +14,6 @@ from .command import fails, gradeval
 pytestmark = pytest.mark.usefixtures("folder")
 
 TSV = "run\tquery\tmetric\tvalue\nr\tall\tAP\t0.2593\n"
-STARTS = {
-    "table": "run      AP\n",
-    "tsv": TSV,
-    "csv": "run,query,metric,value\nr,all,AP,0.2593\n",
-    "json": "{",
-    "jsonl": '{"run": "r", "query": "all", "metric": "AP", "value": 0.259',
-    "md": "| run |",
-    "latex": "\\begin{tabular}",
-    "trec": "map                   \tall\t0.2593\n",
-}
 
 
 def test_tsv_where_no_person_looks_and_a_table_where_one_does(monkeypatch: pytest.MonkeyPatch) -> None:

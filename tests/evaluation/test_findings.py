@@ -450,7 +450,6 @@ class TestDepth:
 
 FOUR: Data = {str(query): {"a": 1, "b": 0, "c": 1} for query in range(4)}
 TWO_EACH = {query: ranking("a", "x") for query in FOUR}
-THREE_EACH = {query: ranking("a", "x", "b") for query in FOUR}
 HALF = {query: ranking("a", *"xyz"[: 3 * (query < "2")]) for query in FOUR}
 OF_FOUR = "run1: fewer documents than the cutoff in 4 of 4 queries (nDCG@3"
 BOTH = "2 of 2 runs have fewer documents than the cutoff, in up to 4 of 4 queries (nDCG@3 of run1)"

@@ -27,10 +27,6 @@ def text_of(source, *size):
     return b"".join(block.bytes[: block.size].tobytes() for block in source.blocks(*size))
 
 
-def text_of_one(block):
-    return block.bytes[: block.size].tobytes()
-
-
 def check_blocks(source, size, text):
     """The blocks are whole lines, make up the text, and say rightly which is the first and which the last."""
     expected = text if text.endswith(b"\n") or not text else text + b"\n"

@@ -38,7 +38,6 @@ CASES = {
     "resources": 1,
     "fork": 2,
 }
-SLOW = ("streams", "resources", "fork")  # they start processes; tests/cli/test_streams.py tries what they do
 
 
 def failures(name: str, folder: Path, count: int) -> list[str]:
@@ -48,13 +47,6 @@ def failures(name: str, folder: Path, count: int) -> list[str]:
         (folder / str(number)).mkdir(parents=True)
         found.append(attempt(name, SEED, number, folder / str(number)).failure)
     return list(filter(None, found))
-
-
-def test_nothing_is_wrong(tmp_path: Path) -> None:
-    """In a case of each attack; `make fuzz` and the slow tests try more."""
-    assert CASES.keys() == command.ATTACKS.keys()
-    for name in CASES.keys() - {*SLOW}:
-        assert failures(name, tmp_path / name, 1) == [], name
 
 
 def double_rounding(mantissa, scale):
@@ -104,8 +96,9 @@ def test_a_planted_fault_is_found(name: str, tmp_path: Path, monkeypatch: pytest
     assert failures(name, tmp_path / "planted", CASES[name])
 
 
-@pytest.mark.slow
 def test_cases_follow_from_the_seed() -> None:
+    """What is done with them the slow tests and `make fuzz` try."""
+    assert CASES.keys() == command.ATTACKS.keys()
     for name in CASES:
         first, again, other = (attack_of(name).make(rng_of(name, seed, 7)) for seed in (1, 1, 2))
         assert first == again != other, name

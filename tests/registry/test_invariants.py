@@ -341,9 +341,6 @@ def test_range(queries, level, parameters):
     check_each(NUMBERS.values(), check)
 
 
-OF_THE_WHOLE_QRELS = {"gP", "gR", "ERR", "nERR", "iRBU"}  # the largest grade counts
-
-
 def test_a_missing_query_scores_zero():
     values = {"cutoff": 5, "max_rel": 3.0, "recall": 0.5, "multiple": 1.0}
     # the odds of AP = 0, and what is said of the qrels alone

@@ -8,7 +8,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from helpers import each, golden
-from markdown_it.token import Token
 
 import gradeval
 from gradeval.commands.gate import layout as ci
@@ -190,10 +189,3 @@ def test_a_junit_file_is_ours() -> None:
     ]
     counts = (suites.attrib[name] for name in ("failures", "errors"))
     assert [*map(int, counts)] == [1, len(IDS) + 1]
-
-
-def inline(tokens: list[Token]) -> list[Token]:
-    return [child for token in tokens for child in token.children or []]
-
-
-COMMENT = "<!-- -->"

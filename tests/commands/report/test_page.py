@@ -230,7 +230,7 @@ def test_the_scales_of_intervals_are_said() -> None:
         ("nDCG num_rel_ret", "Drawn intervals: a scale for each metric."),
         ("nDCG", "standard deviation of the differences."),
     ):
-        page = Page(gradeval.report(QRELS, RUNS, metrics, explain=0).render())
+        page = Page(gradeval.report(QRELS, RUNS[:2], metrics, explain=0).render())
         assert next(text for text in page.texts["p"] if "Effect size" in text).endswith(end)
     # of one query there is no interval, so none is said
     run, other = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0}}
@@ -271,9 +271,6 @@ def test_intervals_of_several_runs() -> None:
             ),
         ]
     assert any("over queries (bootstrap, BCa)" in text for text in page.texts["p"])
-    assert (
-        "95 % intervals of the means" not in Page(gradeval.report(QRELS, RUNS[:2], explain=0).render()).tables
-    )
 
 
 def test_the_bytes_depend_on_the_input_only() -> None:

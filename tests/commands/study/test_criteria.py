@@ -11,7 +11,6 @@ from gradeval.errors import MetricError
 
 # table 1 as printed: numbers are cut off after three digits, not rounded
 TAU = [1.0, 0.8, 0.742, 0.285, 0.285, -0.8]
-AVEP = [1.0, 0.887, 0.454, 0.659, 0.697, 0.149]
 NDCG = [1.0, 0.998, 0.825, 0.688, 0.667, 0.571]
 RANKDCG = [1.0, 0.975, 0.65, 0.325, 0.325, 0.0]
 
