@@ -345,9 +345,9 @@ class Data:
     def columns(self, block: Slice, /) -> Columns:
         """The rows of a block. Raises InputError."""
 
-    def cuts(self) -> list[int]:
-        """The rows between which blocks are cut, with the first and the end."""
-        return [*range(0, self.rows, BLOCK_ROWS), self.rows]
+    def cuts(self, rows: int = BLOCK_ROWS) -> list[int]:
+        """The rows between which blocks are cut, with the first and the end. rows: of a block, about."""
+        return [*range(0, self.rows, rows), self.rows]
 
     def blocks(self) -> Iterator[Slice]:
         cuts = self.cuts()
@@ -399,8 +399,8 @@ class Nested(Data):
         self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
         self.rows = int(self.offsets[-1])
 
-    def cuts(self) -> list[int]:
-        steps = np.arange(BLOCK_ROWS, self.rows, BLOCK_ROWS)
+    def cuts(self, rows: int = BLOCK_ROWS) -> list[int]:
+        steps = np.arange(rows, self.rows, rows)
         return [*dict.fromkeys([0, *np.searchsorted(self.offsets, steps).tolist(), len(self.queries)])]
 
     def columns(self, block: Slice) -> Columns:

@@ -7,8 +7,9 @@ are no strings, numbers that are not finite, and whatever else may be an error.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable
-from itertools import compress, repeat
+from collections.abc import Iterable, Iterator
+from itertools import count, islice, pairwise, repeat
+from operator import contains
 from typing import Any
 
 import numpy as np
@@ -24,33 +25,37 @@ from gradeval.tables.reduction import Reduced
 
 _FLOAT = np.dtype([("type", "S1"), ("value", "<f8")])  # as marshal writes it
 _LIST = 5  # bytes before those of a list
+_AT_ONCE = 1 << 12  # documents that are read together, which stay in the processor's cache
 
 
 def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     """The ranks of the judged documents, None where reduction must find them. ties: of tied scores."""
     if ties not in (DEFAULT_TIES, "input") or set(map(type, data.documents)) != {dict}:
         return None
-    if not _are_texts([data.queries, *data.documents]):
-        return None
     judged, missing = qrels.judged, repeat(np.nan)
     index: list[int] = []  # of the judged queries of the run in the qrels, and their places in the run
     places: list[int] = []
     numbers: list[Any] = []  # the scores of their judged documents
+    parts: list[Floats] = []  # the scores of all documents
     unjudged = 0
-    for place, (query, documents) in enumerate(zip(data.queries, data.documents, strict=True)):
-        if query in documents:  # which is worth a notice
+    for first, end in pairwise(data.cuts(_AT_ONCE)):
+        queries, documents = data.queries[first:end], data.documents[first:end]
+        # a document with the query's id is worth a notice
+        if not _are_texts([queries, *documents]) or any(map(contains, documents, queries)):
             return None
-        if query in judged:
-            number, names = judged[query]
-            index.append(number)
-            places.append(place)
-            numbers += map(documents.get, names, missing)
-        elif documents:
-            unjudged += 1
-    scores = _scores(data)
-    if scores is None:
-        return None
-    found = _floats(numbers)
+        for place, (query, of_query) in enumerate(zip(queries, documents, strict=True), first):
+            if query in judged:
+                number, names = judged[query]
+                index.append(number)
+                places.append(place)
+                numbers += map(of_query.get, names, missing)
+            elif of_query:
+                unjudged += 1
+        part = _scores(data, first, end)
+        if part is None:
+            return None
+        parts.append(part)
+    scores, found = np.concatenate(parts), _floats(numbers)
     if found is None:
         found = np.fromiter(numbers, np.float64, len(numbers))
     if data.convert is not None:
@@ -63,9 +68,9 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     retrieved[judged_query] = data.offsets[of_run + 1] - data.offsets[of_run]
     rank, score = np.full(len(qrels.grade), np.inf), np.full(len(qrels.grade), -np.inf)
     run_query = np.repeat(of_run, counts)[hits]
-    rank[row], tied, first, last = _ranks(data, scores, ties, run_query, found, row, qrels.names)
+    rank[row], tied, top, bottom = _ranks(data, scores, ties, run_query, found, row, qrels.names)
     score[row] = found
-    return Reduced(rank, score, retrieved, unjudged, Ties(row[tied], first, last))
+    return Reduced(rank, score, retrieved, unjudged, Ties(row[tied], top, bottom))
 
 
 def _are_texts(ids: Iterable[Iterable[Any]]) -> bool:
@@ -77,13 +82,14 @@ def _are_texts(ids: Iterable[Iterable[Any]]) -> bool:
         return False
 
 
-def _scores(data: Nested) -> Floats | None:
-    """The scores of all documents, None where one is not a finite number."""
+def _scores(data: Nested, first: int, end: int) -> Floats | None:
+    """The scores of all documents of queries first:end, None where one is not a finite number."""
     if data.numbers is not None:
-        scores, wrong = data.numbers.numbers(slice(None), data.number)
+        rows = slice(int(data.offsets[first]), int(data.offsets[end]))
+        scores, wrong = data.numbers.numbers(rows, data.number)
         return None if wrong.total else scores
     values: list[Any] = []
-    for documents in data.documents:
+    for documents in data.documents[first:end]:
         values += documents.values()
     floats = _floats(values)
     if floats is not None:
@@ -110,24 +116,36 @@ def _ranks(
 
     query, found, row: the query in the run, the score, and the row of the qrels of each hit. names: of rows.
     """
-    segments = Segments(data.offsets)
-    # complex numbers are ordered by their real parts, the queries, then by the imaginary ones
-    ordered, wanted = np.full(len(scores) + 1, np.inf, np.complex128), np.empty(len(found), np.complex128)
-    ordered.real[:-1], ordered.imag[:-1] = segments.query, -segments.sorted_descending(scores)
-    wanted.real, wanted.imag = query, -found
-    place = np.searchsorted(ordered, wanted)
-    rank = place - data.offsets[query] + 1
-    tied = np.flatnonzero(ordered[place + 1] == wanted)
-    first, last = rank[tied], rank[tied]
-    groups: dict[int, dict[str, int]] = {}  # the documents with one score, by its first place
-    for i, (hit, top) in enumerate(zip(tied.tolist(), place[tied].tolist(), strict=True)):
-        group = groups.get(top)
+    segments, start = Segments(data.offsets), data.offsets[query]
+    ordered, lengths = segments.sorted_descending(scores), segments.lengths
+    longest = int(lengths.max())
+    left: Any = longest if longest == lengths.min() else lengths[query]  # of each hit's query, to look at
+    above = start - 1  # the last known place of a higher score; all queries are halved at once
+    for _ in range(longest.bit_length()):
+        middle = above + ((left + 1) >> 1)
+        above = np.where(ordered.take(middle) > found, middle, above)
+        left = left >> 1
+    rank = above - start + 2
+    below = above + 2
+    tied = np.flatnonzero((ordered.take(below, mode="clip") == found) & (below < data.offsets[query + 1]))
+    top, bottom = rank[tied], rank[tied]
+    groups: dict[int, dict[str, int]] = {}  # the documents with one score, by their first place
+    for i, hit in enumerate(tied.tolist()):
+        group = groups.get(first := above.item(hit))
         if group is None:
-            of_run = query[hit]
-            is_tied = scores[data.offsets[of_run] : data.offsets[of_run + 1]] == found[hit]
-            tied_names = [*compress(data.documents[of_run], is_tied.tobytes())]
-            ordered_names = sorted(tied_names, reverse=True) if ties == DEFAULT_TIES else tied_names
-            group = groups[top] = {name: number for number, name in enumerate(ordered_names)}
-        rank[hit] += group[names[row[hit]]]
-        last[i] += len(group) - 1
-    return rank, tied, first, last
+            of_run = query.item(hit)
+            is_tied = scores[data.offsets.item(of_run) : data.offsets.item(of_run + 1)] == found.item(hit)
+            members = _at(is_tied.nonzero()[0].tolist(), data.documents[of_run])
+            in_order = sorted(members, reverse=True) if ties == DEFAULT_TIES else members
+            group = groups[first] = dict(zip(in_order, count()))
+        rank[hit] += group[names[row.item(hit)]]
+        bottom[i] += len(group) - 1
+    return rank, tied, top, bottom
+
+
+def _at(places: list[int], ids: Iterable[str]) -> Iterator[str]:
+    """The ids at these places, ascending, without a look at those behind."""
+    later, last = iter(ids), -1
+    for place in places:
+        yield next(islice(later, place - last - 1, None))
+        last = place
