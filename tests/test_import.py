@@ -4,14 +4,17 @@ import ast
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
 import gradeval
+from gradeval import statistics
 
 HEAVY = ("numpy", "scipy", "click", "rich", "jinja2", "pandas", "polars", "asyncio", "importlib.metadata")
 
 
+STATISTICS = [f"gradeval.statistics.{module.name}" for module in iter_modules(statistics.__path__)]
 HELPS = [f"{name} --help" for name in ("", "eval", "compare", "gate", "plot curve", "report")] + ["--version"]
 FORMS = ("csv", "json", "jsonl", "md", "latex", "trec")
 # code, and which of HEAVY are imported after it, in a process of its own with qrels and a run as arguments
@@ -22,6 +25,7 @@ STEPS: list[tuple[str, set[str]]] = [
     *((f"assert run({args.split()}) == 0", {"click"}) for args in HELPS),
     # no threads of numpy: they would spin for 60 ms, on a processor that a thread of ours could have
     ("cli.main = lambda: None\n__main__.main()\nimport numpy\nassert threads() == 1", {"click", "numpy"}),
+    (f"import {', '.join(STATISTICS)}\ngradeval.study.criteria('rankDCG')", {"click", "numpy"}),
     ("gradeval.evaluate(*sys.argv[1:]).to_dict()", {"click", "numpy"}),
     ("assert run([*sys.argv[1:], '-q']) == 0", {"click", "numpy"}),
     *(
@@ -32,7 +36,7 @@ STEPS: list[tuple[str, set[str]]] = [
 
 
 def test_what_is_imported_when(tmp_path: Path) -> None:
-    """No numpy for help, neither rich nor scipy for a TSV."""
+    """No numpy for help, neither rich nor scipy for a TSV, nor scipy until a test or a statistic needs it."""
     (tmp_path / "q").write_text("q 0 a 1\nq 0 b 2\nq 0 c 0\n")
     (tmp_path / "r").write_text("q Q0 a 1 2 t\nq Q0 b 2 1 t\n")
     tell = f"\nprint('heavy', *(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)\n"

@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,32 +60,39 @@ def test_what_has_nothing_to_print_is_told() -> None:
     assert ("all", "AP(rel=1)") in values("q", "r", "-m", "relstring", "--by-level")
 
 
-def test_rel_depth_and_judged_only() -> None:
-    assert per_query("AP", "-l", "2") == pytest.approx({"q1": (1 / 4) / 2, "q2": 0, "q3": 0})
-    assert per_query("num_rel", "--rel", "1.5") == {"q1": 2, "q2": 0, "q3": 0}
-    assert per_query("num_rel", "-l", "-7") == {"q1": 4, "q2": 2, "q3": 1}  # below 0 is never relevant
-    assert values("q", "r", "-l2", "-m", "num_rel num_rel(rel=1)") == {
-        ("all", "num_rel"): 2,
-        ("all", "num_rel(rel=1)"): 5,
-    }
-    # depth
-    assert per_query("AP", "-M", "3") == pytest.approx({"q1": (1 / 3) / 3, "q2": 1 / 2, "q3": 0})
-    assert per_query("num_ret", "--depth", "3") == {"q1": 3, "q2": 3, "q3": 0}
-    assert per_query("num_ret", "-M", "1000000000") == {"q1": 4, "q2": 3, "q3": 0}
-    assert mean_of("-M", "1") == 0
-    # judged only
-    assert per_query("AP", "-J") == pytest.approx({"q1": (1 / 2 + 2 / 3) / 3, "q2": 1 / 2, "q3": 0})
-    assert per_query("num_ret", "--judged-only") == {"q1": 3, "q2": 2, "q3": 0}  # not f, whose grade is -1
-    assert per_query("num_ret", "-J", "-M2") == {"q1": 1, "q2": 2, "q3": 0}
+FLAGS = {
+    "-l 2": {"rel": 2},
+    "--rel 1.5": {"rel": 1.5},
+    "-l -7": {"rel": -7},
+    "-M 3": {"depth": 3},
+    "--depth 1000000000": {"depth": 10**9},
+    "-J": {"judged_only": True},
+    "--judged-only -M2": {"judged_only": True, "depth": 2},
+    "--queries both": {"queries": "both"},
+    "-c": {"queries": "judged"},
+    "-c --queries judged": {},
+    "--zero-grade 1": {"zero_grade": 1},
+    "--zero-grade -0.5": {"zero_grade": -0.5},
+    "--ties best": {"ties": "best"},
+    "--no-relevant 1 --zero-grade 1": {"no_relevant": 1, "zero_grade": 1},
+    "--no-relevant skip --zero-grade 1": {"no_relevant": "skip", "zero_grade": 1},
+}
 
 
-def test_queries() -> None:
-    assert mean_of("--queries", "both") == pytest.approx((AP["q1"] + AP["q2"]) / 2)
-    assert list(per_query("AP", "--queries", "both")) == ["q1", "q2"]
-    assert mean_of(metric="num_q") == 3
-    assert mean_of("--queries", "both", metric="num_q") == 2
-    assert mean_of("--queries", "judged") == mean_of("-c") == mean_of("-c", "--queries", "judged") == mean_of()
+@each(("flags", "options"), FLAGS.items())
+def test_flags_are_options(flags: str, options: dict[str, Any]) -> None:
+    """Whose effect tests/evaluation has."""
+    metrics = "AP nDCG num_rel num_ret num_q"
+    expected = evaluate("q", "r", metrics, **options).render("tsv", per_query=True, digits="full")
+    printed = gradeval("q", "r", "-m", metrics, "-q", "-f", "tsv", "--digits", "full", *flags.split()).out
+    assert printed == expected
+    changes = flags not in ("--depth 1000000000", "-c", "-c --queries judged")
+    assert changes == (printed != evaluate("q", "r", metrics).render("tsv", per_query=True, digits="full"))
+
+
+def test_flags_that_are_refused() -> None:
     assert "are mutually exclusive" in fails("q", "r", "-c", "--queries", "both")
+    assert "'2' is not one of '0', '1', 'skip'" in fails("q", "r", "--no-relevant", "2")
 
 
 @pytest.mark.parametrize("given", ["q3,q1", "q1, q3", "q3 q1,q1", "file", "./file"])
@@ -197,21 +205,6 @@ def test_interval() -> None:
     assert "--interval and -n are mutually exclusive" in fails("q", "r", "--interval", "-q", "-n")
     assert "--confidence requires --interval" in fails("q", "r", "--confidence", "90")
     assert "--tie-range and --interval are mutually exclusive" in fails("q", "r", "--tie-range", "--interval")
-
-
-def test_zero_grade() -> None:
-    assert per_query("AP", "--zero-grade", "1") == pytest.approx({"q1": (1 / 4) / 2, "q2": 0, "q3": 0})
-    assert per_query("nDCG", "--zero-grade", "1")["q1"] == pytest.approx(dcg(0, 0, 0, 2) / dcg(2, 1))
-    assert per_query("num_rel", "--zero-grade", "-0.5") == {"q1": 4, "q2": 2, "q3": 1}
-    assert mean_of("--zero-grade", "0") == mean_of()
-
-
-def test_no_relevant(folder: Path) -> None:
-    (folder / "q").write_text("q1 0 a 1\nq2 0 a 0\n")
-    for rule, mean in (("0", 0.5), ("1", 1.0), ("skip", 1.0)):
-        assert mean_of("--no-relevant", rule, "--query-ids", "q1,q2", metric="R@5") == mean
-        assert mean_of("--no-relevant", rule, "--query-ids", "q1,q2", metric="RR") == 0.125
-    assert "'2' is not one of '0', '1', 'skip'" in fails("q", "r", "--no-relevant", "2")
 
 
 def test_by_level() -> None:

@@ -246,12 +246,6 @@ def test_the_output_of_compare_is_no_result() -> None:
     assert refused("c.json", "b.run").startswith("c.json: this is the output of 'gradeval compare'")
 
 
-@pytest.mark.usefixtures("folder")
-def test_in_the_place_of_the_qrels() -> None:
-    with pytest.raises(InputError, match=r"a\.json: this saved result is in the place of the qrels"):
-        gradeval.compare("a.json", ["a.json", "b.run"], "AP")
-
-
 def test_runs_are_not_taken_for_saved_results(tmp_path: Path) -> None:
     runs = (
         "q1 Q0 d 1 1 t\n",
@@ -295,18 +289,6 @@ def test_a_saved_result_that_cannot_be_used_takes_no_name() -> None:
     results = evaluate_all(*opened, parse("AP"), Options(), on_run)
     assert [run.name for run in results.runs] == ["a", "b"]
     assert shown == ["other.json", "a", "b"]
-
-
-@pytest.mark.usefixtures("folder")
-def test_evaluate_takes_a_file_of_saved_results() -> None:
-    from_run, from_saved = (gradeval.evaluate("q", [a, "b.run"], "AP nDCG@3") for a in ("a.run", "a.json"))
-    assert (
-        from_saved.to_dict(per_query=True)["runs"][0]["per_query"]
-        == (from_run.to_dict(per_query=True)["runs"][0]["per_query"])
-    )
-    assert from_saved.warnings == from_run.warnings
-    with pytest.raises(InputError, match=r"a\.json: it has no values of P@5"):
-        gradeval.evaluate("q", "a.json", "P@5")
 
 
 @pytest.mark.usefixtures("folder")

@@ -25,13 +25,6 @@ def test_table_1_mu():
     assert value("muAP", TABLE) == pytest.approx(0.447817, abs=5e-7)
 
 
-def test_steps_weigh_the_levels():
-    query = ranked([0.3, 1.0, 0.0], missed=[0.3])
-    low, high = value("AP(rel=0.3)", query), value("AP(rel=1)", query)
-    assert (low, high) == (2 / 3, 0.5)
-    assert value("muAP", query) == pytest.approx(0.3 * low + 0.7 * high, abs=1e-15)
-
-
 def test_a_very_wide_range():
     grades = [3.0, 1e9, 1.0, 5e6, 2.0]
     top, second = value("AP(rel=1000000000)", ranked(grades)), value("AP(rel=5000000)", ranked(grades))

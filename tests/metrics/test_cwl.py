@@ -6,11 +6,8 @@ from helpers import each, judgments_of, ranked, value, values
 from gradeval.errors import MetricError
 from gradeval.registry.metric import REGISTRY
 
-ERR = 7 / 16 + 9 / 16 * 3 / 16 / 2 + 9 / 16 * 13 / 16 * 15 / 16 / 3
-
 
 def test_the_largest_grade_is_that_of_the_qrels_where_it_is_above_4():
-    assert value("ERR@1", ranked([5], missed=[6])) == 31 / 64
     assert values("ERR@1", ranked([1]), ranked([6])) == [1 / 64, 63 / 64]
     with pytest.raises(MetricError, match="max_grade=2 is below the largest grade, 3"):
         value("ERR(max_grade=2)", ranked([3]))

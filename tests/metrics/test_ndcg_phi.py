@@ -77,17 +77,6 @@ def test_table_1_the_worse_error_costs_more():
     assert day_2 == pytest.approx(0.935632, abs=5e-7)
 
 
-def test_figure_2():
-    """Two errors on 100 scores that are even over 1..1000: the medians of many draws."""
-    rng = np.random.default_rng(20160601)
-    draws = -np.sort(-rng.uniform(1, 1000, (400, 100)), axis=1)
-    swap = [*range(9), 10, 9, *range(11, 100)]
-    turned = [*range(9, -1, -1), *range(10, 100)]
-    for order, median in ((swap, 0.998), (turned, 0.906)):
-        found = values("nDCGphi@10", *(ranked(draw[order].tolist()) for draw in draws))
-        assert np.median(found) == pytest.approx(median, abs=3e-3)
-
-
 def is_as_ndcng(grades: list[float]) -> bool:
     """The condition on the pages of both: the control points of φ are then on the line grade / max."""
     counted = [max(grade, 0) for grade in grades]

@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
-from helpers import Query, each, judgments_of, one_by_one, ranked, with_needed
+from helpers import each, judgments_of, one_by_one, ranked, with_needed
 
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.judgments import Judgments
@@ -155,40 +154,11 @@ def test_the_ideal_is_in_rank_order(spec):
                 assert grade[a] != grade[b] or ideal.row[a] < ideal.row[b], "equal grades in the run's order"
 
 
-def terms_of(text: str, *queries: Query) -> Terms:
-    [spec] = parse(text)
-    terms = spec.metric.terms(judgments_of(queries))
-    assert terms is not None
-    return terms
-
-
-def test_ndcng_of_scheels_table_2():
-    """Documents A to H, of which B was judged 0: the ideal ranking is H C D E A G."""
-    terms = terms_of("NDCNG", ranked([1, 0, 3, 3, 2, 0, 1, 4]))
-    gains = {grade: 2 ** (grade / 4) - 1 for grade in range(5)}
-    assert isinstance(terms, DiscountedTerms)
-    assert terms.row.tolist() == [0, 2, 3, 4, 6, 7]
-    assert terms.gain.tolist() == [gains[grade] for grade in (1, 3, 3, 2, 1, 4)]
-    assert terms.discount.tolist() == [math.log2(rank + 1) for rank in (1, 3, 4, 5, 7, 8)]
-    ideal = terms.ideal()
-    assert ideal.row.tolist() == [7, 2, 3, 4, 0, 6]
-    assert ideal.gain.tolist() == [gains[grade] for grade in (4, 3, 3, 2, 1, 1)]
-    assert terms.total[0] / ideal.total[0] == pytest.approx(0.6519, abs=5e-5)
-
-
 def test_a_metric_that_is_no_sum_has_none():
     table = judgments_of([ranked([1, None, 2])])
     for name in ("F@3", "set_map", "11pt_avg", "scaled_utility", "unj@3", "relstring"):
         [spec] = parse(name)
         assert spec.metric.terms(table, **spec.params) is None
-
-
-def words(key: Any) -> Iterator[Any]:
-    if isinstance(key, tuple):
-        for part in key:
-            yield from words(part)
-    else:
-        yield key
 
 
 @each("metrics", [SPECS, SPECS[::-1]])

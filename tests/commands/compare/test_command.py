@@ -106,18 +106,9 @@ def test_saved_results() -> None:
         "with Judged@5 among the metrics [judged_unknown]",
     ]
     assert compare("qrels", "-", "poor.run", stdin="good.json") == found
-    assert fails("compare", "qrels", "good.json", "poor.run", "-l", 2).startswith(
-        "good.json: it was made with the default --rel, and this command has 2."
-    )
-    assert fails("compare", "good.json", "good.json", "poor.run") == (
-        "good.json: this saved result is in the place of the qrels. "
-        "The qrels come first, then runs and saved results"
-    )
     gradeval("qrels", "good.run", "-m", "AP", "-f", "json", "-o", "summary.json")
-    assert fails("compare", "qrels", "summary.json", "poor.run") == (
-        "summary.json: run 'good' has no values per query, since it was made without -q. "
-        "Save results with 'gradeval QRELS RUN -q -f json -o FILE'"
-    )
+    said = "summary.json: run 'good' has no values per query, since it was made without -q. Save results with "
+    assert fails("compare", "qrels", "summary.json", "poor.run").startswith(said)
 
 
 def test_missing_queries_are_counted() -> None:

@@ -198,16 +198,12 @@ def test_differences_add_up_to_that_of_the_values(name):
             assert total == pytest.approx(one.value - theirs.value, abs=1e-9)
 
 
-def test_phi_of_published_vectors():
+def test_points_of_phi():
     def values(grades: list[float], name: str = "nDCGphi") -> Phi:
         judged = {f"d{place}": grade for place, grade in enumerate(grades)}
         [one] = gradeval.explain({"q": judged}, {"q": {"d0": 1}}, name, "q")
         return one.phi
 
-    found = {grade: phi for grade, _, phi, _ in values(list(range(1, 11))).values}
-    expected = {6: 0.017832647, 7: 0.148148148, 8: 0.377229081, 9: 0.672153635, 10: 1.0}
-    assert {grade: found[grade] for grade in expected} == pytest.approx(expected, abs=5e-10)
-    assert found[5] == 0
     phi = values([1, 2, 3, 4, 5, 6, 7, 8, 9, 100])
     assert [name for name, _, _ in phi.points] == ["lowest", "median", "whisker", "highest"]
     assert phi.whisker == 7.75 + 1.5 * 4.5

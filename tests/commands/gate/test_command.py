@@ -80,13 +80,6 @@ def test_saved_results_are_as_good_as_their_runs() -> None:
 
 def test_saved_results_that_say_too_little() -> None:
     save("good", metrics="AP num_q gm_map")
-    done = gate("qrels good.json --require 'AP > 0' --require 'nDCG@10 > 0'")
-    assert done.lines[0] == (
-        "good.json: it has no values of nDCG@10, only of AP, num_q, gm_map. Choose other metrics, or evaluate "
-        "the run again"
-    )
-    done = gate("qrels good.json --require 'gm_map > 0'")
-    assert done.lines[0].startswith("good.json: gm_map cannot be taken from a saved result")
     # what only the run must have, its baseline may lack
     assert gate("qrels good.run --baseline good.json --no-worse AP --require 'nDCG@10 > 0'").code == 0
     assert gate("qrels good.run --baseline good.json --no-worse nDCG@10").code == 2
@@ -95,8 +88,6 @@ def test_saved_results_that_say_too_little() -> None:
         "two.json: it has 2 runs, and a gate judges one. Save the results of one run"
     )
     assert gate("qrels good.run --baseline two.json --no-worse AP").code == 2
-    Path("qrels").write_text(Path("qrels").read_text() + "q99 0 d 1\n")
-    assert "it was made from other qrels" in gate("qrels good.json --require 'AP > 0'").err
 
 
 # options

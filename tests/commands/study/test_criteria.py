@@ -1,8 +1,6 @@
 """Katerenchuk and Rosenberg's table 1, and the verdicts that follow from it."""
 
 import math
-import subprocess
-import sys
 
 import pytest
 
@@ -58,11 +56,3 @@ def test_undefined_values_have_no_verdict():
     assert len(content["values"]) == 18
     with pytest.raises(MetricError, match="orders no systems"):
         criteria("Judged@5")
-
-
-def test_numpy_alone_is_imported() -> None:
-    """Until a test or a statistic needs scipy."""
-    code = "import gradeval, sys; gradeval.study.criteria('rankDCG')\n"
-    code += "print(*(name for name in ('scipy', 'click', 'rich') if name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
