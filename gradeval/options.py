@@ -1,6 +1,6 @@
 """The table of options: types, defaults and checks, for the command line, Python, manifests and gates.
 
-An option is a row: an attribute of Options, or of CompareOptions (gradeval.commands.compare.options). From it
+An option is a row: an attribute of Options, or of CompareOptions (gradeval.compare_options). From it
 come the attribute, the click option, the keys of manifests and gates, what saved results must agree in, the
 options of Spark, and the documentation. Nothing here imports numpy: --help needs the names and the defaults.
 """
@@ -705,8 +705,8 @@ class Options(OptionTable):
 
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""
-        shown = {"tie_range", "interval", "confidence", "jobs", "query_weights"}
-        values = {name: value for name, value in self.__dict__.items() if name not in shown}
+        of_values = {*self.names(without=(MORE, PROCESS)), "by_level"}
+        values = {name: value for name, value in self.__dict__.items() if name in of_values}
         of_queries = self.query_weights
         pairs = dict(of_queries) if isinstance(of_queries, tuple) else of_queries
         weights = {} if pairs is None else {"query_weights": pairs}  # only weighted means have them

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 import gradeval
-from gradeval.commands.compare.options import OF_SUMS, CompareOptions
+from gradeval.compare_options import OF_SUMS
 from gradeval.errors import OptionError
 from gradeval.evaluation.evaluator import Evaluator
 from gradeval.evaluation.results import Results
@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
 }
 OF_SPARK: dict[str, dict[str, Option]] = {
     "OnSpark": Options.rows(without=(FILES, PROCESS)),
-    "CompareOnSpark": {name: CompareOptions.table[name] for name in OF_SUMS},
+    "CompareOnSpark": OF_SUMS,
 }
 HEAD = '''"""The keywords of public functions for type checkers. Made by tests/test_keywords.py, not by hand."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.commands.compare.options import CompareOptions
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.evaluation.score import summarize
 from gradeval.notices import Notice

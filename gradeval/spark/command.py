@@ -14,7 +14,7 @@ from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.types import File, Integer, Setting
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.commands.compare.command import t_test_options
-from gradeval.commands.compare.options import OF_SUMS
+from gradeval.compare_options import OF_SUMS
 from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILES, INPUT, Options
 from gradeval.render import WRITERS
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import comparable_metrics, judged_spec
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, described, named
 from gradeval.evaluation.findings import left_out_of_groups
 from gradeval.evaluation.runs import check_labels

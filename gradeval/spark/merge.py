@@ -10,7 +10,6 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.commands.compare.compare import compare_values, notices_of, pair_comparison, pairs_of
-from gradeval.commands.compare.options import MAXT, OF_SUMS, CompareOptions
 from gradeval.commands.compare.result import (
     ComparedMetric,
     Comparison,
@@ -22,6 +21,7 @@ from gradeval.commands.compare.result import (
     share,
     without_judged,
 )
+from gradeval.compare_options import MAXT, OF_SUMS, CompareOptions
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError, described
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.findings import (
@@ -108,7 +108,7 @@ class SparkSummary(Results):
         """
         if method not in (None, "t"):
             raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
-        from gradeval.commands.compare.options import CompareOptions
+        from gradeval.compare_options import CompareOptions
         from gradeval.statistics.intervals import t_interval
 
         alpha = CompareOptions.of(confidence=95.0 if confidence is None else confidence).alpha
@@ -311,7 +311,7 @@ def chosen_options(values: Mapping[str, Any]) -> CompareOptions:
                 f"{name} requires the values of all queries in one place. On Spark, runs are "
                 f"compared by the t-test, with the options {', '.join(OF_SUMS)}"
             )
-    check_known(values, OF_SUMS)
+    check_known(values, list(OF_SUMS))
     options = CompareOptions.of(**values)
     if options.used_correction == MAXT:
         raise OptionError("the maxT correction requires the values of all queries in one place")

@@ -13,7 +13,7 @@ from gradeval.arrays import Floats, cached_property
 from gradeval.arrays.numbers import subtracted
 from gradeval.arrays.segments import distinct
 from gradeval.commands.compare.compare import pairs_of
-from gradeval.commands.compare.options import OF_SUMS, CompareOptions
+from gradeval.compare_options import OF_SUMS, CompareOptions
 from gradeval.errors import InputError, named
 from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.formats.memory import object_numbers
@@ -251,7 +251,7 @@ class SparkResults:
         """The summary, in which runs that could not be evaluated are listed as failed."""
         return merged(self._buckets(self._plan.job), self._plan.job, self._request.notices)
 
-    @takes({name: CompareOptions.table[name] for name in OF_SUMS}, refused=CompareOptions.table)
+    @takes(OF_SUMS, refused=CompareOptions.table)
     def compare(self, metrics: Metrics | None = None, **options: Unpack[CompareOnSpark]) -> Comparison:
         """Compare the runs with a baseline, or all with each other, by the paired t-test.
 

@@ -9,7 +9,7 @@ from helpers import each
 
 import gradeval
 from gradeval import InputError, OptionError, evaluate
-from gradeval.commands.compare.options import CompareOptions
+from gradeval.compare_options import CompareOptions
 from gradeval.evaluation import evaluate_all
 from gradeval.formats.sources import Source
 from gradeval.options import Options

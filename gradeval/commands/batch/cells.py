@@ -19,7 +19,6 @@ from gradeval.arrays.threads import default_jobs, ordered_map
 from gradeval.commands.batch.manifest import Collection, Manifest, manifest_of, read_manifest
 from gradeval.commands.batch.result import Batch, Cell, Key, Value, is_as_written
 from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import (
     ComparedMetric,
     Judged,
@@ -30,6 +29,7 @@ from gradeval.commands.compare.result import (
     judged_spec,
     without_judged,
 )
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError
 from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.outcome import with_weights

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, expand_runs, with_job
 from gradeval.cli.types import File
-from gradeval.commands.compare.options import (
+from gradeval.compare_options import (
     COMPARISON,
     CORRECTIONS,
     FURTHER,

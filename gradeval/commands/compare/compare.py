@@ -19,7 +19,6 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
-from gradeval.commands.compare.options import COMPARED, MAXT, TUKEY, CompareOptions, split_options
 from gradeval.commands.compare.result import (
     POWER,
     Change,
@@ -39,6 +38,7 @@ from gradeval.commands.compare.result import (
     lowest,
     without_judged,
 )
+from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, split_options
 from gradeval.errors import InputError, first_names
 from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.outcome import no_common_query

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.commands.compare.options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.commands.compare.result import (
     ESTIMANDS,
     MEAN_DIFFERENCE,
@@ -19,6 +18,7 @@ from gradeval.commands.compare.result import (
     PairComparison,
     Section,
 )
+from gradeval.compare_options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render import document as doc

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.commands.compare.options import TUKEY, CompareOptions
+from gradeval.compare_options import TUKEY, CompareOptions
 from gradeval.errors import GradevalError, MetricError
 from gradeval.evaluation.findings import Quantiles, apart, left_out_of_groups
 from gradeval.evaluation.results import Results

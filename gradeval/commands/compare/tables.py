@@ -20,8 +20,8 @@ import numpy as np
 
 from gradeval.arrays import Bools
 from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import LARGEST, ComparedMetric, Comparison, QueryValues
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.runs import Planned, check_labels, names_of, separate_runs

@@ -13,8 +13,8 @@ from gradeval.cli import output as out
 from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job
 from gradeval.cli.types import File, OutputPath
 from gradeval.commands.compare.command import with_baseline
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.study.command import FORMATS, example, swaps_options
+from gradeval.compare_options import CompareOptions
 from gradeval.options import INPUT, OF_QRELS, RUNS, Options, parse_number
 from gradeval.tables.run_names import LabelledRuns, labelled
 

@@ -19,7 +19,6 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import PairComparison, QueryValues
 from gradeval.commands.explain.contributions import phi_of
 from gradeval.commands.explain.result import Phi
@@ -27,6 +26,7 @@ from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
 from gradeval.commands.study.swaps import LEVELS, METRICS, USES
 from gradeval.commands.study.swaps import swaps as study_swaps
 from gradeval.commands.study.tables import Row, Table, spaced
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import MetricError, OptionError, named
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete

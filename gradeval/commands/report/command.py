@@ -12,7 +12,7 @@ from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, input_files, with_job
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
-from gradeval.commands.compare.options import EXPLAINED
+from gradeval.compare_options import EXPLAINED
 from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
 from gradeval.options import COMPARED_METRICS, Options
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from gradeval.arrays.strings import Texts
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
-from gradeval.commands.compare.options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.commands.compare.result import Comparison, QueryValues
 from gradeval.commands.explain.explain import explain_runs, titles_of
 from gradeval.commands.explain.result import Document, Documents, Explanation, Selection
+from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import GradevalError, OptionError
 from gradeval.evaluation import with_saved
 from gradeval.evaluation.evaluator import complete

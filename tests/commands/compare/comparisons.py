@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import ComparedMetric, Comparison, QueryValues
+from gradeval.compare_options import CompareOptions
 
 NAN = math.nan
 QUERIES = 9  # so that all sign flips are tried

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statistics_examples import SAKAI
 
-from gradeval.commands.compare.options import CORRECTIONS, TESTS
+from gradeval.compare_options import CORRECTIONS, TESTS
 from gradeval.errors import GradevalError, InputError, MetricError
 from gradeval.notices import Kind
 from gradeval.statistics import corrections, tests

@@ -6,7 +6,7 @@ from helpers import each
 from scipy import stats
 
 import gradeval
-from gradeval.commands.compare.options import CompareOptions, split_options
+from gradeval.compare_options import CompareOptions, split_options
 from gradeval.errors import OptionError
 
 from .comparisons import NAN

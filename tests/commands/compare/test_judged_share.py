@@ -9,8 +9,8 @@ from helpers import each
 
 import gradeval
 from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import Judged
+from gradeval.compare_options import CompareOptions
 from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind
 from gradeval.options import Options

@@ -12,8 +12,8 @@ import gradeval
 from gradeval.commands.compare.command import FORMATS
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.layout import interval, letters
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import ComparedMetric, Comparison, Judged, QueryValues
+from gradeval.compare_options import CompareOptions
 from gradeval.notices import Kind, Notice
 
 GOLDEN = Path(__file__).parent / "golden"

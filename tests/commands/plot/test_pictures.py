@@ -11,9 +11,9 @@ from scipy.stats import t as student
 
 import gradeval
 from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.options import CompareOptions
 from gradeval.commands.compare.result import QueryValues
 from gradeval.commands.plot.pictures import MEDIAN, POOLED, curves_of, expanded, of_pairs
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQueryError
 
 SEARCH = Path(__file__).parents[3] / "sample_data" / "search"

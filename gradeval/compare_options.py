@@ -30,8 +30,8 @@ MAXT = "maxt"
 TESTS = ("t", "randomization", "bootstrap", "wilcoxon", "sign", TUKEY)
 CORRECTIONS = ("holm", "bonferroni", "bh", MAXT, "none")
 RANDOM_TESTS = ("randomization", "bootstrap", TUKEY)  # those that may draw samples
-OF_SUMS = ("baseline", "all_pairs", "correction", "confidence")  # options of a t-test from sums alone
 EXPLAINED = 250  # queries of a report, by default
+SUMS = "sums"  # a scope: a t-test from sums alone has it too
 
 Groups = tuple[tuple[str, tuple[str, ...]], ...]
 """(group, query ids) of each group."""
@@ -93,9 +93,12 @@ class CompareOptions(OptionTable):
         COMPARISON,
         "The run to compare with, a file or a name. Default: the first.",
         "RUN",
+        scope={SUMS},
         python="the run that the others are compared with, by name or position; None: the first",
     )
-    all_pairs: bool = option(FLAG, False, "--all-pairs", COMPARISON, "Compare every run with every other.")
+    all_pairs: bool = option(
+        FLAG, False, "--all-pairs", COMPARISON, "Compare every run with every other.", scope={SUMS}
+    )
     test: str = option(
         one_of(*TESTS),
         "t",
@@ -112,6 +115,7 @@ class CompareOptions(OptionTable):
         COMPARISON,
         "Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the "
         "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
+        scope={SUMS},
         python=f"of the p-values, one of {', '.join(map(repr, CORRECTIONS))}; None: 'holm', or 'none' for "
         "Tukey's test and the bootstrap, which have no p-values to correct",
     )
@@ -122,6 +126,7 @@ class CompareOptions(OptionTable):
         COMPARISON,
         "Of the intervals; significant is p below what is left of 100. Default: 95.",
         "PERCENT",
+        scope={SUMS},
         python="of the intervals, in percent; the significance level alpha is what is left of 100 %",
     )
     samples: int = option(
@@ -204,11 +209,12 @@ class CompareOptions(OptionTable):
 
     def to_dict(self) -> dict[str, object]:
         """The options that decide the numbers, as JSON types."""
-        names = ("baseline", "all_pairs", "test", "confidence", "samples", "seed")
-        values = {name: getattr(self, name) for name in names}
+        values = {name: getattr(self, name) for name, row in self.table.items() if row.section == COMPARISON}
+        del values["correction"]
         return {**values, "correction": self.used_correction, "alpha": self.alpha}
 
 
+OF_SUMS = CompareOptions.rows(within=SUMS)  # of a t-test from sums alone
 COMPARED = {**CompareOptions.table, **OF_RUNS}  # of functions that evaluate and compare
 
 
