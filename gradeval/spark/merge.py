@@ -108,7 +108,6 @@ class SparkSummary(Results):
         """
         if method not in (None, "t"):
             raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
-        from gradeval.compare_options import CompareOptions
         from gradeval.statistics.intervals import t_interval
 
         alpha = CompareOptions.of(confidence=95.0 if confidence is None else confidence).alpha
