@@ -9,134 +9,11 @@ from typing import Any, Literal, TypedDict
 from typing_extensions import Unpack as Unpack
 
 
-class Evaluate(TypedDict, total=False):
-    rel: float | Literal['>0'] | None  # None
-    depth: int | None  # None
-    judged_only: bool  # False
-    queries: Literal['judged', 'both']  # 'judged'
-    query_ids: str | Iterable[object] | None  # None
-    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
-    tie_range: bool  # False
-    interval: Literal['t', 'bootstrap'] | None  # None
-    confidence: float  # 95.0
-    query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
-    zero_grade: float  # 0.0
-    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
-    by_level: bool  # False
-    jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    features: int | str | Iterable[int | str]  # ()
-    qrels_feature: int | None  # None
-    groups: str | bytes | os.PathLike[str] | None  # None
-    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
-    split: str | None  # None
-    ignore_identical_ids: bool  # False
-    max_passage: str | None  # None
-    duplicates: Literal['error', 'best']  # 'error'
-
-
-class Compare(TypedDict, total=False):
+class CompareOnSpark(TypedDict, total=False):
     baseline: str | int | None  # None
     all_pairs: bool  # False
-    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
     correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none'] | None  # None
     confidence: float  # 95.0
-    samples: int  # 100000
-    seed: int  # 1
-    by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
-    sort: str | None  # None
-    worst: int  # 0
-    best: int  # 0
-    power: bool  # False
-    anova: bool  # False
-    jobs: int  # 0
-    rel: float | Literal['>0'] | None  # None
-    depth: int | None  # None
-    judged_only: bool  # False
-    queries: Literal['judged', 'both']  # 'judged'
-    query_ids: str | Iterable[object] | None  # None
-    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
-    zero_grade: float  # 0.0
-    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    features: int | str | Iterable[int | str]  # ()
-    qrels_feature: int | None  # None
-    groups: str | bytes | os.PathLike[str] | None  # None
-    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
-    split: str | None  # None
-    ignore_identical_ids: bool  # False
-    max_passage: str | None  # None
-    duplicates: Literal['error', 'best']  # 'error'
-
-
-class Report(TypedDict, total=False):
-    baseline: str | int | None  # None
-    all_pairs: bool  # False
-    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
-    correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none'] | None  # None
-    confidence: float  # 95.0
-    samples: int  # 100000
-    seed: int  # 1
-    jobs: int  # 0
-    rel: float | Literal['>0'] | None  # None
-    depth: int | None  # None
-    judged_only: bool  # False
-    queries: Literal['judged', 'both']  # 'judged'
-    query_ids: str | Iterable[object] | None  # None
-    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
-    zero_grade: float  # 0.0
-    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    features: int | str | Iterable[int | str]  # ()
-    qrels_feature: int | None  # None
-    groups: str | bytes | os.PathLike[str] | None  # None
-    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
-    split: str | None  # None
-    ignore_identical_ids: bool  # False
-    max_passage: str | None  # None
-    duplicates: Literal['error', 'best']  # 'error'
-
-
-class CompareResults(TypedDict, total=False):
-    baseline: str | int | None  # None
-    all_pairs: bool  # False
-    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
-    correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none'] | None  # None
-    confidence: float  # 95.0
-    samples: int  # 100000
-    seed: int  # 1
-    by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
-    sort: str | None  # None
-    worst: int  # 0
-    best: int  # 0
-    power: bool  # False
-    anova: bool  # False
-    jobs: int  # 0
-
-
-class Runs(TypedDict, total=False):
-    rel: float | Literal['>0'] | None  # None
-    depth: int | None  # None
-    judged_only: bool  # False
-    queries: Literal['judged', 'both']  # 'judged'
-    query_ids: str | Iterable[object] | None  # None
-    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
-    zero_grade: float  # 0.0
-    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
-    jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    features: int | str | Iterable[int | str]  # ()
-    qrels_feature: int | None  # None
-    groups: str | bytes | os.PathLike[str] | None  # None
-    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
-    split: str | None  # None
-    ignore_identical_ids: bool  # False
-    max_passage: str | None  # None
-    duplicates: Literal['error', 'best']  # 'error'
 
 
 class Phi(TypedDict, total=False):
@@ -146,35 +23,6 @@ class Phi(TypedDict, total=False):
     qrels_feature: int | None  # None
     groups: str | bytes | os.PathLike[str] | None  # None
     columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
-
-
-class Files(TypedDict, total=False):
-    jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    features: int | str | Iterable[int | str]  # ()
-    qrels_feature: int | None  # None
-    groups: str | bytes | os.PathLike[str] | None  # None
-    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
-    split: str | None  # None
-    ignore_identical_ids: bool  # False
-    max_passage: str | None  # None
-    duplicates: Literal['error', 'best']  # 'error'
-
-
-class Validate(TypedDict, total=False):
-    rel: float | Literal['>0'] | None  # None
-    jobs: int  # 0
-    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    run_format: Literal['trec', 'letor', 'scores', 'ranklib', 'msmarco', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
-    features: int | str | Iterable[int | str]  # ()
-    qrels_feature: int | None  # None
-    groups: str | bytes | os.PathLike[str] | None  # None
-    columns: str | Mapping[str, str] | Iterable[tuple[str, str]]  # ()
-    split: str | None  # None
-    ignore_identical_ids: bool  # False
-    max_passage: str | None  # None
-    duplicates: Literal['error', 'best']  # 'error'
 
 
 class ReadQrels(TypedDict, total=False):
@@ -198,6 +46,28 @@ class ReadRun(TypedDict, total=False):
     duplicates: Literal['error', 'best']  # 'error'
 
 
+class Files(ReadRun, total=False):
+    qrels_format: Literal['trec', 'letor', 'beir', 'csv', 'tsv', 'json', 'lists', 'jsonl', 'parquet', 'arrow'] | None  # None
+    qrels_feature: int | None  # None
+
+
+class Validate(Files, total=False):
+    rel: float | Literal['>0'] | None  # None
+
+
+class CompareResults(CompareOnSpark, total=False):
+    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
+    samples: int  # 100000
+    seed: int  # 1
+    by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
+    sort: str | None  # None
+    worst: int  # 0
+    best: int  # 0
+    power: bool  # False
+    anova: bool  # False
+    jobs: int  # 0
+
+
 class OnSpark(TypedDict, total=False):
     rel: float | Literal['>0'] | None  # None
     depth: int | None  # None
@@ -218,8 +88,34 @@ class OnSpark(TypedDict, total=False):
     duplicates: Literal['error', 'best']  # 'error'
 
 
-class CompareOnSpark(TypedDict, total=False):
-    baseline: str | int | None  # None
-    all_pairs: bool  # False
-    correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none'] | None  # None
+class Runs(Validate, total=False):
+    depth: int | None  # None
+    judged_only: bool  # False
+    queries: Literal['judged', 'both']  # 'judged'
+    query_ids: str | Iterable[object] | None  # None
+    ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
+    zero_grade: float  # 0.0
+    no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
+
+
+class Evaluate(Runs, total=False):
+    tie_range: bool  # False
+    interval: Literal['t', 'bootstrap'] | None  # None
     confidence: float  # 95.0
+    query_weights: str | bytes | os.PathLike[str] | Mapping[Any, float] | None  # None
+    by_level: bool  # False
+
+
+class Report(Runs, CompareOnSpark, total=False):
+    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
+    samples: int  # 100000
+    seed: int  # 1
+
+
+class Compare(Report, total=False):
+    by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
+    sort: str | None  # None
+    worst: int  # 0
+    best: int  # 0
+    power: bool  # False
+    anova: bool  # False

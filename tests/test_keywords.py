@@ -67,10 +67,15 @@ def module() -> str:
     sets = {name: keywords(functions[0]) for name, functions in FUNCTIONS.items()}
     for name, rows in OF_SPARK.items():
         sets[name] = [(option, row.annotation, row.default) for option, row in rows.items()]
-    text = HEAD
-    for name, rows in sets.items():
-        lines = "".join(f"    {option}: {type}  # {default!r}\n" for option, type, default in rows)
-        text += f"\n\nclass {name}(TypedDict, total=False):\n{lines}"
+    text, made = HEAD, dict[str, list[tuple[str, str, Any]]]()
+    for name, rows in sorted(sets.items(), key=lambda item: len(item[1])):
+        bases, own = [], rows
+        for base in reversed(made):  # the largest that are part of it; type checkers want no field in two bases
+            if all(row in own for row in made[base]):
+                bases, own = [*bases, base], [row for row in own if row not in made[base]]
+        made[name] = rows
+        lines = "".join(f"    {option}: {type}  # {default!r}\n" for option, type, default in own)
+        text += f"\n\nclass {name}({', '.join(bases) or 'TypedDict'}, total=False):\n{lines or '    pass'}"
     return text
 
 
