@@ -159,10 +159,17 @@ def _is_number(line: bytes) -> bool:
 
 def _first_value(text: bytes) -> str | None:
     """The first character of the first value of a JSON object, '' of an empty one, None where there is none."""
+    if not text.lstrip().startswith(b"{"):
+        return None
     key = re.match(_FIRST_KEY, text)
     if key is not None:
         return key[2].decode("latin-1")
     return "" if re.match(_EMPTY, text) else None
+
+
+def _is_array(text: bytes) -> bool:
+    """Whether it begins with a JSON list of objects."""
+    return text.lstrip().startswith(b"[") and re.match(_JSON, text) is not None
 
 
 def _is_lists(text: bytes) -> bool:
@@ -195,8 +202,7 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
     with_spaces: whether spaces may be within the fields, where all lines of the text have two tabs, and not the
     second field of TREC's lines, 0 or Q0.
     """
-    first = re.match(_TWO_TABS, text)
-    if first is None:
+    if text.partition(b"\n")[0].count(b"\t") != 2 or (first := re.match(_TWO_TABS, text)) is None:
         return False
     lines = (text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text).split(b"\n")
     if b" " in first[0]:  # lines of TREC that mix spaces and tabs are not to be taken for these
@@ -285,7 +291,7 @@ FORMATS = (
     ),
     Format(
         "json",
-        begins=lambda text, _: re.match(_JSON, text) is not None or _first_value(text) in ("", "{"),
+        begins=lambda text, _: _is_array(text) or _first_value(text) in ("", "{"),
         why="it begins with a JSON object of objects",
     ),
     Format(

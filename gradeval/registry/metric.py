@@ -243,12 +243,12 @@ def _numbers(values: Floats | Terms) -> Floats:
     return values.values() if isinstance(values, Terms) else values
 
 
-_GREEK = {"α": "alpha", "µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"}
+_GREEK = str.maketrans({"α": "alpha", "µ": "mu", "μ": "mu", "φ": "phi", "ϕ": "phi", "τ": "tau", "ρ": "rho"})
 
 
 def in_ascii(name: str) -> str:
     """A name with its Greek letters spelled out."""
-    return "".join(_GREEK.get(letter, letter) for letter in name)
+    return name.translate(_GREEK)
 
 
 UNCHECKED: list[Metric] = []

@@ -6,30 +6,27 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from threading import RLock
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gradeval.errors import MetricError, described
 from gradeval.records import Record
-from gradeval.registry.dialects import (
-    ABSENT,
-    AMBIGUOUS,
-    GROUPS,
-    MEASURES,
-    Group,
-    aliases,
-    measure_of,
-    named,
-    names_of,
-    printed,
-    resolve,
-    spelling_of,
-    to_ours,
-    to_theirs,
-    translated,
-)
 from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, homes, import_family, in_ascii, load
 from gradeval.registry.params import Param
+
+
+if TYPE_CHECKING:
+    from gradeval.registry import dialects
+else:
+
+    class _Dialects:
+        """The module, imported where a name is not one of ours: it takes 2 % of a small command."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(import_module("gradeval.registry.dialects"), name)
+
+    dialects = _Dialects()
 
 
 class Measure(Protocol):
@@ -81,7 +78,7 @@ class Spec(Record):
     @property
     def trec(self) -> str:
         """The name that trec_eval prints, or the canonical name if trec_eval does not have the measure."""
-        return printed(self.metric.name, self.texts) or str(self)
+        return dialects.printed(self.metric.name, self.texts) or str(self)
 
 
 def is_num_q(spec: Spec) -> bool:
@@ -121,7 +118,7 @@ def single_names(text: Metrics) -> list[str]:
         texts = [text]
     for position, item in enumerate(texts):
         if not isinstance(item, str):
-            theirs = translated(str(item)) if type(item).__module__.startswith("ir_measures.") else None
+            theirs = dialects.translated(str(item)) if type(item).__module__.startswith("ir_measures.") else None
             if theirs is not None:
                 texts[position] = theirs[0]
                 continue
@@ -160,12 +157,12 @@ def parse_one(text: str) -> list[Spec]:
     name, items, cutoffs = _in_our_spelling(text)
     if fold(name) == "recall" and cutoffs is None and not {"k", "cutoff"} & {key for key, _ in items}:
         name = "set_recall"  # of the whole run, as in ranx; trec_eval's nine cutoffs are recall.5,10,…
-    if fold(name) in AMBIGUOUS and name != _NAMES[fold(name)].name:  # as other tools write it
-        tool, other = AMBIGUOUS[fold(name)]
+    metric = _named(name, text)
+    if name != metric.name and fold(name) in dialects.AMBIGUOUS:  # as other tools write it
+        tool, other = dialects.AMBIGUOUS[fold(name)]
         rest = re.sub("_at_", "@", text[len(name) :], flags=re.IGNORECASE)
-        hint = f"did you mean {other}{rest if cutoffs else rest + '@10'} or {_NAMES[fold(name)].name}{rest}?"
+        hint = f"did you mean {other}{rest if cutoffs else rest + '@10'} or {metric.name}{rest}?"
         raise MetricError(f"{text}: in {tool} this name means {other}", hint=hint)
-    metric, takes = _named(name, text), measure_of(name)
     params: dict[str, Any] = {}
     for key, value_text in items:
         if value_text is None:
@@ -183,6 +180,7 @@ def parse_one(text: str) -> list[Spec]:
             raise MetricError(f"{text}: the {at.name} is given more than once")
         values = [_value(at, item, text) for item in cutoffs.split(",")]
         return [_spec(metric, {**params, at.name: item}, text) for item in values]
+    takes = dialects.measure_of(name)
     if takes is not None and takes.values and takes.param not in params:
         at = metric.by_name[takes.param]
         return [_spec(metric, {**params, at.name: at.parse(item)}, text) for item in takes.values.split(",")]
@@ -191,15 +189,15 @@ def parse_one(text: str) -> list[Spec]:
 
 def parse_measure(name: str) -> list[Spec]:
     """The Specs of one of trec_eval's measures with all its default cutoffs, or of another name."""
-    measure = measure_of(name)
+    measure = dialects.measure_of(name)
     return parse_one(f"{name}.{measure.values}" if measure and measure.values else name)
 
 
-def group_of(text: str) -> Group | None:
+def group_of(text: str) -> dialects.Group | None:
     """The group of this name, None for other texts."""
     if "(" in text or "@" in text or fold(text) in _names():
         return None
-    return GROUPS.get(fold(text))
+    return dialects.GROUPS.get(fold(text))
 
 
 def metric_of(text: str) -> Metric:
@@ -220,7 +218,7 @@ def metric_meant(text: str) -> Metric | None:
 
 def absent(name: str) -> str:
     """What there is in place of a metric that gradeval does not have, '' for other names."""
-    return ABSENT.get(_plain(name.partition("@")[0]), "")
+    return dialects.ABSENT.get(_plain(name.partition("@")[0]), "")
 
 
 def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
@@ -231,7 +229,7 @@ def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str 
         name, cutoffs = in_words.groups()
     items = items_of(inside)
     if fold(name) not in _NAMES:
-        name, items = resolve(name, items, cutoffs is not None)
+        name, items = dialects.resolve(name, items, cutoffs is not None)
     return name, items, cutoffs
 
 
@@ -275,10 +273,11 @@ def dotted(text: str) -> list[Spec] | None:
     if "(" in text or "@" in text:
         return None
     for separator, (name, mark, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
-        metric, takes = _NAMES.get(fold(name)), measure_of(name)
-        is_name = separator == "_" and (fold(text) in _NAMES or named(text))  # of gradeval or another tool
-        if not mark or metric is None or is_name:
+        metric = _NAMES.get(fold(name)) if mark else None
+        is_name = separator == "_" and (fold(text) in _NAMES or dialects.named(text))  # ours or of another tool
+        if metric is None or is_name:
             continue
+        takes = dialects.measure_of(name)
         if takes is None or not takes.param:
             hint = _at_cutoff(metric, name, values)
             raise MetricError(f"{text}: {name} takes no value after '{separator}'", hint=hint)
@@ -299,8 +298,8 @@ def _at_cutoff(metric: Metric, name: str, values: str) -> str:
     """The hint for cutoffs after a name that does not take them there, in the notation of the name."""
     if "cutoff" not in metric.by_name or not values.replace(",", "").isdigit():
         return ""
-    names = names_of(metric.name)
-    cut = [f"{cut}." for cut in names if MEASURES[cut].param == "cutoff"]
+    names = dialects.names_of(metric.name)
+    cut = [f"{cut}." for cut in names if dialects.MEASURES[cut].param == "cutoff"]
     return f"did you mean {cut[0] if cut and name in names else name + '@'}{values}?"
 
 
@@ -341,7 +340,7 @@ def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]
     for param in metric.params:
         if name in (param.name.lower(), *param.aliases):
             return param, value
-    spelling = spelling_of(metric.name, name)
+    spelling = dialects.spelling_of(metric.name, name)
     if spelling is None or spelling.param not in metric.by_name:
         raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
     if spelling.words is not None:
@@ -367,32 +366,32 @@ class _Names(Mapping[str, Metric]):
         self._metrics: dict[str, Metric] = {}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._metrics or name in _homes()
+        return name in self._metrics or name in _homes() or dialects.measure_of(str(name)) is not None
 
     def __getitem__(self, name: str) -> Metric:
         if name not in self._metrics:
-            for metric in import_family(_homes()[name]):
-                self.add(metric, *names_of(metric.name))
+            if name in _homes():
+                for metric in import_family(_homes()[name]):
+                    self.add(metric)
+            elif (measure := dialects.measure_of(name)) is not None:
+                self._metrics[name] = self[fold(measure.metric)]
         return self._metrics[name]
 
     def __iter__(self) -> Iterator[str]:
         load()
-        return iter(dict.fromkeys([*_homes(), *self._metrics]))
+        return iter(dict.fromkeys([*map(fold, dialects.MEASURES), *_homes(), *self._metrics]))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def add(self, metric: Metric, *names: str) -> None:
-        """names: besides its own."""
-        self._metrics.update((fold(name), metric) for name in (metric.name, *metric.aliases, *names))
+    def add(self, metric: Metric) -> None:
+        self._metrics.update((fold(name), metric) for name in (metric.name, *metric.aliases))
 
 
 @cache
 def _homes() -> dict[str, str]:
     """Every name of a built-in metric, folded -> its family."""
-    families = {fold(name): family for name, family in homes().items()}
-    others = {fold(name): families[fold(measure.metric)] for name, measure in MEASURES.items()}
-    return {**others, **families}
+    return {fold(name): family for name, family in homes().items()}
 
 
 _NAMES = _Names()
@@ -430,9 +429,9 @@ def _owner(name: str) -> str:
     """The present use of a name, '' if it is free."""
     if fold(name) in _NAMES:
         return _NAMES[fold(name)].name
-    if fold(name) in GROUPS:
+    if fold(name) in dialects.GROUPS:
         return f"the group {fold(name)}"
-    for alias in named(name):
+    for alias in dialects.named(name):
         return alias.target
     with suppress(MetricError):
         return str(*(dotted(name) or [])[:1])  # P_10
@@ -467,9 +466,9 @@ def _named(name: str, text: str) -> Metric:
         raise MetricError(f"{text}: unknown metric", hint=absent(name))
     _suggest(text)
     stem = re.sub(_TAIL, "", name)
-    near = nearest(fold(stem), [*_NAMES, *GROUPS, *(alias.name.lower() for alias in aliases())])
+    near = nearest(fold(stem), [*_NAMES, *dialects.GROUPS, *(alias.name.lower() for alias in dialects.aliases())])
     spelled = next((known for known in REGISTRY if fold(known) == near), near or "")
-    meant = spelled if spelled in GROUPS else text.replace(stem, spelled, 1)
+    meant = spelled if spelled in dialects.GROUPS else text.replace(stem, spelled, 1)
     if meant == text:  # the name is right, what follows it is not
         raise MetricError(f"{text}: the cutoff is given more than once", hint=f"for example {spelled}@5")
     ignored = ""
@@ -605,7 +604,7 @@ def _known(name: str, has_cutoff: bool) -> str | None:
     for key, metric in _NAMES.items():
         if _plain(key) == word:
             return metric.name if has_cutoff or key == metric.name.lower() else key
-    fitting = [alias for alias in aliases() if _plain(alias.name) == word and not alias.param]
+    fitting = [alias for alias in dialects.aliases() if _plain(alias.name) == word and not alias.param]
     return next((alias.target for alias in sorted(fitting, key=lambda one: one.cutoff != has_cutoff)), None)
 
 
@@ -615,7 +614,7 @@ def _plain(name: str) -> str:
 
 def _has_numbers(stem: str) -> bool:
     """Whether digits can be part of a name that begins so, as in NERR8, F1 and rbp.95."""
-    known = (*_NAMES, *(alias.name for alias in aliases()))
+    known = (*_NAMES, *(alias.name for alias in dialects.aliases()))
     return any(re.fullmatch(re.escape(_plain(stem)) + r"\.?\d+", _plain(name)) for name in known)
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-_COMPRESSED = re.compile(r"(?<=.)\.(?:gz|bz2|xz|zst)$")
-_SUFFIX = re.compile(r"(?<=.)\.(?:run|txt|res|csv|tsv|json|jsonl|parquet|arrows?|feather)$")
-_PATTERN = re.compile(r"[*?\[]")
+_COMPRESSED = {"gz", "bz2", "xz", "zst"}
+_SUFFIXES = {"run", "txt", "res", "csv", "tsv", "json", "jsonl", "parquet", "arrow", "arrows", "feather"}
 
 
 class LabelledRuns(list[tuple[str | None, Any]]):
@@ -59,7 +57,11 @@ def run_names(
 
 def short_name(path: str) -> str:
     """The file name without directory and suffix."""
-    return _SUFFIX.sub("", _COMPRESSED.sub("", os.path.basename(path))) or path
+    name = os.path.basename(path)
+    for suffixes in (_COMPRESSED, _SUFFIXES):
+        stem, _, suffix = name.rpartition(".")
+        name = stem if stem and suffix in suffixes else name
+    return name or path
 
 
 def run_files(path: str | bytes | os.PathLike[str]) -> list[Any]:
@@ -73,7 +75,7 @@ def run_files(path: str | bytes | os.PathLike[str]) -> list[Any]:
 
             return files_of(os.fsdecode(path)) or [path]
         text = os.fsdecode(path)
-        if not _PATTERN.search(text) or os.path.lexists(text):
+        if not any(mark in text for mark in "*?[") or os.path.lexists(text):
             return [path]
     except (OSError, ValueError):
         return [path]
