@@ -145,7 +145,7 @@ def _is_letor(line: bytes, fields: list[bytes]) -> bool:
     if len(fields) == 1:
         return b"#" in line and _is_number(line)
     has_query = fields[1].startswith(b"qid:")  # a LETOR file, even if a feature is malformed
-    return has_query or all(re.fullmatch(_FEATURE, field) for field in fields[1:])
+    return has_query or all(b":" in field and re.fullmatch(_FEATURE, field) for field in fields[1:])
 
 
 def _is_number(line: bytes) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache
@@ -333,11 +332,6 @@ def homes() -> dict[str, str]:
         with open(os.path.join(folder, f"{family}.py"), encoding="utf-8") as file:
             for declaration in file.read().split("\n@metric(")[1:]:
                 fields = declaration[: declaration.index("\ndef ")]
-                aliases = _ALIASES.search(fields)
-                names_here = [fields.split('"', 2)[1], *_STRING.findall(aliases[1] if aliases else "")]
-                names |= dict.fromkeys(names_here, family)
+                aliases = fields.partition(" aliases=[")[2].partition("]")[0]
+                names |= dict.fromkeys((fields.split('"', 2)[1], *aliases.split('"')[1::2]), family)
     return names
-
-
-_ALIASES = re.compile(r"\baliases=\[(.*?)\]", re.DOTALL)
-_STRING = re.compile(r'"([^"]+)"')

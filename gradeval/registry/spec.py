@@ -15,7 +15,6 @@ from gradeval.records import Record
 from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, homes, import_family, in_ascii, load
 from gradeval.registry.params import Param
 
-
 if TYPE_CHECKING:
     from gradeval.registry import dialects
 else:
@@ -118,7 +117,9 @@ def single_names(text: Metrics) -> list[str]:
         texts = [text]
     for position, item in enumerate(texts):
         if not isinstance(item, str):
-            theirs = dialects.translated(str(item)) if type(item).__module__.startswith("ir_measures.") else None
+            theirs = (
+                dialects.translated(str(item)) if type(item).__module__.startswith("ir_measures.") else None
+            )
             if theirs is not None:
                 texts[position] = theirs[0]
                 continue
@@ -224,10 +225,11 @@ def absent(name: str) -> str:
 def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
     """Name, parameters and cutoffs of a text; None if there is no '@'."""
     name, inside, cutoffs = parts_of(text)
-    in_words = re.fullmatch(_AT_IN_WORDS, name)
-    if in_words and cutoffs is None and fold(name) not in _NAMES:
-        name, cutoffs = in_words.groups()
     items = items_of(inside)
+    if fold(name) not in _NAMES:
+        in_words = re.fullmatch(_AT_IN_WORDS, name)
+        if in_words and cutoffs is None:
+            name, cutoffs = in_words.groups()
     if fold(name) not in _NAMES:
         name, items = dialects.resolve(name, items, cutoffs is not None)
     return name, items, cutoffs
@@ -466,7 +468,9 @@ def _named(name: str, text: str) -> Metric:
         raise MetricError(f"{text}: unknown metric", hint=absent(name))
     _suggest(text)
     stem = re.sub(_TAIL, "", name)
-    near = nearest(fold(stem), [*_NAMES, *dialects.GROUPS, *(alias.name.lower() for alias in dialects.aliases())])
+    near = nearest(
+        fold(stem), [*_NAMES, *dialects.GROUPS, *(alias.name.lower() for alias in dialects.aliases())]
+    )
     spelled = next((known for known in REGISTRY if fold(known) == near), near or "")
     meant = spelled if spelled in dialects.GROUPS else text.replace(stem, spelled, 1)
     if meant == text:  # the name is right, what follows it is not
@@ -500,6 +504,9 @@ def split(text: str) -> list[str]:
 
 def parts_of(text: str) -> tuple[str, str, str | None]:
     """'nDCG(gain=exp)@10' -> 'nDCG', 'gain=exp', '10'; None where there is no '@'."""
+    name, at, cutoffs = text.partition("@")
+    if name and "(" not in text and ")" not in text:
+        return name, "", cutoffs if at else None
     parts = re.fullmatch(r"([^()@]+)(?:\(([^()]*)\))?(?:@([^()]*))?", text)
     if parts is None:
         raise MetricError(
