@@ -228,7 +228,7 @@ def collect(
     """
     try:
         return _in_one_pass(source, columns, *begin(), jobs)
-    except _QueryNotGrouped:
+    except QueryNotGrouped:
         pass  # its lines are read again outside the handler, which keeps memory alive
     try:
         return collect_by_sorting(source, columns, *begin(), jobs)
@@ -236,7 +236,7 @@ def collect(
         raise temporary_error(source.name, error) from None
 
 
-class _QueryNotGrouped(Exception):
+class QueryNotGrouped(Exception):
     """A query's lines are not together."""
 
 
@@ -282,7 +282,7 @@ def _in_one_pass(
             return _Part.of(read, [])
         query = query_indices(qrels, read.queries, by_key=True)
         if len(distinct(query)) < count:
-            raise _QueryNotGrouped
+            raise QueryNotGrouped
         lines = Lines(query, read.bounds, read.documents, read.value, read.line, read.rank)
         pieces: list[Found | _Cut] = []
         first = 0 if read.first else 1
@@ -302,7 +302,7 @@ def _in_one_pass(
         judged = found.query < len(seen)
         query, keys = found.query[judged], found.query[~judged].view(np.uint64)
         if seen[query].any() or others.has(keys).any():
-            raise _QueryNotGrouped
+            raise QueryNotGrouped
         seen[query] = True
         others.add(keys)
         total.add(found, first_line)

@@ -1,7 +1,7 @@
 """Converts qrels and runs between formats: ids and numbers are kept exactly.
 
-A run is read and written query by query; only one whose lines are not together by query is read whole, and so
-are qrels. Everything is checked as for an evaluation, and nothing is written where something is wrong.
+A run is read and written query by query; where the lines of a query are not together, it is read again as a
+whole, as qrels are. All is checked as for an evaluation, and nothing is written where something is wrong.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,6 +31,7 @@ from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows
 from gradeval.tables.ranking import Collapse
+from gradeval.tables.reduction import QueryNotGrouped
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -156,18 +158,21 @@ def convert_file(
     if len(files) > 1:
         raise OptionError("choose one feature: a file holds one run")
 
-    def write(jobs: int) -> Converted:
+    def write(jobs: int, by_query: bool = role == "run") -> Converted:
         sink.seek(0)
         sink.truncate()
         work = _Conversion(files[0], conversion, writer, jobs, Collapse.of(options))
         with compressed(sink, name) as opened:
-            batches = work.batches()
+            batches = work.batches(by_query)
             first = next(batches)  # whose block has the tag
             writer.write(chain([first], batches), opened, work.given())
         counts = work.queries, work.rows, work.duplicates, work.real, work.subtopics, work.collapsed
         return Converted(role, *counts)
 
-    return with_fewer(write, options.jobs or default_jobs())
+    jobs = options.jobs or default_jobs()
+    with suppress(QueryNotGrouped):
+        return with_fewer(write, jobs)
+    return with_fewer(lambda jobs: write(jobs, by_query=False), jobs)
 
 
 def _letor_of(source: Source, role: str, options: Options, qrels: Source | None) -> Letor | None:
@@ -233,9 +238,10 @@ class _Conversion:
         tag_bytes = (self.tag or b"gradeval") if tag is None else os.fsencode(tag)
         return Given(self.role, tag_bytes, self.has_subtopics)
 
-    def batches(self) -> Iterator[Batch]:
-        """Raises InputError(s) at the end where something is wrong, after a part of the batches."""
-        by_query = self.role == "run" and self._is_together()
+    def batches(self, by_query: bool) -> Iterator[Batch]:
+        """Raises InputError(s) at the end where something is wrong, after a part of the batches; and by_query,
+        QueryNotGrouped.
+        """
         for rows in self._by_query() if by_query else self._whole():
             for wrong in self._wrong(rows):
                 self.problems.add(wrong)
@@ -258,21 +264,6 @@ class _Conversion:
             self.left_out |= part.left_out
             yield part.replace(line=part.line + before, lines=0)
 
-    def _is_together(self) -> bool:
-        seen, last = KeySet(), b""
-        for part in self._parts():
-            queries = part.queries
-            if not len(queries):
-                continue
-            if queries[0] == last:
-                queries = queries.take(slice(1, None))
-            last = part.queries[len(part.queries) - 1]
-            keys = np.sort(queries.keys())
-            if (keys[1:] == keys[:-1]).any() or seen.has(keys).any():
-                return False
-            seen.add(keys)
-        return True
-
     def _whole(self) -> Iterator[Rows]:
         parts = [part.light() for part in self._parts()]
         if any(len(part.value) for part in parts):
@@ -280,11 +271,17 @@ class _Conversion:
 
     def _by_query(self) -> Iterator[Rows]:
         last_query: list[Columns] = []  # its rows so far: it may continue in the next block
+        seen = KeySet()
         for part in self._parts():
             last = len(part.queries) - 1
             if last < 0:
                 continue
-            if last or (last_query and last_query[0].queries[0] != part.queries[0]):
+            continues = bool(last_query) and last_query[0].queries[0] == part.queries[0]
+            keys = np.sort(part.queries.keys()[int(continues) :])
+            if (keys[1:] == keys[:-1]).any() or seen.has(keys).any():
+                raise QueryNotGrouped
+            seen.add(keys)
+            if last or (last_query and not continues):
                 yield Rows.of(self.name, [*last_query, *([_part(part, 0, last)] if last else [])])
                 last_query = []
             last_query.append(_part(part, last, last + 1))
