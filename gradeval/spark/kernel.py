@@ -30,7 +30,7 @@ from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
 from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, light_subtopics
-from gradeval.formats.diagnostics import COLLAPSES, SHOWN, shown
+from gradeval.formats.diagnostics import COLLAPSES, SHOWN, Problem, shown
 from gradeval.formats.write import text_column
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
@@ -62,20 +62,12 @@ class Names(NamedTuple):
     subtopic: str = ""
 
 
-class RowError(NamedTuple):
-    """The error of a row. what: with its query and document."""
-
-    row: int
-    what: str
-    hint: str = ""
-
-
 class TableRows(NamedTuple):
     """Rows as they are. queries, documents: ids, (n,). number: the grade or score, (n,). run: which run each is
     of, and place: its place in the order of the run, (n,); None where the table does not have them.
     subtopic: as in Columns.
 
-    errors: of the rows that cannot be read, ascending, and of which row each is.
+    errors: of the rows that cannot be read, ascending; their line is the row.
     """
 
     queries: Ids
@@ -83,7 +75,7 @@ class TableRows(NamedTuple):
     number: Floats
     run: Ints | None = None
     place: Floats | Ints | None = None
-    errors: Sequence[RowError] = ()
+    errors: Sequence[Problem] = ()
     subtopic: Ids | bytes | None = None
 
     def take(self, rows: Ints | Bools) -> TableRows:
@@ -91,12 +83,12 @@ class TableRows(NamedTuple):
         place = None if self.place is None else self.place[rows]
         return TableRows(self.queries.take(rows), self.documents.take(rows), self.number[rows], None, place)
 
-    def error(self, row: int, what: str, hint: str = "") -> RowError:
+    def error(self, row: int, what: str, hint: str = "") -> Problem:
         where = f"query {shown(self.queries[row])}, document {shown(self.documents[row])}"
-        return RowError(row, f"{where}: {what}", hint)
+        return Problem(row, f"{where}: {what}", hint)
 
 
-def raised(path: str, errors: Sequence[RowError], total: int = 0) -> InputError | InputErrors:
+def raised(path: str, errors: Sequence[Problem], total: int = 0) -> InputError | InputErrors:
     """The errors of a table, of which there is at least one, as an exception. total: how many there are."""
     first = [InputError(path, error.what, hint=error.hint) for error in errors[:SHOWN]]
     total = total or len(errors)
@@ -135,7 +127,7 @@ def read_rows(table: Any, names: Names) -> TableRows:
         subtopics, wrong_subtopic = columns[SUBTOPIC].ids(everything, names.subtopic)
         subtopic = light_subtopics(subtopics)
         wrong.append(wrong_subtopic)
-    errors: dict[int, RowError] = {}  # the first error of each row
+    errors: dict[int, Problem] = {}  # the first error of each row
     no_query, no_document = ({problem.line for problem in of.all()} for of in (wrong_query, wrong_document))
     for problem in chain.from_iterable(problems.all() for problems in wrong):
         row = problem.line or 0
@@ -148,7 +140,7 @@ def read_rows(table: Any, names: Names) -> TableRows:
         else:
             where += [f"query {shown(queries[row])}"] if row not in no_query else []
             where += [f"document {shown(documents[row])}"] if row not in no_document else []
-        errors[row] = RowError(row, ": ".join(filter(None, (", ".join(where), what))))
+        errors[row] = Problem(row, ": ".join(filter(None, (", ".join(where), what))))
     in_order = [errors[row] for row in sorted(errors)]
     return TableRows(queries, documents, number, run, place, in_order, subtopic)
 
@@ -364,7 +356,7 @@ def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
         if of_run.place is not None:
             by_id = of_run.documents.descending(np.zeros(len(of_run.place), np.int64))
             of_run = of_run.take(by_id[np.argsort(of_run.place[by_id], kind="stable")])
-        yield of_run._replace(errors=[error for error in retrieved.errors if run[error.row] == position])
+        yield of_run._replace(errors=[error for error in retrieved.errors if run[error.line] == position])
 
 
 def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:

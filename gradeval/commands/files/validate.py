@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -393,7 +394,8 @@ class ObservedSource(Source):
             yield chunk
 
     def _restart(self) -> None:
-        self._head = self._cut = b""  # _cut: the beginning of a character that a block ends within
+        self._head = b""
+        self._decoder = getincrementaldecoder("utf-8")()  # which keeps the character that a block ends within
         self._lines = self._returns = self._tabs = self._spaces = 0
         self._is_ascii, self._is_binary = True, False
         self._not_utf8: int | None = None
@@ -403,25 +405,17 @@ class ObservedSource(Source):
             return
         self._head = self._head or text[:_HEAD].tobytes()
         ends = text == LF
-        if self._not_utf8 is None and (self._cut or text.max() > 127):
+        if self._not_utf8 is None and (self._decoder.getstate()[0] or text.max() > 127):
             self._is_ascii = False
-            self._check_utf8(text)
+            try:
+                self._decoder.decode(text.tobytes())
+            except UnicodeDecodeError as error:
+                self._not_utf8 = self._lines + error.object[: error.start].count(b"\n") + 1
         self._is_binary |= not text.all()
         self._returns += int(np.count_nonzero(ends[1:] & (text[:-1] == CR)))
         self._tabs += int(np.count_nonzero(text == TAB))
         self._spaces += int(np.count_nonzero(text == SPACE))
         self._lines += int(np.count_nonzero(ends))
-
-    def _check_utf8(self, text: Bytes) -> None:
-        data, before, self._cut = self._cut + text.tobytes(), len(self._cut), b""
-        try:
-            data.decode()
-        except UnicodeDecodeError as error:
-            if error.reason == "unexpected end of data":
-                self._cut = data[error.start :]
-            else:
-                valid = text[: max(error.start - before, 0)]
-                self._not_utf8 = self._lines + int(np.count_nonzero(valid == LF)) + 1
 
     def described(self, has_fields: bool) -> Description:
         """Raises InputError. has_fields: whether fields are separated by spaces and tabs."""
