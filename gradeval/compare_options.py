@@ -17,11 +17,11 @@ from gradeval.options import (
     Options,
     OptionTable,
     check_known,
+    choice,
     integer,
     must_be,
     option,
     plain,
-    words,
 )
 
 ALL = "all"  # stands in the place of a group for all queries
@@ -38,17 +38,8 @@ Groups = tuple[tuple[str, tuple[str, ...]], ...]
 COMPARISON, FURTHER = "Comparison", "Further output"  # headings of the help
 
 
-def one_of(*choices: str) -> Kind:
-    def check(name: str, value: object) -> None:
-        if not isinstance(value, str) or value not in choices:
-            raise OptionError(f"{name} must be one of {', '.join(choices)}, not {described(value)}")
-
-    return Kind("choice", check, plain, words(choices), choices)
-
-
-def _check_baseline(name: str, value: Any) -> None:
-    if not isinstance(value, (str, int)) or isinstance(value, bool):
-        raise OptionError(f"{name} must be the name or position of a run, not {described(value)}")
+def _is_run(value: object) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
 def _groups(by: Any) -> Groups:
@@ -87,7 +78,7 @@ class CompareOptions(OptionTable):
     """How to compare runs."""
 
     baseline: str | int | None = option(
-        Kind("run", _check_baseline, plain, "str | int"),
+        Kind("run", must_be("the name or position of a run", _is_run), plain, "str | int"),
         None,
         "--baseline",
         COMPARISON,
@@ -100,7 +91,7 @@ class CompareOptions(OptionTable):
         FLAG, False, "--all-pairs", COMPARISON, "Compare every run with every other.", scope={SUMS}
     )
     test: str = option(
-        one_of(*TESTS),
+        choice(*TESTS, listed=True),
         "t",
         "--test",
         COMPARISON,
@@ -109,7 +100,7 @@ class CompareOptions(OptionTable):
         python=f"the test, one of {', '.join(map(repr, TESTS))}",
     )
     correction: str | None = option(
-        one_of(*CORRECTIONS),
+        choice(*CORRECTIONS, listed=True),
         None,
         "--correction",
         COMPARISON,

@@ -246,8 +246,9 @@ def words(choices: Iterable[str | int]) -> str:
     return f"Literal[{', '.join(map(repr, choices))}]"
 
 
-def choice(*choices: str) -> Kind:
-    is_valid = must_be(" or ".join(choices), lambda value: isinstance(value, str) and value in choices)
+def choice(*choices: str, listed: bool = False) -> Kind:
+    what = f"one of {', '.join(choices)}" if listed else " or ".join(choices)
+    is_valid = must_be(what, lambda value: isinstance(value, str) and value in choices)
     return Kind("choice", is_valid, plain, words(choices), choices)
 
 

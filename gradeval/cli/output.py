@@ -6,7 +6,7 @@ import codecs
 import errno
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from gradeval.errors import GradevalError, InputError, InputErrors, inert, printable, visible_rows
@@ -90,7 +90,8 @@ def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
     if file is None and sys.stdout is None:
         raise GradevalError("standard output cannot be written (it is closed)")
     written = _visible if on_terminal() else iter
-    with _naming(file), delayed(_stdout, written) if file is None else file.stream() as sink:
+    stdout = delayed(lambda: nullcontext(_flushed(sys.stdout)), written)
+    with _naming(file), stdout if file is None else file.stream() as sink:
         yield sink
 
 
@@ -108,11 +109,6 @@ def _naming(file: OutputFile | None) -> Iterator[None]:
     except OSError as error:
         name = "standard output" if file is None else file.path
         raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
-
-
-@contextmanager
-def _stdout() -> Iterator[Any]:
-    yield _flushed(sys.stdout)
 
 
 def _put(stream: TextIO, data: bytes) -> None:

@@ -76,6 +76,7 @@ def ir_measures_command(
     input_files()
 
     from gradeval.evaluation import evaluate_all
+    from gradeval.evaluation.evaluator import complete
     from gradeval.options import Options
     from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse
@@ -86,9 +87,7 @@ def ir_measures_command(
         if measure.spec.metric.text:
             raise MetricError(f"{measure.printed}: its values are strings", hint="use 'gradeval -m' instead")
     specs = list(dict.fromkeys([*(measure.spec for measure in chosen), *parse("num_ret")]))
-    results = evaluate_all(qrels, [(None, run)], specs, Options())
-    for failed in results.failed:
-        raise failed.error
+    results = complete(evaluate_all(qrels, [(None, run)], specs, Options()))
     # an undefined value is counted as 0, or left out, as ir_measures does
     job.passes([notice for notice in results.notices if notice.kind in TOLD], runs=1)
     if output_format == "jsonl" and places != PLACES and not job.quiet:

@@ -140,6 +140,7 @@ def trec_eval_command(
     input_files()
 
     from gradeval.evaluation import evaluate_all
+    from gradeval.evaluation.evaluator import complete
     from gradeval.evaluation.zscores import standardized
     from gradeval.formats.lines import read_zscores
     from gradeval.notices import Kind, Notice
@@ -157,9 +158,7 @@ def trec_eval_command(
         run_format="trec",
     )
     specs = [measure.spec for measure in chosen]
-    results = evaluate_all(qrels, [(None, run)], specs, options, as_trec_eval=True)
-    for failed in results.failed:
-        raise failed.error
+    results = complete(evaluate_all(qrels, [(None, run)], specs, options, as_trec_eval=True))
     told = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.QRELS_AS_RUN)
     notices = [notice for notice in results.notices if notice.kind in told]
     missing = int((~results.runs[0].counted).sum())

@@ -48,6 +48,10 @@ class Cell(Record):
     mark: str = ""
     bold: bool = False
 
+    @property
+    def has_letters(self) -> bool:
+        return self.mark.replace(",", "").isalpha()
+
 
 class Grid(Record):
     """A table for people. A row holds cells, or strings, which are cells without a mark.

@@ -66,8 +66,7 @@ def _md_table(grid: Grid) -> str:
 
 def _md_cell(cell: Cell) -> str:
     text = f"**{cell.text}**" if cell.bold else escape_md(cell.text)
-    is_letters = cell.mark and cell.mark.replace(",", "").isalpha()
-    return text + (f"<sup>{cell.mark}</sup>" if is_letters else cell.mark)
+    return text + (f"<sup>{cell.mark}</sup>" if cell.has_letters else cell.mark)
 
 
 def escape_md(text: str) -> str:
@@ -172,5 +171,4 @@ def _html_table(grid: Grid) -> str:
 
 def _html_cell(cell: Cell) -> str:
     text = f"<b>{escape(cell.text)}</b>" if cell.bold else escape(cell.text)
-    is_letters = cell.mark and cell.mark.replace(",", "").isalpha()
-    return text + (f"<sup>{escape(cell.mark)}</sup>" if is_letters else escape(cell.mark))
+    return text + (f"<sup>{escape(cell.mark)}</sup>" if cell.has_letters else escape(cell.mark))

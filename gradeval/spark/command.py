@@ -13,8 +13,7 @@ from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.types import File, Integer, Setting
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
-from gradeval.commands.compare.command import t_test_options
-from gradeval.compare_options import OF_SUMS
+from gradeval.compare_options import CORRECTIONS, MAXT, OF_SUMS, CompareOptions
 from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILES, INPUT, Options
 from gradeval.render import WRITERS
 
@@ -41,6 +40,16 @@ randomization tests, need the values of all queries: 'gradeval compare'.
 """
 _KINDS = ("trec", "csv", "tsv", "jsonl", "parquet")
 _VALUES = ".parquet"  # the ending of the values of queries
+_CHANGES: dict[str, dict[str, Any]] = {  # of the options of a comparison by the t-test
+    "baseline": {"help": "Compare the other runs with this one, a path or a name, by the paired t-test."},
+    "correction": {
+        "type": click.Choice([name for name in CORRECTIONS if name != MAXT]),
+        "help": CompareOptions.table["correction"].about.replace(", Bonferroni and maxT", " and Bonferroni"),
+    },
+}
+_t_test_options = cli.together(
+    *(cli.row_option(CompareOptions, name, **_CHANGES.get(name, {})) for name in OF_SUMS)
+)
 _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherwise trec."
 
 
@@ -56,7 +65,7 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
 )
 @cli.row_option(Options, "tie_range")
 @cli.row_option(Options, "by_level")
-@t_test_options("Compare the other runs with this one, a path or a name, by the paired t-test.")
+@_t_test_options
 @cli.query_options
 @cli.output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")
 @cli.inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")

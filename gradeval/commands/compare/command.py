@@ -15,10 +15,7 @@ from gradeval.cli.job import Job, expand_runs, with_job
 from gradeval.cli.types import File
 from gradeval.compare_options import (
     COMPARISON,
-    CORRECTIONS,
     FURTHER,
-    MAXT,
-    OF_SUMS,
     CompareOptions,
     split_options,
 )
@@ -58,19 +55,6 @@ _EVALUATION = [name for name in Options.names(without=(MORE, PROCESS)) if name n
 
 
 comparison_options = cli.row_options(CompareOptions, COMPARISON)
-
-
-def t_test_options(baseline: str) -> Callable[[Decorated], Decorated]:
-    """How runs are compared by the t-test alone, from sums. baseline: what the help says of that option."""
-    about = CompareOptions.table["correction"].about
-    of_sums: dict[str, dict[str, Any]] = {
-        "baseline": {"help": baseline},
-        "correction": {
-            "type": click.Choice([name for name in CORRECTIONS if name != MAXT]),
-            "help": about.replace("Holm, Bonferroni and maxT", "Holm and Bonferroni"),
-        },
-    }
-    return cli.together(*(cli.row_option(CompareOptions, name, **of_sums.get(name, {})) for name in OF_SUMS))
 
 
 def with_baseline(arguments: Sequence[str], baseline: str | None) -> LabelledRuns:

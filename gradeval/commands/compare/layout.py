@@ -22,7 +22,7 @@ from gradeval.compare_options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render import document as doc
-from gradeval.render.numbers import ABSENT, number, plain, signed
+from gradeval.render.numbers import ABSENT, decimals, number, plain, signed
 from gradeval.statistics.sampling import EXHAUSTIVE
 
 BETTER, WORSE = "▲", "▼"
@@ -334,15 +334,13 @@ def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[doc.Grid]:
 
 def _query_rows(comparison: Comparison, digits: Digits) -> doc.Rows:
     values = comparison.values
-    differences = [values.differences(*pair).tolist() for pair in comparison.pairs]
-    numbers = values.values.tolist()
     pairs = [f"{values.runs[run]} - {values.runs[baseline]}" for baseline, run in comparison.pairs]
-    rows = [
-        [query, column.name, *(plain(of[m][q], digits) for of in (*numbers, *differences))]
-        for q, query in enumerate(values.queries)
+    columns = [*values.values, *(values.differences(*pair) for pair in comparison.pairs)]
+    part: list[list[doc.Text]] = [
+        [list(values.queries), column.name, *(decimals(of[m], False, digits=digits) for of in columns)]
         for m, column in enumerate(values.metrics)
     ]
-    return doc.Rows.of(("query", "metric", *values.runs, *pairs), rows, ("query", "metric"))
+    return doc.Rows(("query", "metric", *values.runs, *pairs), [part], frozenset((0, 1)))
 
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:

@@ -23,7 +23,6 @@ from gradeval.tables.run_names import labelled
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from gradeval.commands.gate.checks import Check
     from gradeval.commands.gate.config import GateConfig
     from gradeval.commands.gate.verdicts import GateReport
     from gradeval.evaluation.results import Results
@@ -192,7 +191,7 @@ def gate_command(
     """
     from gradeval.commands.gate.checks import KINDS, parse_checks
     from gradeval.commands.gate.config import PYPROJECT, named_files, open_config, read_config
-    from gradeval.commands.gate.verdicts import GateReport, check_baseline
+    from gradeval.commands.gate.verdicts import GateReport, check_baseline, evaluate_to_gate
 
     texts = {kind: options.pop(kind.replace("-", "_")) for kind in KINDS}
     if init and any([*texts.values(), config, junit, github, job.asked_format, name, update_baseline]):
@@ -226,7 +225,9 @@ def gate_command(
         if update_baseline:
             updated = _baseline_file(job, settings.baseline, force, [path, *named_files(file)])
         judgments, runs = _opened(qrels, run, None if force else settings.baseline)
-        results = _evaluated(job, judgments, runs, settings.checks, chosen, hashes=update_baseline)
+        hashes = update_baseline or job.format == "json"
+        with job.running():
+            results = evaluate_to_gate(judgments, runs, settings.checks, chosen, hashes=hashes)
         if force and updated:
             return _write_first_baseline(job, results, updated, settings.min_coverage)
         report, warnings = _judged(job, results, settings, worst)
@@ -276,15 +277,6 @@ def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Run
 
     runs = [(None, qrels) if run is None else labelled(run)]
     return with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])
-
-
-def _evaluated(
-    job: Job, qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, *, hashes: bool = False
-) -> Results:
-    from gradeval.commands.gate.verdicts import evaluate_to_gate
-
-    with job.running():
-        return evaluate_to_gate(qrels, runs, checks, options, hashes=hashes or job.format == "json")
 
 
 def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tuple[GateReport, list[str]]:
@@ -362,6 +354,7 @@ def _write_first_config(
     options: Mapping[str, Any],
 ) -> int:
     from gradeval.commands.gate.config import first_checks, first_config
+    from gradeval.commands.gate.verdicts import evaluate_to_gate
     from gradeval.registry.spec import parse
 
     if job.output is not None and os.path.exists(job.output):
@@ -370,7 +363,8 @@ def _write_first_config(
     chosen, specs = Options.of(**options), parse(metrics) if metrics else []
     judgments, runs = _opened(qrels, run, baseline)
     checks = first_checks(runs, specs)
-    results = _evaluated(job, judgments, runs, checks, chosen)
+    with job.running():
+        results = evaluate_to_gate(judgments, runs, checks, chosen)
     if job.report_failed(results.failed):
         return 2
     path = None if baseline is None else labelled(baseline)[1]
