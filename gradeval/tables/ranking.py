@@ -10,7 +10,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.arrays.strings import Ids, KeyTable, repeats, salts
 from gradeval.formats.columns import Columns
-from gradeval.formats.diagnostics import SHOWN
+from gradeval.formats.diagnostics import LineProblems, first_in, shown
 from gradeval.options import BEST, Options
 from gradeval.records import Record
 from gradeval.tables.qrels import Qrels
@@ -118,31 +118,33 @@ class IdenticalIds(Record):
 NO_IDENTICAL_IDS = IdenticalIds(*[np.empty(0, np.int64)] * 2)
 
 
-class Repeats(Record):
-    """The duplicate documents of queries.
-
-    total: how many there are. line, first, document: of the first SHOWN by line, the line of each, that of the
-    document's first occurrence, and its id. last_new: the last line that is not a duplicate, -1 without one.
+class Repeats(Record, eq=False):
+    """The duplicate documents of queries: the line of each, that of the document's first occurrence, and its
+    id, (n,). last_new: the last line that is not a duplicate, -1 without one.
     """
 
-    total: int
-    line: list[int]
-    first: list[int]
-    document: list[bytes]
-    last_new: int
+    line: Ints
+    first: Ints
+    documents: Ids
+    last_new: int = -1
 
     @classmethod
     def of(cls, lines: Lines, again: Ints, first: Ints) -> Repeats:
         """again, first: the duplicate rows, and the rows of their first occurrences."""
-        if not len(again):
-            return cls(0, [], [], [], int(lines.line.max(initial=-1)))
-        order = np.argsort(lines.line[again], kind="stable")[:SHOWN]
-        documents = lines.documents.take(again[order]).tolist()
-        is_new = np.ones(len(lines.line), bool)
-        is_new[again] = False
-        last_new = int(lines.line.max(initial=-1, where=is_new))
-        line, line_of_first = (lines.line[rows[order]].tolist() for rows in (again, first))
-        return cls(len(again), line, line_of_first, documents, last_new)
+        new = np.delete(lines.line, again) if len(again) else lines.line
+        last_new = int(new.max(initial=-1))
+        return cls(lines.line[again], lines.line[first], lines.documents.take(again), last_new)
+
+    def problems(self, first_line: int = 0) -> LineProblems:
+        """first_line: the number of lines before those."""
+
+        def what(i: int) -> str:
+            return f"duplicate document {shown(self.documents[i])} for its query"
+
+        def hint(i: int) -> str:
+            return first_in(first_line + int(self.first[i]))
+
+        return LineProblems.of(first_line + self.line, what, hint)
 
 
 class Found(Record):

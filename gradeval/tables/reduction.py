@@ -23,9 +23,7 @@ from gradeval.formats.diagnostics import (
     LineProblems,
     Problem,
     Problems,
-    first_in,
     no_data,
-    shown,
 )
 from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
@@ -122,16 +120,10 @@ class Total:
         repeats = found.repeats
         if repeats.last_new >= 0:
             self.last_new = max(self.last_new, first_line + repeats.last_new)
-        if repeats.total:
-            first = tuple(
-                Problem(
-                    first_line + line,
-                    f"duplicate document {shown(document)} for its query",
-                    first_in(first_line + first),
-                )
-                for line, first, document in zip(repeats.line, repeats.first, repeats.document, strict=True)
-            )
-            self.repeats = LineProblems.joined([self.repeats, LineProblems(first, repeats.total)])
+        if len(repeats.line):
+            # the others are not kept, nor what they would be made from
+            both = LineProblems.joined([self.repeats, repeats.problems(first_line)])
+            self.repeats = both.replace(every=None)
 
     def note(self, read: Columns | _Part, first_line: int) -> None:
         """Keep a block's run tag, its check of the rank column, which the first has, and its extra fields.

@@ -23,14 +23,14 @@ from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, described
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
-from gradeval.formats.diagnostics import LineProblems, Problems, first_in, no_data, shown
+from gradeval.formats.diagnostics import LineProblems, Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import WRITERS, Batch, Given, Writer
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows
-from gradeval.tables.ranking import Collapse
+from gradeval.tables.ranking import Collapse, Repeats
 from gradeval.tables.reduction import QueryNotGrouped
 
 if TYPE_CHECKING:
@@ -296,12 +296,8 @@ class _Conversion:
             self.duplicates, self.subtopics = len(rows.again), 0 if self.has_subtopics else len(rows.more)
             return
         if len(rows.again) and not self.collapse.duplicates:
-            line, documents = rows.line(), rows.qrels.documents
-
-            def what(i: int) -> str:
-                return f"duplicate document {shown(documents[int(rows.again[i])])} for its query"
-
-            yield LineProblems.of(line[rows.again], what, lambda i: first_in(int(line[rows.first[i]])))
+            line, documents = rows.line(), rows.qrels.documents.take(rows.again)
+            yield Repeats(line[rows.again], line[rows.first], documents).problems()
 
     def _batch(self, rows: Rows) -> Batch:
         line, qrels, subtopic = rows.line(), rows.qrels, None

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Ints
 from gradeval.arrays.segments import Segments, distinct
-from gradeval.arrays.strings import Ids, KeyTable, Texts, repeats, salts
+from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.commands.files.report import (
     SHOWN_IDS,
@@ -35,7 +35,6 @@ from gradeval.formats.diagnostics import (
     LineProblems,
     Problem,
     Problems,
-    first_in,
     misread,
     no_data,
     shown,
@@ -444,17 +443,13 @@ def _present(counts: dict[str, int]) -> str:
 
 class _Counts(NamedTuple):
     """Counts of whole queries: the documents of each, (S,); those with tied scores, and the indices of their
-    queries; the lines of duplicates, those of the first, and their ids; queries whose ranks can be compared
-    with scores, and the indices of those where some rank rises with the score; the first line that does so
-    where it does so on balance.
+    queries; queries whose ranks can be compared with scores, and the indices of those where some rank rises
+    with the score; the first line that does so where it does so on balance.
     """
 
     documents: Ints
     tied: int
     tied_queries: Ints
-    again: Ints
-    first: Ints
-    ids: list[bytes]
     ranked: int
     disordered: Ints
     against: Ints
@@ -473,7 +468,7 @@ class CountedRun(Total):
     def find(self, lines: Lines) -> Found:
         self.has_ranks |= lines.rank is not None
         found = super().find(lines)
-        return found.replace(more=_counts(lines, found))
+        return found.replace(more=_counts(lines))
 
     def add(self, found: Found, first_line: int) -> None:
         super().add(found, first_line)
@@ -483,12 +478,9 @@ class CountedRun(Total):
         for line in counts.against.tolist():
             what = "the rank rises with the score here, as in most lines of this query"
             self.against.add(Problem(line, what), first_line, Kind.RANKS)
-        rows = zip(counts.again.tolist(), counts.first.tolist(), counts.ids, strict=True)
-        for line, before, document in rows:
-            what = f"duplicate document {shown(document)} for its query"
-            self.duplicates.add(Problem(line, what, first_in(first_line + before)), first_line)
-        none = np.empty(0, np.int64)
-        self.counts.append(counts._replace(again=none, first=none, ids=[]))  # which are not kept twice
+        for problem in found.repeats.problems(first_line).all():
+            self.duplicates.add(problem)
+        self.counts.append(counts)
 
     def report(self, problems: Problems) -> None:
         """Nothing: all duplicates are listed."""
@@ -508,7 +500,18 @@ class CountedRun(Total):
             # two queries with one key have other indices
             if (first := [query for query in index[: SHOWN_IDS + 1].tolist() if query in self.names])
         }
-        facts = RunFacts(
+        ranks: dict[str, int] = {}
+        if self.has_ranks:
+            ranks = {
+                "ranked": sum(of_part.ranked for of_part in self.counts),
+                "contradicting": sum(len(of_part.against) for of_part in self.counts),
+                "disordered": len(disordered),
+            }
+        coverage: dict[str, Any] = {}
+        if has_qrels:
+            missing = int(np.count_nonzero(self.retrieved == 0))
+            coverage = {"judged_queries": len(self.retrieved), "missing": missing, "unjudged": self.unjudged}
+        return RunFacts(
             len(documents),
             int(documents.sum()),
             (int(documents.min()), float(np.median(documents)), int(documents.max())),
@@ -517,39 +520,19 @@ class CountedRun(Total):
             self.duplicates.kinds.total(),
             tag=self.tag.decode("utf-8", "surrogateescape"),
             collapsed=self.collapsed if self.collapse else None,
+            judged=share,
             first_ids=first_ids,
+            **ranks,
+            **coverage,
         )
-        if self.has_ranks:
-            facts = replace(
-                facts,
-                ranked=sum(of_part.ranked for of_part in self.counts),
-                contradicting=sum(len(of_part.against) for of_part in self.counts),
-                disordered=len(disordered),
-            )
-        if not has_qrels:
-            return facts
-        judged, missing = len(self.retrieved), int(np.count_nonzero(self.retrieved == 0))
-        return replace(facts, judged_queries=judged, missing=missing, unjudged=self.unjudged, judged=share)
 
 
-def _counts(lines: Lines, found: Found) -> _Counts:
+def _counts(lines: Lines) -> _Counts:
     segments = Segments(lines.bounds)
     ties = segments.ties(segments.sorted_descending(lines.score))
     groups = np.flatnonzero(ties.lengths > 1)
     tied_queries = lines.query[distinct(segments.query[ties.offsets[groups]])]
-    again = first = np.empty(0, np.int64)
-    if found.repeats.total:
-        keys = KeyTable(lines.documents.keys() + salts(segments.count)[segments.query])
-        again, first = repeats(keys, lines.documents, segments.query)
-    return _Counts(
-        np.diff(lines.bounds),
-        int(ties.lengths[groups].sum()),
-        tied_queries,
-        lines.line[again],
-        lines.line[first],
-        lines.documents.take(again).tolist(),
-        *_against(lines),
-    )
+    return _Counts(np.diff(lines.bounds), int(ties.lengths[groups].sum()), tied_queries, *_against(lines))
 
 
 def _against(lines: Lines) -> tuple[int, Ints, Ints]:

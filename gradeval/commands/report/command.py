@@ -53,7 +53,7 @@ _ENDINGS = ("", ".html", ".htm")
     help="Explain the values of N queries: those on which the runs differ most by the first metric; of one "
     f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
 )
-@cli.row_option(Options, "interval", section=_page)
+@cli.row_option(Options, "interval", section="Page")
 @comparison_options
 @cli.measure_options(f"{COMPARED_METRICS}, or all that saved results have")
 @cli.query_options
