@@ -1,4 +1,6 @@
-"""How many random examples a property is tried on; --hypothesis-profile chooses."""
+"""How many random examples a property is tried on; --hypothesis-profile chooses. A worker has a processor."""
+
+import os
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -13,3 +15,11 @@ COMMON = {
 settings.register_profile("quick", max_examples=20, derandomize=True, **COMMON)
 settings.register_profile("thorough", max_examples=250, print_blob=True, **COMMON)
 settings.load_profile("quick")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Of several workers each has a processor of its own: threads for all of them would wait for each other."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw")
+    if worker and hasattr(os, "sched_setaffinity"):
+        processors = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {processors[int(worker) % len(processors)]})
