@@ -74,6 +74,12 @@ class Part(NamedTuple):
     again: LineProblems
     error: tuple[str, str] | None
 
+    @classmethod
+    def of(cls, text: Bytes, quotes: Ints, *rest: Any) -> Part:
+        """Of a text without what follows it. quotes: those of more. rest: the fields from skipped on."""
+        padded = np.concatenate([text, np.zeros(PAD, np.uint8)])
+        return cls(padded, len(text), quotes[: int(np.searchsorted(quotes, len(text)))], *rest)
+
 
 def reason(error: json.JSONDecodeError) -> str:
     """The message without the words that lead to a place."""
@@ -193,11 +199,12 @@ class _File(FileBlocks):
                 raise InputError(self.name, "no data: the object is empty")
             opens = at[(depth == 2) & (text[at] == OPEN) & (at < end)]
             again = _again(text, quotes, opens, seen, skipped)
-            yield _part(text[:end], quotes, skipped, first, len(closed) > 0, again, error)
+            yield Part.of(text[:end], quotes, skipped, first, len(closed) > 0, again, error)
             if len(closed):
                 return
             text, first, skipped = text[end:].copy(), False, 0
-        yield _part(text, _NONE, skipped, first, True, error=(NOT_CLOSED, "Fetch the file again"))
+        error = NOT_CLOSED, "Fetch the file again"
+        yield Part.of(text, _NONE, skipped, first, True, NOTHING, error)
 
     def _following(self, rest: Bytes, chunks: Iterator[Bytes]) -> tuple[str, str] | None:
         """The error that something follows the object, where nothing may."""
@@ -226,20 +233,6 @@ class _File(FileBlocks):
         if part.error is not None and not columns.problems.total:
             return Columns.failed(lines, part, Problem(lines, *part.error))
         return columns.light() if self.number == "grade" else columns
-
-
-def _part(
-    text: Bytes,
-    quotes: Ints,
-    skipped: int,
-    first: bool,
-    last: bool,
-    again: LineProblems = NOTHING,
-    error: tuple[str, str] | None = None,
-) -> Part:
-    padded = np.concatenate([text, np.zeros(PAD, np.uint8)])
-    quotes = quotes[: int(np.searchsorted(quotes, len(text)))]
-    return Part(padded, len(text), quotes, skipped, first, last, again, error)
 
 
 def _again(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes], skipped: int) -> LineProblems:

@@ -302,16 +302,13 @@ PARAMS = {
 
 def spelling_of(metric: str, name: str) -> Spelling | None:
     """The gradeval parameter that is equivalent to another tool's, None if there is none."""
-    named_so = (names[name] for names in PARAMS.values() if name in names)
-    return next((spelling for spelling in named_so if spelling.metric in ("", metric)), None)
+    return next((spelling for _, theirs, spelling in spellings(metric) if theirs == name), None)
 
 
-def spellings(metric: str, param: str) -> Iterator[tuple[str, str, Spelling]]:
-    """(tool, name there, spelling) of a gradeval parameter."""
+def spellings(metric: str) -> Iterator[tuple[str, str, Spelling]]:
+    """(tool, name there, spelling) of the gradeval parameters that other tools have."""
     for tool, names in PARAMS.items():
-        for name, spelling in names.items():
-            if spelling.param == param and spelling.metric in ("", metric):
-                yield tool, name, spelling
+        yield from ((tool, name, of) for name, of in names.items() if of.metric in ("", metric))
 
 
 class Alias(NamedTuple):

@@ -186,7 +186,8 @@ def _also(metric: Metric, param: Param) -> Iterator[str]:
     """'also gains={0:0,1:5} as in ir_measures': other names of a parameter, by tool."""
     if param.aliases:
         yield "also " + ", ".join(f"{name}=" for name in param.aliases)
-    for tool, group in groupby(spellings(metric.name, param.name), key=lambda row: row[0]):
+    of_param = (row for row in spellings(metric.name) if row[2].param == param.name)
+    for tool, group in groupby(of_param, key=lambda row: row[0]):
         texts = [
             text
             for _, name, spelling in group
