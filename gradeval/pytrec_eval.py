@@ -188,7 +188,6 @@ def _checked(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> F
 
 
 def _rounded(values: Floats) -> Floats:
-    """Scores as 32-bit floats."""
     with np.errstate(over="ignore"):
         values = values.astype(np.float32).astype(np.float64)
     return np.clip(values, -_AT_MOST, _AT_MOST)

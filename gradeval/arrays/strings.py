@@ -131,7 +131,6 @@ class Ids:
 
     @property
     def longest(self) -> int:
-        """The length of the longest id."""
         return int(self.length.max(initial=0))
 
     @property

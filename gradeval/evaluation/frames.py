@@ -79,7 +79,6 @@ def to_arrow(results: Results) -> Any:
 
 
 def means(results: Results, name: str) -> Any:
-    """The frame of Results.means_frame()."""
     columns: dict[str, Any] = {"run": [run.name for run in results.runs]}
     for m, spec in enumerate(results.specs):
         if spec.metric.has_summary and not spec.metric.text:
@@ -88,7 +87,6 @@ def means(results: Results, name: str) -> Any:
 
 
 def per_query(results: Results, name: str) -> Any:
-    """The frame of Results.per_query_frame()."""
     _check_utf8("run", [run.name for run in results.runs])
     _check_utf8("query", results.queries)
     counted = [results.counted_queries(r) for r in range(len(results.runs))]

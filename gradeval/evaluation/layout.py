@@ -122,7 +122,6 @@ def _long_rows(
 
 
 def _records(results: Results, parts: Iterator[_Part]) -> Rows:
-    """A row for each value, as JSON."""
     from json.encoder import encode_basestring_ascii
 
     return _long_rows(results, parts, _exact_texts, "null", encode_basestring_ascii)

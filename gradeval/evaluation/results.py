@@ -122,7 +122,6 @@ class RunResult(Record, eq=False):
         return ends
 
     def counted_texts(self, m: int) -> list[str]:
-        """The texts of one metric for the counted queries."""
         return [self.texts[m][q] for q in np.flatnonzero(self.counted).tolist()]
 
 
@@ -525,7 +524,6 @@ class Results(Record, WithNotices, eq=False):
         return self.specs.index(specs[0])
 
     def _numeric(self, metric: str | Spec | int) -> int:
-        """The position of a numeric metric."""
         m = self._metric(metric)
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")

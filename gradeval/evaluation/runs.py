@@ -82,7 +82,6 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    """(name, run) of each of the given runs."""
     if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable) or is_ranx(runs):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
@@ -117,7 +116,6 @@ def _files(run: Any) -> list[tuple[str | None, Any]]:
 
 
 def _names(frame: Any) -> list[str]:
-    """The names of its columns."""
     if isinstance(names := getattr(frame, "column_names", None), list):  # of pyarrow, whose columns are data
         return names
     return list(getattr(frame, "columns", ()))

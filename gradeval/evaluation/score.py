@@ -78,7 +78,6 @@ class Scored(Record):
 
     @classmethod
     def joined(cls, parts: Sequence[Scored]) -> Scored:
-        """The parts of the queries, in order, as one."""
         if len(parts) == 1:
             return parts[0]
         return cls(

@@ -74,7 +74,6 @@ class Chosen(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns that are read."""
         return (*self[:3], *filter(None, (self.subtopic, self.run)))
 
     def finished(self, columns: Columns, number: str) -> Columns:
@@ -120,7 +119,6 @@ def choose(
 
 
 def is_rank(name: str) -> bool:
-    """Whether a column has the usual name of ranks."""
     return simplified(name) == "rank"
 
 
@@ -156,7 +154,6 @@ def query_column(names: Sequence[str], chosen: str | None, path: str) -> int:
 
 
 def check_has(names: Sequence[str], name: str, path: str) -> None:
-    """Raise InputError where a table has no column of this name."""
     if name not in names:
         raise InputError(path, f"no column named {named(name)}; {_list_of(names)}")
 
@@ -209,7 +206,6 @@ def _list_of(names: Sequence[str]) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads it as a number."""
     try:
         float(text)
     except ValueError:
@@ -408,7 +404,6 @@ class _File(FileBlocks):
         return _Part(block.replace(last=last), skipped, None, records, skipped + read, error)
 
     def _of_records(self, part: _Part) -> Columns:
-        """The columns of records of the csv module."""
         assert part.records is not None
         n = len(self.header.names)
         line = np.array([at for at, _ in part.records], np.int64)

@@ -61,7 +61,6 @@ class Format(Record):
 
 
 def format_of(name: str) -> Format:
-    """The row of the table."""
     return next(row for row in FORMATS if row.name == name)
 
 

@@ -77,7 +77,6 @@ class LineProblems(Record):
     every: Callable[[], Iterator[Problem]] | None = None
 
     def all(self) -> Iterator[Problem]:
-        """All of the problems, in any order."""
         return iter(self.first) if self.every is None else self.every()
 
     @classmethod
@@ -173,7 +172,6 @@ class Problems:
 
     @property
     def enough(self) -> float:
-        """The number of problems at which reading stops."""
         return SHOWN
 
     def add(self, found: LineProblems, first_line: int = 0) -> None:
@@ -364,7 +362,6 @@ def _look_of_three(cells: Sequence[Sequence[str]], role: str, separator: str | N
 
 
 def _is_header(line: str) -> bool:
-    """Whether a line has the names of columns, and no number."""
     fields = re.split("[ \t]+", line.strip())
     return sum(map(_is_column, fields)) >= min(2, len(fields)) and not any(
         re.fullmatch(_NUMBER, cell) for cell in fields

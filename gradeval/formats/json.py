@@ -46,7 +46,6 @@ _SAVED = re.compile(rb'\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval
 
 
 def begins_saved(text: bytes) -> bool:
-    """Whether a file that begins so is a saved result, and not qrels or a run."""
     return _SAVED.match(text[: 1 << 12]) is not None
 
 
@@ -103,7 +102,6 @@ def has_control_character(text: Bytes, quotes: Ints) -> bool:
 
 
 def string_quotes(text: Bytes) -> Ints:
-    """The quotes that begin and end strings."""
     quotes = np.flatnonzero(text == QUOTE)
     if not len(quotes) or not (text == BACKSLASH).any():
         return quotes

@@ -143,7 +143,6 @@ def _plain(block: Block) -> dict[str, Ids] | None:
 
 
 def _all_are(text: Bytes, start: Ints, end: Ints, part: bytes) -> bool:
-    """Whether the text at all these places is this one."""
     if (end - start != len(part)).any():
         return False
     return all(bool((text[start + at] == byte).all()) for at, byte in enumerate(part))

@@ -99,7 +99,6 @@ class Letor:
         return {number for values in self._values for number in values.features.tolist()}
 
     def missing(self, features: Sequence[int]) -> InputError:
-        """The error for features that no line has."""
         ranges = first_names(_ranges(sorted(features)), _SHOWN)
         return InputError(self.path, f"no line has feature{'s' * (len(features) > 1)} {ranges}")
 

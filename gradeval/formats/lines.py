@@ -152,7 +152,6 @@ def read_weights(source: Source) -> dict[str, float]:
 
 
 def _check(source: Source, problems: list[Problem]) -> None:
-    """Raise the problems of the lines of a file, if there are any."""
     of_file = Problems(source.name)
     of_file.add(LineProblems.listed(problems))
     of_file.check()

@@ -51,17 +51,14 @@ def table(source: Source, number: str, options: Options) -> Table:
 
 
 def trec_eval_table(source: Source) -> Table:
-    """A run as trec_eval reads it."""
     return Table(source, partial(run_columns, as_trec_eval=True))
 
 
 def ranked_table(source: Source) -> Table:
-    """A run with its rank column."""
     return Table(source, ranked_columns)
 
 
 def qrels_columns(block: Block) -> Columns:
-    """The judgments of a block; the value is the grade."""
     rows = split(block.bytes, block.size, (0, 2, 3, 1), 4, 4)
     problems = _odd(rows, "qrels have 4 (query iter document grade)")
     read = columns_of(block, rows, "grade", unreadable(block, rows, _QRELS_BARE_CR), problems)
@@ -93,7 +90,6 @@ def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
 
 
 def ranked_columns(block: Block) -> Columns:
-    """The run lines of a block, with the rank column."""
     rows = split(block.bytes, block.size, (0, 2, 4, 3), 5)
     columns = _run_columns(block, rows)
     rank, bad = floats(rows.fields[3])
@@ -211,14 +207,12 @@ def columns_of(
 
 
 def hint_of_number(field: bytes, name: str = "") -> str:
-    """The hint about a field that is not a number, where there is one. name: that of columns_of()."""
     if not field and name == "grade":
         return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
     return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, field) else ""
 
 
 def not_a_number(name: str, field: bytes) -> str:
-    """The message about a field that is not a finite number."""
     try:
         kind = "number" if math.isfinite(float(field)) else "finite number"  # float() takes 1_0
     except ValueError:

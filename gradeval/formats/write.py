@@ -242,7 +242,6 @@ def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch],
 
 
 def text_column(pyarrow: Any, ids: Ids) -> Any:
-    """A column of Arrow, of the type large_string."""
     offsets = np.append(0, np.cumsum(ids.length)).astype(np.int64)
     buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(ids.text())]
     return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers)

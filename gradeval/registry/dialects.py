@@ -134,7 +134,6 @@ _BY_NAME = {name.lower(): measure for name, measure in MEASURES.items()}
 
 
 def measure_of(name: str) -> Measure | None:
-    """The measure of this name, ignoring case."""
     return _BY_NAME.get(name.lower())
 
 
@@ -325,7 +324,6 @@ class Alias(NamedTuple):
 
 @cache
 def aliases() -> list[Alias]:
-    """Every line of NAMES."""
     lines = []
     for tool, names in NAMES.items():
         for spelled, target in names.items():

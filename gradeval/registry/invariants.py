@@ -49,7 +49,6 @@ class Invariant(Record):
         return self.replace(conditions=(*self.conditions, *map(_without, params)))
 
     def holds(self, params: Given, scale: Floats) -> bool:
-        """Whether all conditions are met."""
         return all(condition.is_met(params, scale) for condition in self.conditions)
 
 

@@ -92,7 +92,6 @@ class Metric(Record, eq=False):
 
     @cached_property
     def by_name(self) -> dict[str, Param]:
-        """Its parameters by name."""
         return {param.name: param for param in self.params}
 
     @cached_property

@@ -55,7 +55,6 @@ class Spec(Record):
 
     @property
     def texts(self) -> dict[str, str]:
-        """The parameters as text."""
         return {key: self.metric.by_name[key].text(value) for key, value in self.given}
 
     def __str__(self) -> str:
@@ -81,7 +80,6 @@ class Spec(Record):
 
 
 def is_num_q(spec: Spec) -> bool:
-    """Whether it is the number of queries."""
     return spec.metric.name == "num_q"
 
 

@@ -81,16 +81,13 @@ class Ratings:
         return OF_TWO if self.raters == 2 else ALPHAS
 
     def overall(self) -> Floats:
-        """The statistics of all queries, (S,)."""
         values: Floats = self._statistics(self.table.sum(axis=0)[None])[0]
         return values
 
     def by_query(self) -> Floats:
-        """The statistics of each query alone, (Q, S)."""
         return self._joined(self._statistics(self.table[part].toarray()) for part in self._parts())
 
     def without_each(self) -> Floats:
-        """The statistics of all queries but one, (Q, S)."""
         total = self.table.sum(axis=0)
         return self._joined(self._statistics(total - self.table[part].toarray()) for part in self._parts())
 

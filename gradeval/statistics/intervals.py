@@ -23,7 +23,6 @@ _HELD = 1 << 17  # sign flips whose ends are held before the outermost are selec
 
 
 def check_alpha(alpha: float) -> None:
-    """Raise OptionError unless alpha lies between 0 and 1."""
     if not 0 < alpha < 1:
         raise OptionError(f"alpha must lie between 0 and 1, not {alpha:g}")
 

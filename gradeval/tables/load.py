@@ -157,7 +157,6 @@ class Run(Record, eq=False):
         return columns
 
     def sha256(self) -> str | None:
-        """The SHA-256 of its file, None without one."""
         return self.source.sha256() if self.source else None
 
 

@@ -317,7 +317,6 @@ def out_of_range(grade: Floats) -> Ints:
 
 
 def check_range(path: str, grade: Floats, line: Callable[[], Ints]) -> None:
-    """Raise where a grade is out of range."""
     problems = Problems(path)
     problems.add(_range_problems(grade, line))
     problems.check()
