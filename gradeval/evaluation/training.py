@@ -15,12 +15,11 @@ from gradeval.evaluation.outcome import prepared
 from gradeval.evaluation.score import score as score_judgments
 from gradeval.evaluation.score import summarize
 from gradeval.evaluation.ties import check_expected
-from gradeval.formats.diagnostics import LineProblems, Problems
-from gradeval.formats.memory import A_TIME, is_missing, is_time
+from gradeval.formats.memory import A_TIME, Numeric, is_missing, is_time
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.registry.spec import Metrics, Spec, parse, parse_one
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import check_range
+from gradeval.tables.qrels import range_problems
 
 
 class Scores(Mapping[str, float]):
@@ -115,7 +114,7 @@ def score_arrays(
         raise InputError("score", f"{len(scores):,} scores for {len(grades):,} grades")
     if not len(grades):
         raise InputError("grade", "no documents given")
-    check_range("grade", grades, lambda: np.arange(len(grades)))
+    range_problems(grades, lambda: np.arange(len(grades))).check("grade")
     number, queries = _queries(len(grades), query, group)
     of_queries = None if weights is None else _weights(weights, queries, group)
     by_grade = {"best": [-grades], "worst": [grades]}.get(ties, [])
@@ -200,11 +199,8 @@ def _numbers(name: str, values: Any) -> Floats:
     array = _array(name, values)
     if array.dtype.kind not in "biuf":
         raise InputError(name, f"an array of numbers is needed, not of {array.dtype}")
-    numbers = array.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    problems = Problems(name)
-    problems.add(LineProblems.of(bad, lambda i: f"the {name} {numbers[bad[i]]} is not a finite number"))
-    problems.check()
+    numbers, wrong = Numeric(array).numbers(slice(None), name)
+    wrong.check(name)
     return numbers
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats.diagnostics import Problems, no_data
+from gradeval.formats.diagnostics import no_data
 from gradeval.formats.scan import HASH
 from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
@@ -242,14 +242,12 @@ def role_of(source: Source, options: Options) -> str | None:
     rows: dict[str, int] = {}
     errors: list[InputError | InputErrors] = []
     for role, number in ROLES.items():
-        problems = Problems(source.name)
         try:
             table = reader(kind)(source, number, options)
             blocks = map(table.columns, table.source.blocks())
             columns = next((columns for columns in blocks if columns.lines or columns.problems.final), None)
             if columns is not None and columns.problems.final and not len(columns.value):
-                problems.add(columns.problems)
-                problems.check()
+                columns.problems.check(source.name)
             rows[role] = 0 if columns is None else len(columns.value)
         except (InputError, InputErrors) as error:
             errors.append(error)

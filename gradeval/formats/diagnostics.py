@@ -114,6 +114,12 @@ class LineProblems(Record):
             first=tuple(map(change, self.first)), every=every and (lambda: map(change, every()))
         )
 
+    def check(self, path: str) -> None:
+        """Raise them, if any, as all that is wrong with a file."""
+        problems = Problems(path)
+        problems.add(self)
+        problems.check()
+
     def within(self, block: Block, rows: int) -> LineProblems:
         """The same problems, of a block with this many lines of data."""
         if not self.total:

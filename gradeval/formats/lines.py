@@ -145,16 +145,10 @@ def read_weights(source: Source) -> dict[str, float]:
             what = "is too large: the largest is 1e150" if value > 0 else "is not a number from 0"
             problems.append(Problem(number, f"the weight {named(weight)} {what}"))
         weights.setdefault(query, value)
-    _check(source, problems)
+    LineProblems.listed(problems).check(source.name)
     if not weights:
         raise no_data(source.name, len(rows) - 1)
     return weights
-
-
-def _check(source: Source, problems: list[Problem]) -> None:
-    of_file = Problems(source.name)
-    of_file.add(LineProblems.listed(problems))
-    of_file.check()
 
 
 def read_groups(source: Source) -> dict[str, list[str]]:
@@ -187,7 +181,7 @@ def read_groups(source: Source) -> dict[str, list[str]]:
             groups.setdefault(fields[1], {})[fields[0]] = None
     if len(problems) > 1 and not any(b"\t" in line for line in lines):
         raise InputError(source.name, "no line has a tab", hint="Each line has a query, a tab and a group")
-    _check(source, problems)
+    LineProblems.listed(problems).check(source.name)
     if not groups:
         raise no_data(source.name, len(lines) - 1)
     return {group: list(queries) for group, queries in groups.items()}

@@ -147,9 +147,8 @@ class Run(Record, eq=False):
             return keep(columns)
 
         if isinstance(table.source, Whole):
-            whole, problems = kept(table.source.rows), Problems(table.source.name)
-            problems.add(whole.problems)
-            problems.check()
+            whole = kept(table.source.rows)
+            whole.problems.check(table.source.name)
             return whole
         columns = _joined(Table(table.source, kept), jobs, "run")
         if not has_rows:

@@ -206,7 +206,7 @@ class Rows(Record, eq=False):
         return line if self.order is None else line[self.order]
 
     def out_of_range(self) -> LineProblems:
-        return _range_problems(self.qrels.grade, self.line)
+        return range_problems(self.qrels.grade, self.line)
 
     def conflicts(self) -> LineProblems:
         """The duplicates with another grade than the first judgment."""
@@ -316,13 +316,7 @@ def out_of_range(grade: Floats) -> Ints:
     return np.flatnonzero(odd & (grade != 0))
 
 
-def check_range(path: str, grade: Floats, line: Callable[[], Ints]) -> None:
-    problems = Problems(path)
-    problems.add(_range_problems(grade, line))
-    problems.check()
-
-
-def _range_problems(grade: Floats, line: Callable[[], Ints]) -> LineProblems:
+def range_problems(grade: Floats, line: Callable[[], Ints]) -> LineProblems:
     rows = out_of_range(grade)
     if not len(rows):
         return LineProblems()
