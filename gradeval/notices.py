@@ -152,11 +152,11 @@ class Notice(Record):
         """The notice that to_dict wrote, about another subject. Raises ValueError, TypeError, KeyError."""
         known: dict[str, Any] = {"int": int, "bool": bool, "str": str, "float | None": (int, float)}
         types = {name: known[kind] for name, kind in cls.__annotations__.items() if kind in known}
-        given = {name: content[name] for name in types if name in content}
-        if any(not isinstance(value, types[name]) for name, value in given.items()):
+        values = {name: content[name] for name in types if name in content}
+        if any(not isinstance(value, types[name]) for name, value in values.items()):
             raise ValueError("a value is not valid")
         queries = tuple(map(str, content.get("queries", ())))
-        return cls(**{**given, "kind": Kind(content["kind"]), "subject": subject, "queries": queries})
+        return cls(**{**values, "kind": Kind(content["kind"]), "subject": subject, "queries": queries})
 
 
 Option = Callable[[str, str], str]

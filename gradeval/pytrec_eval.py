@@ -218,8 +218,8 @@ def _measures(names: Iterable[str]) -> list[Measure]:
 def _of_trec_eval_9(spec: Spec) -> Spec:
     """The metric with trec_eval 9's rule for how many documents a recall is, where it has one."""
     metric = spec.metric
-    given = spec.params | ({"rounding": "up"} if "rounding" in metric.by_name else {})
-    return Spec(metric, tuple((name, given[name]) for name in metric.by_name if name in given))
+    params = spec.params | ({"rounding": "up"} if "rounding" in metric.by_name else {})
+    return Spec(metric, tuple((name, params[name]) for name in metric.by_name if name in params))
 
 
 def _name(printed: str) -> str:

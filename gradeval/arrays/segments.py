@@ -171,8 +171,8 @@ class Segments:
         Going along the rows of a matrix is many times faster than along one column with the query as a key.
         """
         size = np.frexp(self.lengths)[1]
-        for one in distinct(size[size > 1]):
-            queries = size == one
+        for exponent in distinct(size[size > 1]):
+            queries = size == exponent
             length = self.lengths[queries][:, None]
             column = np.arange(length.max())
             rows = self.offsets[:-1][queries][:, None] + column

@@ -319,12 +319,12 @@ class IdIndex:
 
     def find(self, wanted: Ids) -> Ints:
         """The row of each wanted id, -1 if it is absent."""
-        found = self.table.find(wanted.keys())
+        rows = self.table.find(wanted.keys())
         if not (self.ids.short and wanted.short):
-            hits = np.flatnonzero(found >= 0)
-            for other in hits[~wanted.same(hits, self.ids, found[hits])].tolist():
-                found[other] = self.others.get(wanted[other], -1)
-        return found
+            hits = np.flatnonzero(rows >= 0)
+            for other in hits[~wanted.same(hits, self.ids, rows[hits])].tolist():
+                rows[other] = self.others.get(wanted[other], -1)
+        return rows
 
 
 def repeats(table: KeyTable, ids: Ids, group: Ints) -> tuple[Ints, Ints]:

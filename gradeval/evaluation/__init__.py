@@ -91,7 +91,7 @@ def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
     saved result comes back as a FailedRun; any other file that cannot be read is left to the evaluation to
     report. Raises InputError where the qrels are a saved result.
     """
-    if not any(is_path(given) and _may_be_saved(given) for given in (qrels, *(run for _, run in runs))):
+    if not any(is_path(data) and _may_be_saved(data) for data in (qrels, *(run for _, run in runs))):
         return qrels, runs
     from gradeval.evaluation.saved import look_for_saved
 

@@ -109,11 +109,11 @@ def relevance_notices(
 
 
 def _about(
-    kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", *, subject: str = "", **more: Any
+    kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", *, subject: str = "", **fields: Any
 ) -> Notice:
     """A notice about these queries, (Q,), with the ids of the first."""
     ids = tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MAX_QUERIES])))
-    return Notice(kind, subject, int(queries.sum()), metric, ids, **more)
+    return Notice(kind, subject, int(queries.sum()), metric, ids, **fields)
 
 
 def deepest(specs: Sequence[Spec], options: Options) -> float:
@@ -132,10 +132,10 @@ def identical_ranks(
         return query, rank.astype(np.float64)
     counts = np.diff(qrels.offsets)[query]
     starts, rows = np.cumsum(counts) - counts, ranges(qrels.offsets[query], counts)
-    kept = np.where(qrels.grade[rows] >= 0, reduced.rank[rows], np.inf)  # the others count as unjudged
-    own = np.where(qrels.documents.same(rows, qrels.queries, np.repeat(query, counts)), kept, np.inf)
-    last = np.minimum.reduceat(own, starts)
-    to_last = np.isfinite(kept) & (kept <= np.repeat(last, counts))
+    rank_of = np.where(qrels.grade[rows] >= 0, reduced.rank[rows], np.inf)  # the others count as unjudged
+    identical = np.where(qrels.documents.same(rows, qrels.queries, np.repeat(query, counts)), rank_of, np.inf)
+    last = np.minimum.reduceat(identical, starts)
+    to_last = np.isfinite(rank_of) & (rank_of <= np.repeat(last, counts))
     is_evaluated = np.isfinite(last) & (last <= (options.depth or math.inf))
     return query, np.where(is_evaluated, np.add.reduceat(to_last, starts, dtype=np.int64), np.inf)
 
@@ -180,15 +180,15 @@ def qrels_notices(qrels: Qrels, reduced: Reduced, options: Options) -> Iterator[
     if score[0] != grade[0] or not (score == grade).all():
         return
     # a set of retrieved documents, each with the score 1, may happen to be relevant: then some are not in it
-    asked = int(np.diff(qrels.offsets)[reduced.retrieved > 0].sum())
-    if len(rows) == asked or score.min() < score.max():
+    judged = int(np.diff(qrels.offsets)[reduced.retrieved > 0].sum())
+    if len(rows) == judged or score.min() < score.max():
         yield Notice(Kind.QRELS_AS_RUN, "", len(rows))
 
 
 def tie_notices(
     qrels: Qrels,
     specs: Sequence[Spec],
-    found: Scored,
+    scored: Scored,
     counted: Bools,
     ties: Spread,
     rule: str,
@@ -200,8 +200,8 @@ def tie_notices(
     """
     if not ties.changes.any():
         return
-    low, high = ties.ends(found.values)
-    ends = [summarize(specs, values, counted, weights).tolist() for values in (found.values, low, high)]
+    low, high = ties.ends(scored.values)
+    ends = [summarize(specs, values, counted, weights).tolist() for values in (scored.values, low, high)]
     ends.append(expected.tolist())
     for m, (spec, *numbers) in enumerate(zip(specs, *ends, strict=True)):
         changed = np.zeros(len(counted), bool)
@@ -223,8 +223,8 @@ def tie_notices(
             )
 
 
-def undefined_notices(qrels: Qrels, specs: Sequence[Spec], found: Scored, counted: Bools) -> Iterator[Notice]:
-    for spec, row, empty in zip(specs, found.values, found.empty, strict=True):
+def undefined_notices(qrels: Qrels, specs: Sequence[Spec], scored: Scored, counted: Bools) -> Iterator[Notice]:
+    for spec, row, empty in zip(specs, scored.values, scored.empty, strict=True):
         undefined = counted & np.isnan(row) & ~empty
         if undefined.any() and not spec.metric.text:
             yield _about(Kind.UNDEFINED, qrels, undefined, str(spec))
@@ -293,8 +293,8 @@ def short_counts(
 
     Only those that the run has, and where it lacks judged documents: a run that ranks all of these is complete.
     """
-    found = np.append(0, np.cumsum(np.isfinite(reduced.rank)))
-    is_complete = np.diff(found[qrels.offsets]) == np.diff(qrels.offsets)
+    retrieved_above = np.append(0, np.cumsum(np.isfinite(reduced.rank)))
+    is_complete = np.diff(retrieved_above[qrels.offsets]) == np.diff(qrels.offsets)
     retrieved = reduced.retrieved[counted & (reduced.retrieved > 0) & ~is_complete]
     limit = math.inf if depth is None else depth
     cutoffs = [spec.cutoff if _is_graded(spec.metric) else 0 for spec in specs]
@@ -331,7 +331,7 @@ def with_depths(
         if not (spec.metric.text or spec.metric.is_count) and sees_beyond(spec, fewest, options)
     ]
     return (
-        *(one for one in others if not (one.kind is Kind.FEW_DOCUMENTS and one.metric in seeing)),
+        *(other for other in others if not (other.kind is Kind.FEW_DOCUMENTS and other.metric in seeing)),
         *(
             Notice(Kind.DEPTH, "", len(runs), metric, rule=rule, low=float(fewest), high=float(most))
             for metric in seeing

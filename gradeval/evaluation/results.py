@@ -144,13 +144,13 @@ class _Deferred:
     def __get__(self, results: Results | None, owner: type) -> Notices:
         if results is None:  # the default
             return ()
-        given: Notices | Callable[[], Notices] = results.__dict__["notices"]
-        if callable(given):
-            given = results.__dict__["notices"] = given()
-        return given
+        notices: Notices | Callable[[], Notices] = results.__dict__["notices"]
+        if callable(notices):
+            notices = results.__dict__["notices"] = notices()
+        return notices
 
-    def __set__(self, results: Results, given: Notices | Callable[[], Notices]) -> None:
-        results.__dict__["notices"] = given
+    def __set__(self, results: Results, notices: Notices | Callable[[], Notices]) -> None:
+        results.__dict__["notices"] = notices
 
 
 class Results(Record, WithNotices, eq=False):
@@ -570,8 +570,8 @@ def _part(value: Any) -> str:
     return f"'{text}'" if "|" in text else text
 
 
-def _position(given: Integral, count: int, what: str) -> int:
+def _position(position: Integral, count: int, what: str) -> int:
     """The position from 0 of one that may be counted from the end."""
-    if not -count <= int(given) < count:
-        raise GradevalError(f"{what} {given} is out of range: there are {count}")
-    return int(given) % count
+    if not -count <= int(position) < count:
+        raise GradevalError(f"{what} {position} is out of range: there are {count}")
+    return int(position) % count

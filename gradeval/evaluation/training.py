@@ -214,8 +214,8 @@ def _queries(count: int, query: Any, group: Any) -> tuple[Ints, NDArray[Any]]:
             raise InputError("group", f"the sizes are integers from 0, not {described(sizes.tolist())}")
         if sizes.sum() != count:
             raise InputError("group", f"the sizes add up to {sizes.sum():,}, but there are {count:,} documents")
-        kept = sizes[sizes > 0].astype(np.int64)
-        return np.repeat(np.arange(len(kept)), kept), np.flatnonzero(sizes)
+        filled = sizes[sizes > 0].astype(np.int64)
+        return np.repeat(np.arange(len(filled)), filled), np.flatnonzero(sizes)
     if query is None:
         return np.zeros(count, np.int64), np.zeros(1, np.int64)
     ids = _array("query", query)
@@ -232,7 +232,7 @@ def _queries(count: int, query: Any, group: Any) -> tuple[Ints, NDArray[Any]]:
         starts = np.append(0, np.flatnonzero(ids[1:] != ids[:-1]) + 1)
         distinct, first, inverse = np.unique(ids[starts], return_index=True, return_inverse=True)
     except TypeError as error:
-        others = (row for row, one in enumerate(ids, 1) if type(one) is not type(ids[0]))
+        others = (row for row, query_id in enumerate(ids, 1) if type(query_id) is not type(ids[0]))
         raise InputError("query", f"the ids cannot be compared ({error})", line=next(others, None)) from None
     by_appearance = np.argsort(first)
     index = np.empty(len(first), np.int64)

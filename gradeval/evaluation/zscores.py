@@ -34,13 +34,13 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
             continue
         geometric = spec.metric.kind is Kind.GEOMETRIC
         raw = natural_log(np.maximum(values[m], GEOMETRIC_MIN)) if geometric else values[m]
-        one = [
+        standard = [
             _score(value, scores.get((query, name)))
             for query, value in zip(queries, raw[counted].tolist(), strict=True)
         ]
-        values[m, counted] = one
+        values[m, counted] = standard
         if spec.metric.name != "num_q" and not (complete and spec.metric.name == "num_rel"):
-            mean = sum(one) if spec.metric.is_summed else sum(one) / len(one)
+            mean = sum(standard) if spec.metric.is_summed else sum(standard) / len(standard)
             means[0, m] = math.exp(mean) if geometric else mean
     specs = tuple(  # z-scores of counts are no counts
         Spec(spec.metric.replace(kind=Kind.MEAN), spec.given) if spec.metric.is_count else spec

@@ -184,7 +184,9 @@ class Problems:
         """first_line: the number of lines before the block of these problems."""
         if found.total:
             moved = found.changed(
-                lambda one: one if one.line is None else one.replace(line=first_line + one.line)
+                lambda problem: (
+                    problem if problem.line is None else problem.replace(line=first_line + problem.line)
+                )
             )
             # the others are not kept, nor what they would be made from
             self.found = LineProblems.joined([self.found, moved]).replace(every=None)

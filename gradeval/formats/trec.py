@@ -115,10 +115,10 @@ def _second_records(block: Block, rows: Rows) -> LineProblems:
     if np.max(rows.counts, initial=0) < _TWO_RECORDS:
         return NOTHING
     text = block.bytes[: block.size]
-    found = [*re.finditer(_SECOND, text.tobytes())]
-    lines = np.searchsorted(np.flatnonzero(text == LF), [match.start() for match in found])
+    matches = [*re.finditer(_SECOND, text.tobytes())]
+    lines = np.searchsorted(np.flatnonzero(text == LF), [match.start() for match in matches])
     hint = "Were files joined without a line end between them?"
-    return LineProblems.of(lines, lambda i: f"the line holds a second record ({shown(found[i][2])})", hint)
+    return LineProblems.of(lines, lambda i: f"the line holds a second record ({shown(matches[i][2])})", hint)
 
 
 def _split_fields(block: Block, rows: Rows) -> LineProblems:
@@ -261,6 +261,6 @@ def _ranked_in_order(columns: Columns, last: dict[bytes, int]) -> Columns:
         query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
         what = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
         hint = "Ranks must be 1, 2, … for each query in the order of the file"
-        found = LineProblems.of(columns.line[[row]], lambda _: what, hint).replace(final=True)
-        columns = columns.replace(problems=LineProblems.joined([columns.problems, found]))
+        problems = LineProblems.of(columns.line[[row]], lambda _: what, hint).replace(final=True)
+        columns = columns.replace(problems=LineProblems.joined([columns.problems, problems]))
     return columns.replace(value=-columns.value)

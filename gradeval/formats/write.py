@@ -1,6 +1,6 @@
 """Writes qrels and runs in any format: for each a function, and what it cannot hold.
 
-To add a format: a row in WRITERS with a function of (batches, sink, given), which writes batch by batch.
+To add a format: a row in WRITERS with a function of (batches, sink, content), which writes batch by batch.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class Batch(NamedTuple):
         """These rows, which are of ascending queries; queries without a row are left out."""
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))[rows]
         counts = np.bincount(query, minlength=len(self.queries))
-        kept = np.flatnonzero(counts)
-        bounds = np.append(0, np.cumsum(counts[kept]))
+        filled = np.flatnonzero(counts)
+        bounds = np.append(0, np.cumsum(counts[filled]))
         return Batch(
-            self.queries.take(kept),
+            self.queries.take(filled),
             bounds,
             self.documents.take(rows),
             self.value[rows],
@@ -62,7 +62,7 @@ class Batch(NamedTuple):
             yield query, documents[start:end], self.value[start:end], ranks, subtopics[start:end]
 
 
-class Given(NamedTuple):
+class Content(NamedTuple):
     """Rows to write. role: 'qrels' or 'run'. tag: the run tag, for formats that have one. has_subtopics:
     whether the batches have subtopics.
     """
@@ -77,8 +77,8 @@ class Writer(NamedTuple):
     mean the format. is_compressible: whether it is text. has_subtopics: whether it has those of judgments.
     """
 
-    write: Callable[[Iterator[Batch], Any, Given], None]
-    refused: Callable[[Batch, Given], LineProblems]
+    write: Callable[[Iterator[Batch], Any, Content], None]
+    refused: Callable[[Batch, Content], LineProblems]
     endings: tuple[str, ...] = ()
     is_compressible: bool = True
     has_subtopics: bool = True
@@ -94,26 +94,26 @@ def _typed_numbers(values: Floats, role: str) -> list[bytes]:
     return _numbers(values) if role == "qrels" else [repr(value).encode() for value in values.tolist()]
 
 
-def _trec(batches: Iterator[Batch], sink: Any, given: Given, space: bytes = b" ") -> None:
+def _trec(batches: Iterator[Batch], sink: Any, content: Content, space: bytes = b" ") -> None:
     for batch in batches:
         lines = []
         for query, documents, values, ranks, subtopics in batch.columns():
             numbers = _numbers(values)
-            if given.role == "qrels":
+            if content.role == "qrels":
                 rows = zip(subtopics or [b"0"] * len(documents), documents, numbers, strict=True)
                 lines += [space.join((query, *row)) + b"\n" for row in rows]
             else:
                 lines += [
-                    b"%b Q0 %b %d %b %b\n" % (query, document, rank, number, given.tag)
+                    b"%b Q0 %b %d %b %b\n" % (query, document, rank, number, content.tag)
                     for document, rank, number in zip(documents, ranks.tolist(), numbers, strict=True)
                 ]
         sink.write(b"".join(lines))
 
 
-def _msmarco(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+def _msmarco(batches: Iterator[Batch], sink: Any, content: Content) -> None:
     """Runs have ranks instead of scores, and are in their order; qrels are TREC's with tabs."""
-    if given.role == "qrels":
-        _trec(batches, sink, given, b"\t")
+    if content.role == "qrels":
+        _trec(batches, sink, content, b"\t")
         return
     for batch in batches:
         query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
@@ -126,26 +126,26 @@ def _msmarco(batches: Iterator[Batch], sink: Any, given: Given) -> None:
         sink.write(b"".join(lines))
 
 
-def _letor(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+def _letor(batches: Iterator[Batch], sink: Any, content: Content) -> None:
     """Grades are labels; scores are feature 1 of lines whose label is 0."""
-    line = b"%b qid:%b # docid = %b\n" if given.role == "qrels" else b"0 qid:%b 1:%b # docid = %b\n"
+    line = b"%b qid:%b # docid = %b\n" if content.role == "qrels" else b"0 qid:%b 1:%b # docid = %b\n"
     for batch in batches:
         lines = []
         for query, documents, values, *_ in batch.columns():
             for document, number in zip(documents, _numbers(values), strict=True):
-                fields = (number, query) if given.role == "qrels" else (query, number)
+                fields = (number, query) if content.role == "qrels" else (query, number)
                 lines.append(line % (*fields, document))
         sink.write(b"".join(lines))
 
 
-def _names(given: Given) -> tuple[str, ...]:
-    names = "query_id", "doc_id", "relevance" if given.role == "qrels" else "score"
-    return (*names, "subtopic") if given.has_subtopics else names
+def _names(content: Content) -> tuple[str, ...]:
+    names = "query_id", "doc_id", "relevance" if content.role == "qrels" else "score"
+    return (*names, "subtopic") if content.has_subtopics else names
 
 
 def _csv(
     delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True
-) -> Callable[[Iterator[Batch], Any, Given], None]:
+) -> Callable[[Iterator[Batch], Any, Content], None]:
     characters = f'{delimiter}"\r\n'.encode()
     special = np.zeros(256, bool)
     special[list(characters)] = True
@@ -154,8 +154,8 @@ def _csv(
         is_plain = field.translate(None, characters) == field
         return field if is_plain else b'"%b"' % field.replace(b'"', b'""')
 
-    def write(batches: Iterator[Batch], sink: Any, given: Given) -> None:
-        sink.write(delimiter.join(header or _names(given)).encode() + b"\n")
+    def write(batches: Iterator[Batch], sink: Any, content: Content) -> None:
+        sink.write(delimiter.join(header or _names(content)).encode() + b"\n")
         join = delimiter.encode().join
         for batch in batches:
             ids = (batch.queries, batch.documents, *([batch.subtopic] if batch.subtopic is not None else []))
@@ -183,13 +183,13 @@ def _quoted(ids: list[bytes]) -> list[bytes]:
 _ESCAPED = re.compile(rb'["\\\x00-\x1f]')
 
 
-def _json(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+def _json(batches: Iterator[Batch], sink: Any, content: Content) -> None:
     """A query a line."""
     before = b"{\n"
     for batch in batches:
         parts = []
         for query, documents, values, *_ in batch.columns():
-            numbers = _typed_numbers(values, given.role)
+            numbers = _typed_numbers(values, content.role)
             members = b", ".join(b"%b: %b" % pair for pair in zip(_quoted(documents), numbers, strict=True))
             parts.append(b"%b%b: {%b}" % (before, _quoted([query])[0], members))
             before = b",\n"
@@ -197,22 +197,22 @@ def _json(batches: Iterator[Batch], sink: Any, given: Given) -> None:
     sink.write(b"\n}\n")
 
 
-def _jsonl(batches: Iterator[Batch], sink: Any, given: Given) -> None:
-    line = b"{" + b", ".join(b'"%b": %%b' % name.encode() for name in _names(given)) + b"}\n"
+def _jsonl(batches: Iterator[Batch], sink: Any, content: Content) -> None:
+    line = b"{" + b", ".join(b'"%b": %%b' % name.encode() for name in _names(content)) + b"}\n"
     for batch in batches:
         lines = []
         for query, documents, values, _, subtopics in batch.columns():
             [name] = _quoted([query])
-            columns = [_quoted(documents), _typed_numbers(values, given.role)]
+            columns = [_quoted(documents), _typed_numbers(values, content.role)]
             columns += [_quoted(subtopics)] if subtopics else []
             lines += [line % (name, *row) for row in zip(*columns, strict=True)]
         sink.write(b"".join(lines))
 
 
-def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch], Any, Given], None]:
+def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch], Any, Content], None]:
     """opened: (pyarrow, sink, schema) -> an object that writes tables, and is closed."""
 
-    def write(batches: Iterator[Batch], sink: Any, given: Given) -> None:
+    def write(batches: Iterator[Batch], sink: Any, content: Content) -> None:
         try:
             import pyarrow
         except ImportError:
@@ -221,9 +221,9 @@ def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch],
         first = next(batches, None)
         if first is None:
             return
-        is_integer = given.role == "qrels" and bool((first.value == np.rint(first.value)).all())
+        is_integer = content.role == "qrels" and bool((first.value == np.rint(first.value)).all())
         number = pyarrow.int64() if is_integer and np.abs(first.value).max() < 2**53 else pyarrow.float64()
-        names = _names(given)
+        names = _names(content)
         types = (pyarrow.string(), pyarrow.string(), number, pyarrow.string())[: len(names)]
         schema = pyarrow.schema(list(zip(names, types, strict=True)))
         with opened(pyarrow, sink, schema) as file:
@@ -273,7 +273,7 @@ def _without(
     of_queries: bytes = b"",
     starts: tuple[bytes, ...] = (),
     all_starts: tuple[bytes, ...] = (),
-) -> Callable[[Batch, Given], LineProblems]:
+) -> Callable[[Batch, Content], LineProblems]:
     """Refuses ids with one of the characters, and empty ones. names: what messages call the characters.
     of_queries: characters that only query ids cannot have. starts: what no query id begins with. all_starts:
     what no id begins with.
@@ -289,10 +289,10 @@ def _without(
             bad |= np.array([text.startswith(beginnings) for text in ids.tolist()], bool)
         return bad
 
-    return lambda batch, given: _refused(batch, names, is_bad)
+    return lambda batch, content: _refused(batch, names, is_bad)
 
 
-def _not_utf8(batch: Batch, given: Given) -> LineProblems:
+def _not_utf8(batch: Batch, content: Content) -> LineProblems:
     """Refuses ids that are not UTF-8, and empty ones."""
 
     def is_bad(ids: Ids, what: str) -> Bools:
@@ -303,15 +303,15 @@ def _not_utf8(batch: Batch, given: Given) -> LineProblems:
     return _refused(batch, "bytes that are not UTF-8", is_bad)
 
 
-def _refused_by_msmarco(batch: Batch, given: Given) -> LineProblems:
-    if given.role == "run":
-        return _NO_TABS(batch, given)
+def _refused_by_msmarco(batch: Batch, content: Content) -> LineProblems:
+    if content.role == "run":
+        return _NO_TABS(batch, content)
     real = np.flatnonzero(batch.value != np.rint(batch.value))
     of_grades = LineProblems.of(
         batch.line[real],
         lambda i: f"the grade {float(batch.value[real[i]])!r} cannot be written: MS MARCO's are integers",
     )
-    return LineProblems.joined([_NO_SPACES(batch, given), of_grades])
+    return LineProblems.joined([_NO_SPACES(batch, content), of_grades])
 
 
 _NO_SPACES = _without(b" \t\r\n", "spaces, tabs or line ends, nor # at its beginning,", starts=(b"#", _BOM))

@@ -99,9 +99,9 @@ def mu_average_precision(judgments: Judgments) -> Terms:
 
     def expected_total() -> Floats:
         groups = TieGroups.of(judgments, rows)
-        own, whole = groups.within.sum(weights), groups.within.sum(credit)
+        singles, whole = groups.within.sum(weights), groups.within.sum(credit)
         within = groups.within.sum(_credit(groups.within, level, weights))
-        return precision_sums(groups, whole - within, own, within - own)
+        return precision_sums(groups, whole - within, singles, within - singles)
 
     return Terms(retrieved, rows, credit / judgments.rank[rows], relevant, expected_total=expected_total)
 

@@ -294,8 +294,8 @@ def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Nor
         begin = np.minimum(common[rows] - 1, end).astype(np.int64)
         return Terms(ideal, rows, table[end] - table[begin])
 
-    found = overlap(rows, np.maximum(place, judgments.rank))
+    terms = overlap(rows, np.maximum(place, judgments.rank))
     if not normalize:
-        return found.replace(normalizer=-np.expm1(np.maximum(depth, 1) * np.log(p)) / (1 - p))
+        return terms.replace(normalizer=-np.expm1(np.maximum(depth, 1) * np.log(p)) / (1 - p))
     best = overlap(order[judgments.grade[order] > 0], place)  # added in the order of the ideal ranking
-    return found.replace(normalizer=best.total, ideal=lambda: best)
+    return terms.replace(normalizer=best.total, ideal=lambda: best)

@@ -66,8 +66,8 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
 
 def _expected_f(judgments: Judgments, *, rel: float | None = None, x: float = 1.0, cutoff: int) -> Floats:
     """F is linear in the number of hits: (x + 1) hits / (x R + k)."""
-    found = hit_count(judgments, rel, cutoff)
-    return harmonic(found / cutoff, quotient(found, judgments.hits(rel).relevant), x)
+    hits = hit_count(judgments, rel, cutoff)
+    return harmonic(hits / cutoff, quotient(hits, judgments.hits(rel).relevant), x)
 
 
 @metric("F", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True, expected=_expected_f)

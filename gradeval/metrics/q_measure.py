@@ -60,12 +60,12 @@ def q_measure(
     def expected_total() -> Floats:
         """With the numerator of each document: its own worth, and that of those above it."""
         groups = TieGroups.of(table, rows, cutoff)
-        found = groups.within.lengths.astype(np.float64)
-        own = groups.within.sum(1 + beta * gains)
-        before, places = groups.before(own), groups.places
+        count = groups.within.lengths.astype(np.float64)
+        worths = groups.within.sum(1 + beta * gains)
+        before, places = groups.before(worths), groups.places
         group = places.query
         share = places.place / np.maximum(groups.size[group] - 1, 1)
-        numerator = (found * before + own)[group] + share * ((found - 1) * own)[group]
+        numerator = (count * before + worths)[group] + share * ((count - 1) * worths)[group]
         expected_rank = groups.above[group] + places.place + 1
         ratios = numerator / groups.size[group] / divisor(expected_rank, groups.query[group])
         return groups.queries.sum(places.sum(ratios))

@@ -645,11 +645,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """
     most = min(len(word) // 3, 2)
     near = [
-        (slips(word, one), one)
-        for one in known
-        if abs(len(one) - len(word)) <= most
-        and _digits(one) == _digits(word)
-        and (len(word) > _SHORT or sorted(one) == sorted(word))
+        (slips(word, name), name)
+        for name in known
+        if abs(len(name) - len(word)) <= most
+        and _digits(name) == _digits(word)
+        and (len(word) > _SHORT or sorted(name) == sorted(word))
     ]
     fewest, best = min(near, key=lambda pair: pair[0], default=(most + 1, None))
     return best if fewest <= most else None

@@ -52,12 +52,12 @@ class Hits(Record, eq=False):
         if cutoff is None:
             return self
         last = cutoff[self.segments.query] if isinstance(cutoff, np.ndarray) else cutoff
-        kept = np.flatnonzero(self.rank <= last)
-        return self if len(kept) == len(self.rows) else self.take(kept)
+        rows = np.flatnonzero(self.rank <= last)
+        return self if len(rows) == len(self.rows) else self.take(rows)
 
-    def take(self, kept: Ints) -> Hits:
+    def take(self, rows: Ints) -> Hits:
         """Only these, in ascending order."""
-        return Hits(self.rows[kept], self.segments.take(kept), self.rank[kept], self.relevant)
+        return Hits(self.rows[rows], self.segments.take(rows), self.rank[rows], self.relevant)
 
 
 class BySubtopic(Record):
@@ -135,13 +135,13 @@ class Judgments(Record, Recalling, eq=False):
         rank = rank[document]
         is_found = np.isfinite(rank)
         rows = np.flatnonzero(is_found)
-        found = segments.take(rows)
+        retrieved_rows = segments.take(rows)
         # what was retrieved comes first, by rank; the others stay in order, in the places that are left
-        place = segments.offsets[found.query] + found.place
+        place = segments.offsets[retrieved_rows.query] + retrieved_rows.place
         is_retrieved = np.zeros(len(rank), np.bool_)
         is_retrieved[place] = True
         order = np.empty(len(rank), np.int64)
-        order[place] = rows[stable_order(found.query, rank[rows].astype(np.int64))]
+        order[place] = rows[stable_order(retrieved_rows.query, rank[rows].astype(np.int64))]
         order[np.flatnonzero(~is_retrieved)] = np.flatnonzero(~is_found)
         document = document[order]
         judgments = cls(
@@ -266,8 +266,8 @@ class Judgments(Record, Recalling, eq=False):
         """The judgments of the documents by subtopic; without subtopics, each query is one."""
         if self.of_qrels is None:
             rows = np.arange(len(self.grade))
-            own = Subtopics(self.segments, rows, self.query, self.grade)
-            return BySubtopic(own, np.arange(self.segments.count), rows, rows)
+            whole = Subtopics(self.segments, rows, self.query, self.grade)
+            return BySubtopic(whole, np.arange(self.segments.count), rows, rows)
         subtopics, order = self.of_qrels, np.argsort(self.document)
         first, after = (
             np.searchsorted(subtopics.row, self.document[order], side) for side in ("left", "right")
@@ -323,25 +323,25 @@ class Judgments(Record, Recalling, eq=False):
 
         A document with a grade below 0 counts as unjudged, as in trec_eval.
         """
-        kept = self.is_retrieved & (self.grade >= 0)
-        retrieved = self.segments.number(kept)
+        stays = self.is_retrieved & (self.grade >= 0)
+        retrieved = self.segments.number(stays)
         # rows that are kept come first, all in the same order as before
-        first = self.segments.running_count(kept) - 1
-        last = retrieved[self.query] + self.segments.running_count(~kept) - 1
-        order = np.empty(len(kept), np.int64)
-        order[self.segments.offsets[self.query] + np.where(kept, first, last)] = np.arange(len(kept))
-        kept = kept[order]
+        first = self.segments.running_count(stays) - 1
+        last = retrieved[self.query] + self.segments.running_count(~stays) - 1
+        order = np.empty(len(stays), np.int64)
+        order[self.segments.offsets[self.query] + np.where(stays, first, last)] = np.arange(len(stays))
+        stays = stays[order]
         ties: dict[str, Any] = {}
         if self.first is not None:
             self.check_depth_divides_no_ties()
-            groups = self.segments.ties(np.where(kept, self.first[order], np.inf))
+            groups = self.segments.ties(np.where(stays, self.first[order], np.inf))
             start = self.segments.place[groups.offsets[:-1]][groups.query] + 1.0
             end = start + groups.lengths[groups.query] - 1
-            ties = {"first": np.where(kept, start, np.inf), "last": np.where(kept, end, np.inf)}
+            ties = {"first": np.where(stays, start, np.inf), "last": np.where(stays, end, np.inf)}
         return self.replace(
             grade=self.grade[order],
-            rank=np.where(kept, self.segments.place + 1.0, np.inf),
-            score=np.where(kept, self.score[order], -np.inf),
+            rank=np.where(stays, self.segments.place + 1.0, np.inf),
+            score=np.where(stays, self.score[order], -np.inf),
             document=self.document[order],
             retrieved=retrieved,
             **ties,
@@ -349,10 +349,10 @@ class Judgments(Record, Recalling, eq=False):
 
     def cut(self, depth: int) -> Judgments:
         """The ranking cut at this depth."""
-        kept = self.rank <= depth
+        stays = self.rank <= depth
         return self.replace(
-            rank=np.where(kept, self.rank, np.inf),
-            score=np.where(kept, self.score, -np.inf),
+            rank=np.where(stays, self.rank, np.inf),
+            score=np.where(stays, self.score, -np.inf),
             retrieved=np.minimum(self.retrieved, depth),
             depth=float(depth),
         )

@@ -488,14 +488,15 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
     return Run(data.name, opened, ties, name=name, nested=nested, collapse=collapse)
 
 
-def check_columns(given: Iterable[Any], options: Options) -> None:
+def check_columns(tables: Iterable[Any], options: Options) -> None:
     """Raise OptionError for a query or document column that no table has, which is a typo.
 
-    given: qrels and runs. One table may lack the column, since qrels and runs may differ and
+    tables: qrels and runs. One table may lack the column, since qrels and runs may differ and
     usual names are understood; data that cannot be examined twice, such as pipes, may have it.
     """
     names = (
-        (source_of(data).name if is_path(data) else "the table", _column_names(data, options)) for data in given
+        (source_of(data).name if is_path(data) else "the table", _column_names(data, options))
+        for data in tables
     )
     check_names(names, options)
 

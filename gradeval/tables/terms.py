@@ -112,22 +112,22 @@ class DiscountedTerms(Terms, eq=False, kw_only=True):
         """The sum of each query's terms in the first ranks, (Q,)."""
         if cutoff is None:
             return self.total
-        kept = np.flatnonzero(self.rank <= cutoff)
-        return self.segments.sum(self.value[kept], kept)
+        first = np.flatnonzero(self.rank <= cutoff)
+        return self.segments.sum(self.value[first], first)
 
     def top(self, cutoff: int | None) -> DiscountedTerms:
         """The terms of the first ranks."""
         if cutoff is None:
             return self
-        kept = np.flatnonzero(self.rank <= cutoff)
-        if len(kept) == len(self.rank):
+        first = np.flatnonzero(self.rank <= cutoff)
+        if len(first) == len(self.rank):
             return self.replace(cutoff=cutoff)
         return self.replace(
             cutoff=cutoff,
-            segments=self.segments.take(kept),
-            row=self.row.take(kept),
-            value=self.value.take(kept),
-            rank=self.rank.take(kept),
-            gain=self.gain.take(kept),
-            discount=self.discount.take(kept),
+            segments=self.segments.take(first),
+            row=self.row.take(first),
+            value=self.value.take(first),
+            rank=self.rank.take(first),
+            gain=self.gain.take(first),
+            discount=self.discount.take(first),
         )

@@ -26,7 +26,7 @@ from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
-from gradeval.formats.write import WRITERS, Batch, Given, Writer
+from gradeval.formats.write import WRITERS, Batch, Content, Writer
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows
@@ -165,7 +165,7 @@ def convert_file(
         with compressed(sink, name) as opened:
             batches = work.batches(by_query)
             first = next(batches)  # whose block has the tag
-            writer.write(chain([first], batches), opened, work.given())
+            writer.write(chain([first], batches), opened, work.content())
         counts = work.queries, work.rows, work.duplicates, work.real, work.subtopics, work.collapsed
         return Converted(role, *counts)
 
@@ -233,10 +233,10 @@ class _Conversion:
         self.left_out = self.has_subtopics = False
         self.queries = self.rows = self.duplicates = self.real = self.subtopics = self.collapsed = 0
 
-    def given(self) -> Given:
+    def content(self) -> Content:
         tag = self.conversion.tag
         tag_bytes = (self.tag or b"gradeval") if tag is None else os.fsencode(tag)
-        return Given(self.role, tag_bytes, self.has_subtopics)
+        return Content(self.role, tag_bytes, self.has_subtopics)
 
     def batches(self, by_query: bool) -> Iterator[Batch]:
         """Raises InputError(s) at the end where something is wrong, after a part of the batches; and by_query,
@@ -246,7 +246,7 @@ class _Conversion:
             for wrong in self._wrong(rows):
                 self.problems.add(wrong)
             batch = self._batch(rows)
-            self.problems.refuse(self.writer.refused(batch, self.given()))
+            self.problems.refuse(self.writer.refused(batch, self.content()))
             if not self.problems.found.total:
                 self.queries += len(batch.queries)
                 self.rows += len(batch.value)
