@@ -10,6 +10,7 @@ from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from gradeval import process
 from gradeval.cli import output as out
@@ -22,7 +23,7 @@ from gradeval.render import Digits
 if TYPE_CHECKING:
     from gradeval.evaluation.results import FailedRun
     from gradeval.formats.output import OutputFile
-    from gradeval.render.document import Document, Printable
+    from gradeval.render.document import Printable
     from gradeval.render.progress import Progress
 
 MOST_ON_TERMINAL = 4  # lines of warnings and notes
@@ -271,15 +272,9 @@ class Job:
         how = {"digits": self.digits, "spreadsheet": self.spreadsheet, **self.style}
         return {**how, "header": self.header, "label": self.label}
 
-    def print(self, result: Printable | Callable[..., Document], **what: Any) -> None:
-        """Write the result, or the document of this layout, in the format of the command. what: to print."""
-        from gradeval.render.document import Printable, RenderOptions
-
-        if isinstance(result, Printable):
-            self.write(result.render(self.format, **self.how, **what))
-        else:
-            options = RenderOptions(**self.how, format=self.format)
-            self.write(result(options, **what).write(options))
+    def print(self, result: Printable, **what: Any) -> None:
+        """Write the result in the format of the command. what: to print."""
+        self.write(result.render(self.format, **self.how, **what))
 
     def write(self, text: str) -> None:
         self._clear()
@@ -308,6 +303,14 @@ def input_files(*listed: str) -> list[str]:
     if files.count("-") > 1:
         raise click.UsageError("'-' can be given once only: there is one standard input.")
     return files
+
+
+def refuse_options(names: Iterable[str], why: str) -> None:
+    """Raise UsageError where the command line has one of these options."""
+    context = click.get_current_context()
+    for param in context.command.params:
+        if param.name in names and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{max(param.opts, key=len)} {why}.")
 
 
 def check_runs(runs: Sequence[str], features: Sequence[str]) -> None:

@@ -35,6 +35,14 @@ def plain(value: float, digits: Digits) -> str:
     return "nan" if math.isnan(value) else number(value, digits)
 
 
+def nonzero(value: float, text: str, least: float = 0.0) -> str:
+    """The text of a number; one that decides, and would be rounded to 0, has a significant digit.
+
+    least: values up to this are 0.
+    """
+    return f"{value:.0e}" if abs(value) > least and not text.strip("+-0.") else text
+
+
 def significant(value: float, digits: Digits) -> str:
     """A p-value with this many significant digits, so that a small one is not 0."""
     return repr(value) if digits == "full" else f"{value:.{max(digits, 1)}g}"

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from gradeval.cli import options as cli
 from gradeval.cli import output as out
-from gradeval.cli.job import Job, input_files, with_job
+from gradeval.cli.job import Job, input_files, refuse_options, with_job
 from gradeval.cli.types import File, Integer, Setting
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.compare_options import CORRECTIONS, MAXT, OF_SUMS, CompareOptions
@@ -172,10 +171,7 @@ def _comparison_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options of the comparison, {} where the runs are not compared. Raises UsageError."""
     if options["baseline"] is not None or options["all_pairs"]:
         return options
-    context = click.get_current_context()
-    for name in options:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} requires --baseline or --all-pairs.")
+    refuse_options(options, "requires --baseline or --all-pairs")
     return {}
 
 

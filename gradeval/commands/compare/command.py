@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, expand_runs, with_job
+from gradeval.cli.job import Job, expand_runs, refuse_options, with_job
 from gradeval.cli.types import File
 from gradeval.compare_options import (
     COMPARISON,
@@ -156,12 +155,9 @@ def compare_command(
 def _check_files(
     files: Sequence[str], of_values: bool, features: Sequence[str], lower_is_better: Sequence[str]
 ) -> None:
-    context = click.get_current_context()
     if of_values:
-        for name in ("signature", *_EVALUATION):
-            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                flag = max(next(p for p in context.command.params if p.name == name).opts, key=len)
-                raise click.UsageError(f"{flag} and --values are mutually exclusive: nothing is evaluated.")
+        why = "and --values are mutually exclusive: nothing is evaluated"
+        refuse_options(("signature", *_EVALUATION), why)
         if not files:
             raise click.UsageError("Missing argument: the tables of values to compare.")
         return

@@ -22,7 +22,7 @@ from gradeval.compare_options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render import document as doc
-from gradeval.render.numbers import ABSENT, decimals, number, plain, signed
+from gradeval.render.numbers import ABSENT, decimals, nonzero, number, plain, signed
 from gradeval.statistics.sampling import EXHAUSTIVE
 
 BETTER, WORSE = "▲", "▼"
@@ -162,14 +162,8 @@ def significance(
     return {key: between.join(names[r] for r in sorted(places)) for key, places in worse.items()}
 
 
-def _interval_end(value: float, digits: Digits) -> str:
-    """An end of an interval; one that is not 0 is not rounded to 0, which it may exclude."""
-    text = plain(value, digits)
-    return f"{value:.0e}" if value and not text.strip("-0.") else text
-
-
 _INTERVAL = doc.Kind(lambda value, digits: "", interval)
-_END = doc.Kind(_interval_end, number)
+_END = doc.Kind(lambda value, digits: nonzero(value, plain(value, digits)), number)
 _PERCENT = doc.Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 1))
 _EFFECT = doc.Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 2))
 _NEEDED = doc.Kind(

@@ -12,7 +12,7 @@ from gradeval.errors import GradevalError, first_names, printable, visible
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.markup import escape_md
-from gradeval.render.numbers import number, plain, signed
+from gradeval.render.numbers import nonzero, number, plain, signed
 
 
 def document(report: GateReport, how: doc.RenderOptions) -> doc.Document:
@@ -64,12 +64,7 @@ def _bound(outcome: CheckOutcome, digits: Digits) -> str:
 def margin(outcome: CheckOutcome, digits: Digits) -> str:
     if outcome.is_share or outcome.is_count:
         return ("+" if outcome.margin > 0 else "") + _number(outcome, outcome.margin, digits)
-    return _significant(outcome.margin, signed(outcome.margin, digits))
-
-
-def _significant(value: float, text: str) -> str:
-    """The text of a margin; one that decides and would be rounded to 0 has a significant digit."""
-    return f"{value:.0e}" if abs(value) > TOLERANCE and not text.strip("+-0.") else text
+    return nonzero(outcome.margin, signed(outcome.margin, digits), TOLERANCE)
 
 
 def _number(outcome: CheckOutcome, value: float, digits: Digits) -> str:
@@ -78,6 +73,7 @@ def _number(outcome: CheckOutcome, value: float, digits: Digits) -> str:
     return str(int(value)) if outcome.is_count and value.is_integer() else number(value, digits)
 
 
+_MARGIN = doc.Kind(lambda value, digits: nonzero(value, plain(value, digits), TOLERANCE), number)
 _CHECKS = [
     doc.Column("check", "check", doc.NAME),
     doc.Column("kind", ""),
@@ -87,7 +83,7 @@ _CHECKS = [
     doc.Column("value", "", doc.NUMBER),
     doc.Column("bound", "", doc.NUMBER),
     doc.Column("", "margin", doc.Kind(margin, margin), "outcome"),
-    doc.Column("margin", "", doc.Kind(lambda value, digits: _significant(value, plain(value, digits)), number)),
+    doc.Column("margin", "", _MARGIN),
     *(doc.Column(name, "", doc.NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
     doc.Column("n", ""),
     doc.Column(

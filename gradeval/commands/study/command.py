@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, check_runs, expand_runs, with_job
+from gradeval.cli.job import Job, check_runs, expand_runs, refuse_options, with_job
 from gradeval.cli.types import File, Finite, Integer
 from gradeval.options import METRICS, MORE, PROCESS, Options, parse_number
 
@@ -90,14 +89,6 @@ def integer(text: str) -> int:
 
 def example(*examples: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples)
-
-
-def check_apart(names: Iterable[str], why: str) -> None:
-    """Raise UsageError where one of these options is given."""
-    context = click.get_current_context()
-    for param in context.command.params:
-        if param.name in names and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{max(param.opts, key=len)} {why}.")
 
 
 def _show(job: Job, make: Callable[[Progress], Study]) -> int:
@@ -224,7 +215,7 @@ def divergence_command(
     of_scores = ("items", "draws", "seed")
     of_evaluations = (*Options.names(without=(MORE, PROCESS)), "complete")
     without = of_evaluations if qrels is None else of_scores
-    check_apart(without, "requires QRELS" if qrels is None else "is for random scores")
+    refuse_options(without, "requires QRELS" if qrels is None else "is for random scores")
     options = {name: value for name, value in options.items() if name not in without}
     if qrels is None:
         return _show(job, lambda _: divergence(metrics=metrics or None, **options))
@@ -346,13 +337,13 @@ def agreement_command(
     from gradeval.commands.study.agreement import METRICS, OF_SYSTEMS, agreement
 
     if options["test"] == "tukey":
-        check_apart(("correction",), "does not go with --test tukey, which corrects for all pairs")
+        refuse_options(("correction",), "does not go with --test tukey, which corrects for all pairs")
     if per_query and not qrels2:
         raise click.UsageError("-q requires --qrels2.")
     if not qrels2 and not runs and not options["features"]:
         raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files), or --qrels2.")
     if qrels2 and not runs and not options["features"]:
-        check_apart(OF_SYSTEMS, "requires RUN...: without runs, only grades are compared")
+        refuse_options(OF_SYSTEMS, "requires RUN...: without runs, only grades are compared")
     arguments = qrels, runs or None, metrics or METRICS
     options |= {"qrels2": list(qrels2) or None, "per_query": per_query}
     return _show(job, lambda _: agreement(*arguments, **options))
