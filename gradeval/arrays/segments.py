@@ -37,7 +37,7 @@ class Segments:
 
     @cached_property
     def lengths(self) -> Ints:
-        return np.diff(self.offsets)
+        return self.offsets[1:] - self.offsets[:-1]
 
     @cached_property
     def query(self) -> Ints:
@@ -117,10 +117,10 @@ class Segments:
         """The same queries with only these rows, which are in ascending order."""
         query = self.query.take(rows)
         if 8 * self.count < len(rows):  # 26,000 rows of 900 queries: 10 µs, where counting takes 73
-            offsets = np.searchsorted(rows, self.offsets)
+            offsets = rows.searchsorted(self.offsets)
         else:
             offsets = np.zeros(self.count + 1, np.int64)
-            np.cumsum(np.bincount(query, minlength=self.count), out=offsets[1:])
+            np.bincount(query, minlength=self.count).cumsum(out=offsets[1:])
         taken = Segments(offsets)
         taken.__dict__["query"] = query  # the cached property, already known
         return taken
@@ -240,7 +240,7 @@ def stable_order(*keys: NDArray[np.int64]) -> Ints:
 
 def ranges(starts: Ints, counts: Ints) -> Ints:
     """starts[0], starts[0]+1, … counts[0] of them, then those of starts[1], …"""
-    rows = np.repeat(starts - np.cumsum(counts) + counts, counts)
+    rows: Ints = (starts - counts.cumsum() + counts).repeat(counts)
     rows += np.arange(len(rows))
     return rows
 

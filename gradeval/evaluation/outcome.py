@@ -154,7 +154,8 @@ def judge_of(qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") ->
     ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
 
     def judge(queries: slice | Ints, rank: Floats) -> Judgments:
-        return judgments_of(qrels, reduced.replace(rank=rank), queries, options, tag, ties)
+        ranked = reduced if rank is reduced.rank else reduced.replace(rank=rank)
+        return judgments_of(qrels, ranked, queries, options, tag, ties)
 
     return judge
 

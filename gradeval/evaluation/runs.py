@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from gradeval.formats.memory import (
     is_frame,
     is_lazy,
     is_ranx,
-    one_of_each_type,
     readable,
 )
 from gradeval.notices import Notice
@@ -85,10 +85,10 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable) or is_ranx(runs):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
-        # {query: {document: score}} has no mappings in its mappings, of each of which the first value decides
+        # {query: {document: score}} has no mappings in its mappings, of which the first value decides
         has_runs = not are_mappings(runs.values())
-        firsts = () if has_runs else [next(iter(run.values()), None) for run in runs.values()]
-        if has_runs or any(isinstance(value, Mapping) for value in one_of_each_type(firsts)):
+        values = () if has_runs else chain.from_iterable(run.values() for run in runs.values())
+        if has_runs or isinstance(next(iter(values), None), Mapping):
             yield from ((str(name), run) for name, run in runs.items())
         else:
             yield None, runs

@@ -450,13 +450,9 @@ def _named(key: Any) -> str:
     return named(key) if isinstance(key, str) else described(key)
 
 
-def one_of_each_type(values: Iterable[Any]) -> Iterable[Any]:
-    """A value of each type; types are few, however many values there are."""
-    return {type(value): value for value in values}.values()
-
-
 def are_mappings(values: Iterable[Any]) -> bool:
-    return all(isinstance(value, Mapping) for value in one_of_each_type(values))
+    """Whether all are; types are few, however many values there are."""
+    return all(issubclass(kind, Mapping) for kind in set(map(type, values)))
 
 
 class Three(Data):

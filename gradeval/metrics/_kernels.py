@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import log2
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
@@ -125,9 +126,12 @@ def _by_position(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
     return judgments.replace(grade=np.where(judgments.grade > 0, grade, 0.0))
 
 
-def gaining(judgments: Judgments, gain: Gain) -> Bools:
-    """Which rows may have a gain other than 0, (N,)."""
-    return judgments.grade != 0 if gain is MAPPED else judgments.grade > 0
+def gaining(judgments: Judgments, gain: Gain) -> Hits:
+    """The documents retrieved that may have a gain other than 0."""
+    if gain is not MAPPED:
+        return judgments.hits_from(None)
+    has_gain = judgments.grade != 0
+    return judgments.once("gaining", lambda: Hits.of(judgments, has_gain, judgments.segments.number(has_gain)))
 
 
 def discount(rank: Floats, kind: str | float = "log2") -> Floats:
@@ -142,18 +146,23 @@ def discount(rank: Floats, kind: str | float = "log2") -> Floats:
     return rank if kind == "zipf" else np.ones(len(rank))
 
 
-def dcg(judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float = "log2") -> DiscountedTerms:
-    """The sum of gain / discount over the first k ranks."""
-
-    def make() -> DiscountedTerms:
-        rows = np.flatnonzero(gaining(judgments, gain) & judgments.is_retrieved)
-        within, rank = judgments.segments.take(rows), judgments.rank[rows]
-        gained = gain.of(judgments.grade[rows], within.query)
-        terms = DiscountedTerms.of(within, rows, rank, gained, discount(rank, kind))
-        divisor = partial(discount, kind=kind)
-        return terms.replace(discount_at=divisor, weight_at=lambda rank: 1 / divisor(rank))
-
-    return judgments.once(("dcg", gain.name, kind), make).top(cutoff)
+def dcg(
+    judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float = "log2", **fields: Any
+) -> DiscountedTerms:
+    """The sum of gain / discount over the first k ranks. fields: further ones of the terms."""
+    hits = gaining(judgments, gain).top(cutoff)
+    gained = gain.of(judgments.grade[hits.rows], hits.segments.query)
+    return DiscountedTerms.of(
+        hits.segments,
+        hits.rows,
+        hits.rank,
+        gained,
+        discount(hits.rank, kind),
+        discount_at=partial(discount, kind=kind),
+        weight_at=lambda rank: 1 / discount(rank, kind),
+        cutoff=cutoff,
+        **fields,
+    )
 
 
 def ideal_dcg(judgments: Judgments, gain: Gain, kind: str | float = "log2") -> DiscountedTerms:
@@ -176,13 +185,13 @@ def normalized_dcg(
     if local:
         judgments.check_depth_divides_no_ties()
     table = judgments.found if local else judgments
-    best = ideal_dcg(table, gain, kind)
 
     def ideal() -> Terms:
-        placed = with_rows(best.top(cutoff), table.segments, table.grade)
+        placed = with_rows(ideal_dcg(table, gain, kind).top(cutoff), table.segments, table.grade)
         return placed.replace(row=np.flatnonzero(judgments.is_retrieved)[placed.row]) if local else placed
 
     # where nothing relevant was retrieved, the local ideal is 0, and so is the value
     has_relevant = ideal_dcg(judgments, gain, kind).total > 0 if local else None
-    run = dcg(judgments, gain, cutoff, kind)
-    return run.replace(normalizer=best.total_at(cutoff), ideal=ideal, has_relevant=has_relevant)
+    total = "ideal total", gain.name, kind, cutoff
+    best = table.best.once(total, lambda: ideal_dcg(table, gain, kind).total_at(cutoff))
+    return dcg(judgments, gain, cutoff, kind, normalizer=best, ideal=ideal, has_relevant=has_relevant)

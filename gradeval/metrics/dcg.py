@@ -156,7 +156,7 @@ def normalized_discounted_cumulated_gain(
         return DiscountedTerms.of(within, np.full(len(rank), -1), rank, np.full(len(rank), gained), discounts)
 
     largest = np.cumsum(gained / divisors)[-1]
-    return dcg(table, worth, cutoff, discount).replace(normalizer=largest, ideal=perfect)
+    return dcg(table, worth, cutoff, discount, normalizer=largest, ideal=perfect)
 
 
 def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:

@@ -27,6 +27,12 @@ class Hits(Record, eq=False):
     rank: Floats
     relevant: Ints
 
+    @classmethod
+    def of(cls, judgments: Judgments, chosen: Bools, relevant: Ints) -> Hits:
+        """Those of the chosen documents, (N,), that were retrieved."""
+        [rows] = (chosen & judgments.is_retrieved).nonzero()
+        return cls(rows, judgments.segments.take(rows), judgments.rank[rows], relevant)
+
     @cached_property
     def seen(self) -> Ints:
         """How many relevant documents of the query were retrieved up to and including this one, (H,)."""
@@ -52,7 +58,7 @@ class Hits(Record, eq=False):
         if cutoff is None:
             return self
         last = cutoff[self.segments.query] if isinstance(cutoff, np.ndarray) else cutoff
-        rows = np.flatnonzero(self.rank <= last)
+        [rows] = (self.rank <= last).nonzero()
         return self if len(rows) == len(self.rows) else self.take(rows)
 
     def take(self, rows: Ints) -> Hits:
@@ -126,15 +132,15 @@ class Judgments(Record, Recalling, eq=False):
         is_whole = isinstance(queries, slice) and queries.stop - queries.start == len(qrels.queries)
         if isinstance(queries, slice):
             offsets = qrels.offsets[queries.start : queries.stop + 1]
-            document = np.arange(offsets[0], offsets[-1])
+            rank = rank[offsets[0] : offsets[-1]]
         else:
             counts = qrels.offsets[queries + 1] - qrels.offsets[queries]
             offsets = np.append(0, np.cumsum(counts))
             document = ranges(qrels.offsets[queries], counts)
+            rank = rank[document]
         segments = qrels.ideal.segments if is_whole else Segments(offsets - offsets[0])
-        rank = rank[document]
         is_found = np.isfinite(rank)
-        rows = np.flatnonzero(is_found)
+        [rows] = is_found.nonzero()
         retrieved_rows = segments.take(rows)
         # what was retrieved comes first, by rank; the others stay in order, in the places that are left
         place = segments.offsets[retrieved_rows.query] + retrieved_rows.place
@@ -142,8 +148,8 @@ class Judgments(Record, Recalling, eq=False):
         is_retrieved[place] = True
         order = np.empty(len(rank), np.int64)
         order[place] = rows[stable_order(retrieved_rows.query, rank[rows].astype(np.int64))]
-        order[np.flatnonzero(~is_retrieved)] = np.flatnonzero(~is_found)
-        document = document[order]
+        order[(~is_retrieved).nonzero()] = (~is_found).nonzero()[0]
+        document = order + offsets[0] if isinstance(queries, slice) else document[order]
         judgments = cls(
             segments,
             qrels.grade[document],
@@ -253,13 +259,15 @@ class Judgments(Record, Recalling, eq=False):
 
         With rel=0 they are the judged ones.
         """
-        level = self.relevance_level if rel is None else rel
+        return self.hits_from(self.relevance_level if rel is None else rel).top(cutoff)
+
+    def hits_from(self, level: float | None) -> Hits:
+        """The documents retrieved whose grade is at least the level; of None, above 0."""
 
         def find() -> Hits:
-            rows = np.flatnonzero(self.relevant(level) & self.is_retrieved)
-            return Hits(rows, self.segments.take(rows), self.rank[rows], self.best.relevant(level))
+            return Hits.of(self, is_relevant(self.grade, level), self.best.relevant(level))
 
-        return self.once(("hits", level), find).top(cutoff)
+        return self.once(("hits", level), find)
 
     @cached_property
     def by_subtopic(self) -> BySubtopic:

@@ -7,7 +7,7 @@ are no strings, numbers that are not finite, and whatever else may be an error.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import count, islice, pairwise, repeat
 from operator import contains
 from typing import Any
@@ -62,7 +62,7 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
         found = data.convert(found)
     judged_query, of_run = np.array(index, np.int64), np.array(places, np.int64)
     counts = qrels.offsets[judged_query + 1] - qrels.offsets[judged_query]
-    hits = np.flatnonzero(~np.isnan(found))
+    [hits] = (found == found).nonzero()
     row, found = ranges(qrels.offsets[judged_query], counts)[hits], found[hits]
     retrieved = np.zeros(len(qrels.queries), np.int64)
     retrieved[judged_query] = data.offsets[of_run + 1] - data.offsets[of_run]
@@ -135,17 +135,12 @@ def _ranks(
         if group is None:
             of_run = query.item(hit)
             is_tied = scores[data.offsets.item(of_run) : data.offsets.item(of_run + 1)] == found.item(hit)
-            members = _at(is_tied.nonzero()[0].tolist(), data.documents[of_run])
+            places = is_tied.nonzero()[0].tolist()
+            members = [*islice(data.documents[of_run], places[0], places[-1] + 1)]  # and those between
+            if len(members) > len(places):
+                members = [members[place - places[0]] for place in places]
             in_order = sorted(members, reverse=True) if ties == DEFAULT_TIES else members
             group = groups[first] = dict(zip(in_order, count()))
         rank[hit] += group[names[row.item(hit)]]
         bottom[i] += len(group) - 1
     return rank, tied, top, bottom
-
-
-def _at(places: list[int], ids: Iterable[str]) -> Iterator[str]:
-    """The ids at these places, ascending, without a look at those behind."""
-    later, last = iter(ids), -1
-    for place in places:
-        yield next(islice(later, place - last - 1, None))
-        last = place

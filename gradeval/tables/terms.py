@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -104,9 +105,11 @@ class DiscountedTerms(Terms, eq=False, kw_only=True):
     discount_at: Callable[[Floats], Floats] | None = None
 
     @classmethod
-    def of(cls, segments: Segments, row: Ints, rank: Floats, gain: Floats, discount: Floats) -> DiscountedTerms:
-        """The terms of a sum without a normalizer."""
-        return cls(segments, row, value=gain / discount, rank=rank, gain=gain, discount=discount)
+    def of(
+        cls, segments: Segments, row: Ints, rank: Floats, gain: Floats, discount: Floats, **fields: Any
+    ) -> DiscountedTerms:
+        """The terms of a sum, by default without a normalizer. fields: further ones."""
+        return cls(segments, row, value=gain / discount, rank=rank, gain=gain, discount=discount, **fields)
 
     def total_at(self, cutoff: int | None) -> Floats:
         """The sum of each query's terms in the first ranks, (Q,)."""
