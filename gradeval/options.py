@@ -15,6 +15,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar, cast
 
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, GradevalError, OptionError, described, is_grade, named
+from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
 from gradeval.records import Record
 
 DEFAULT_METRICS = "num_q nDCG@10 AP muAP NDCNG@10 nDCGphi@10 rankDCG"
@@ -29,9 +30,6 @@ DUPLICATES = ("error", BEST)
 LETOR_TIES = "input"  # of features and scores, as in Eval-Score-3.0 and LightGBM
 NO_RELEVANT = {"0": 0.0, "1": 1.0, "skip": math.nan}
 DEFAULT_NO_RELEVANT = "0"
-_TABLES = ("csv", "tsv", "json", "lists", "jsonl", "parquet", "arrow")
-QRELS_FORMATS = ("trec", "letor", "beir", *_TABLES)
-RUN_FORMATS = ("trec", "letor", "scores", "ranklib", "msmarco", "beir", *_TABLES)
 ROLES = ("query", "document", "grade", "score", "subtopic")  # of columns
 GROUP_SUFFIXES = (".query", ".group")  # of the files beside an SVMlight file that give its queries' sizes
 CONFIDENCE = (50.0, 99.9999)  # of intervals, in percent

@@ -30,6 +30,7 @@ from gradeval.commands.batch.command import batch_command
 from gradeval.commands.compare.command import compare_command
 from gradeval.commands.eval import eval_command
 from gradeval.commands.gate.command import gate_command
+from gradeval.file_formats import RUN_FORMATS
 from gradeval.options import DEFAULT_METRICS
 from gradeval.registry.dialects import BENCHMARKS, TREC_EVAL
 from gradeval.registry.metric import REGISTRY, load
@@ -266,6 +267,8 @@ def test_names_are_those_of_the_code() -> None:
     endings = {name: f"`{writer.ending}`" if writer.ending else "" for name, writer in WRITERS.items()}
     rows = table("format", "description", "ending of `-o`")
     assert {name.strip("`"): ending for name, _, ending in rows} == endings
+    formats = " ".join(content for content, _, _ in table("content", "as", "lines"))
+    assert set(re.findall("`([a-z]+)`", formats)) == set(RUN_FORMATS)
 
     load()
     lists = re.findall(r"^- [a-z ]+: (`\w+`(?:, `\w+`)+)", TEXT, re.MULTILINE)

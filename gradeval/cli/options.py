@@ -156,7 +156,21 @@ class SectionedCommand(Command):
                 sections.setdefault(getattr(param, "section", "Other"), []).append(row)
         for heading, rows in sections.items():
             with formatter.section(heading):
-                formatter.write_dl(rows)
+                formatter.write_dl([(_wrapped(names, formatter), about) for names, about in rows])
+
+
+def _wrapped(names: str, formatter: click.HelpFormatter) -> str:
+    """The names of an option and its choices, in lines that fit."""
+    from textwrap import wrap  # which click has imported for help
+
+    indent = " " * formatter.current_indent
+    lines = wrap(
+        names.replace("|", "| "),
+        formatter.width - formatter.current_indent,
+        subsequent_indent=" " * (names.find("[") + 1),
+        break_on_hyphens=False,
+    )
+    return f"\n{indent}".join(line.replace("| ", "|") for line in lines)
 
 
 def sectioned_command(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -11,10 +13,13 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
-from gradeval.formats.sources import Source
+from gradeval.formats.scan import TAB, Rows, bare_cr_pattern, floats, split_at, unreadable
+from gradeval.formats.sources import Block, Source
+from gradeval.notices import many
 from gradeval.records import Record
 
 Block_co = TypeVar("Block_co", covariant=True)
+_DECIMAL_COMMA = rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
 
 
 class Blocks(Protocol[Block_co]):
@@ -263,3 +268,82 @@ def grouped(queries: Ids) -> tuple[Ids, Ints]:
     """The queries and the bounds of columns, from the query of each row, (n,)."""
     starts = np.append(0, queries.changes())[: len(queries)]
     return queries.take(starts), np.append(starts, len(queries))
+
+
+# --- from the fields of lines
+
+
+def odd_lines(rows: Rows, expected: str) -> LineProblems:
+    """The lines with too few or too many fields."""
+    return LineProblems.of(
+        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} where {expected}"
+    )
+
+
+def columns_of(
+    block: Block, rows: Rows, name: str, wrong: LineProblems | None, problems: LineProblems
+) -> Columns:
+    """The columns of rows with the fields query, document and number.
+
+    name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
+    lines.
+    """
+    queries, documents, text = rows.fields[:3]
+    value, bad = floats(text)
+    line = rows.line
+    if wrong is not None:
+        problems = wrong
+        bad = np.arange(len(value))
+    elif len(bad):
+        fields = text.take(bad)
+        of_values = LineProblems.of(
+            line[bad], lambda i: not_a_number(name, fields[i]), lambda i: hint_of_number(fields[i], name)
+        )
+        problems = LineProblems.joined([problems, of_values])
+    problems = problems.replace(rows=len(rows.line) + len(rows.odd))
+    if len(bad):
+        good = np.ones(len(value), bool)
+        good[bad] = False
+        queries, documents, value, line = queries.take(good), documents.take(good), value[good], line[good]
+    return Columns(*grouped(queries), documents, value, line, rows.lines, block.first, block.last, problems)
+
+
+def hint_of_number(field: bytes, name: str = "") -> str:
+    if not field and name == "grade":
+        return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
+    return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, field) else ""
+
+
+def not_a_number(name: str, field: bytes) -> str:
+    try:
+        kind = "number" if math.isfinite(float(field)) else "finite number"  # float() takes 1_0
+    except ValueError:
+        kind = "number"
+    return f"the {name} {shown(field)} is not a {kind}"
+
+
+def separated_columns(
+    block: Block,
+    name: str,
+    fields: str,
+    separator: int = TAB,
+    wrong: Callable[[Rows], LineProblems] | None = None,
+) -> Columns:
+    """The columns of lines with three fields between separators: query, document and a number.
+
+    name: what messages call the number, and fields: all three. wrong: what else is wrong with the rows.
+    """
+    rows = split_at(separator, block.bytes, block.size, 3)
+    by, mark = "tabs" if separator == TAB else chr(separator), re.escape(bytes([separator]))
+    problems = odd_lines(rows, f"a line has 3, separated by {by} ({fields})")
+    problems = LineProblems.joined([problems, wrong(rows)]) if wrong else problems
+    bare_cr = bare_cr_pattern(rb"(?:[^%b\r\n]+%b){2}[-+.\d]" % (mark, mark))
+    return columns_of(block, rows, name, unreadable(block, rows, bare_cr), problems)
+
+
+def with_subtopics(columns: Columns, rows: Rows) -> Columns:
+    """The columns of these rows, whose fourth field is the subtopic."""
+    subtopics = rows.fields[3]
+    if len(columns.line) < len(rows.line):  # lines with a bad grade are no rows
+        subtopics = subtopics.take(np.searchsorted(rows.line, columns.line))
+    return columns.replace(subtopic=light_subtopics(subtopics))

@@ -13,12 +13,11 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, first_names, named
-from gradeval.formats.columns import Columns, FileBlocks, Table, of_one_run
+from gradeval.formats.columns import Columns, FileBlocks, Table, columns_of, of_one_run, with_subtopics
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
 from gradeval.formats.memory import RUN_NAMES, object_ids
 from gradeval.formats.scan import CR, LF, Rows, not_text
 from gradeval.formats.sources import Block, Source
-from gradeval.formats.trec import columns_of, with_subtopics
 from gradeval.notices import many
 from gradeval.options import ROLES, Options
 

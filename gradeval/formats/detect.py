@@ -1,8 +1,4 @@
-"""The table of file formats, and which of them a file has, detected from its beginning.
-
-To add a format: a module here with a function as reader() says; a row in FORMATS; and the name among those that
-options.py lists.
-"""
+"""Which format a file has, detected from its beginning; gradeval.file_formats has the table of them."""
 
 from __future__ import annotations
 
@@ -14,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from gradeval.errors import InputError, InputErrors
+from gradeval.file_formats import FORMATS, Format
 from gradeval.formats.diagnostics import no_data
 from gradeval.formats.scan import HASH
 from gradeval.formats.sources import ARROW, PARQUET, Source
-from gradeval.options import DEFAULT_TIES, LETOR_TIES, Options
-from gradeval.records import Record
+from gradeval.options import Options
 
 _FIELD = rb"[^ \t]+"
 _MAY_BE_LETOR = rb"[ \t#]"
@@ -34,32 +30,6 @@ AS_OTHER = {"qrels": "give --as run", "run": "give --as qrels"}
 """Hints for a file that is not what --as says."""
 
 
-class Format(Record):
-    """A row of the table: the format that options have this name.
-
-    has_line: whether the first line of data is of it, given the line and its fields before any '#'. begins:
-    whether a file is of it, given its beginning and the options. reader: the 'module.function' of
-    reader(), by default 'name.table'. of_letor: what messages call its rows, where these are the lines of the
-    LETOR file that the qrels are. ties: the default rule for tied scores. no_qrels: what is wrong with such a
-    file as qrels, and a hint, where it can be none.
-    why: what shows that a file is of it.
-    """
-
-    name: str
-    has_line: Callable[[bytes, list[bytes]], bool] | None = None
-    begins: Callable[[bytes, Options], bool] = lambda text, options: False
-    reader: str = ""
-    of_letor: str = ""
-    ties: str = DEFAULT_TIES
-    no_qrels: tuple[str, str] | None = None
-    why: str = "its beginning is that of the format"
-
-    @property
-    def is_of_fields(self) -> bool:
-        """Whether its lines have fields between spaces and tabs."""
-        return self.has_line is not None
-
-
 def format_of(name: str) -> Format:
     return next(row for row in FORMATS if row.name == name)
 
@@ -72,9 +42,14 @@ def reader(name: str) -> Callable[..., Any]:
     collects those of the lines. They raise InputError(s). LETOR files themselves, whose lines are several runs,
     are read by letor.read_letor().
     """
-    module, function = (format_of(name).reader or f"{name}.table").split(".")
-    read: Callable[..., Any] = getattr(import_module(f"gradeval.formats.{module}"), function)
-    return read
+    return _function(format_of(name).reader or f"{name}.table")
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """The 'module.function' of gradeval.formats."""
+    module, function = name.split(".")
+    named: Callable[..., Any] = getattr(import_module(f"gradeval.formats.{module}"), function)
+    return named
 
 
 def kind_of(source: Source, number: str, options: Options) -> str:
@@ -129,7 +104,8 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
 
 def _begun(text: bytes, options: Options) -> list[str]:
     """The formats that a file with this beginning may have."""
-    return [row.name for row in FORMATS if row.begins(text, options)]
+    rows = (row for row in reversed(FORMATS) if row.begins)
+    return [row.name for row in rows if _function(row.begins)(text, options)]
 
 
 def _format_of(line: bytes) -> str:
@@ -137,10 +113,22 @@ def _format_of(line: bytes) -> str:
     fields = re.findall(_FIELD, line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
         fields.pop()  # it may be cut off
-    return next(row.name for row in FORMATS if row.has_line is not None and row.has_line(line, fields))
+    rows = (row for row in reversed(FORMATS) if row.has_line)
+    return next(row.name for row in rows if _function(row.has_line)(line, fields))
 
 
-def _is_letor(line: bytes, fields: list[bytes]) -> bool:
+# --- what the rows of the table name
+
+
+def is_any(line: bytes, fields: list[bytes]) -> bool:
+    return True
+
+
+def is_score(line: bytes, fields: list[bytes]) -> bool:
+    return len(fields) == 1 and b"#" not in line and _is_number(line)
+
+
+def is_letor(line: bytes, fields: list[bytes]) -> bool:
     if len(fields) == 1:
         return b"#" in line and _is_number(line)
     has_query = fields[1].startswith(b"qid:")  # a LETOR file, even if a feature is malformed
@@ -156,27 +144,52 @@ def _is_number(line: bytes) -> bool:
     return True
 
 
-def _first_value(text: bytes) -> str | None:
-    """The first character of the first value of a JSON object, '' of an empty one, None where there is none."""
-    if not text.lstrip().startswith(b"{"):
-        return None
-    key = re.match(_FIRST_KEY, text)
-    if key is not None:
-        return key[2].decode("latin-1")
-    return "" if re.match(_EMPTY, text) else None
+def begins_parquet(text: bytes, options: Options) -> bool:
+    return text.startswith(PARQUET)
 
 
-def _is_array(text: bytes) -> bool:
-    """Whether it begins with a JSON list of objects."""
-    return text.lstrip().startswith(b"[") and re.match(_JSON, text) is not None
+def begins_arrow(text: bytes, options: Options) -> bool:
+    return text.startswith(ARROW)
 
 
-def _is_lists(text: bytes) -> bool:
+def begins_lists(text: bytes, options: Options) -> bool:
+    return _kind_of_json(text) == "lists"
+
+
+def begins_json(text: bytes, options: Options) -> bool:
+    return _kind_of_json(text) == "json"
+
+
+def begins_jsonl(text: bytes, options: Options) -> bool:
+    return _kind_of_json(text) == "jsonl"
+
+
+def _kind_of_json(text: bytes) -> str:
+    """The format of a file that begins with an object or a list, '' for any other."""
     if not text.lstrip().startswith(_OF_OBJECTS):
-        return False
-    from gradeval.formats.lists import begins_lists  # imported only when needed
+        return ""
+    from gradeval.formats.lists import is_of_lists  # imported only when needed
 
-    return begins_lists(text, _first_value(text))
+    key = re.match(_FIRST_KEY, text)
+    # the first character of the first value of an object, '' of an empty one
+    first = key[2].decode("latin-1") if key else "" if re.match(_EMPTY, text) else None
+    if is_of_lists(text, first):
+        return "lists"
+    if first is None:
+        return "json" if re.match(_JSON, text) else ""
+    return "json" if first in ("", "{") else "jsonl"
+
+
+def begins_beir(text: bytes, options: Options) -> bool:
+    return _header(text, options) == "beir"
+
+
+def begins_csv(text: bytes, options: Options) -> bool:
+    return _header(text, options) == "csv"
+
+
+def begins_tsv(text: bytes, options: Options) -> bool:
+    return _header(text, options) == "tsv"
 
 
 def _header(text: bytes, options: Options) -> str:
@@ -221,7 +234,15 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
     return query is not None
 
 
-def _is_trec_with_tabs(text: bytes) -> bool:
+def begins_msmarco(text: bytes, options: Options) -> bool:
+    return _counts(text, _RANK, 1, with_spaces=True)
+
+
+def begins_ranklib(text: bytes, options: Options) -> bool:
+    return _counts(text, _INDEX, 0)
+
+
+def begins_trec_with_tabs(text: bytes, options: Options) -> bool:
     """Whether a file that may be a run of MS MARCO whose ids have spaces may have TREC's fields as well."""
     line = text.split(b"\n", 1)[0]
     fields = line.split()
@@ -262,90 +283,8 @@ _FIGURE = rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*"
 _FIRST_KEY = rb'(?s)[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)'
 _EMPTY = rb"[ \t\r\n]*\{[ \t\r\n]*\}"
 _JSON = rb"[ \t\r\n]*\[[ \t\r\n]*\{"
-_QRELS_FIRST = "The qrels come first, then the runs"
 _HAS_ITERATION = rb"[ \t]*[^ \t]+[ \t]+Q?0[ \t]"
 _CELL = rb"[^ \t\r\n](?:[^\t\r\n]*[^ \t\r\n])?"
 _RANK = rb"(?P<query>[^\t\r\n]+)\t[^\t\r\n]+\t[ ]*(?P<number>\d+)[ ]*\r?"
 _INDEX = rb"(?P<query>[^\t\r\n]+)\t(?P<number>\d+)\t[ ]*[-+.\d][^\t\r\n]*\r*"
 _TWO_TABS = _CELL + (rb"\t" + _CELL) * 2 + rb"\r?(?:\n|\Z)"
-
-FORMATS = (
-    Format(
-        "parquet",
-        reader="arrow.parquet_table",
-        begins=lambda text, _: text.startswith(PARQUET),
-        why="it begins with Parquet's magic number",
-    ),
-    Format(
-        "arrow",
-        begins=lambda text, _: text.startswith(ARROW),
-        why="it begins with Arrow's magic number",
-    ),
-    Format(
-        "lists",
-        begins=lambda text, _: _is_lists(text),
-        why="it begins with JSON whose first value is a list",
-    ),
-    Format(
-        "json",
-        begins=lambda text, _: _is_array(text) or _first_value(text) in ("", "{"),
-        why="it begins with a JSON object of objects",
-    ),
-    Format(
-        "jsonl",
-        begins=lambda text, _: _first_value(text) not in (None, "", "{"),
-        why="it begins with a JSON object of values",
-    ),
-    Format(
-        "beir",
-        reader="csv.beir_table",
-        begins=lambda text, options: _header(text, options) == "beir",
-        why="its header is BEIR's: query-id, corpus-id, score",
-    ),
-    Format(
-        "csv",
-        begins=lambda text, options: _header(text, options) == "csv",
-        why="its first line is a header of known column names",
-    ),
-    Format(
-        "tsv",
-        reader="csv.tsv_table",
-        begins=lambda text, options: _header(text, options) == "tsv",
-        why="its first line is a header of known column names, separated by tabs",
-    ),
-    Format(
-        "msmarco",
-        reader="trec.msmarco_table",
-        begins=lambda text, _: _counts(text, _RANK, 1, with_spaces=True),
-        no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
-        why="the third field counts 1, 2, … within the first query",
-    ),
-    Format(
-        "ranklib",
-        reader="letor.read_ranklib",
-        begins=lambda text, _: _counts(text, _INDEX, 0),
-        of_letor="scores of RankLib",
-        ties=LETOR_TIES,
-        no_qrels=("this looks like scores of RankLib (query index score)", _QRELS_FIRST),
-        why="the second field counts 0, 1, … within the first query",
-    ),
-    Format("letor", _is_letor, why="its first line of data has qid: or numbered features"),
-    Format(
-        "scores",
-        lambda line, fields: len(fields) == 1 and _is_number(line),
-        reader="letor.read_scores",
-        of_letor="scores, one per line,",
-        ties=LETOR_TIES,
-        no_qrels=(
-            "each of its first lines is one number, so that it may hold labels or scores",
-            "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file",
-        ),
-        why="its first lines of data are numbers, one per line",
-    ),
-    Format(
-        "trec",
-        lambda line, fields: True,  # its errors describe unknown files best
-        lambda text, _: _is_trec_with_tabs(text),
-        why="its lines are fields between spaces or tabs",
-    ),
-)

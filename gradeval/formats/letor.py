@@ -20,7 +20,7 @@ from gradeval.arrays.segments import distinct, order_of, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
-from gradeval.formats.columns import Columns
+from gradeval.formats.columns import Columns, hint_of_number, not_a_number, separated_columns
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
     HASH,
@@ -34,7 +34,6 @@ from gradeval.formats.scan import (
     unreadable,
 )
 from gradeval.formats.sources import Block, Source
-from gradeval.formats.trec import columns_between_tabs, hint_of_number, not_a_number
 from gradeval.notices import many
 from gradeval.options import GROUP_SUFFIXES
 
@@ -44,7 +43,6 @@ _BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d][^ \t\r\n]*[ \t]+(?:qid|\d+):")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
 _NUMBER_BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d]")
-_RANKLIB_BARE_CR = bare_cr_pattern(rb"[^\t\r\n]+\t\d+\t[-+.\d]")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -443,4 +441,4 @@ def _ranklib_columns(block: Block) -> Columns:
             rows.line[bad], lambda i: f"the index {shown(index[bad[i]])} is not a non-negative integer"
         )
 
-    return columns_between_tabs(block, "score", "query index score", _RANKLIB_BARE_CR, of_index).light()
+    return separated_columns(block, "score", "query index score", wrong=of_index).light()

@@ -27,7 +27,7 @@ _RATINGS = re.compile(rb'[ \t\r\n]*\[[ \t\r\n]*\{[^[\]]*"ratings"[ \t\r\n]*:[ \t
 _REQUESTS = re.compile(rb'.*"requests"[ \t\r\n]*:[ \t\r\n]*\[', re.DOTALL)
 
 
-def begins_lists(text: bytes, first_value: str | None) -> bool:
+def is_of_lists(text: bytes, first_value: str | None) -> bool:
     """Whether a file with this beginning holds lists of documents.
 
     first_value: the first character of the first value, if the file is an object.

@@ -125,14 +125,14 @@ def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], min_fields: int, ma
     return Rows(fields, data, tokens.lines, odd, odd_counts, tokens.returns, counts)
 
 
-def split_at_tabs(block: Bytes, size: int, count: int) -> Rows:
-    """The fields of each line that is not blank: all between tabs, without a CR at the end of the line.
+def split_at(separator: int, block: Bytes, size: int, count: int) -> Rows:
+    """The fields of each line that is not blank: all between separators, without a CR at the end of the line.
 
     Lines with another count of fields, or with an empty one, are listed, not returned.
     """
     text = block[:size]
     is_end = text == LF
-    ends = np.flatnonzero(is_end | (text == TAB))
+    ends = np.flatnonzero(is_end | (text == separator))
     line_end = np.flatnonzero(is_end)
     bounds = np.append(0, np.searchsorted(ends, line_end) + 1)  # of the fields of each line
     start = np.append(0, ends[:-1] + 1)[: len(ends)]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -19,18 +18,18 @@ from gradeval.formats.columns import (
     FileBlocks,
     RankCheck,
     Table,
-    grouped,
-    light_subtopics,
+    columns_of,
+    odd_lines,
     places,
+    separated_columns,
+    with_subtopics,
 )
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
-from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, split_at_tabs, unreadable
+from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, unreadable
 from gradeval.formats.sources import Block, Source
-from gradeval.notices import many
 from gradeval.options import Options
 
 _SHOWN = 100  # bytes before a CR inside a field that a message may show
-_DECIMAL_COMMA = rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
 _FIELD = re.compile(rb"[^ \t\r]+")
 _FIELDS = 6  # of a run
 _TWO_RECORDS = 9  # the fewest fields of a line that holds two: the second lacks its query, and both their tags
@@ -43,7 +42,6 @@ _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
 _QRELS_BARE_CR, _RUN_BARE_CR = (
     bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
 )
-_MSMARCO_BARE_CR = bare_cr_pattern(rb"(?:[^\t\r\n]+\t){2}\d")
 
 
 def table(source: Source, number: str, options: Options) -> Table:
@@ -60,19 +58,11 @@ def ranked_table(source: Source) -> Table:
 
 def qrels_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 3, 1), 4, 4)
-    problems = _odd(rows, "qrels have 4 (query iter document grade)")
+    problems = odd_lines(rows, "qrels have 4 (query iter document grade)")
     read = columns_of(block, rows, "grade", unreadable(block, rows, _QRELS_BARE_CR), problems)
     problems = read.problems.within(block, read.problems.rows)
     queries, documents = read.queries.light(), read.documents.light()
     return with_subtopics(read, rows).replace(queries=queries, documents=documents, problems=problems)
-
-
-def with_subtopics(columns: Columns, rows: Rows) -> Columns:
-    """The columns of these rows, whose fourth field is the subtopic."""
-    subtopics = rows.fields[3]
-    if len(columns.line) < len(rows.line):  # lines with a bad grade are no rows
-        subtopics = subtopics.take(np.searchsorted(rows.line, columns.line))
-    return columns.replace(subtopic=light_subtopics(subtopics))
 
 
 def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
@@ -99,7 +89,7 @@ def ranked_columns(block: Block) -> Columns:
 
 
 def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Columns:
-    problems, extra = _odd(rows, _RUN_FIELDS), ExtraFields()
+    problems, extra = odd_lines(rows, _RUN_FIELDS), ExtraFields()
     if not as_trec_eval:
         problems = LineProblems.joined([problems, _split_fields(block, rows), _second_records(block, rows)])
         if np.max(rows.counts, initial=0) > _FIELDS:
@@ -171,55 +161,6 @@ def _last_tag(block: Block, rows: Rows) -> bytes | None:
     return fields[3] if len(fields) > 3 else b""
 
 
-def _odd(rows: Rows, expected: str) -> LineProblems:
-    """The lines with too few or too many fields."""
-    return LineProblems.of(
-        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} where {expected}"
-    )
-
-
-def columns_of(
-    block: Block, rows: Rows, name: str, wrong: LineProblems | None, problems: LineProblems
-) -> Columns:
-    """The columns of rows with the fields query, document and number.
-
-    name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
-    lines.
-    """
-    queries, documents, text = rows.fields[:3]
-    value, bad = floats(text)
-    line = rows.line
-    if wrong is not None:
-        problems = wrong
-        bad = np.arange(len(value))
-    elif len(bad):
-        fields = text.take(bad)
-        of_values = LineProblems.of(
-            line[bad], lambda i: not_a_number(name, fields[i]), lambda i: hint_of_number(fields[i], name)
-        )
-        problems = LineProblems.joined([problems, of_values])
-    problems = problems.replace(rows=len(rows.line) + len(rows.odd))
-    if len(bad):
-        good = np.ones(len(value), bool)
-        good[bad] = False
-        queries, documents, value, line = queries.take(good), documents.take(good), value[good], line[good]
-    return Columns(*grouped(queries), documents, value, line, rows.lines, block.first, block.last, problems)
-
-
-def hint_of_number(field: bytes, name: str = "") -> str:
-    if not field and name == "grade":
-        return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
-    return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, field) else ""
-
-
-def not_a_number(name: str, field: bytes) -> str:
-    try:
-        kind = "number" if math.isfinite(float(field)) else "finite number"  # float() takes 1_0
-    except ValueError:
-        kind = "number"
-    return f"the {name} {shown(field)} is not a {kind}"
-
-
 def msmarco_table(source: Source, number: str, options: Options) -> Table:
     file = _MsMarcoFile(source)
     return Table(file, lambda columns: columns)
@@ -229,21 +170,8 @@ class _MsMarcoFile(FileBlocks):
     def blocks(self) -> Iterator[Columns]:
         last: dict[bytes, int] = {}  # the last rank of each query so far
         for block in self.source.blocks():
-            columns = columns_between_tabs(block, "rank", "query passage rank", _MSMARCO_BARE_CR)
+            columns = separated_columns(block, "rank", "query passage rank")
             yield _ranked_in_order(columns, last)
-
-
-def columns_between_tabs(
-    block: Block, name: str, fields: str, bare_cr: bytes, wrong: Callable[[Rows], LineProblems] | None = None
-) -> Columns:
-    """The columns of lines with three fields between tabs, the last of which is a number.
-
-    name: what messages call the number, and fields: all three. wrong: what else is wrong with the rows.
-    """
-    rows = split_at_tabs(block.bytes, block.size, 3)
-    problems = _odd(rows, f"a line has 3, separated by tabs ({fields})")
-    problems = LineProblems.joined([problems, wrong(rows)]) if wrong else problems
-    return columns_of(block, rows, name, unreadable(block, rows, bare_cr), problems)
 
 
 def _ranked_in_order(columns: Columns, last: dict[bytes, int]) -> Columns:

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from helpers import each
 
 from gradeval.cli import app
-from gradeval.options import RUN_FORMATS
+from gradeval.file_formats import RUN_FORMATS
 from gradeval.registry.metric import load
 
 pytestmark = pytest.mark.usefixtures("folder")

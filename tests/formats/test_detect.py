@@ -7,9 +7,8 @@ from helpers import each
 from plain import pipe
 
 from gradeval.errors import InputError
-from gradeval.formats.detect import FORMATS, detect
+from gradeval.formats.detect import detect
 from gradeval.formats.sources import Source
-from gradeval.options import QRELS_FORMATS, RUN_FORMATS
 
 CASES = [
     (b"301 0 d1 1", "trec"),
@@ -97,7 +96,3 @@ def test_lines_that_end_in_a_bare_cr(line, kind, put):
 def test_no_data(content, what, put):
     with pytest.raises(InputError, match=what):
         detect(put(content))
-
-
-def test_the_table_has_each_format_that_options_name():
-    assert {row.name for row in FORMATS} == {*QRELS_FORMATS, *RUN_FORMATS}

@@ -15,10 +15,11 @@ from formats.stored import COMPRESSED, PACKERS
 from formats.written import ARROW, ROWS, WRITERS, csv_text
 from gradeval import OptionError, evaluate
 from gradeval.errors import GradevalError
+from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
 from gradeval.formats.detect import detect
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
-from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options
+from gradeval.options import Options
 
 SIZES = [1, 7, 40, 1 << 20]
 

@@ -9,7 +9,8 @@ from helpers import each
 
 import gradeval
 from gradeval.errors import InputError, OptionError
-from gradeval.options import QRELS_FORMATS, RUN_FORMATS, Options, parse_features
+from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
+from gradeval.options import Options, parse_features
 from tables.opened import QRELS, RUN, qrels_of, ranks_of
 
 

@@ -1,0 +1,101 @@
+"""The table of file formats: from it come their names in options, their detection, their readers and messages.
+
+To add a format: a module in gradeval/formats with a function as detect.reader() says, and a row here. Nothing
+here imports numpy: --help needs the names. Functions are therefore named, as 'module.function' of
+gradeval.formats, and imported when they are needed.
+"""
+
+from gradeval.records import Record
+
+_QRELS_FIRST = "The qrels come first, then the runs"
+
+
+class Format(Record):
+    """A row of the table: the format that options have this name.
+
+    why: what shows that a file is of it. begins: the function that says whether a file is of it, given the
+    beginning of the file and the options. has_line: likewise, given the first line of data and its fields
+    before any '#'; only formats whose fields are between spaces and tabs have it. reader: by default
+    'name.table'. of_letor: what messages call its rows, where these are the lines of the LETOR file that the
+    qrels are. ties: the default rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a
+    hint, where it can be a run only.
+    """
+
+    name: str
+    why: str
+    begins: str = ""
+    has_line: str = ""
+    reader: str = ""
+    of_letor: str = ""
+    ties: str = "trec"
+    no_qrels: tuple[str, str] | None = None
+
+    @property
+    def is_of_fields(self) -> bool:
+        """Whether its lines have fields between spaces and tabs."""
+        return self.has_line != ""
+
+
+# In the order of messages; where several may have a line, the last of them is right.
+FORMATS = (
+    Format(
+        "trec",
+        "its lines are fields between spaces or tabs",
+        begins="detect.begins_trec_with_tabs",
+        has_line="detect.is_any",  # its errors describe unknown files best
+    ),
+    Format("letor", "its first line of data has qid: or numbered features", has_line="detect.is_letor"),
+    Format(
+        "scores",
+        "its first lines of data are numbers, one per line",
+        has_line="detect.is_score",
+        reader="letor.read_scores",
+        of_letor="scores, one per line,",
+        ties="input",
+        no_qrels=(
+            "each of its first lines is one number, so that it may hold labels or scores",
+            "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file",
+        ),
+    ),
+    Format(
+        "ranklib",
+        "the second field counts 0, 1, … within the first query",
+        begins="detect.begins_ranklib",
+        reader="letor.read_ranklib",
+        of_letor="scores of RankLib",
+        ties="input",
+        no_qrels=("this looks like scores of RankLib (query index score)", _QRELS_FIRST),
+    ),
+    Format(
+        "msmarco",
+        "the third field counts 1, 2, … within the first query",
+        begins="detect.begins_msmarco",
+        reader="trec.msmarco_table",
+        no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
+    ),
+    Format(
+        "beir",
+        "its header is BEIR's: query-id, corpus-id, score",
+        begins="detect.begins_beir",
+        reader="csv.beir_table",
+    ),
+    Format("csv", "its first line is a header of known column names", begins="detect.begins_csv"),
+    Format(
+        "tsv",
+        "its first line is a header of known column names, separated by tabs",
+        begins="detect.begins_tsv",
+        reader="csv.tsv_table",
+    ),
+    Format("json", "it begins with a JSON object of objects", begins="detect.begins_json"),
+    Format("lists", "it begins with JSON whose first value is a list", begins="detect.begins_lists"),
+    Format("jsonl", "it begins with a JSON object of values", begins="detect.begins_jsonl"),
+    Format(
+        "parquet",
+        "it begins with Parquet's magic number",
+        begins="detect.begins_parquet",
+        reader="arrow.parquet_table",
+    ),
+    Format("arrow", "it begins with Arrow's magic number", begins="detect.begins_arrow"),
+)
+RUN_FORMATS = tuple(row.name for row in FORMATS)
+QRELS_FORMATS = tuple(row.name for row in FORMATS if row.no_qrels is None)
