@@ -335,13 +335,13 @@ def output_option(about: str) -> Callable[[Decorated], Decorated]:
     return output("-o", "--output", type=OutputPath(), metavar="FILE", help=about)
 
 
-def text_option(option: OptionOf) -> Callable[[Decorated], Decorated]:
-    """Titles of documents."""
-    return option(
-        "--text",
-        type=File(),
-        metavar="FILE",
-        help="Show titles: a file with 'id TAB title' lines, or JSON lines with an id and a title or text.",
+def text_options(option: OptionOf) -> Callable[[Decorated], Decorated]:
+    """Titles of documents, and texts of queries."""
+    documents = "Show titles: a file with 'id TAB title' lines, or JSON lines with an id and a title or text."
+    of_queries = "Show the texts of queries: a file as for --text, such as BEIR's queries.jsonl."
+    return together(
+        option("--text", type=File(), metavar="FILE", help=documents),
+        option("--queries-text", type=File(), metavar="FILE", help=of_queries),
     )
 
 
@@ -354,16 +354,6 @@ def _different_names(
         twice = next(name for name in names if names.count(name) > 1)
         raise click.BadParameter(f"'{twice}' is given twice.", context, param)
     return labels
-
-
-def queries_text_option(option: OptionOf) -> Callable[[Decorated], Decorated]:
-    """Texts of queries."""
-    return option(
-        "--queries-text",
-        type=File(),
-        metavar="FILE",
-        help="Show the texts of queries: a file as for --text, such as BEIR's queries.jsonl.",
-    )
 
 
 def output_options(

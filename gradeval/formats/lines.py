@@ -233,6 +233,10 @@ class TomlFile:
         start = heads[0] if table and heads else 0
         return next((number for number, line in enumerate(lines[start:], start + 1) if text in line), None)
 
+    def error(self, what: str, text: str = "", table: str = "", hint: str = "") -> InputError:
+        """The error of the first line with this text, below the head of its table."""
+        return InputError(self.path, what, line=self.line_of(text, table) if text else None, hint=hint)
+
 
 def read_toml(source: Source) -> TomlFile:
     """The contents of a TOML file. Raises InputError."""

@@ -198,7 +198,7 @@ def _check_label(label: Mapping[str, str], columns: Iterable[str]) -> None:
         raise OptionError(f"label {taken[0]}: the output has a column of this name")
 
 
-class Document:
+class Document(Record, kw_only=True):
     """The parts of what is printed, each made when a format asks for it; None for those that do not exist.
 
     blocks: for people (table, md, latex). rows: for programs (tsv, csv). content: the object of json. records:
@@ -207,19 +207,13 @@ class Document:
     reads commands, so that no line may be one.
     """
 
-    def __init__(
-        self,
-        *,
-        blocks: Callable[[], Iterable[Block]] | None = None,
-        rows: Callable[[], Iterable[Rows]] | None = None,
-        content: Callable[[], Mapping[str, Any]] | None = None,
-        records: Callable[[], Iterable[Mapping[str, Any]] | Rows] | None = None,
-        columns: Callable[[], Iterable[Rows]] | None = None,
-        page: Callable[[], str] | None = None,
-        is_log: bool = False,
-    ) -> None:
-        self.blocks, self.rows, self.content, self.records = blocks, rows, content, records
-        self.columns, self.page, self.is_log = columns, page, is_log
+    blocks: Callable[[], Iterable[Block]] | None = None
+    rows: Callable[[], Iterable[Rows]] | None = None
+    content: Callable[[], Mapping[str, Any]] | None = None
+    records: Callable[[], Iterable[Mapping[str, Any]] | Rows] | None = None
+    columns: Callable[[], Iterable[Rows]] | None = None
+    page: Callable[[], str] | None = None
+    is_log: bool = False
 
     @property
     def formats(self) -> list[str]:

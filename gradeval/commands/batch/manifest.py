@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from glob import escape, glob
-from typing import Any, NoReturn
+from typing import Any
 
 from gradeval.commands.compare.result import comparable
-from gradeval.errors import InputError, MetricError, OptionError, described, first_names, named
+from gradeval.errors import MetricError, OptionError, described, first_names, named
 from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
 from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILE_OPTIONS, Options, in_folder
@@ -82,15 +82,8 @@ class _Reader:
     """Reads the content of a manifest, and reports what is wrong with it. folder: of relative paths."""
 
     def __init__(self, file: TomlFile, folder: str, baseline: str | None) -> None:
-        self.file, self.content, self.folder = file, file.content, folder
+        self.file, self.content, self.folder, self.error = file, file.content, folder, file.error
         self.default_metrics = DEFAULT_METRICS if baseline is None else COMPARED_METRICS
-
-    def fail(self, what: str, text: str = "", table: str = "", hint: str = "") -> NoReturn:
-        """Raise InputError at the line that has the text."""
-        raise InputError(self.file.path, what, line=self.line_of(text, table) if text else None, hint=hint)
-
-    def line_of(self, text: str, table: str = "") -> int | None:
-        return self.file.line_of(text, table) if self.file.text else None
 
     def manifest(self) -> Manifest:
         content = self.content
@@ -103,10 +96,10 @@ class _Reader:
             features = {f"feature{number}": number for number in numbers}
         if not systems and not features:
             hint = 'Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
-            self.fail("no systems given", hint=hint)
+            raise self.error("no systems given", hint=hint)
         for name in features:
             if name in systems:
-                self.fail(f"system {named(name)} is a feature too", name)
+                raise self.error(f"system {named(name)} is a feature too", name)
         return Manifest(
             self.file.path,
             (*systems, *features),
@@ -120,26 +113,26 @@ class _Reader:
             if key not in known:
                 near = get_close_matches(key, known, n=1)
                 hint = f"Did you mean '{near[0]}'?" if near else f"The keys are {', '.join(known)}"
-                text = next((text for text in (f"{key} =", f"{key}=") if self.line_of(text, table)), key)
+                text = next((text for text in (f"{key} =", f"{key}=") if self.file.line_of(text, table)), key)
                 where = f" in [{table}]" if table else ""
-                self.fail(f"unknown key {named(key)}{where}", text, table, hint)
+                raise self.error(f"unknown key {named(key)}{where}", text, table, hint)
 
     def named_tables(self, key: str) -> dict[str, Any]:
         """The entry of each name of a list or a table; None for a list."""
         value = self.content.get(key)
         if value is None or value in ([], (), {}):
-            self.fail(f"no {key} given", "" if value is None else key)
+            raise self.error(f"no {key} given", "" if value is None else key)
         if isinstance(value, Mapping):
             tables = {str(name): table for name, table in value.items()}
         elif isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
             tables = dict.fromkeys(value)
             if len(tables) < len(value):
-                self.fail(f"{key} has a name twice", key)
+                raise self.error(f"{key} has a name twice", key)
         else:
-            self.fail(f"{key} must be a list of names, or a table", key)
+            raise self.error(f"{key} must be a list of names, or a table", key)
         for name in tables:
             if not name or name in (AVERAGE, POOL):
-                self.fail(f"{named(name)} cannot be a name of {key}", key)
+                raise self.error(f"{named(name)} cannot be a name of {key}", key)
         return tables
 
     def collection(self, name: str, content: Any, systems: Mapping[str, Any]) -> Collection:
@@ -147,25 +140,25 @@ class _Reader:
         table = f"collections.{name if _BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)}"
         content = {} if content is None else content
         if not isinstance(content, Mapping):
-            self.fail(f"[{table}] must be a table", name)
+            raise self.error(f"[{table}] must be a table", name)
         self.check_keys(content, COLLECTION_KEYS, table)
         qrels = content.get("qrels", self.content.get("qrels"))
         if qrels is None:
-            self.fail(f"collection {named(name)} has no qrels", name, hint='Add qrels = "PATH" to it')
+            raise self.error(f"collection {named(name)} has no qrels", name, hint='Add qrels = "PATH" to it')
         runs = content.get("runs", {})
         of_collection = runs if isinstance(runs, Mapping) else {}
         if unknown := [system for system in of_collection if system not in systems]:
-            self.fail(f"{named(str(unknown[0]))} in runs of [{table}] is not one of the systems", table)
+            raise self.error(f"{named(str(unknown[0]))} in runs of [{table}] is not one of the systems", table)
         template = self.content.get("runs") if isinstance(runs, Mapping) else runs
         by_template = [name for name, path in systems.items() if path is None and name not in of_collection]
         if isinstance(template, str) and "{system}" not in template and len(by_template) > 1:
-            self.fail("runs has no {system}: all systems have the same file", "runs")
+            raise self.error("runs has no {system}: all systems have the same file", "runs")
         paths = {}
         for system, path_of_system in systems.items():
             path = of_collection.get(system, template if path_of_system is None else path_of_system)
             if path is None and not of_collection:
                 hint = 'Add runs = "runs/{collection}/{system}.run"'
-                self.fail(f"no path of the runs of {named(system)} on {named(name)}", hint=hint)
+                raise self.error(f"no path of the runs of {named(system)} on {named(name)}", hint=hint)
             # without a path where the collection has the runs of other systems: this one is missing
             paths[system] = "" if path is None else self.path(path, "runs", collection=name, system=system)
         return Collection(
@@ -179,13 +172,13 @@ class _Reader:
     def path(self, template: Any, key: str, **names: str) -> str:
         """A path, with the names for {collection} and {system}; of a pattern, the file that matches."""
         if not isinstance(template, str) or not template:
-            self.fail(f"{key} must be a path, not {described(template)}", key)
+            raise self.error(f"{key} must be a path, not {described(template)}", key)
         for name in _PLACEHOLDER.findall(template):
             if name not in names:
                 near = get_close_matches(name, names, n=1)
                 known = " and ".join(f"{{{name}}}" for name in names)
                 hint = f"Did you mean {{{near[0]}}}?" if near else f"{key} may have {known}"
-                self.fail(f"unknown placeholder {{{name}}} in {key}", f"{{{name}}}", hint=hint)
+                raise self.error(f"unknown placeholder {{{name}}} in {key}", f"{{{name}}}", hint=hint)
         path = os.path.join(self.folder, _PLACEHOLDER.sub(lambda match: names[match[1]], template))
         if not _WILDCARD.search(template) or os.path.lexists(path):
             return path
@@ -194,14 +187,15 @@ class _Reader:
         files = sorted(file for file in matches if not os.path.isdir(file))
         if len(files) > 1:
             what = f"{key}: {path} matches {len(files)} files: {first_names(files, _SHOWN)}"
-            self.fail(what, template, hint="A pattern must match one file for each collection and system")
+            hint = "A pattern must match one file for each collection and system"
+            raise self.error(what, template, hint=hint)
         return files[0] if files else path
 
     def specs(self, value: Any, of: str = "") -> tuple[Spec, ...]:
         """The metrics, each with a summary that is a number. of: begins what is wrong with them."""
         names = [value] if isinstance(value, str) else [] if value is None else value
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-            self.fail(f"metrics must be names, not {described(value)}", "metrics")
+            raise self.error(f"metrics must be names, not {described(value)}", "metrics")
         if not names:
             return tuple(comparable(parse(self.default_metrics)))
         try:
@@ -209,7 +203,7 @@ class _Reader:
             for spec in specs:
                 _check_summary(spec)
         except MetricError as error:
-            self.fail(f"{of}{error}")
+            raise self.error(f"{of}{error}") from None
         return tuple(specs)
 
     def options_of(self, content: Mapping[str, Any], table: str) -> Options:
@@ -217,7 +211,7 @@ class _Reader:
         for tables, name in ((self.content, "options"), (content, f"{table}.options")):
             values = tables.get("options", {})
             if not isinstance(values, Mapping):
-                self.fail(f"[{name}] must be a table", "options")
+                raise self.error(f"[{name}] must be a table", "options")
             self.check_keys(values, FILE_OPTIONS, name)
             options.update(values)
         return self.options(in_folder(options, self.folder))
@@ -226,7 +220,7 @@ class _Reader:
         try:
             return Options.of(**values)
         except OptionError as error:
-            self.fail(str(error), key or str(error).split()[0])
+            raise self.error(str(error), key or str(error).split()[0]) from None
 
 
 def _check_summary(spec: Spec) -> None:

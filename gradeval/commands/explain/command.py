@@ -58,8 +58,7 @@ MOST_RANKS = 1000
     help="For nDCG and its relatives: what each document costs by not being at its ideal rank. Documents of "
     "equal grade have ideal ranks in run order.",
 )
-@cli.text_option(_explanation)
-@cli.queries_text_option(_explanation)
+@cli.text_options(_explanation)
 @cli.measure_options("nDCG@10", "One metric, such as nDCG@5 or 'AP(rel=2)'.")
 @cli.output(
     "--ranks",

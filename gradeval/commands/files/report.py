@@ -177,14 +177,13 @@ class Validation(Printable, Tabular):
 
 
 def document(validation: Validation, how: RenderOptions) -> Document:
-    return Document(blocks=lambda: _files(validation, how.colour), content=validation.to_dict, is_log=True)
+    def blocks() -> Iterator[Lines]:
+        yield from (Lines(list(_file(file, how.colour))) for file in validation.files)
+        if len(validation.files) > 1:
+            counts = _count(validation.errors, validation.warnings)
+            yield Lines([f"{many(len(validation.files), 'file', 'files')}: {counts}"])
 
-
-def _files(validation: Validation, colour: bool) -> Iterator[Lines]:
-    yield from (Lines(list(_file(file, colour))) for file in validation.files)
-    if len(validation.files) > 1:
-        counts = _count(validation.errors, validation.warnings)
-        yield Lines([f"{many(len(validation.files), 'file', 'files')}: {counts}"])
+    return Document(blocks=blocks, content=validation.to_dict, is_log=True)
 
 
 def _count(errors: int, warnings: int) -> str:

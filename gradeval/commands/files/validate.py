@@ -106,19 +106,15 @@ class Checks:
         reports: list[FileReport] = []
         for source, role in zip(sources, roles, strict=True):
             try:
-                used = role or self._role(source, len(sources))
+                used = role or role_of(source, self.options)
+                if used is None and len(sources) == 1:
+                    hint = "Say which with --as qrels|run"
+                    raise InputError(source.name, "the file may be qrels or a run", hint=hint)
             except (InputError, InputErrors) as error:
                 reports.append(self._unread(source, "", error))
                 continue
-            reports += self._reports(source, used)
+            reports += self._reports(source, used or "qrels")
         return Validation(tuple(reports))
-
-    def _role(self, source: Source, files: int) -> str:
-        role = role_of(source, self.options)
-        if role is None and files == 1:
-            hint = "Say which with --as qrels|run"
-            raise InputError(source.name, "the file may be qrels or a run", hint=hint)
-        return role or "qrels"
 
     def _reports(self, source: ObservedSource, role: str) -> Iterator[FileReport]:
         problems = self._problems(source, role, must_be_right=True)

@@ -104,17 +104,18 @@ def read_config(file: TomlFile) -> GateConfig:
     baseline, percent = content.get("baseline"), content.get("min-coverage")
     if baseline is not None:
         if not isinstance(baseline, str) or baseline in ("", "-") or "\0" in baseline:
-            raise _wrong(file, "baseline", f"must be the path of a file, not {described(baseline)}", table)
+            what = f"must be the path of a file, not {described(baseline)}"
+            raise file.error(f"baseline {what}", "baseline", table)
         baseline = os.path.join(folder, baseline)
     if percent is not None:
         if not isinstance(percent, (int, float)) or isinstance(percent, bool) or not 0 <= percent <= 100:
             what = f"must be a percentage from 0 to 100, not {described(percent)}"
-            raise _wrong(file, "min-coverage", what, table)
+            raise file.error(f"min-coverage {what}", "min-coverage", table)
         percent = float(percent)
     options = _options(file, content.get("options", {}), f"{table}.options".lstrip("."), folder)
     name = content.get("name", "")
     if not isinstance(name, str):
-        raise _wrong(file, "name", f"must be a string, not {described(name)}", table)
+        raise file.error(f"name must be a string, not {described(name)}", "name", table)
     return GateConfig(tuple(checks), baseline, percent, options, name)
 
 
@@ -128,19 +129,14 @@ def _check_keys(file: TomlFile, keys: Iterable[str], known: Sequence[str], what:
             near = nearest(key, known)
             names = f"There {'are' if known[1:] else 'is'} {', '.join(known)}"
             hint = f"Did you mean '{near}'?" if near else names
-            line = file.line_of(key, table)
-            raise InputError(file.path, f"unknown {what} {named(key)}", line=line, hint=hint)
-
-
-def _wrong(file: TomlFile, key: str, what: str, table: str) -> InputError:
-    return InputError(file.path, f"{key} {what}", line=file.line_of(key, table))
+            raise file.error(f"unknown {what} {named(key)}", key, table, hint)
 
 
 def _checks(file: TomlFile, kind: str, value: Any, table: str) -> Iterator[Check]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         what = f"must be a string or a list of strings such as '{EXAMPLES[kind]}', not {described(value)}"
-        raise _wrong(file, kind, what, table)
+        raise file.error(f"{kind} {what}", kind, table)
     for text in texts:
         try:
             yield from parse_checks(kind, text)
@@ -151,12 +147,12 @@ def _checks(file: TomlFile, kind: str, value: Any, table: str) -> Iterator[Check
 def _options(file: TomlFile, value: Any, table: str, folder: str) -> Mapping[str, Any]:
     """The options of the evaluation; a path among them is relative to the file."""
     if not isinstance(value, Mapping):
-        raise InputError(file.path, f"[{table}] must be a table", line=file.line_of("options"))
+        raise file.error(f"[{table}] must be a table", "options")
     _check_keys(file, value, FILE_OPTIONS, "option", table)
     try:
         options = Options.of(**in_folder(value, folder))
     except OptionError as error:
-        raise InputError(file.path, str(error), line=file.line_of(str(error).split()[0], table)) from None
+        raise file.error(str(error), str(error).split()[0], table) from None
     return {name: getattr(options, name) for name in value}
 
 

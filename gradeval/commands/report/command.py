@@ -43,8 +43,7 @@ _ENDINGS = ("", ".html", ".htm")
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
 @_page("--title", metavar="TEXT", default="", help="Of the page. Default: Ranking evaluation.")
-@cli.text_option(_page)
-@cli.queries_text_option(_page)
+@cli.text_options(_page)
 @_page(
     "--explain",
     type=Integer(0, 10**6),
