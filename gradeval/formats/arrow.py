@@ -14,12 +14,13 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.arrays import Bools, Floats
+from gradeval.arrays import Bools, Bytes, Floats
 from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
 from gradeval.errors import GradevalError, InputError, printable
 from gradeval.formats.columns import Columns, FileBlocks, Table, first_run, of_one_run, only_run
@@ -104,7 +105,8 @@ class Chunk(NamedTuple):
     """Some rows of a column, in the buffers of the library that exports them.
 
     name: of the column. format: its type, as the Arrow C data interface writes it. offset, length: its rows, as
-    places in the buffers. owner: keeps these alive.
+    places in the buffers. owner: keeps these alive. validate: raises where a string is not UTF-8, None for
+    libraries that make no others.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Chunk(NamedTuple):
     offset: int
     length: int
     owner: object
+    validate: Callable[[], object] | None = None
 
     def rows(self, first: int, last: int) -> Chunk:
         """Rows first:last of it."""
@@ -125,7 +128,9 @@ class Chunk(NamedTuple):
         if not self.schema.dictionary:
             return None
         schema, array = self.schema.dictionary.contents, self.array.dictionary.contents
-        return Chunk(self.name, schema.format, array, schema, array.offset, array.length, self.owner)
+        return Chunk(
+            self.name, schema.format, array, schema, array.offset, array.length, self.owner, self.validate
+        )
 
     @property
     def is_null(self) -> bool:
@@ -159,12 +164,15 @@ class Chunk(NamedTuple):
         if not self.length and (self.format in _OFFSETS or self.format in _VIEWS):
             return Ids.of([])
         if self.format in _OFFSETS:
-            offsets = self._buffer(1, _OFFSETS[self.format], self.offset, self.length + 1).astype(np.int64)
+            kind = _OFFSETS[self.format]
+            offsets = self._buffer(1, kind, self.offset, self.length + 1).astype(np.int64)
             first, end, length = int(offsets[0]), int(offsets[-1]), np.diff(offsets)
-            if first < 0 or (length < 0).any():
+            [size] = self._buffer(1, kind, self.array.offset + self.array.length, 1).tolist()  # of the column
+            if first < 0 or (length < 0).any() or end > size:
                 raise self._damaged("offsets")
-            block = np.concatenate([self._buffer(2, "u1", first, end - first), np.zeros(PAD, np.uint8)])
-            return Ids(block, offsets[:-1] - first, length)
+            text = self._buffer(2, "u1", first, end - first)
+            self._check_text(text)
+            return Ids(np.concatenate([text, np.zeros(PAD, np.uint8)]), offsets[:-1] - first, length)
         return self._views() if self.format in _VIEWS else None
 
     def decimals(self) -> tuple[NDArray[Any], int] | None:
@@ -199,6 +207,7 @@ class Chunk(NamedTuple):
         if length.max(initial=0) > 8:
             return None
         words = views[:, 1:3].view("<u8")[:, 0] & MASKS[length]
+        self._check_text(words.view(np.uint8))
         return ShortIds(words) if np.count_nonzero(words.view(np.uint8)) == length.sum() else None
 
     def may_hold_nul(self, texts: Ids) -> bool:
@@ -238,7 +247,14 @@ class Chunk(NamedTuple):
                 blocks.append(self._buffer(2 + number, "u1", low, high - low))
                 start[rows] = places - low + size
                 size += high - low
+        for block in blocks:
+            self._check_text(block)
         return Ids(np.concatenate([*blocks, np.zeros(PAD, np.uint8)]), start, length)
+
+    def _check_text(self, text: Bytes) -> None:
+        """Raise where a string is not UTF-8, which ASCII is."""
+        if self.validate is not None and text.max(initial=0) > 127:
+            self.validate()
 
     def _damaged(self, what: str) -> ValueError:
         return ValueError(f"column {self.name} is damaged: its {what} point outside its text")
@@ -289,12 +305,14 @@ def batches(data: Any) -> Iterator[list[Chunk]]:
 
     Raises what the library raises, and ValueError where it reports an error or the data have no columns.
     """
-    for table in _checked(data):
-        yield from _exported(table)
+    for table, validate in _checked(data):
+        yield from _exported(table, validate)
 
 
-def _checked(data: Any) -> Iterator[Any]:
-    """The data, and those of pyarrow checked: the interface does not export the sizes of buffers."""
+def _checked(data: Any) -> Iterator[tuple[Any, Callable[[], object] | None]]:
+    """The data, and for those of pyarrow Chunk.validate. The first and the last offset of their text is checked
+    here, since the interface does not export the sizes of buffers.
+    """
     pyarrow = sys.modules.get("pyarrow")
     tables: Iterable[Any] = [data]
     if pyarrow is not None and isinstance(data, (pyarrow.RecordBatch, pyarrow.RecordBatchReader)):
@@ -302,11 +320,13 @@ def _checked(data: Any) -> Iterator[Any]:
         tables = (pyarrow.Table.from_batches([batch]) for batch in batches_of)
     for table in tables:
         if pyarrow is not None and isinstance(table, pyarrow.Table):
-            table.validate(full=True)
-        yield table
+            table.validate()
+            yield table, cache(partial(table.validate, full=True))  # five times the time of a look for ASCII
+        else:
+            yield table, None
 
 
-def _exported(data: Any) -> Iterator[list[Chunk]]:
+def _exported(data: Any, validate: Callable[[], object] | None) -> Iterator[list[Chunk]]:
     capsule = data.__arrow_c_stream__()  # which releases the stream at its end
     stream = ctypes.cast(_capsule_pointer(capsule, b"arrow_array_stream"), ctypes.POINTER(_Stream)).contents
     schema = _Schema()
@@ -330,6 +350,7 @@ def _exported(data: Any) -> Iterator[list[Chunk]]:
                 column.offset + array.offset,
                 array.length,
                 owner,
+                validate,
             )
             for of, column in columns
         ]

@@ -261,3 +261,35 @@ def test_damaged_buffers_are_not_read(name):
             InputError, match=r"run1: it cannot be read: column docno is damaged: its .* outside"
         ):
             evaluate({"1": {"a": 1}}, Exported(table), "AP")
+
+
+@each("kind", ["string", "large_string"])
+def test_offsets_where_blocks_are_cut(kind):
+    """Each block reads up to its last offset, which may be damaged where those of the column are not."""
+    pyarrow = pytest.importorskip("pyarrow")
+    count = BLOCK_ROWS + 2
+    offsets = np.arange(count + 1, dtype=np.int32 if kind == "string" else np.int64)
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(b"x" * count)]
+    column = pyarrow.Array.from_buffers(getattr(pyarrow, kind)(), count, buffers)
+    table = pyarrow_table([*map(str, range(count))], column, [1.0] * count)
+    offsets[BLOCK_ROWS] = 1 << 30
+    for given in (table, Exported(table)):
+        with pytest.raises(InputError, match="is damaged: its offsets point outside its text"):
+            evaluate({"1": {"a": 1}}, given, "AP")
+
+
+@each("kind", ["string", "large_string", "string_view"])
+def test_text_that_is_not_utf_8(kind):
+    """Only strings: bytes may be any."""
+    pyarrow = pytest.importorskip("pyarrow")
+    texts = [b"a", b"\xc3", b"\xa9", b"longer than a view holds \xff"]
+    for last in (3, 4):  # with and without a long one
+        strings = pyarrow.array(
+            texts[:last], "binary_view" if "view" in kind else kind.replace("string", "binary")
+        )
+        invalid = strings.view(kind)
+        columns = ["1"] * last, [1.0] * last
+        data = open_data(pyarrow_table(columns[0], strings, columns[1]), "data", "score")
+        assert data.whole().documents.tolist() == texts[:last]
+        with pytest.raises(InputError, match="run1: it cannot be read: .*Invalid UTF8 sequence"):
+            evaluate({"1": {"a": 1}}, pyarrow_table(columns[0], invalid, columns[1]), "AP")
