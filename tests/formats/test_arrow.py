@@ -291,5 +291,5 @@ def test_text_that_is_not_utf_8(kind):
         columns = ["1"] * last, [1.0] * last
         data = open_data(pyarrow_table(columns[0], strings, columns[1]), "data", "score")
         assert data.whole().documents.tolist() == texts[:last]
-        with pytest.raises(InputError, match="run1: it cannot be read: .*Invalid UTF8 sequence"):
+        with pytest.raises(InputError, match=r"run1: it cannot be read: .*Invalid UTF8 sequence"):
             evaluate({"1": {"a": 1}}, pyarrow_table(columns[0], invalid, columns[1]), "AP")
