@@ -165,9 +165,10 @@ def complete_family(ctx: click.Context, param: click.Parameter, incomplete: str)
     """The first words of the names of families: bash would take a name with spaces as several."""
     from click.shell_completion import CompletionItem
 
-    from gradeval.registry.metric import FAMILIES
+    from gradeval.registry.metric import REGISTRY, load
 
-    words = {name.split()[0]: name for name in FAMILIES.values()}
+    load()
+    words = {metric.group.split()[0]: metric.group for metric in REGISTRY.values()}
     return [
         CompletionItem(word, help=name)
         for word, name in sorted(words.items(), key=lambda pair: pair[0].lower())

@@ -129,4 +129,4 @@ def test_homes_of_names_are_those_of_the_metrics() -> None:
         for name in (metric.display, *metric.aliases)
     }
     assert homes() == declared
-    assert list(dict.fromkeys(declared.values())) == list(FAMILIES)
+    assert list(dict.fromkeys(declared.values()))[: len(FAMILIES)] == list(FAMILIES)
