@@ -201,29 +201,22 @@ class Job:
         groups = (self.query_ids.notices if self.query_ids else (), *groups)
         faults = [[notice for notice in group if not notice.informational] for group in groups]
         notes = [[notice for notice in group if notice.informational] for group in groups]
-        self._unaccept(notice.kind for group in faults for notice in group)
-        is_wrong = self.strict and bool(self._unaccepted)
-        if not self.quiet or is_wrong or (self.fails_on_warning and self._unaccepted):
+        is_accepted = self.accepts(notice.kind for group in faults for notice in group)
+        if not self.quiet or not is_accepted or (self.fails_on_warning and self._unaccepted):
             self._warnings = _lines("warning", faults, runs)
         if not self.quiet:
             self._warnings += _lines("note", notes, runs)
-        if is_wrong:
+        if not is_accepted:
             self.show_warnings(all_of_them=True)
-            self._refuse()
-        return not is_wrong
+            self.refuse()
+        return is_accepted
 
     def accepts(self, kinds: Iterable[Kind]) -> bool:
-        """The same with the kinds of warnings that are printed as results."""
-        self._unaccept(kinds)
-        is_wrong = self.strict and bool(self._unaccepted)
-        if is_wrong:
-            self._refuse()
-        return not is_wrong
-
-    def _unaccept(self, kinds: Iterable[Kind]) -> None:
+        """Whether the command may go on with warnings of these kinds."""
         self._unaccepted = [kind for kind in dict.fromkeys(kinds) if kind not in self.allow]
+        return not (self.strict and self._unaccepted)
 
-    def _refuse(self) -> None:
+    def refuse(self) -> None:
         out.echo_error(f"gradeval: warnings are treated as errors (--strict); {self._hint}")
 
     def show_warnings(self, *, all_of_them: bool = False) -> None:

@@ -96,12 +96,16 @@ def validate_command(
 
         roles = [role or ("run" if index else None) for index in range(len(files))]
         report = Checks(Options.of(**options), max_errors, role).validation(files, roles)
-    if job.strict and (report.errors or set(report.notices) - set(job.allow)):  # nothing on standard output
+    is_accepted = job.accepts(report.notices)
+    is_wrong = bool(report.errors) or not is_accepted
+    if job.strict and is_wrong:  # nothing on standard output
         for line in report.render().splitlines():
             out.echo_error(line)
     else:
         job.print(report)
-    return 2 if not job.accepts(report.notices) or report.errors else 0
+    if not is_accepted:
+        job.refuse()
+    return 2 if is_wrong else 0
 
 
 @cli.sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)
