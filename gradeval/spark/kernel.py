@@ -17,7 +17,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, ranges, stable_order
 from gradeval.arrays.strings import Ids, Texts
-from gradeval.errors import GradevalError, InputError, InputErrors
+from gradeval.errors import GradevalError
 from gradeval.evaluation.findings import (
     depths_of,
     no_subtopics_notices,
@@ -30,7 +30,7 @@ from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
 from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, light_subtopics
-from gradeval.formats.diagnostics import COLLAPSES, SHOWN, Problem, shown
+from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
 from gradeval.formats.write import text_column
 from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
@@ -88,11 +88,10 @@ class TableRows(NamedTuple):
         return Problem(row, f"{where}: {what}", hint)
 
 
-def raised(path: str, errors: Sequence[Problem], total: int = 0) -> InputError | InputErrors:
-    """The errors of a table, of which there is at least one, as an exception. total: how many there are."""
-    first = [InputError(path, error.what, hint=error.hint) for error in errors[:SHOWN]]
-    total = total or len(errors)
-    return InputErrors(first, total) if total > 1 else first[0]
+def check_rows(path: str, errors: Sequence[Problem], total: int = 0) -> None:
+    """Raise the errors of a table, if any, as InputError(s). total: how many there are."""
+    first = tuple(error.replace(line=None) for error in errors[:SHOWN])  # a table has no lines
+    LineProblems(first, total or len(errors)).check(path)
 
 
 def read_rows(table: Any, names: Names) -> TableRows:
@@ -290,8 +289,7 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
 def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     """The judgments, in an order that does not depend on that of the rows."""
     names, judged = job.qrels_names, read_rows(table, job.qrels_names)
-    if judged.errors:
-        raise raised(names.path, judged.errors)
+    check_rows(names.path, judged.errors)
     if not len(judged.number):
         nothing = np.zeros(1, np.int64)
         return _with_scale(Qrels(names.path, Ids.of([]), nothing, Ids.of([]), np.empty(0)), job), ()
@@ -306,8 +304,7 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
         if grade[again] != grade[first]:
             low, high = sorted((float(grade[again]), float(grade[first])))
             errors.append(judged.error(int(line[again]), f"it has two grades, {low:g} and {high:g}"))
-    if errors:
-        raise raised(names.path, errors)
+    check_rows(names.path, errors)
     qrels = rows.without_duplicates()
     notices = (*qrels_notices_for(qrels, job.specs), *no_subtopics_notices(qrels, job.specs))
     return _with_scale(_by_id(qrels).evaluated(job.options), job), notices
@@ -361,18 +358,16 @@ def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
 
 def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:
     """A run's ranks of the judged documents. Raises InputError(s)."""
-    if rows.errors:
-        raise raised(path, rows.errors)
+    check_rows(path, rows.errors)
     columns = Columns.whole(rows.queries, rows.documents, rows.number)
     if job.options.ignore_identical_ids:
         columns = columns.without_identical_ids(job.options.delimiter)
     total = Total(qrels, job.options.ties or DEFAULT_TIES, Collapse.of(job.options))
     if len(columns.value):
         total.add(total.find(Lines.of(columns, qrels)), 0)
-    if total.repeats.total:
-        what = "duplicate document for its query"
-        errors = [rows.error(problem.line or 0, what, COLLAPSES) for problem in total.repeats.first]
-        raise raised(path, errors, total.repeats.total)
+    what = "duplicate document for its query"
+    errors = [rows.error(problem.line or 0, what, COLLAPSES) for problem in total.repeats.first]
+    check_rows(path, errors, total.repeats.total)
     return total.reduced()
 
 

@@ -26,7 +26,7 @@ from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryEr
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.runs import Planned, check_labels, names_of, separate_runs
 from gradeval.formats.csv import is_number, is_query_name, query_column
-from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
+from gradeval.formats.diagnostics import LineProblems, Problem, no_data
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice
@@ -293,10 +293,7 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
             if wrong := tables[run].add(query, metric, value):
                 problems.append(Problem(number, wrong))
                 break
-    if problems:
-        shown = Problems(source.name)
-        shown.add(LineProblems(tuple(problems[:SHOWN]), len(problems)))
-        raise shown.error()
+    LineProblems.listed(problems).check(source.name)
     if not tables:
         raise InputError(source.name, "there are no values per query", hint="Print them with -q")
     return list(tables.values())
