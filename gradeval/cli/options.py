@@ -115,7 +115,6 @@ def _show_help(ctx: click.Context, param: click.Parameter, is_given: bool) -> No
 
 
 def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorated]:
-    """An option that prints the version."""
 
     def show(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
         if is_given and not ctx.resilient_parsing:
@@ -322,7 +321,6 @@ fail_on_warning_option = other(
 
 
 def table_option(tables: Sequence[str]) -> Callable[[Decorated], Decorated]:
-    """Which of the tables is printed."""
     return output(
         "--table",
         type=click.Choice(tables),
@@ -331,7 +329,6 @@ def table_option(tables: Sequence[str]) -> Callable[[Decorated], Decorated]:
 
 
 def output_option(about: str) -> Callable[[Decorated], Decorated]:
-    """Where to write."""
     return output("-o", "--output", type=OutputPath(), metavar="FILE", help=about)
 
 

@@ -58,8 +58,6 @@ class Integer(click.ParamType):  # type: ignore[type-arg]
 
 
 class Percentage(click.ParamType):  # type: ignore[type-arg]
-    """A percentage in a range."""
-
     name = "PERCENT"
 
     def __init__(self, minimum: float, maximum: float) -> None:
@@ -101,8 +99,6 @@ class Kinds(click.ParamType):  # type: ignore[type-arg]
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
-    """A name and its value, NAME=VALUE."""
-
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:

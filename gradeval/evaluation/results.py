@@ -388,7 +388,7 @@ class Results(Record, WithNotices, eq=False):
 
     def texts(self, run: str | int, metric: str | Spec | int) -> dict[str, str]:
         """Query id -> value of a text metric, for the counted queries in qrels order."""
-        result, m = self.runs[self._run(run)], self._metric(metric)
+        result, m = self.runs[self._run(run)], position_of(metric, self.specs)
         if m not in result.texts:
             raise MetricError(f"{self.specs[m]} is numeric", hint="use Results.values()")
         return dict(zip(self.counted_queries(run), result.counted_texts(m), strict=True))
@@ -490,7 +490,9 @@ class Results(Record, WithNotices, eq=False):
         """
         from gradeval.commands.compare.compare import compare_results
 
-        specs = None if metrics is None else [self.specs[self._metric(spec)] for spec in parse(metrics)]
+        specs = (
+            None if metrics is None else [self.specs[position_of(spec, self.specs)] for spec in parse(metrics)]
+        )
         return warned(compare_results(self, specs, CompareOptions.of(**options)), self.notices)
 
     def __repr__(self) -> str:
@@ -511,23 +513,24 @@ class Results(Record, WithNotices, eq=False):
             raise GradevalError(f"unknown run '{run}': the runs are {', '.join(names) or 'none'}")
         return names.index(run)
 
-    def _metric(self, metric: str | Spec | int) -> int:
-        if isinstance(metric, Integral):
-            return _position(metric, len(self.specs), "metric")
-        specs = parse(metric) if isinstance(metric, str) else [metric]
-        if len(specs) > 1:
-            raise MetricError(f"{metric} is {len(specs)} metrics", hint="give one")
-        if specs[0] not in self.specs:
-            raise MetricError(
-                f"{specs[0]} was not evaluated", hint="the metrics are " + ", ".join(map(str, self.specs))
-            )
-        return self.specs.index(specs[0])
-
     def _numeric(self, metric: str | Spec | int) -> int:
-        m = self._metric(metric)
+        m = position_of(metric, self.specs)
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")
         return m
+
+
+def position_of(metric: str | Spec | int, specs: Sequence[Spec]) -> int:
+    """The position of a metric among those that were evaluated. Raises MetricError."""
+    if isinstance(metric, Integral):
+        return _position(metric, len(specs), "metric")
+    chosen = parse(metric) if isinstance(metric, str) else [metric]
+    if len(chosen) > 1:
+        raise MetricError(f"{metric} is {len(chosen)} metrics", hint="give one")
+    if chosen[0] not in specs:
+        names = ", ".join(map(str, specs))
+        raise MetricError(f"{chosen[0]} was not evaluated", hint=f"the metrics are {names}")
+    return specs.index(chosen[0])
 
 
 def signature_of(

@@ -33,7 +33,7 @@ from gradeval.evaluation.findings import (
     with_depths,
 )
 from gradeval.evaluation.outcome import no_common_query
-from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary
+from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary, position_of
 from gradeval.evaluation.score import summaries
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.notices import MAX_QUERIES, Kind, Notice
@@ -133,7 +133,6 @@ def joined_error(failures: Sequence[GradevalError]) -> GradevalError:
 
 
 def no_rows(path: str) -> InputError:
-    """The error of a run without rows."""
     return InputError(path, "no data: it has no rows")
 
 
@@ -335,8 +334,7 @@ def comparison(
     if metrics is None:
         positions = [job.specs.index(spec) for spec in without_judged(comparable(job.specs))]
     else:
-        evaluated = Results("", None, (), job.specs, ())
-        positions = [evaluated._metric(spec) for spec in parse(metrics)]
+        positions = [position_of(spec, job.specs) for spec in parse(metrics)]
         check_comparable([job.specs[m] for m in positions])
     compared = tuple(ComparedMetric.of(job.specs[m]) for m in positions)
     values = without_values(job.runs, job.paths, compared)

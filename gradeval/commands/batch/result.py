@@ -14,9 +14,9 @@ import numpy as np
 from gradeval.arrays import cached_property
 from gradeval.commands.batch.manifest import Collection
 from gradeval.commands.compare.result import Judged, PairComparison, differs_by_depth
-from gradeval.errors import GradevalError, MetricError, first_names
+from gradeval.errors import GradevalError, first_names
 from gradeval.evaluation.findings import with_depths
-from gradeval.evaluation.results import signature_of
+from gradeval.evaluation.results import position_of, signature_of
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.options import DEFAULT_TIES
 from gradeval.registry.metric import Kind as MetricKind
@@ -138,17 +138,15 @@ class Batch(WithNotices, Tabular):
 
     @cached_property
     def specs(self) -> tuple[Spec, ...]:
-        """The metrics of all collections."""
         specs = [spec for collection in self.collections for spec in collection.specs]
         return tuple(dict.fromkeys([*(spec for spec in self.order if spec in specs), *specs]))
 
     def having(self, spec: Spec) -> tuple[Collection, ...]:
-        """The collections that have the metric."""
         return tuple(collection for collection in self.collections if spec in collection.specs)
 
     def value(self, collection: str, system: str, metric: str | Spec) -> float:
         """The mean of a cell; NaN where it is missing or undefined."""
-        spec = self._spec(metric)
+        spec = self.specs[position_of(metric, self.specs)]
         cell = self.cells.get((collection, system))
         if cell is None:
             raise GradevalError(f"no cell of {system} on {collection}")
@@ -158,7 +156,7 @@ class Batch(WithNotices, Tabular):
         """The average over the collections that have the metric, or over all of their queries, from the summary
         of each; NaN if the system lacks a value for one.
         """
-        spec = self._spec(metric)
+        spec = self.specs[position_of(metric, self.specs)]
         cells = [self.cells.get((collection.name, system)) for collection in self.having(spec)]
         if system not in self.systems:
             raise GradevalError(f"no system {system}: the systems are {', '.join(self.systems)}")
@@ -239,13 +237,6 @@ class Batch(WithNotices, Tabular):
                 judged = Judged(measure, np.array([cell.judged[measure] for cell in having]), by_depth)
                 for notice in judged.notices([f"{name}/{cell.system}" for cell in having]):
                     yield notice.replace(subject=notice.subject or name)
-
-    def _spec(self, metric: str | Spec) -> Spec:
-        specs = parse(metric) if isinstance(metric, str) else [metric]
-        if len(specs) != 1 or specs[0] not in self.specs:
-            names = ", ".join(map(str, self.specs))
-            raise MetricError(f"{metric} was not evaluated", hint=f"the metrics are {names}")
-        return specs[0]
 
     def signatures(self) -> list[str]:
         """What decides the means, as Results.signature() says: a line for each metric of each collection, after

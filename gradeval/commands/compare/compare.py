@@ -129,7 +129,6 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
 
 
 def notices_of(results: Results, values: QueryValues) -> list[Notice]:
-    """Notices about the metrics that are compared."""
     names = {"", *(column.name for column in values.metrics)}
     return [notice for notice in results.notices if notice.metric in names or notice.kind is Kind.JUDGED_SHARE]
 

@@ -338,7 +338,6 @@ def _query_rows(comparison: Comparison, digits: Digits) -> doc.Rows:
 
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:
-    """Sentences that explain the marks and numbers."""
     chosen, pairs = comparison.options, comparison.comparisons
     is_tukey, is_maxt = chosen.test == TUKEY, chosen.used_correction == MAXT
     sizes = sorted({pair.n for pair in pairs})

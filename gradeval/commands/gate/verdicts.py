@@ -96,7 +96,6 @@ class CheckOutcome:
 
     @property
     def is_count(self) -> bool:
-        """Whether the value is an integer."""
         spec = self.check.spec
         return self.check.kind == REQUIRE and spec is not None and spec.metric.is_count
 
@@ -145,7 +144,6 @@ class GateReport(Printable):
 
     @property
     def counts(self) -> Counter[Verdict]:
-        """How many checks have each verdict."""
         return Counter(outcome.verdict for outcome in self.outcomes)
 
     @property
