@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any, TypeVar
 
 import click
@@ -47,11 +48,6 @@ each file is CSV or TSV with a column of query ids (query, qid, query_id, … or
 is excluded if lower values are better, or with --queries both.
 """
 _values = cli.section("Tables of values")
-
-# options of the evaluation, which tables of values do not need
-_OF_VALUES = ("queries", "query_ids", "columns")
-_EVALUATION = [name for name in Options.names(without=(MORE, PROCESS)) if name not in _OF_VALUES]
-
 
 comparison_options = cli.row_options(CompareOptions, COMPARISON)
 
@@ -126,7 +122,7 @@ def compare_command(
         if of_values:
             from gradeval.commands.compare.tables import compare_tables
 
-            used = {name: options[name] for name in (*CompareOptions.table, *_OF_VALUES)}
+            used = {name: options[name] for name in signature(compare_tables).parameters if name in options}
             comparison = compare_tables(runs, metrics, lower_is_better=lower_is_better, **used)
         else:
             from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
@@ -156,8 +152,11 @@ def _check_files(
     files: Sequence[str], of_values: bool, features: Sequence[str], lower_is_better: Sequence[str]
 ) -> None:
     if of_values:
-        why = "and --values are mutually exclusive: nothing is evaluated"
-        refuse_options(("signature", *_EVALUATION), why)
+        from gradeval.commands.compare.tables import compare_tables
+
+        taken = signature(compare_tables).parameters
+        evaluation = (name for name in Options.names(without=(MORE, PROCESS)) if name not in taken)
+        refuse_options(("signature", *evaluation), "and --values are mutually exclusive: nothing is evaluated")
         if not files:
             raise click.UsageError("Missing argument: the tables of values to compare.")
         return

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from itertools import combinations
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -44,9 +45,10 @@ TUKEY = "tukey"
 POWER_TESTS = (*(name for name in TESTS if name != "bootstrap"), TUKEY)
 POWER_CORRECTIONS = (*CORRECTIONS, "maxt")
 RESCALE = (0.5, 2.0)
+_OWN = ("metrics", "test", "correction", "samples", "splits", "rescale")
 # what has no effect where only grades are compared
 OF_SYSTEMS = (
-    *("metrics", "test", "correction", "samples", "splits", "rescale"),
+    *_OWN,
     *(name for name, row in Options.table.items() if row.section == OF_METRICS and name != "zero_grade"),
     *("queries", *Options.names(within=OF_RUN, without=(OF_QRELS,))),
 )
@@ -182,11 +184,10 @@ def agreement(
     if test == TUKEY and correction not in ("holm", "none"):
         raise OptionError("the p-values of Tukey's test are already corrected. Leave out the correction")
     if not is_of_runs:
-        own = {"metrics": (metrics, METRICS), "test": (test, "t"), "correction": (correction, "holm")}
-        own |= {"samples": (samples, 100_000), "splits": (splits, 100), "rescale": (tuple(factors), RESCALE)}
-        of_options = {name: (getattr(chosen, name), OF_RUNS[name].default) for name in options}
-        for name, (value, default) in {**own, **of_options}.items():
-            if name in OF_SYSTEMS and value != default:
+        own = zip(_OWN, (metrics, test, correction, samples, splits, tuple(factors)), strict=True)
+        values = dict(own) | {name: getattr(chosen, name) for name in options}
+        for name, parameter in signature(agreement).parameters.items():
+            if name in OF_SYSTEMS and values.get(name, parameter.default) != parameter.default:
                 raise OptionError(f"{name} requires runs: without runs, only grades are compared")
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
     union, judged = collect(qrels, named_runs, chosen, others=others)
