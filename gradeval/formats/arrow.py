@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from gradeval.arrays import Bools, Bytes, Floats
 from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
 from gradeval.errors import GradevalError, InputError, printable
-from gradeval.formats.columns import Columns, FileBlocks, Table, first_run, of_one_run, only_run
+from gradeval.formats.columns import Columns, Table, first_run, of_one_run, only_run
 from gradeval.formats.csv import ARGUMENT, Chosen, choose
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.memory import (
@@ -589,10 +589,10 @@ def _file_table(file: _File, number: str, options: Options) -> Table:
             read = read_values(values, labels, slice(0, rows.num_rows), is_first, is_last)
             return chosen.finished(read, number)
 
-    return of_one_run(Table(file, columns, tuple(names)), chosen.run)
+    return of_one_run(Table.of(file.source, columns, names, file.blocks), chosen.run)
 
 
-class _File(FileBlocks):
+class _File:
     """A file that pyarrow reads and that begins with a magic number. opened: (pyarrow, stream) -> _Opened.
     names: of the columns that are read.
     """
@@ -600,7 +600,7 @@ class _File(FileBlocks):
     def __init__(
         self, source: Source, kind: str, magic: tuple[bytes, ...], opened: Callable[[Any, Any], _Opened]
     ) -> None:
-        super().__init__(source)
+        self.source, self.name = source, source.name
         self.kind, self.magic, self.opened = kind, magic, opened
         self.names: list[str] = []
 

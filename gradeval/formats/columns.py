@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,43 +18,37 @@ from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
 from gradeval.records import Record
 
-Block_co = TypeVar("Block_co", covariant=True)
 _DECIMAL_COMMA = rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
-
-
-class Blocks(Protocol[Block_co]):
-    """A file, or data in memory, that can be read from the beginning repeatedly, a block at a time.
-
-    name: what messages call it. expected_size: a generous guess of how many bytes there are to read.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def expected_size(self) -> int: ...
-
-    def blocks(self) -> Iterator[Block_co]: ...
-
-
-class FileBlocks:
-    """The Blocks of a file, without their content: its name and size."""
-
-    def __init__(self, source: Source) -> None:
-        self.source, self.name, self.expected_size = source, source.name, source.expected_size
 
 
 RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores
 
 
 class Table(Record):
-    """Qrels or a run as its reader gives it. columns: reads a block of the source; several threads call it.
-    names: of the columns that the file has, where these have names.
+    """Qrels or a run as its reader gives it: a file, or data in memory, read a block at a time.
+
+    name: what messages call it. blocks: yields them, from the beginning whenever it is called. columns: reads a
+    block; several threads call it. names: of the columns that it has, where these have names. expected_size: a
+    generous guess of how many bytes there are to read. is_whole: whether there is one block, read already.
     """
 
-    source: Blocks[Any]
+    name: str
+    blocks: Callable[[], Iterator[Any]]
     columns: Callable[[Any], Columns]
     names: tuple[str, ...] = ()
+    expected_size: int = 1 << 20
+    is_whole: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        columns: Callable[[Any], Columns],
+        names: Sequence[str] = (),
+        blocks: Callable[[], Iterator[Any]] | None = None,
+    ) -> Table:
+        """A file. blocks: by default those of its lines."""
+        return cls(source.name, blocks or source.blocks, columns, tuple(names), source.expected_size)
 
 
 class RankCheck(Record):
@@ -232,9 +226,9 @@ def of_one_run(table: Table, column: str) -> Table:
     """The same file, whose rows must have one name of a run. column: that of the names, '' without one."""
     if not column:
         return table
-    first = next((first_run(table.columns(block)) for block in table.source.blocks()), b"")
+    first = next((first_run(table.columns(block)) for block in table.blocks()), b"")
     hint = "Split it into a file for each run"
-    return Table(table.source, lambda block: only_run(table.columns(block), first, hint), table.names)
+    return table.replace(columns=lambda block: only_run(table.columns(block), first, hint))
 
 
 def first_run(columns: Columns) -> bytes:

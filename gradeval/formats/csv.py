@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, first_names, named
-from gradeval.formats.columns import Columns, FileBlocks, Table, columns_of, of_one_run, with_subtopics
+from gradeval.formats.columns import Columns, Table, columns_of, of_one_run, with_subtopics
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
 from gradeval.formats.memory import RUN_NAMES, object_ids
 from gradeval.formats.scan import CR, LF, Rows, not_text
@@ -258,7 +258,7 @@ def table(
         header = header._replace(dialect=header.dialect._replace(has_quotes=has_quotes))
         chosen = choose(header.names, number, dict(options.columns), source.name)
         file = _File(source, header, chosen, number)
-        return of_one_run(Table(file, file.columns, tuple(header.names)), chosen.run)
+        return of_one_run(Table.of(source, file.columns, header.names, file.blocks), chosen.run)
     raise InputError(source.name, "the file is empty")
 
 
@@ -301,12 +301,11 @@ class _Part(NamedTuple):
     error: Problem | None = None
 
 
-class _File(FileBlocks):
+class _File:
     """Only the csv module knows where a record with quotes ends: these blocks are read in order."""
 
     def __init__(self, source: Source, header: Header, chosen: Chosen, number: str) -> None:
-        super().__init__(source)
-        self.header, self.chosen, self.number = header, chosen, number
+        self.source, self.header, self.chosen, self.number = source, header, chosen, number
         names = header.names
         self.wanted = [names.index(name) for name in chosen.names]
 
@@ -325,7 +324,7 @@ class _File(FileBlocks):
             else:
                 yield self._records(block, blocks, skipped)
         if size <= self.header.size:
-            raise InputError(self.name, "no data: there is no row below the header")
+            raise InputError(self.source.name, "no data: there is no row below the header")
 
     def columns(self, part: _Part) -> Columns:
         block, skipped = part.block, part.skipped

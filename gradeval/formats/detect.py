@@ -265,7 +265,7 @@ def role_of(source: Source, options: Options) -> str | None:
     for role, number in ROLES.items():
         try:
             table = reader(kind)(source, number, options)
-            blocks = map(table.columns, table.source.blocks())
+            blocks = map(table.columns, table.blocks())
             columns = next((columns for columns in blocks if columns.lines or columns.problems.final), None)
             if columns is not None and columns.problems.final and not len(columns.value):
                 columns.problems.check(source.name)

@@ -16,7 +16,7 @@ from gradeval.arrays import Bools, Bytes, Ints
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
-from gradeval.formats.columns import Columns, FileBlocks, Table
+from gradeval.formats.columns import Columns, Table
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.memory import object_ids, object_numbers
 from gradeval.formats.scan import LF, binary_data, floats
@@ -165,15 +165,14 @@ def table(source: Source, number: str, options: Options) -> Table:
         file = _File(source, _chosen_split(source.name, splits, options.split), False, number)
     else:
         file = _File(source, brace.end(), True, number)
-    return Table(file, file.columns)
+    return Table.of(source, file.columns, blocks=file.blocks)
 
 
-class _File(FileBlocks):
+class _File:
     """offset: of the object's members in the text. is_whole: whether nothing may follow the object."""
 
     def __init__(self, source: Source, offset: int, is_whole: bool, number: str) -> None:
-        super().__init__(source)
-        self.offset, self.is_whole, self.number = offset, is_whole, number
+        self.source, self.offset, self.is_whole, self.number = source, offset, is_whole, number
 
     def blocks(self) -> Iterator[Part]:
         chunks = self.source.chunks(_CHUNK)
@@ -194,7 +193,7 @@ class _File(FileBlocks):
             end = int(at[closed[0]]) if len(closed) else int(ends[-1]) + 1
             error = self._following(text[end + 1 :], chunks) if len(closed) else None
             if len(closed) and first and error is None and not text[:end].tobytes().strip(SPACE.encode()):
-                raise InputError(self.name, "no data: the object is empty")
+                raise InputError(self.source.name, "no data: the object is empty")
             opens = at[(depth == 2) & (text[at] == OPEN) & (at < end)]
             again = _again(text, quotes, opens, seen, skipped)
             yield Part.of(text[:end], quotes, skipped, first, len(closed) > 0, again, error)

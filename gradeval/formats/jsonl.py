@@ -42,7 +42,7 @@ def table(source: Source, number: str, options: Options) -> Table:
                 raise InputError(source.name, first, line=before + place + 1)
             chosen = choose([*first], number, dict(options.columns), source.name)
             columns = partial(_columns, chosen=chosen, number=number)
-            return of_one_run(Table(source, columns, tuple(first)), chosen.run)
+            return of_one_run(Table.of(source, columns, [*first]), chosen.run)
         before += int(np.count_nonzero(block.bytes[: block.size] == LF))
     raise InputError(source.name, "the file is empty" if not before else "no data: all lines are blank")
 

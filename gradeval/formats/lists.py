@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from gradeval.errors import InputError, described, first_names, named
-from gradeval.formats.columns import Columns, FileBlocks, Table
+from gradeval.formats.columns import Columns, Table
 from gradeval.formats.csv import are_columns, document_member, number_member
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import not_utf8, reason
@@ -43,13 +43,10 @@ def is_of_lists(text: bytes, first_value: str | None) -> bool:
 
 
 def table(source: Source, number: str, options: Options) -> Table:
-    file = _File(source)
-    return Table(file, lambda text: _columns(source.name, text, number))
+    def blocks() -> Iterator[bytes]:
+        yield b"".join(chunk.tobytes() for chunk in source.chunks())
 
-
-class _File(FileBlocks):
-    def blocks(self) -> Iterator[bytes]:
-        yield b"".join(chunk.tobytes() for chunk in self.source.chunks())
+    return Table.of(source, lambda text: _columns(source.name, text, number), blocks=blocks)
 
 
 class _Lists(NamedTuple):

@@ -15,7 +15,6 @@ from gradeval.formats.columns import (
     RANKS_CHECKED,
     Columns,
     ExtraFields,
-    FileBlocks,
     RankCheck,
     Table,
     columns_of,
@@ -45,15 +44,15 @@ _QRELS_BARE_CR, _RUN_BARE_CR = (
 
 
 def table(source: Source, number: str, options: Options) -> Table:
-    return Table(source, qrels_columns if number == "grade" else run_columns)
+    return Table.of(source, qrels_columns if number == "grade" else run_columns)
 
 
 def trec_eval_table(source: Source) -> Table:
-    return Table(source, partial(run_columns, as_trec_eval=True))
+    return Table.of(source, partial(run_columns, as_trec_eval=True))
 
 
 def ranked_table(source: Source) -> Table:
-    return Table(source, ranked_columns)
+    return Table.of(source, ranked_columns)
 
 
 def qrels_columns(block: Block) -> Columns:
@@ -162,16 +161,12 @@ def _last_tag(block: Block, rows: Rows) -> bytes | None:
 
 
 def msmarco_table(source: Source, number: str, options: Options) -> Table:
-    file = _MsMarcoFile(source)
-    return Table(file, lambda columns: columns)
-
-
-class _MsMarcoFile(FileBlocks):
-    def blocks(self) -> Iterator[Columns]:
+    def blocks() -> Iterator[Columns]:
         last: dict[bytes, int] = {}  # the last rank of each query so far
-        for block in self.source.blocks():
-            columns = separated_columns(block, "rank", "query passage rank")
-            yield _ranked_in_order(columns, last)
+        for block in source.blocks():
+            yield _ranked_in_order(separated_columns(block, "rank", "query passage rank"), last)
+
+    return Table.of(source, lambda columns: columns, blocks=blocks)
 
 
 def _ranked_in_order(columns: Columns, last: dict[bytes, int]) -> Columns:

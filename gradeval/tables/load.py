@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,17 +78,6 @@ class RunTable(Record, eq=False):
         return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
 
 
-class Whole(Record, eq=False):
-    """Rows that were read at once, as a source of one block."""
-
-    name: str
-    rows: Columns
-    expected_size: int = 1 << 20
-
-    def blocks(self) -> Iterator[Columns]:
-        yield self.rows
-
-
 class File(Record, eq=False):
     """A file as a table, for those who do not score it.
 
@@ -129,11 +118,10 @@ class Run(Record, eq=False):
             if reduced := looked_up(self.nested, qrels, self.ties):
                 return reduced
         table = self.opened()
-        source, columns = table.source, table.columns
-        if isinstance(source, Whole):
-            return reduce_columns(columns(source.rows), qrels, self.ties, source.name, self.collapse)
+        if table.is_whole:
+            return reduce_columns(_rows(table), qrels, self.ties, table.name, self.collapse)
         return with_fewer(
-            lambda jobs: reduce_blocks(source, columns, qrels, self.ties, jobs, self.collapse), jobs
+            lambda jobs: reduce_blocks(table, table.columns, qrels, self.ties, jobs, self.collapse), jobs
         )
 
     def rows(self, keep: Filter, jobs: int) -> Columns:
@@ -146,13 +134,14 @@ class Run(Record, eq=False):
             has_rows = has_rows or len(columns.value) > 0
             return keep(columns)
 
-        if isinstance(table.source, Whole):
-            whole = kept(table.source.rows)
-            whole.problems.check(table.source.name)
+        filtered = table.replace(columns=kept)
+        if table.is_whole:
+            whole = _rows(filtered)
+            whole.problems.check(table.name)
             return whole
-        columns = _joined(Table(table.source, kept), jobs, "run")
+        columns = _joined(filtered, jobs, "run")
         if not has_rows:
-            raise no_data(table.source.name, columns.lines, columns.left_out)
+            raise no_data(table.name, columns.lines, columns.left_out)
         return columns
 
     def sha256(self) -> str | None:
@@ -185,7 +174,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
         return run
     if not is_path(run):
         data = open_data(run, "run", "score", chosen)
-        table = _evaluated(Table(data, data.columns), chosen)
+        table = _evaluated(_of_data(data), chosen)
         return RunTable(None, _joined(table, 1 if data.is_small else jobs), collapse=Collapse.of(chosen))
     source = source_of(run)
     kind = kind_of(source, "score", chosen)
@@ -198,8 +187,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     if kind != "letor":
         columns = _joined(file.table, jobs, "run")
         return RunTable(source.name, columns, format_of(kind).ties, Collapse.of(chosen))
-    columns = file.table.columns(next(file.table.source.blocks()))
-    return RunTable(f"{source.name}:{file.name}", columns, LETOR_TIES, Collapse.of(chosen))
+    return RunTable(f"{source.name}:{file.name}", _rows(file.table), LETOR_TIES, Collapse.of(chosen))
 
 
 def _evaluated(table: Table, options: Options) -> Table:
@@ -207,13 +195,23 @@ def _evaluated(table: Table, options: Options) -> Table:
     if not options.ignore_identical_ids:
         return table
     delimiter = options.delimiter
-    return Table(table.source, lambda block: table.columns(block).without_identical_ids(delimiter), table.names)
+    return table.replace(columns=lambda block: table.columns(block).without_identical_ids(delimiter))
 
 
 def _whole(name: str, rows: Columns, options: Options | None = None) -> Table:
     """Rows as a table of one block. options: of a run, of which some may not be evaluated."""
-    table = Table(Whole(name, rows), lambda rows: rows)
+    table = Table(name, lambda: iter([rows]), lambda rows: rows, is_whole=True)
     return table if options is None else _evaluated(table, options)
+
+
+def _rows(table: Table) -> Columns:
+    """Those of a table of one block."""
+    [block] = table.blocks()
+    return table.columns(block)
+
+
+def _of_data(data: Data) -> Table:
+    return Table(data.name, data.blocks, data.columns, expected_size=data.expected_size)
 
 
 def _table(
@@ -238,8 +236,8 @@ def _joined(table: Table, jobs: int, role: str = "") -> Columns:
     """All rows of a source. role: that of Problems. Raises InputError(s)."""
 
     def read(jobs: int) -> Columns:
-        problems = Problems(table.source.name, role)
-        blocks = ordered_map(table.columns, table.source.blocks(), jobs)
+        problems = Problems(table.name, role)
+        blocks = ordered_map(table.columns, table.blocks(), jobs)
         parts = [part for _, part in problems.until_enough(blocks)]
         problems.check()
         return Columns.joined(parts)
@@ -265,14 +263,14 @@ def _read_judgments(qrels: Any, options: Options, prepare: Callable[[Source], No
     data = open_data(qrels, "qrels", "grade", options)
     if not data.rows:
         raise InputError(data.name, "no judgments given")
-    table = _qrels_of(Table(data, lambda block: data.columns(block).light()), 1 if data.is_small else jobs)
+    rows = _of_data(data).replace(columns=lambda block: data.columns(block).light())
+    table = _qrels_of(rows, 1 if data.is_small else jobs)
     return Given(table, table)
 
 
 def _qrels_of(table: Table, jobs: int) -> Qrels:
-    source, columns = table.source, table.columns
     return with_fewer(
-        lambda jobs: Qrels.of(source.name, ordered_map(columns, source.blocks(), jobs), jobs), jobs
+        lambda jobs: Qrels.of(table.name, ordered_map(table.columns, table.blocks(), jobs), jobs), jobs
     )
 
 
@@ -481,7 +479,7 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
     def opened() -> Table:
         if data.is_small:
             return _whole(data.name, data.whole(), options)
-        return _evaluated(Table(data, data.columns), options)
+        return _evaluated(_of_data(data), options)
 
     nested = data if isinstance(data, Nested) and not options.ignore_identical_ids else None
     ties, collapse = options.ties or DEFAULT_TIES, Collapse.of(options)

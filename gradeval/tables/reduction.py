@@ -16,7 +16,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids, KeySet
 from gradeval.arrays.threads import ordered_map
-from gradeval.formats.columns import Blocks, Columns, ExtraFields, RankCheck
+from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table
 from gradeval.formats.diagnostics import (
     COLLAPSES,
     SHOWN,
@@ -193,7 +193,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
 
 
 def reduce_blocks(
-    source: Blocks[_Block],
+    source: Table,
     columns: Callable[[_Block], Columns],
     qrels: Qrels,
     ties: str,
@@ -209,7 +209,7 @@ def reduce_blocks(
 
 
 def collect(
-    source: Blocks[_Block],
+    source: Table,
     columns: Callable[[_Block], Columns],
     begin: Callable[[], tuple[AnyTotal, Problems]],
     jobs: int,
@@ -258,7 +258,7 @@ class _Part(Record):
 
 
 def _in_one_pass(
-    source: Blocks[_Block],
+    source: Table,
     columns: Callable[[_Block], Columns],
     total: AnyTotal,
     problems: Problems,
@@ -330,7 +330,7 @@ def _in_one_pass(
 
 
 def collect_by_sorting(
-    source: Blocks[_Block],
+    source: Table,
     columns: Callable[[_Block], Columns],
     total: AnyTotal,
     problems: Problems,

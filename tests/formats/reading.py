@@ -17,7 +17,7 @@ def read(source, number="score", **options):
     table = reader(kind_of(source, number, chosen))(source, number, chosen)
     problems = Problems(source.name)
     rows, lines = [], []
-    for before, part in problems.until_enough(map(table.columns, table.source.blocks())):
+    for before, part in problems.until_enough(map(table.columns, table.blocks())):
         queries = [
             one
             for one, n in zip(part.queries.tolist(), part.bounds[1:] - part.bounds[:-1], strict=True)

@@ -258,7 +258,7 @@ class _Conversion:
     def _parts(self) -> Iterator[Columns]:
         table = self.file.table
         self.problems = _Problems(self.name, self.role)
-        blocks = ordered_map(table.columns, table.source.blocks(), self.jobs)
+        blocks = ordered_map(table.columns, table.blocks(), self.jobs)
         for before, part in self.problems.until_enough(blocks):
             self.tag = self.tag or part.tag
             self.left_out |= part.left_out

@@ -133,7 +133,7 @@ class Checks:
         self.letor = file.letor
         problems = self._problems(source, "qrels")
         try:
-            blocks = ordered_map(file.table.columns, file.table.source.blocks(), self.jobs)
+            blocks = ordered_map(file.table.columns, file.table.blocks(), self.jobs)
             parts = [part for _, part in problems.until_enough(blocks)]
         except (InputError, InputErrors) as error:
             return self._unread(source, "qrels", error, file.kind, problems)
@@ -184,7 +184,7 @@ class Checks:
             return read
 
         try:
-            run = with_fewer(lambda jobs: collect(table.source, columns, begin, jobs), self.jobs)
+            run = with_fewer(lambda jobs: collect(table, columns, begin, jobs), self.jobs)
         except (InputError, InputErrors) as error:
             return self._unread(source, "run", error, file.kind, problems, file.name)
         problems.errors.join(run.duplicates)
