@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -162,3 +163,14 @@ GRADE_RANGE = "0 or between 1e-150 and 1e150 in absolute value"
 def is_grade(number: float) -> bool:
     """Whether a finite number is 0, or neither too large nor too close to 0."""
     return number == 0 or SMALLEST_GRADE <= abs(number) <= LARGEST_GRADE
+
+
+@contextmanager
+def writing(name: str) -> Iterator[None]:
+    """Raise GradevalError where what is named cannot be written; BrokenPipeError where nobody reads it."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from gradeval.errors import GradevalError, InputError, InputErrors, inert, printable, visible_rows
+from gradeval.errors import GradevalError, InputError, InputErrors, inert, printable, visible_rows, writing
 
 if TYPE_CHECKING:
     from gradeval.formats.output import OutputFile
@@ -71,13 +71,13 @@ def write(text: str, file: OutputFile | None = None, *, styled: bool = False) ->
 
 def write_data(data: bytes, file: OutputFile | None = None) -> None:
     """Write to the file or to standard output. Raises GradevalError, BrokenPipeError."""
-    with _naming(file):
-        if file is not None:
-            file.write(data)
-        elif sys.stdout is not None:
-            _put(sys.stdout, data)
-        else:
+    if file is not None:
+        file.write(data)
+        return
+    with writing("standard output"):
+        if sys.stdout is None:
             raise OSError(errno.EBADF, "it is closed")
+        _put(sys.stdout, data)
 
 
 @contextmanager
@@ -91,24 +91,13 @@ def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
         raise GradevalError("standard output cannot be written (it is closed)")
     written = _visible if on_terminal() else iter
     stdout = delayed(lambda: nullcontext(_flushed(sys.stdout)), written)
-    with _naming(file), stdout if file is None else file.stream() as sink:
+    with writing("standard output"), stdout if file is None else file.stream() as sink:
         yield sink
 
 
 def _visible(parts: Iterator[bytes]) -> Iterator[bytes]:
     for text in codecs.iterdecode(parts, "utf-8", "surrogateescape"):
         yield visible_rows(text).encode("utf-8", "surrogateescape")
-
-
-@contextmanager
-def _naming(file: OutputFile | None) -> Iterator[None]:
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        name = "standard output" if file is None else file.path
-        raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
 
 
 def _put(stream: TextIO, data: bytes) -> None:

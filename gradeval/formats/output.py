@@ -9,10 +9,11 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from io import BufferedWriter
 from typing import Any, BinaryIO
 
-from gradeval.errors import OptionError
+from gradeval.errors import OptionError, writing
 from gradeval.options import GROUP_SUFFIXES
 from gradeval.process import write_all
 
@@ -45,18 +46,21 @@ class OutputFile:
             raise OptionError(f"{option} {path}: {problem}")
 
     def write(self, data: bytes) -> None:
-        """Write all of it. Raises OSError; a file that is replaced is then as it was before."""
-        with self._open() if self._replaced is None else _replacement(self._replaced) as file:
+        """Write all of it. Raises GradevalError, BrokenPipeError; a file that is replaced is then as it was."""
+        opened = self._open if self._replaced is None else partial(_replacement, self._replaced)
+        with writing(self.path), opened() as file:
             write_all(file, data)
 
     @contextmanager
     def stream(self) -> Iterator[BinaryIO]:
-        """A file for data of any size, written when the block ends without an error. Raises OSError."""
+        """A file for data of any size, written when the block ends without an error. Raises GradevalError,
+        BrokenPipeError.
+        """
         if self._replaced is None:
-            with delayed(self._open) as copy:
+            with writing(self.path), delayed(self._open) as copy:
                 yield copy
         else:
-            with _replacement(self._replaced) as file:
+            with writing(self.path), _replacement(self._replaced) as file:
                 buffered = BufferedWriter(file)
                 yield buffered
                 buffered.flush()

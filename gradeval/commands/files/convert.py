@@ -20,7 +20,7 @@ import numpy as np
 from gradeval.arrays import Ints
 from gradeval.arrays.strings import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, described
+from gradeval.errors import InputError, InputErrors, OptionError, described
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data
@@ -115,11 +115,8 @@ def convert(
     chosen = Options.of(**options)
     inputs = (path, None if letor is None else letor.path, chosen.groups)
     file = OutputFile(name, [read for read in inputs if read is not None], "target")
-    try:
-        with file.stream() as sink:
-            return convert_file(Source(path), sink, name, conversion, chosen, letor)
-    except OSError as error:
-        raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
+    with file.stream() as sink:
+        return convert_file(Source(path), sink, name, conversion, chosen, letor)
 
 
 def format_by_ending(path: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from gradeval.commands.gate.checks import NO_WORSE, NON_INFERIOR
 from gradeval.commands.gate.verdicts import ALPHA, TOLERANCE, CheckOutcome, GateReport
-from gradeval.errors import GradevalError, first_names, printable, visible
+from gradeval.errors import first_names, printable, visible, writing
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.markup import escape_md
@@ -250,9 +250,5 @@ def github(report: GateReport, digits: Digits, warnings: Sequence[str] = ()) -> 
 def append_summary(path: str, report: GateReport, digits: Digits) -> None:
     """Append to the file that GITHUB_STEP_SUMMARY names. Raises GradevalError."""
     text = f"## {escape_md(_titled(report))}\n\n{report.render('md', digits=digits)}\n"
-    try:
-        with open(path, "ab") as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        what = f"{path} cannot be written ({error.strerror or error})"
-        raise GradevalError(f"GITHUB_STEP_SUMMARY: {what}") from None
+    with writing(f"GITHUB_STEP_SUMMARY: {path}"), open(path, "ab") as file:
+        file.write(text.encode("utf-8", "backslashreplace"))

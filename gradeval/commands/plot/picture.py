@@ -130,10 +130,7 @@ class Picture(Study):
         data, missing = drawing().image(self, format, size)
         if missing:
             warnings.warn(str(without_glyphs(missing)), stacklevel=2)
-        try:
-            file.write(data)
-        except OSError as error:
-            raise GradevalError(f"{path} cannot be written ({error.strerror or error})") from None
+        file.write(data)
 
 
 def format_of(path: str, option: str = "save") -> str:
