@@ -62,7 +62,7 @@ class Qrels(Record, eq=False):
             raise no_data(path, problems.lines)
         numbered = all(part.numbered for part in parts)
         rows = Rows.of(path, parts, jobs)
-        for wrong in (rows.out_of_range(), rows.conflicts()):
+        for wrong in (rows.out_of_range(), rows.duplicates(same_grade=False)):
             problems.add(wrong)
             problems.check()
         qrels = rows.without_duplicates()  # with the keys of its documents
@@ -208,18 +208,21 @@ class Rows(Record, eq=False):
     def out_of_range(self) -> LineProblems:
         return range_problems(self.qrels.grade, self.line)
 
-    def conflicts(self) -> LineProblems:
-        """The duplicates with another grade than the first judgment."""
+    def duplicates(self, *, same_grade: bool) -> LineProblems:
+        """Those with the grade of the first judgment, or those with another one."""
         grade, documents = self.qrels.grade, self.qrels.documents
-        other = np.flatnonzero(grade[self.again] != grade[self.first])
-        if not len(other):
+        chosen = np.flatnonzero((grade[self.again] == grade[self.first]) == same_grade)
+        if not len(chosen):
             return LineProblems()
-        again, first, line = self.again[other], self.first[other], self.line()
+        again, first, line = self.again[chosen], self.first[chosen], self.line()
 
         def what(i: int) -> str:
             row, before = int(again[i]), int(first[i])
-            grades = f"grade {grade[row]:g} here and {grade[before]:g} before in line {int(line[before]) + 1}"
-            return f"document {shown(documents[row])} has {grades}"
+            document, place = shown(documents[row]), int(line[before]) + 1
+            if same_grade:
+                return f"document {document} is judged before, in line {place}, with the same grade"
+            grades = f"grade {grade[row]:g} here and {grade[before]:g} before"
+            return f"document {document} has {grades} in line {place}"
 
         return LineProblems.of(line[again], what)
 

@@ -288,7 +288,7 @@ class _Conversion:
     def _wrong(self, rows: Rows) -> Iterator[LineProblems]:
         if self.role == "qrels":
             yield rows.out_of_range()
-            yield rows.conflicts()
+            yield rows.duplicates(same_grade=False)
             self.has_subtopics = rows.subtopic is not None and self.writer.has_subtopics
             self.duplicates, self.subtopics = len(rows.again), 0 if self.has_subtopics else len(rows.more)
             return

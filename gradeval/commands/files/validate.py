@@ -141,7 +141,7 @@ class Checks:
             return self._report(source, file, problems, None)
         unrated = sum(part.unrated for part in parts)
         rows = Rows.of(source.name, parts, self.jobs)  # which takes them
-        for wrong in (rows.out_of_range(), rows.conflicts()):
+        for wrong in (rows.out_of_range(), rows.duplicates(same_grade=False)):
             problems.add(wrong)
         qrels = self.judgments = rows.without_duplicates()
         relevant = is_relevant(qrels.grade, self.options.rel).astype(np.float64)
@@ -157,7 +157,7 @@ class Checks:
             len(rows.more),
         )
         warnings = Collected(self.limit)
-        for problem in _same_grade(rows).all():
+        for problem in rows.duplicates(same_grade=True).all():
             warnings.add(problem, notice=Kind.DUPLICATES)
         if without.any():
             what = _of_queries(qrels, without, "has no relevant document", "have no relevant document")
@@ -294,20 +294,6 @@ def _coverage(
     for _ in qrels_notices(qrels, reduced, Options()):
         what_if = "every document is judged and its score is its grade"
         yield Kind.QRELS_AS_RUN, Problem(None, what_if, "Is this the qrels file?")
-
-
-def _same_grade(rows: Rows) -> LineProblems:
-    grade = rows.qrels.grade
-    same = np.flatnonzero(grade[rows.again] == grade[rows.first])
-    if not len(same):
-        return LineProblems()
-    again, first, line = rows.again[same], rows.first[same], rows.line()
-
-    def what(i: int) -> str:
-        document = shown(rows.qrels.documents[int(again[i])])
-        return f"document {document} is judged before, in line {int(line[first[i]]) + 1}, with the same grade"
-
-    return LineProblems.of(line[again], what)
 
 
 # --- the facts of a file, collected while it is read
