@@ -17,7 +17,7 @@ METRICS = "nDCG@10 AP muAP bpref"
 
 def collection(seed):
     draw = random.Random(seed)
-    qrels = {f"q{q}": {f"d{draw.randrange(90)}": draw.randrange(4) for _ in range(12)} for q in range(20)}
+    qrels = {f"q{q}": {f"d{draw.randrange(90)}": draw.randrange(4) for _ in range(12)} for q in range(8)}
     run = {q: {f"d{d}": draw.randrange(20) / 4 for d in draw.sample(range(90), 40)} for q in [*qrels, "x"]}
     return qrels, run
 

@@ -4,7 +4,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +67,7 @@ def orders(groups):
     return [[i for part in parts for i in part] for parts in product(*map(list, each))]
 
 
+@examples(times=0.5)
 @given(rankings())
 def test_the_mean_over_all_orders(ranking):
     groups, missed = ranking

@@ -72,7 +72,7 @@ def test_compressed(place, writer, put):
 def random_files(folder):
     """Qrels and a run as dicts, and the run as a file of each format, with the rows in different order."""
     rng = random.Random(3)
-    run = {f"q{q}": {f"d{d}": round(rng.gauss(0, 1), 6) for d in rng.sample(range(200), 30)} for q in range(20)}
+    run = {f"q{q}": {f"d{d}": round(rng.gauss(0, 1), 6) for d in rng.sample(range(200), 20)} for q in range(8)}
     qrels = {q: {d: rng.randrange(4) for d in rng.sample([*documents], 9)} for q, documents in run.items()}
     rows = [
         (q, d, s) for q, documents in run.items() for d, s in sorted(documents.items(), key=lambda one: -one[1])

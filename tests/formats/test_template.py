@@ -36,8 +36,7 @@ def usual_lines(query=b"301", second=b"Q0", document=b"d%d", score="{:.4f}", tag
         usual_lines(query="é".encode(), second=b"\xff", document="\u2003%d".encode(), tag=b"\x80"),
     ],
 )  # fmt: skip
-@each("chunk", [1, 7, 1 << 14])
-@each("first", [True, False])
+@each(("chunk", "first"), [(1, True), (7, False), (1 << 14, True)])
 def test_usual_blocks(text, chunk, first, monkeypatch):
     monkeypatch.setattr(template, "_AT_ONCE", chunk)
     quick, general = quick_and_general(text, first)

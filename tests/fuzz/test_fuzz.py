@@ -17,7 +17,7 @@ from gradeval.formats import diagnostics as problems
 from gradeval.tables import judgments
 
 from . import __main__ as command
-from . import keys, processes, resources
+from . import keys, numbers, processes, resources
 from .attack import attack_of, attempt, kind_of, rng_of
 
 SEED = 6
@@ -96,8 +96,9 @@ def test_a_planted_fault_is_found(name: str, tmp_path: Path, monkeypatch: pytest
     assert failures(name, tmp_path / "planted", CASES[name])
 
 
-def test_cases_follow_from_the_seed() -> None:
+def test_cases_follow_from_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done with them the slow tests and `make fuzz` try."""
+    monkeypatch.setattr(numbers, "AT_ONCE", 100)
     assert CASES.keys() == command.ATTACKS.keys()
     for name in CASES:
         first, again, other = (attack_of(name).make(rng_of(name, seed, 7)) for seed in (1, 1, 2))

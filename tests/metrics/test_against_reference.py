@@ -53,7 +53,7 @@ def check_reference(queries, level, parameters):
 LEVELS = st.sampled_from([None, None, 0.0, 1.0, 2.0])
 
 
-@examples(times=0.7)
+@examples(times=0.5)
 @given(strategies.crowds(30), LEVELS, strategies.parameters)
 def test_agrees(queries, level, parameters):
     check_reference(queries, level, parameters)

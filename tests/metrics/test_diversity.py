@@ -162,6 +162,7 @@ def test_every_command_that_compares_has_them(tmp_path, monkeypatch):
         assert all(REGISTRY[name].display in html for name in DIVERSITY)
 
 
+@examples(times=0.5)
 @given(collections())
 def test_expected_over_the_orders_of_ties(collection):
     """Those that are means over the subtopics, against an enumeration of all orders."""

@@ -25,9 +25,9 @@ def collection(seed, *, ints):
         return f"{number}{''.join(draw.choices(LETTERS, k=draw.choice([0, 1, 9, 20])))}"
 
     documents = list({str(one): one for one in map(name, range(40))}.values())
-    queries = list({str(one): one for one in map(name, range(30))}.values())
-    judged = [(q, d, draw.randrange(-1, 4)) for q in queries[:25] for d in draw.sample(documents, 8)]
-    run = [(q, d, draw.randrange(9) / 4) for q in queries[3:] for d in draw.sample(documents, 20)]
+    queries = list({str(one): one for one in map(name, range(16))}.values())
+    judged = [(q, d, draw.randrange(-1, 4)) for q in queries[:12] for d in draw.sample(documents, 8)]
+    run = [(q, d, draw.randrange(9) / 4) for q in queries[3:] for d in draw.sample(documents, 15)]
     return judged, run
 
 

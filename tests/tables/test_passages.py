@@ -63,7 +63,7 @@ def collection(seed, delimiter, unique):
     return qrels, run
 
 
-@examples(times=0.7)
+@examples(times=0.5)
 @given(st.data(), SEEDS, st.sampled_from([b"", *DELIMITERS]), st.booleans(), st.sampled_from(TIES), SIZES, JOBS)
 def test_the_best_passage_counts(folder, data, seed, delimiter, unique, ties, size, jobs):
     """In one pass, through a temporary file, and from memory; also where keys collide."""

@@ -28,7 +28,7 @@ def by_sorting(path, size, table, ties, jobs):
     ).reduced()
 
 
-@examples(times=0.8)
+@examples(times=0.5)
 @given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
 def test_every_way_gives_the_same(folder, data, qrels, run, ties, size, jobs):
     """In one pass, through a temporary file of so many shares, and from memory; also where keys collide."""
