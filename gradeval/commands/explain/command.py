@@ -11,6 +11,7 @@ from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
 from gradeval.cli.types import File, Integer
 from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
+from gradeval.options import QUERIES_SECTION, Options
 from gradeval.tables.run_names import LabelledRuns, labelled
 
 if TYPE_CHECKING:
@@ -45,6 +46,15 @@ MOST_RANKS = 1000
     metavar="N",
     help="The N queries with the lowest value; with --against, those with the largest drop. Queries without a "
     "relevant document come last.",
+)
+@cli.row_options(
+    Options,
+    QUERIES_SECTION,
+    helps={
+        "queries": "Those that --worst chooses from: all judged queries (judged), or those that the runs have "
+        "too (both).",
+        "query_ids": "Those that --worst chooses from: a file of ids, or comma-separated ids. Default: all.",
+    },
 )
 @_explanation(
     "--against",

@@ -21,7 +21,14 @@ from gradeval.commands.explain.contributions import Ranking, made_of
 from gradeval.commands.explain.result import Explanation, Explanations
 from gradeval.errors import InputError, MetricError, OptionError, described, named
 from gradeval.evaluation.findings import qrels_notices, qrels_notices_for
-from gradeval.evaluation.outcome import chosen_queries, counted_queries, judge_of, judgments_of, score_queries
+from gradeval.evaluation.outcome import (
+    chosen_queries,
+    counted_queries,
+    judge_of,
+    judgments_of,
+    score_queries,
+    with_ids,
+)
 from gradeval.evaluation.runs import check_labels, names_of, separate_runs
 from gradeval.evaluation.score import scored
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
@@ -68,9 +75,6 @@ def explain(
     is_count = isinstance(worst, int) and not isinstance(worst, bool) and worst > 0
     if worst is not None and not is_count:
         raise OptionError(f"worst must be a positive integer, not {described(worst)}")
-    of_queries = [name for name, row in OF_RUNS.items() if row.section == QUERIES_SECTION]
-    if query is not None and not options.keys().isdisjoint(of_queries):
-        raise OptionError(f"{' and '.join(of_queries)} are those that worst chooses from; query names them")
     labelled = [_single(run, "run")]
     spec, *others = parse(metric)
     if others:
@@ -78,6 +82,9 @@ def explain(
     if spec.metric.text:
         raise MetricError(f"{spec} is a text, and no number to explain")
     chosen = Options.of(**options)
+    of_queries = {name: row for name, row in OF_RUNS.items() if row.section == QUERIES_SECTION}
+    if query is not None and any(getattr(chosen, name) != row.default for name, row in of_queries.items()):
+        raise OptionError(f"{' and '.join(of_queries)} are those that worst chooses from; query names them")
     labelled += [] if against is None else [_single(against, "against")]
     if bool(queries) == bool(worst):
         raise OptionError(
@@ -87,6 +94,7 @@ def explain(
         raise OptionError(f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one")
     check_labels(labelled)
     judged, groups = _opened(qrels, labelled, chosen)
+    chosen = with_ids(chosen, judged)
     for group in groups:
         if len(group) > 1:
             raise OptionError(f"features must be one feature, not {len(group)}: one run is explained at a time")

@@ -47,6 +47,8 @@ def test_the_worst_query(files):
         == "warning: r: 1 query is not in the run, so nothing is retrieved ('q3') [nothing_retrieved]\n"
     )
     assert "The run has no documents for this query." in done.out
+    assert gradeval("explain", *files, "--worst", "1", "--queries", "both").out.startswith("nDCG@10, query q1")
+    assert gradeval("explain", *files, "--worst", "9", "--query-ids", "q1").out.count("nDCG@10, query") == 1
     assert gradeval("explain", *files, "--worst", "1", "--strict").code == 2
     assert gradeval("explain", *files, "--worst", "1", "--quiet").err == ""
 
@@ -80,6 +82,8 @@ def test_titles(files, tmp_path):
         ([], "No query given: --query ID chooses one"),
         (["--query", "q1", "--worst", "1"], "--query and --worst are mutually exclusive"),
         (["--query", "q1", "--text", "none.tsv"], "none.tsv: no such file"),
+        (["--query", "q1", "--query-ids", "q1"], "queries and query_ids are those that worst chooses from"),
+        (["--worst", "1", "--query-ids", "q1,x"], "--query-ids: query 'x' is not in "),
         (["--worst", "0"], "'0' is not an integer from 1"),
         (["--query", "q1", "--ranks", "0"], "'0' is not an integer from 1"),
         (["--query", "q1", "-f", "tsv"], "'tsv' is not one of"),
