@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import Segments, ranges, stable_order
+from gradeval.arrays.segments import stable_order
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError
 from gradeval.evaluation.findings import (
@@ -29,7 +29,7 @@ from gradeval.evaluation.outcome import SHOWN_IDS, Noticed, Outcome, chosen_quer
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
 from gradeval.formats.arrow import Arrow, batches
-from gradeval.formats.columns import Columns, light_subtopics
+from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
 from gradeval.formats.write import text_column
 from gradeval.notices import Notice
@@ -80,8 +80,13 @@ class TableRows(NamedTuple):
 
     def take(self, rows: Ints | Bools) -> TableRows:
         """Some of the rows, without errors."""
-        place = None if self.place is None else self.place[rows]
-        return TableRows(self.queries.take(rows), self.documents.take(rows), self.number[rows], None, place)
+        return TableRows(
+            self.queries.take(rows),
+            self.documents.take(rows),
+            self.number[rows],
+            place=None if self.place is None else self.place[rows],
+            subtopic=self.subtopic.take(rows) if isinstance(self.subtopic, Ids) else self.subtopic,
+        )
 
     def error(self, row: int, what: str, hint: str = "") -> Problem:
         where = f"query {shown(self.queries[row])}, document {shown(self.documents[row])}"
@@ -293,6 +298,7 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     if not len(judged.number):
         nothing = np.zeros(1, np.int64)
         return _with_scale(Qrels(names.path, Ids.of([]), nothing, Ids.of([]), np.empty(0)), job), ()
+    judged = _by_id(judged)
     columns = Columns.whole(judged.queries, judged.documents, judged.number, subtopic=judged.subtopic)
     rows = Rows.of(names.path, [columns])
     line, grade = rows.line(), rows.qrels.grade
@@ -307,29 +313,17 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     check_rows(names.path, errors)
     qrels = rows.without_duplicates()
     notices = (*qrels_notices_for(qrels, job.specs), *no_subtopics_notices(qrels, job.specs))
-    return _with_scale(_by_id(qrels).evaluated(job.options), job), notices
+    return _with_scale(qrels.evaluated(job.options), job), notices
 
 
-def _by_id(qrels: Qrels) -> Qrels:
-    """The same judgments with the queries in order of their ids, and the documents of each by their keys."""
-    order = qrels.queries.descending(np.zeros(len(qrels.queries), np.int64))[::-1]
-    counts = np.diff(qrels.offsets)[order]
-    rows = ranges(qrels.offsets[order], counts)
-    query = np.repeat(np.arange(len(counts)), counts)
-    rows = rows[np.lexsort((qrels.keys[rows], query))]
-    offsets, documents = np.append(0, np.cumsum(counts)), qrels.documents.take(rows)
-    subtopics = qrels.subtopics
-    if subtopics is not None:
-        subtopics = subtopics.reordered(Segments(offsets), documents, rows)
-    ordered = qrels.replace(
-        queries=qrels.queries.take(order),
-        offsets=offsets,
-        documents=documents,
-        grade=qrels.grade[rows],
-        subtopics=subtopics,
-    )
-    ordered.__dict__["keys"] = qrels.keys[rows]  # fills the cached property
-    return ordered
+def _by_id(judged: TableRows) -> TableRows:
+    """The rows by the ids of their queries, and those of a query by the keys of their documents."""
+    groups, bounds = grouped(judged.queries)
+    first, number = groups.distinct()
+    place = np.empty(len(first), np.int64)
+    place[groups.take(first).descending(np.zeros_like(place))[::-1]] = np.arange(len(first))
+    query = np.repeat(place[number], np.diff(bounds))
+    return judged.take(np.lexsort((judged.documents.keys(), query)))
 
 
 def _with_scale(qrels: Qrels, job: Job) -> Qrels:

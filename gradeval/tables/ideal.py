@@ -103,14 +103,6 @@ class Subtopics(Record, Recalling, eq=False):
         topic[by_topic] = np.cumsum(is_new) - 1
         return cls(segments, row, topic, grade, documents)
 
-    def reordered(self, segments: Segments, documents: Ids, rows: Ints) -> Subtopics:
-        """Those of the same qrels in another order. rows: which of these rows the new ones are."""
-        place = np.empty(len(rows), np.int64)
-        place[rows] = np.arange(len(rows))
-        row = place[self.row]
-        order = stable_order(row)
-        return Subtopics(segments, row[order], self.topic[order], self.grade[order], documents)
-
     @cached_property
     def query(self) -> Ints:
         """The query of each judgment, (S,)."""
