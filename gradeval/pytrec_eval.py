@@ -36,7 +36,7 @@ from gradeval.formats.memory import Nested, Numeric, are_mappings, floats_of, ty
 from gradeval.metrics.rprec import RECALLS
 from gradeval.options import Options
 from gradeval.registry.dialects import MEASURES, TREC_EVAL
-from gradeval.registry.measures import Measure, parse_trec_eval
+from gradeval.registry.measures import PrintedSpec, parse_trec_eval
 from gradeval.registry.metric import GEOMETRIC_MIN, Kind
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.load import open_qrels, run_of_data
@@ -103,12 +103,12 @@ class RelevanceEvaluator:
         specs = [measure.spec for measure in self._measures]
         if any(spec.metric.name in _INTERPOLATED for spec in specs):
             specs += _COUNTS
-        asked = np.array([self._index[query] for query in queries])
-        some = np.sort(asked)
+        positions = np.array([self._index[query] for query in queries])
+        some = np.sort(positions)
         if 2 * len(some) > len(self._index):  # what depends on the grades of all queries is known already
-            found = score_queries(self._qrels, judge, reduced.rank, specs, default_jobs()).values[:, asked]
+            found = score_queries(self._qrels, judge, reduced.rank, specs, default_jobs()).values[:, positions]
         else:
-            found = scored(judge(some, reduced.rank), specs).values[:, np.searchsorted(some, asked)]
+            found = scored(judge(some, reduced.rank), specs).values[:, np.searchsorted(some, positions)]
         values = found[: len(self._measures)]
         if len(found) > len(values):
             values = _of_empty_rankings(self._measures, values, *found[len(values) :])
@@ -123,7 +123,7 @@ class RelevanceEvaluator:
 
 
 def _of_empty_rankings(
-    measures: Sequence[Measure], values: Floats, retrieved: Floats, relevant: Floats
+    measures: Sequence[PrintedSpec], values: Floats, retrieved: Floats, relevant: Floats
 ) -> Floats:
     """The values, with NaN where pytrec_eval divides 0 by 0: the interpolated precision of an empty ranking at
     a recall of no documents. retrieved, relevant: the number of documents of each query.
@@ -193,15 +193,15 @@ def _rounded(values: Floats) -> Floats:
     return np.clip(values, -_AT_MOST, _AT_MOST)
 
 
-def _measures(names: Iterable[str]) -> list[Measure]:
+def _measures(names: Iterable[str]) -> list[PrintedSpec]:
     """The measures of these names, as pytrec_eval reads them. Raises ValueError and TypeError."""
-    given: dict[str, set[str]] = defaultdict(set)
+    values_of: dict[str, set[str]] = defaultdict(set)
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"a measure is named by a string, not {described(name)}")
         for one in supported_nicknames.get(name, (name,)):
             if one in supported_measures:
-                given[one]
+                values_of[one]
                 continue
             found = ((base, _PARAMETERS.match(one, len(base))) for base in MEASURES if one.startswith(base))
             base, values = next(
@@ -209,10 +209,10 @@ def _measures(names: Iterable[str]) -> list[Measure]:
             )
             if not base:
                 raise ValueError(f"unsupported measure {one}")
-            given[base].update(values.split(",") if MEASURES[base].param else ())
-    asked = [f"{name}.{','.join(sorted(values))}" if values else name for name, values in given.items()]
-    measures: list[Measure] = _of_values(parse_trec_eval, asked)
-    return [Measure(_of_trec_eval_9(one.spec), _name(one.printed)) for one in measures]
+            values_of[base].update(values.split(",") if MEASURES[base].param else ())
+    texts = [f"{name}.{','.join(sorted(values))}" if values else name for name, values in values_of.items()]
+    measures: list[PrintedSpec] = _of_values(parse_trec_eval, texts)
+    return [PrintedSpec(_of_trec_eval_9(one.spec), _name(one.printed)) for one in measures]
 
 
 def _of_trec_eval_9(spec: Spec) -> Spec:

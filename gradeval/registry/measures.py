@@ -14,14 +14,14 @@ _OTHER_INPUT = re.compile(r"(all_)?prefs|prefs_\w+|qrels_jg|\w+_avgjg")
 _DECIMAL = re.compile(r"(\d+)\.\d*")
 
 
-class Measure(NamedTuple):
+class PrintedSpec(NamedTuple):
     """A spec, and its name in the output."""
 
     spec: Spec
     printed: str
 
 
-def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[Measure]:
+def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[PrintedSpec]:
     """The measures that trec_eval's -m names, in trec_eval's order; then gradeval metrics, as given.
 
     As in trec_eval, a measure named again keeps its first values, and cutoffs are sorted. size: the number of
@@ -50,14 +50,14 @@ def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[Measure]:
     in_order = [name for name in MEASURES if name in marked]
     measures = [measure for name in in_order for measure in _of_trec_eval(name, marked[name], size)]
     known = {measure.spec for measure in measures}
-    return measures + [Measure(spec, spec.trec) for spec in dict.fromkeys(ours) if spec not in known]
+    return measures + [PrintedSpec(spec, spec.trec) for spec in dict.fromkeys(ours) if spec not in known]
 
 
-def _of_trec_eval(name: str, values: str, size: float) -> list[Measure]:
+def _of_trec_eval(name: str, values: str, size: float) -> list[PrintedSpec]:
     takes = MEASURES[name]
     if not takes.param or not values:
         measures = [
-            Measure(spec, spec.trec)
+            PrintedSpec(spec, spec.trec)
             for spec in (parse_one(f"{name}.{values}") if values else parse_measure(name))
         ]
     elif takes.values:
@@ -66,43 +66,43 @@ def _of_trec_eval(name: str, values: str, size: float) -> list[Measure]:
         [*specs] = parse_one(f"{name}.{values}")
         if len(specs) > 1:
             raise MetricError(f"{name}.{values}: {name} takes one value")
-        measures = [Measure(specs[0], f"{name}_{values}")]
+        measures = [PrintedSpec(specs[0], f"{name}_{values}")]
     if name != "utility" or not size:
         return measures
     [(spec, printed)] = measures
     weights = spec.metric.by_name["weights"]
     chosen = weights.text(spec.params.get("weights", weights.default))
-    return [Measure(parse_one(f"utility(weights={chosen},size={size!r})")[0], printed)]
+    return [PrintedSpec(parse_one(f"utility(weights={chosen},size={size!r})")[0], printed)]
 
 
-def _at_cutoffs(name: str, values: str) -> list[Measure]:
+def _at_cutoffs(name: str, values: str) -> list[PrintedSpec]:
     """A measure for each of the values, in ascending order."""
     takes, texts = MEASURES[name], values.split(",")
     if takes.param == "cutoff":
         texts = [_DECIMAL.sub(r"\1", text) for text in texts]  # it takes 23.4 as 23
-    measures: dict[float, Measure] = {}
+    measures: dict[float, PrintedSpec] = {}
     for text, spec in zip(texts, parse_one(f"{name}.{','.join(texts)}"), strict=True):
         value = spec.params[takes.param]
         if value in measures:
             raise MetricError(f"{name}.{values}: {text} is given more than once")
         printed = f"{value}" if takes.decimals is None else f"{value:.{takes.decimals}f}"
-        measures[value] = Measure(spec, f"{name}_{printed}")
+        measures[value] = PrintedSpec(spec, f"{name}_{printed}")
     return [measures[value] for value in sorted(measures)]
 
 
-def parse_ir_measures(texts: Iterable[str]) -> list[Measure]:
+def parse_ir_measures(texts: Iterable[str]) -> list[PrintedSpec]:
     """The measures named in ir_measures' notation or ours, without repetition. Raises MetricError."""
     names = (name for text in texts for name in split(text))
     return list(dict.fromkeys(measure for name in names for measure in _of_ir_measures(name)))
 
 
-def _of_ir_measures(text: str) -> list[Measure]:
+def _of_ir_measures(text: str) -> list[PrintedSpec]:
     translation = translated(text)
     if translation is None:
-        return [Measure(spec, str(spec)) for spec in parse_one(text)]
+        return [PrintedSpec(spec, str(spec)) for spec in parse_one(text)]
     ours, printed = translation
     specs = parse_one(ours)
     at = specs[0].metric.at
     if len(specs) > 1 and at is not None:  # trec_eval's default cutoffs, which ir_measures does not have
         raise MetricError(f"{text}: the {at.name} is missing", hint=f"for example {printed}@{at.example}")
-    return [Measure(specs[0], printed)]
+    return [PrintedSpec(specs[0], printed)]
