@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -36,6 +35,7 @@ from gradeval.formats.scan import (
 from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
 from gradeval.options import GROUP_SUFFIXES
+from gradeval.records import Record
 
 _SHOWN = 20  # ranges of features that an error names
 _COLON, _EQUALS = b":="
@@ -45,8 +45,7 @@ _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
 _NUMBER_BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d]")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Letor:
+class Letor(Record, eq=False):
     """The data lines of a file, in order.
 
     path: as the user named it. queries: the ids of the queries, in order of first appearance, (Q,). query:

@@ -8,7 +8,6 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from gradeval.errors import LARGEST_GRADE, InputError, named
@@ -17,6 +16,7 @@ from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Source
 from gradeval.notices import many
 from gradeval.options import parse_number
+from gradeval.records import Record
 
 _SEPARATORS = re.compile(b"[ \t\r]+")
 _HEADS = ({"query", "qid", "query_id", "topic"}, {"group"})
@@ -215,12 +215,11 @@ def files_named(ids: Any, folder: str) -> list[str]:
     return [path for path in paths if os.path.isfile(path)]
 
 
-@dataclass(frozen=True)
-class TomlFile:
+class TomlFile(Record):
     """A TOML file. path: as the user gave it. content: its content as a dict."""
 
     path: str
-    text: str = field(repr=False)
+    text: str
     content: Mapping[str, Any]
 
     def line_of(self, text: str, table: str = "") -> int | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import distinct
+from gradeval.records import Record
 from gradeval.statistics.intervals import bca_interval
 from gradeval.statistics.sampling import Sampling, over_resamples
 
@@ -32,8 +32,7 @@ class Estimate(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, eq=False)
-class Ratings:
+class Ratings(Record, eq=False):
     """The grades that R raters gave the same documents, counted by query, so that samples of queries have sums.
 
     Only documents with two grades or more count. levels: the different grades, ascending, (G,). queries: those

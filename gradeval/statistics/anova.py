@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
+from gradeval.records import Record
 from gradeval.statistics.intervals import least_accepted
 from gradeval.statistics.sampling import TOLERANCE, Sampling, permuted_ranges
 
@@ -19,8 +19,7 @@ EQUAL_SYSTEMS: Final = "all systems have equal values"
 _MOST_TRIED = 1 << 16  # permutations up to which all are tried
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Record):
     """One source of variance: its sum of squares, degrees of freedom, mean square, F and p.
 
     squares and mean_square are in the squared unit of the values. F and p are NaN for the residual and the
@@ -34,8 +33,7 @@ class Source:
     p: float = math.nan
 
 
-@dataclass(frozen=True)
-class TwoWayAnova:
+class TwoWayAnova(Record, eq=False):
     """The analysis of Q queries and S systems.
 
     means: (S,), of the systems. residual.mean_square is the residual variance. effect_sizes: (S, S),
@@ -112,8 +110,7 @@ def _sum(values: Floats) -> float:
     return math.fsum(values.reshape(-1).tolist())
 
 
-@dataclass(frozen=True)
-class TukeyHSD:
+class TukeyHSD(Record, eq=False):
     """The randomized Tukey HSD test of S systems.
 
     n: queries with a value of every system. differences: (S, S), [i, j] = mean i - mean j, in the unit of the

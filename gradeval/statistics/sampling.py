@@ -7,7 +7,6 @@ of the systems' values within each query.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import partial
 from itertools import combinations, permutations
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import ordered_map
+from gradeval.records import Record
 
 Halves = NDArray[np.uint32]
 R = TypeVar("R")
@@ -30,8 +30,7 @@ TOLERANCE: Final = 1e-12
 SIGNS, RESAMPLES, PERMUTATIONS = 1, 2, 3
 
 
-@dataclass(frozen=True)
-class Sampling:
+class Sampling(Record):
     """Random sampling: the number of samples, the seed, and the number of threads.
 
     samples: sign flips, bootstrap resamples or permutations, at least 1. seed: 0 to 2^64 - 1.
@@ -77,8 +76,7 @@ def scaled(halves: Halves, size: int) -> Ints:
     return numbers.view(np.int64)
 
 
-@dataclass(frozen=True)
-class FixedPoint:
+class FixedPoint(Record, eq=False):
     """A matrix (Q, C) of finite numbers as two integers each: value = (high * 2^bits + low) * 2^exponent.
 
     The order in which a matrix product adds its terms differs between BLAS libraries, processors and numbers of
@@ -273,8 +271,7 @@ def _range(sums: Ints) -> Floats:
     return spread.astype(np.float64)
 
 
-@dataclass(frozen=True)
-class _Lookup:
+class _Lookup(Record):
     """A way to look permutations up.
 
     adder: makes what adds the sums of some queries, from their values (q, S). together: how many queries that

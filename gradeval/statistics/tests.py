@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
+from gradeval.records import Record
 from gradeval.statistics.intervals import (
     agreeing,
     bca_interval,
@@ -83,8 +83,7 @@ def root_sum_of_squares(values: Floats) -> float:
     return math.ldexp(math.sqrt(math.fsum(np.square(np.ldexp(values, -exponent)).tolist())), exponent)
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Record):
     """A description of paired differences.
 
     n: pairs. mean, sd: in the unit of the values; NaN for no pair, or for fewer than 2. effect_size:
@@ -114,8 +113,7 @@ def summarize(differences: Floats) -> Summary:
     return Summary(len(pairs), mean, sd, effect, wins, len(pairs) - wins - losses, losses)
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Record):
     """The outcome of a test in one comparison.
 
     p: two-sided, uncorrected; NaN where there is none, and then `reason` says why (else '').
@@ -132,8 +130,7 @@ class Outcome:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class PairedTest:
+class PairedTest(Record):
     """A paired test: its name in full, what its interval is of, and its function of the differences (Q, C)."""
 
     title: str

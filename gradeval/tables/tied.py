@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct, ranges
+from gradeval.records import Record
 from gradeval.tables.judgments import Judgments
 
 _AT_ONCE = 1 << 20  # numbers of a matrix of groups
 _NEGLIGIBLE = -70.0  # the logarithm of a probability
 
 
-@dataclass(eq=False, repr=False)
-class TieGroups:
+class TieGroups(Record, eq=False):
     """Groups of tied scores that hold some of the judged documents, in rank order within Q queries.
 
     within: how the documents fall into the G groups; also groups of a single document. query: of each group.

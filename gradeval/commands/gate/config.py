@@ -84,7 +84,7 @@ def open_config(path: str | None) -> TomlFile:
     _check_keys(file, sorted(tables), ["gate"], "table")
     if not isinstance(tables.get("gate"), Mapping):
         raise InputError(file.path, f"it has no table [{TABLE}]")
-    return replace(file, content=tables["gate"])
+    return file.replace(content=tables["gate"])
 
 
 def named_files(file: TomlFile) -> list[str]:
