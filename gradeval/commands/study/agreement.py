@@ -444,7 +444,7 @@ def _of_grades(
         ]
         columns = ("query", *sets, "statistic", "value")
         yield Table("queries", "Agreement of the grades of each query", columns, of_queries)
-    sampling = replace(sampling, samples=RESAMPLES)
+    sampling = sampling.replace(samples=RESAMPLES)
     labels: list[Row] = [
         (*label[: len(sets)], name, *estimate)
         for label, ratings in rated
