@@ -377,7 +377,7 @@ class KeyTable:
             slots = np.zeros(1 << size, np.int32)
             at = (bits >> shift).view(np.int64)
             slots[at[::-1]] = rows[::-1]  # numpy leaves what is written last
-            left = np.flatnonzero(slots[at] != rows)
+            left = np.flatnonzero(slots.take(at) != rows)
             rows, at, bits = rows[left], at[left], bits[left]
             winner = slots[at]
             slots[at] = ~winner

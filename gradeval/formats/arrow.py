@@ -206,7 +206,8 @@ class Chunk(NamedTuple):
         length = views[:, 0].astype(np.int64)
         if length.max(initial=0) > 8:
             return None
-        words = views[:, 1:3].view("<u8")[:, 0] & MASKS[length]
+        words = MASKS.take(length)
+        words &= views[:, 1:3].view("<u8")[:, 0]
         self._check_text(words.view(np.uint8))
         return ShortIds(words) if np.count_nonzero(words.view(np.uint8)) == length.sum() else None
 

@@ -153,7 +153,10 @@ def _of_codes(code: Ints, wrong: LineProblems, what: str) -> LineProblems:
 
 def _not_finite(values: Floats, what: str, is_missing: Bools | None = None) -> LineProblems:
     """The rows whose value is missing or no finite number."""
-    is_wrong = ~np.isfinite(values)
+    is_finite = np.isfinite(values)
+    if is_missing is None and is_finite.all():
+        return NOTHING
+    is_wrong = ~is_finite
     rows = np.flatnonzero(is_wrong if is_missing is None else is_wrong | is_missing)
 
     def why(i: int) -> str:

@@ -232,10 +232,11 @@ def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints
     Equal keys are confirmed on the bytes.
     """
     lengths, salt = np.diff(lines.bounds), salts(len(lines.query))
-    query = np.repeat(np.arange(len(lengths)), lengths)
     keys = lines.documents.keys()
     table = KeyTable(keys + np.repeat(salt, lengths))
-    again, first = repeats(table, lines.documents, query)
+    again, first = table.again, table.first
+    if len(again):
+        again, first = repeats(table, lines.documents, _query_of(lines))
     at = table.find(qrels.keys[row] + salt[segment])
     hit = np.flatnonzero(at >= 0)
     at = at[hit]
@@ -245,7 +246,8 @@ def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints
         same = qrels.documents.same(row[hit], lines.documents, at)
     if len(again) < len(table.again) or not same.all():  # different documents have one key: not seen so far
         line_of = {
-            pair: line for line, pair in enumerate(zip(query.tolist(), lines.documents.tolist(), strict=True))
+            pair: line
+            for line, pair in enumerate(zip(_query_of(lines).tolist(), lines.documents.tolist(), strict=True))
         }
         pairs = zip(segment.tolist(), qrels.documents.take(row).tolist(), strict=True)
         at = np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
@@ -254,35 +256,44 @@ def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints
     return hit, at, table, Repeats.of(lines, again, first)
 
 
+def _query_of(lines: Lines) -> Ints:
+    """Which of the queries each line belongs to, (n,)."""
+    return np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
+
+
 def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:
     """The row of each hit if the lines were sorted; which hits are tied, and the rows of the first and the last
     line with the same score.
     """
     score, bounds = lines.score, lines.bounds
-    starts = np.zeros(len(score), bool)
-    starts[bounds[:-1]] = True
-    not_below = np.flatnonzero(~((score[1:] < score[:-1]) | starts[1:])) + 1
+    before_start = bounds[1:-1] - 1
+    is_below = score[1:] < score[:-1]
+    is_below[before_start] = True
+    not_below = np.flatnonzero(~is_below) + 1
     if not len(not_below):
         return hits, *_NOTHING_TIED
     rises = not_below[score[not_below] > score[not_below - 1]]
-    line_at = np.arange(len(score))  # the line at each position
+    position_of = line_at = np.arange(len(score))  # of each line, and the line at each position
     if len(rises):
+        line_at = line_at.copy()
         unsorted = distinct(np.searchsorted(bounds, rises, "right") - 1)
         lengths = bounds[unsorted + 1] - bounds[unsorted]
         rows = ranges(bounds[unsorted], lengths)
-        line_at[rows] = rows[_descending(score[rows], lengths, len(rises))]
+        line_at[rows] = in_order = rows[_descending(score[rows], lengths, len(rises))]
+        position_of[in_order] = rows
         score = score[line_at]
-        not_below = np.flatnonzero((score[1:] == score[:-1]) & ~starts[1:]) + 1
-    position_of = np.empty(len(score), np.int64)
-    position_of[line_at] = np.arange(len(score))
+        is_tied = score[1:] == score[:-1]
+        is_tied[before_start] = False
+        not_below = np.flatnonzero(is_tied) + 1
     hit_position = position_of[hits]
     if not len(not_below):
         return hit_position, *_NOTHING_TIED
 
     tied = np.zeros(len(score) + 1, bool)  # with the line before it
     tied[not_below] = True
-    first_in_group = np.flatnonzero(~tied[:-1] & tied[1:])
-    last_in_group = np.flatnonzero(tied[:-1] & ~tied[1:])
+    is_end = np.ones(len(not_below) + 1, bool)  # of a group, between these lines
+    is_end[1:-1] = not_below[1:] > not_below[:-1] + 1
+    first_in_group, last_in_group = not_below[is_end[:-1]] - 1, not_below[is_end[1:]]
     tied_hits = np.flatnonzero(tied[hit_position] | tied[hit_position + 1])
     group = np.searchsorted(last_in_group, hit_position[tied_hits])
     first, last = first_in_group[group], last_in_group[group]
@@ -376,7 +387,7 @@ class Collapse(Record):
 
     def lines(self, lines: Lines) -> tuple[Lines, Repeats]:
         """The lines of whole queries collapsed, and the duplicates among them that are errors."""
-        query = np.repeat(np.arange(len(lines.query)), np.diff(lines.bounds))
+        query = _query_of(lines)
         again = first = np.empty(0, np.int64)
         if not self.duplicates:
             again, first = _again(lines.documents, query)
