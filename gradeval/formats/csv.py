@@ -212,13 +212,17 @@ def is_number(text: str) -> bool:
     return True
 
 
-class Dialect(NamedTuple):
-    """How a file is written. delimiter: between fields. skips_spaces: a space after it is part of no field.
-    has_quotes: whether fields may be in quotes; otherwise these are part of the fields.
+class Header(NamedTuple):
+    """The first line, and how the file is written.
+
+    delimiter: between fields. skips_spaces: a space after it is part of no field. names: of the columns. size:
+    of the line, in bytes. has_quotes: whether fields may be in quotes; otherwise these are part of the fields.
     """
 
     delimiter: str
-    skips_spaces: bool = False
+    skips_spaces: bool
+    names: Sequence[str] = ()
+    size: int = 0
     has_quotes: bool = True
 
     def rows(self, lines: Iterator[str]) -> Any:
@@ -232,18 +236,10 @@ class Dialect(NamedTuple):
         )
 
 
-class Header(NamedTuple):
-    """The first line. names: of the columns. size: of the line, in bytes."""
-
-    names: list[str]
-    dialect: Dialect
-    size: int
-
-
 def table(
     source: Source, number: str, options: Options, delimiters: str = DELIMITERS, has_quotes: bool = True
 ) -> Table:
-    """A file with a header in which one of the delimiters separates column names. has_quotes: that of Dialect.
+    """A file with a header in which one of the delimiters separates column names. has_quotes: that of Header.
 
     Raises InputError.
     """
@@ -255,7 +251,7 @@ def table(
             if _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
                 hint = "The header must be the first line; remove what is before it"
             raise InputError(source.name, what, hint=hint, line=1)
-        header = header._replace(dialect=header.dialect._replace(has_quotes=has_quotes))
+        header = header._replace(has_quotes=has_quotes)
         chosen = choose(header.names, number, dict(options.columns), source.name)
         file = _File(source, header, chosen, number)
         return of_one_run(Table.of(source, file.columns, header.names, file.blocks), chosen.run)
@@ -276,14 +272,14 @@ def header_of(text: Bytes, delimiters: str, by_role: dict[str, str]) -> Header |
         if delimiter not in decoded:
             continue
         parts = decoded.split(delimiter)
-        dialect = Dialect(delimiter, all(part.startswith(" ") for part in parts[1:]))
+        header = Header(delimiter, all(part.startswith(" ") for part in parts[1:]))
         try:
-            [names] = dialect.rows(iter([decoded]))
+            [names] = header.rows(iter([decoded]))
         except (csv.Error, ValueError):
             continue
         names = [name.strip() for name in names]
         if are_columns(names, by_role):
-            headers.append(Header(names, dialect, len(line) + len(end)))
+            headers.append(header._replace(names=names, size=len(line) + len(end)))
     return headers[0] if len(headers) == 1 else None
 
 
@@ -317,7 +313,7 @@ class _File:
             head = self.header.size if whole.first else 0
             block = whole.replace(bytes=whole.bytes[head:], size=whole.size - head)
             skipped = int(block.first)
-            if not self.header.dialect.has_quotes or not (block.bytes[: block.size] == _QUOTE).any():
+            if not self.header.has_quotes or not (block.bytes[: block.size] == _QUOTE).any():
                 yield _Part(block, skipped)
             elif (fields := self._fields(block, quotes=True)) is not None:
                 yield _Part(block, skipped, fields)
@@ -341,11 +337,11 @@ class _File:
 
     def _fields(self, block: Block, quotes: bool = False) -> list[Ids] | None:
         """The wanted fields of a block of plain lines, None for another."""
-        if self.header.dialect.skips_spaces:
+        if self.header.skips_spaces:
             return None
         text = block.bytes[: block.size]
         n = len(self.header.names)
-        ends = np.flatnonzero((text == ord(self.header.dialect.delimiter)) | (text == LF))
+        ends = np.flatnonzero((text == ord(self.header.delimiter)) | (text == LF))
         lines, rest = divmod(len(ends), n)
         if rest or not (text[ends[n - 1 :: n]] == LF).all() or np.count_nonzero(text == LF) != lines:
             return None
@@ -386,7 +382,7 @@ class _File:
                     yield pending.pop() + "\n"
 
         records: list[tuple[int, list[str]]] = []
-        reader = self.header.dialect.rows(lines())
+        reader = self.header.rows(lines())
         begin = skipped
         try:
             for record in reader:
@@ -407,9 +403,9 @@ class _File:
         line = np.array([at for at, _ in part.records], np.int64)
         counts = np.array([len(record) for _, record in part.records], np.int64)
         odd = np.flatnonzero(counts != n)
-        dialect = self.header.dialect
+        header = self.header
         in_quotes = (
-            f"A field with '{dialect.delimiter}' in it must be in double quotes" if dialect.has_quotes else ""
+            f"A field with '{header.delimiter}' in it must be in double quotes" if header.has_quotes else ""
         )
         problems = LineProblems.of(
             line[odd],

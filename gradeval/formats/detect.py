@@ -203,7 +203,7 @@ def _header(text: bytes, options: Options) -> str:
     header = header_of(np.frombuffer(text, np.uint8), DELIMITERS, dict(options.columns))
     if header is None:
         return ""
-    if header.dialect.delimiter != "\t":
+    if header.delimiter != "\t":
         return "csv"
     return "beir" if is_beir_header(text) else "tsv"
 

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats.columns import Columns, Table
@@ -49,14 +49,6 @@ def table(source: Source, number: str, options: Options) -> Table:
     return Table.of(source, lambda text: _columns(source.name, text, number), blocks=blocks)
 
 
-class _Lists(NamedTuple):
-    """The documents of each query. path: of their list, for messages."""
-
-    path: str
-    query: Any
-    documents: Any
-
-
 def _columns(name: str, text: bytes, number: str) -> Columns:
     if (wrong := not_utf8(text)) is not None:
         raise InputError(name, wrong[1], line=text.count(b"\n", 0, wrong[0]) + 1)
@@ -91,14 +83,14 @@ def _columns(name: str, text: bytes, number: str) -> Columns:
     return columns.without_rows(LineProblems.listed(problems)) if problems else columns
 
 
-def _lists(name: str, content: Any, number: str) -> Iterator[_Lists]:
-    """The list of each query. Raises InputError."""
+def _lists(name: str, content: Any, number: str) -> Iterator[tuple[str, Any, Any]]:
+    """The path, for messages, the query and the documents of each list. Raises InputError."""
     path = "$"
     if isinstance(content, Mapping) and isinstance(content.get("requests"), list):
         path, content = "$['requests']", content["requests"]
     if isinstance(content, Mapping):
         for query, documents in content.items():
-            yield _Lists(f"{path}[{named(query)}]", query, documents)
+            yield f"{path}[{named(query)}]", query, documents
         return
     if number != "grade":
         raise InputError(name, "these are judgments, not a run", hint="The qrels come first, then the runs")
@@ -111,7 +103,7 @@ def _lists(name: str, content: Any, number: str) -> Iterator[_Lists]:
         )
         if query is None or "ratings" not in request:
             raise InputError(name, f"{here}: {described(request)} has no id or query, or no ratings")
-        yield _Lists(f"{here}['ratings']", query, request["ratings"])
+        yield f"{here}['ratings']", query, request["ratings"]
 
 
 def _rows(name: str, path: str, documents: Any, number: str) -> Sequence[tuple[Any, Any]]:

@@ -245,7 +245,7 @@ def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, st
     )
     if header is None:
         raise InputError(path, "the first line is no header with the names of at least two columns", line=1)
-    reader = session.read.option("header", True).option("sep", header.dialect.delimiter).option("escape", '"')
+    reader = session.read.option("header", True).option("sep", header.delimiter).option("escape", '"')
     names = reader.csv(resolved_path).columns
     frame = (
         reader.schema(_strings([*names, _LINE])).option("columnNameOfCorruptRecord", _LINE).csv(resolved_path)
