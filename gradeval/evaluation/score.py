@@ -91,27 +91,25 @@ def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
     """The values of score(), those of text metrics, and the queries without relevant documents."""
     shape = len(specs), judgments.segments.count
     values, empty = np.empty(shape), np.zeros(shape, bool)
+    texts: dict[int, list[str]] = {}
     for m, spec in enumerate(specs):
-        values[m], of_metric = _values(spec, judgments)
-        if of_metric is not None:
-            empty[m] = of_metric
-    texts = {m: _texts(spec, judgments) for m, spec in enumerate(specs) if spec.metric.text}
+        with _named(spec):
+            values[m], of_metric = _values(spec, judgments)
+            if of_metric is not None:
+                empty[m] = of_metric
+            if spec.metric.text:
+                texts[m] = spec.metric.texts(judgments, **spec.params)
     return Scored(values, texts, empty)
 
 
 def _values(spec: Spec, judgments: Judgments) -> tuple[Floats, Bools | None]:
     metric = spec.metric
-    with _named(spec), np.errstate(over="raise", divide="ignore", invalid="ignore"):
+    with np.errstate(over="raise", divide="ignore", invalid="ignore"):
         values, empty = metric.values(judgments, **spec.params)
         finite = np.isfinite(values if empty is None else values[~empty])
         if not finite.all() and (np.isinf(values).any() or not (metric.undefined or metric.text)):
             raise FloatingPointError
     return values if empty is None else np.where(empty, judgments.no_relevant, values), empty
-
-
-def _texts(spec: Spec, judgments: Judgments) -> list[str]:
-    with _named(spec):
-        return spec.metric.texts(judgments, **spec.params)
 
 
 @contextmanager
