@@ -120,9 +120,7 @@ class Run(Record, eq=False):
         table = self.opened()
         if table.is_whole:
             return reduce_columns(_rows(table), qrels, self.ties, table.name, self.collapse)
-        return with_fewer(
-            lambda jobs: reduce_blocks(table, table.columns, qrels, self.ties, jobs, self.collapse), jobs
-        )
+        return with_fewer(lambda jobs: reduce_blocks(table, qrels, self.ties, jobs, self.collapse), jobs)
 
     def rows(self, keep: Filter, jobs: int) -> Columns:
         """The rows that a filter of blocks keeps, from one pass over the run. Raises InputError(s)."""

@@ -42,7 +42,6 @@ from gradeval.tables.ranking import (
     query_indices,
 )
 
-_Block = TypeVar("_Block")
 _Arrays = TypeVar("_Arrays", bound=Record)
 _ROW = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
 _RANKED_ROW = np.dtype([*_ROW.descr, ("rank", "<f8")])
@@ -193,8 +192,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
 
 
 def reduce_blocks(
-    source: Table,
-    columns: Callable[[_Block], Columns],
+    table: Table,
     qrels: Qrels,
     ties: str,
     jobs: int,
@@ -203,14 +201,13 @@ def reduce_blocks(
     """Reduce a run of any length. Raises InputError(s)."""
 
     def begin() -> tuple[Total, Problems]:
-        return Total(qrels, ties, collapse), Problems(source.name, "run")
+        return Total(qrels, ties, collapse), Problems(table.name, "run")
 
-    return collect(source, columns, begin, jobs).reduced()
+    return collect(table, begin, jobs).reduced()
 
 
 def collect(
-    source: Table,
-    columns: Callable[[_Block], Columns],
+    table: Table,
     begin: Callable[[], tuple[AnyTotal, Problems]],
     jobs: int,
 ) -> AnyTotal:
@@ -219,13 +216,13 @@ def collect(
     begin: makes what collects it, and its problems; it is called again where the run must be read again.
     """
     try:
-        return _in_one_pass(source, columns, *begin(), jobs)
+        return _in_one_pass(table, *begin(), jobs)
     except QueryNotGrouped:
         pass  # its lines are read again outside the handler, which keeps memory alive
     try:
-        return collect_by_sorting(source, columns, *begin(), jobs)
+        return collect_by_sorting(table, *begin(), jobs)
     except OSError as error:
-        raise temporary_error(source.name, error) from None
+        raise temporary_error(table.name, error) from None
 
 
 class QueryNotGrouped(Exception):
@@ -258,17 +255,16 @@ class _Part(Record):
 
 
 def _in_one_pass(
-    source: Table,
-    columns: Callable[[_Block], Columns],
+    table: Table,
     total: AnyTotal,
     problems: Problems,
     jobs: int,
 ) -> AnyTotal:
     qrels = total.qrels
 
-    def part(block: _Block) -> _Part:
+    def part(block: Any) -> _Part:
         """The pieces of a block, in order: what is found in its whole queries, and those that it cuts."""
-        read = columns(block)
+        read = table.columns(block)
         count = len(read.queries)
         if not count:
             return _Part.of(read, [])
@@ -306,7 +302,7 @@ def _in_one_pass(
             add(total.find(lines), 0)
 
     left_out = False
-    parts = ordered_map(part, source.blocks(), jobs)
+    parts = ordered_map(part, table.blocks(), jobs)
     for before, block in problems.until_enough(parts, lambda: total.repeats.total):
         total.note(block, before)
         left_out |= block.left_out
@@ -322,7 +318,7 @@ def _in_one_pass(
     total.report(problems)
     problems.check()
     if not (total.lines or problems.found.total):
-        raise no_data(source.name, problems.lines, left_out)
+        raise no_data(table.name, problems.lines, left_out)
     return total
 
 
@@ -330,8 +326,7 @@ def _in_one_pass(
 
 
 def collect_by_sorting(
-    source: Table,
-    columns: Callable[[_Block], Columns],
+    table: Table,
     total: AnyTotal,
     problems: Problems,
     jobs: int,
@@ -340,13 +335,13 @@ def collect_by_sorting(
     import tempfile
 
     qrels = total.qrels
-    shares = min(source.expected_size // _SHARE + 1, 2**15)
+    shares = min(table.expected_size // _SHARE + 1, 2**15)
 
-    def sort(block: _Block) -> _Part:
+    def sort(block: Any) -> _Part:
         """The lines of a block by share: the rows, the ids of documents, and those of unjudged queries; and the
         offsets in bytes of each share in the three, (3, shares + 1).
         """
-        read = columns(block)
+        read = table.columns(block)
         number = query_indices(qrels, read.queries, by_key=True)
         group = np.repeat(np.arange(len(number)), np.diff(read.bounds))
         share = (number[group] % shares).astype(np.uint16)
@@ -367,7 +362,7 @@ def collect_by_sorting(
     with tempfile.TemporaryFile() as file:
         places = []  # for each block: the offsets of each share's rows and ids, (3, shares + 1)
         kind = _ROW
-        for before, block in problems.until_enough(ordered_map(sort, source.blocks(), jobs)):
+        for before, block in problems.until_enough(ordered_map(sort, table.blocks(), jobs)):
             total.note(block, before)
             *written, bounds = block.result
             written[0]["line"] += before

@@ -11,7 +11,7 @@ from plain import Cut, reduced
 
 from gradeval import Evaluator, evaluate, read_run
 from gradeval.arrays.strings import Ids
-from gradeval.formats.columns import Columns
+from gradeval.formats.columns import Columns, Table
 from gradeval.formats.diagnostics import Problems
 from gradeval.formats.trec import run_columns
 from gradeval.notices import Kind
@@ -82,7 +82,7 @@ def test_the_best_passage_counts(folder, data, seed, delimiter, unique, ties, si
 
     *ids, score = zip(*run, strict=True)
     columns = Columns.whole(*map(Ids.of, ids), np.array(score))
-    check(reduce_blocks(Cut(path, size), run_columns, table, ties, jobs, collapse), table)
+    check(reduce_blocks(Table.of(Cut(path, size), run_columns), table, ties, jobs, collapse), table)
     check(reduce_columns(columns, table, ties, "run", collapse), table)
     check(reduce_columns(columns.light(), table, ties, "run", collapse), table)
     once = reduce_columns(collapse.columns(columns), table, ties, "run")
@@ -93,12 +93,15 @@ def test_the_best_passage_counts(folder, data, seed, delimiter, unique, ties, si
         problems = Problems(str(path))
         total = Total(table, ties, collapse)
         check(
-            reduction.collect_by_sorting(Cut(path, size), run_columns, total, problems, jobs).reduced(), table
+            reduction.collect_by_sorting(
+                Table.of(Cut(path, size), run_columns), total, problems, jobs
+            ).reduced(),
+            table,
         )
         patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(3))
         patch.setattr(Ids, "short", False)
         table = table_of(folder, qrels)
-        check(reduce_blocks(Cut(path, size), run_columns, table, ties, 1, collapse), table)
+        check(reduce_blocks(Table.of(Cut(path, size), run_columns), table, ties, 1, collapse), table)
 
 
 @examples(times=0.5)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plain import Cut, Halting, pipe, reduced
 
 from gradeval.arrays.strings import Ids
-from gradeval.formats.columns import Columns
+from gradeval.formats.columns import Columns, Table
 from gradeval.formats.diagnostics import Problems
 from gradeval.formats.trec import run_columns
 from gradeval.options import TIES
@@ -24,7 +24,7 @@ from .runs import JOBS, QRELS, SIZES, as_plain, runs, table_of, texts
 def by_sorting(path, size, table, ties, jobs):
     total = Total(table, ties)
     return reduction.collect_by_sorting(
-        Cut(path, size), run_columns, total, Problems(str(path)), jobs
+        Table.of(Cut(path, size), run_columns), total, Problems(str(path)), jobs
     ).reduced()
 
 
@@ -38,7 +38,7 @@ def test_every_way_gives_the_same(folder, data, qrels, run, ties, size, jobs):
     shares, keys = data.draw(st.sampled_from([1, 4, 20])), data.draw(st.sampled_from([1, 3]))
     expected = reduced(qrels, run, ties)
     table = table_of(folder, qrels)
-    assert as_plain(reduce_blocks(Cut(path, size), run_columns, table, ties, jobs), table) == expected
+    assert as_plain(reduce_blocks(Table.of(Cut(path, size), run_columns), table, ties, jobs), table) == expected
     *ids, score = zip(*run, strict=True)
     columns = Columns.whole(*map(Ids.of, ids), np.array(score))
     assert as_plain(reduce_columns(columns, table, ties, "run"), table) == expected
@@ -49,7 +49,9 @@ def test_every_way_gives_the_same(folder, data, qrels, run, ties, size, jobs):
         patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(keys))
         patch.setattr(Ids, "short", False)
         table = table_of(folder, qrels)
-        assert as_plain(reduce_blocks(Cut(path, size), run_columns, table, ties, 1), table) == expected
+        assert (
+            as_plain(reduce_blocks(Table.of(Cut(path, size), run_columns), table, ties, 1), table) == expected
+        )
         patch.setattr(reduction, "_SHARE", 8 << 20)
         assert as_plain(by_sorting(path, size, table, ties, 1), table) == expected
 
@@ -61,7 +63,7 @@ def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
     with ExitStack() as stack:
         path = stack.enter_context(pipe(data.draw(texts(run))[0]))
         stack.enter_context(pytest.MonkeyPatch.context()).setattr(Cut, "expected_size", 1 << 10)
-        result = reduce_blocks(Cut(path, size), run_columns, table, ties, jobs)
+        result = reduce_blocks(Table.of(Cut(path, size), run_columns), table, ties, jobs)
     assert as_plain(result, table) == reduced(qrels, run, ties)
 
 
@@ -77,7 +79,7 @@ def test_scattered_queries_whose_keys_collide(folder, judged, monkeypatch):
     table = table_of(folder, qrels)
     expected = reduced(qrels, run, "trec")
     assert as_plain(by_sorting(path, 40, table, "trec", 1), table) == expected
-    assert as_plain(reduce_blocks(Cut(path), run_columns, table, "trec", 1), table) == expected
+    assert as_plain(reduce_blocks(Table.of(Cut(path), run_columns), table, "trec", 1), table) == expected
 
 
 @each("scattered", [False, True])
@@ -92,7 +94,7 @@ def test_queries_that_are_not_judged_take_little_memory(folder, scattered, monke
     table = table_of(folder, {b"1": {b"a": 1.0}})
     tracemalloc.start()
     try:
-        assert reduce_blocks(Cut(path, 1 << 14), run_columns, table, "trec", 1).unjudged == count
+        assert reduce_blocks(Table.of(Cut(path, 1 << 14), run_columns), table, "trec", 1).unjudged == count
         assert tracemalloc.get_traced_memory()[1] < count * 60 + 1_200_000
     finally:
         tracemalloc.stop()
@@ -113,7 +115,9 @@ def test_tag_is_that_of_the_last_line(folder, size, first, ends, tag):
     path = folder / "run"
     starts = (first + b" Q0 a 0 1", b"1 Q0 b 0 1", b"2 Q0 c 0 1")
     path.write_bytes(b"\n".join(start + end for start, end in zip(starts, ends, strict=True)))
-    result = reduce_blocks(Cut(path, size), run_columns, table_of(folder, {b"1": {b"a": 1}}), "trec", 2)
+    result = reduce_blocks(
+        Table.of(Cut(path, size), run_columns), table_of(folder, {b"1": {b"a": 1}}), "trec", 2
+    )
     assert result.tag == tag
 
 
@@ -127,7 +131,7 @@ def test_blocks_without_lines(folder, size, jobs):
     path = folder / "run"
     for lines in (run, run[20:] + run[:20]):
         path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in lines))
-        result = reduce_blocks(Halting(path, size), run_columns, table, "trec", jobs)
+        result = reduce_blocks(Table.of(Halting(path, size), run_columns), table, "trec", jobs)
         assert as_plain(result, table) == reduced(qrels, lines, "trec")
 
 
@@ -140,5 +144,5 @@ def test_a_run_in_order_is_read_once(folder, monkeypatch):
     path = folder / "run"
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in run))
     for size in (1, 50, 100, 150, 1000, 10000):
-        result = reduce_blocks(Cut(path, size), run_columns, table, "trec", 2)
+        result = reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
         assert as_plain(result, table) == reduced(qrels, run, "trec")

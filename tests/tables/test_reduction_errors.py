@@ -8,6 +8,7 @@ from plain import Cut, reduced, repeated
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats import sources
+from gradeval.formats.columns import Table
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import run_columns
@@ -28,12 +29,12 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
     repeats = [(number[line - 1], number[first - 1], document) for line, first, document in repeated(run)]
     source = Cut(path, size)
     if not repeats:
-        assert as_plain(reduce_blocks(source, run_columns, table, ties, jobs), table) == reduced(
+        assert as_plain(reduce_blocks(Table.of(source, run_columns), table, ties, jobs), table) == reduced(
             qrels, run, ties
         )
         return
     with pytest.raises((InputError, InputErrors)) as caught:
-        reduce_blocks(source, run_columns, table, ties, jobs)
+        reduce_blocks(Table.of(source, run_columns), table, ties, jobs)
     lines = str(caught.value).splitlines()
     again = {line for line, _, _ in repeats}
     start = number.index(repeats[0][0])
@@ -72,7 +73,7 @@ def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
     path = folder / "run"
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for run in [TWICE, *copies] for line in run))
     with pytest.raises(InputError) as caught:
-        reduce_blocks(Cut(path, size), run_columns, table, "trec", jobs)
+        reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", jobs)
     assert str(caught.value) == twice(path, len(TWICE) + 1, len(TWICE))
 
 
@@ -85,10 +86,10 @@ def test_a_file_that_holds_a_part_of_the_run_twice(folder, size):
     with pytest.raises(
         InputError, match=r":201: the file seems to hold a part of the run twice: from here on, 90 "
     ):
-        reduce_blocks(Cut(path, size), run_columns, table, "trec", 2)
+        reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in [*TWICE, *again, (b"9", b"x", 1.0)]))
     with pytest.raises(InputErrors) as caught:
-        reduce_blocks(Cut(path, size), run_columns, table, "trec", 2)
+        reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
     lines = str(caught.value).splitlines()
     assert lines[:20] == messages(path, [(201 + n, 1 + n, again[n][1]) for n in range(20)])
     assert lines[20:] == [f"{path}: 70 more errors"]
@@ -132,7 +133,7 @@ class Endless(Source):
 def test_errors_end_what_is_endless(folder, lines, what, size, jobs):
     table = table_of(folder, {b"1": {b"a": 1.0, b"3": 1.0}})
     with pytest.raises((InputError, InputErrors), match=what):
-        reduce_blocks(Endless(lines, size), run_columns, table, "trec", jobs)
+        reduce_blocks(Table.of(Endless(lines, size), run_columns), table, "trec", jobs)
 
 
 def test_the_first_errors_by_line_are_shown_whatever_they_are(folder):
@@ -144,7 +145,7 @@ def test_the_first_errors_by_line_are_shown_whatever_they_are(folder):
     errors = []
     for size in (1, 50, 1 << 20):
         with pytest.raises(InputErrors) as caught:
-            reduce_blocks(Cut(path, size), run_columns, table, "trec", 2)
+            reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
         errors.append(str(caught.value).splitlines()[:20])
     assert errors[0][0] == messages(path, [(3, 1, b"a")])[0]
     assert errors[0][1:] == [f"{path}:{n}: the score 'x' is not a number" for n in range(4, 23)]

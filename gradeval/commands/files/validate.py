@@ -172,10 +172,10 @@ class Checks:
             problems = self._problems(source, "run")
             return CountedRun(qrels, self.limit, names, Collapse.of(self.options)), problems
 
-        table, names = file.table, dict[int, bytes]()
+        names = dict[int, bytes]()
 
         def columns(block: Any) -> Columns:
-            read: Columns = table.columns(block)
+            read = file.table.columns(block)
             names.update(
                 zip(
                     query_indices(qrels, read.queries, by_key=True).tolist(), read.queries.tolist(), strict=True
@@ -184,7 +184,8 @@ class Checks:
             return read
 
         try:
-            run = with_fewer(lambda jobs: collect(table, columns, begin, jobs), self.jobs)
+            table = file.table.replace(columns=columns)
+            run = with_fewer(lambda jobs: collect(table, begin, jobs), self.jobs)
         except (InputError, InputErrors) as error:
             return self._unread(source, "run", error, file.kind, problems, file.name)
         problems.errors.join(run.duplicates)
