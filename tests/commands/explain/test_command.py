@@ -82,7 +82,7 @@ def test_titles(files, tmp_path):
         ([], "No query given: --query ID chooses one"),
         (["--query", "q1", "--worst", "1"], "--query and --worst are mutually exclusive"),
         (["--query", "q1", "--text", "none.tsv"], "none.tsv: no such file"),
-        (["--query", "q1", "--query-ids", "q1"], "queries and query_ids are those that worst chooses from"),
+        (["--query", "q1", "--query-ids", "q1"], "are those that worst chooses from"),
         (["--worst", "1", "--query-ids", "q1,x"], "--query-ids: query 'x' is not in "),
         (["--worst", "0"], "'0' is not an integer from 1"),
         (["--query", "q1", "--ranks", "0"], "'0' is not an integer from 1"),
