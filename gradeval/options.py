@@ -283,10 +283,11 @@ def _tuple_of(kind: type) -> Check:
 
 
 class LaterIds:
-    """Query ids that are chosen when the judgments are known: choose(all judged ids, name of the qrels)."""
+    """Query ids that are chosen when the judgments are known."""
 
-    def __init__(self, choose: Callable[[Iterable[str], str], tuple[str, ...]]) -> None:
-        self.choose = choose
+    def choose(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
+        """The ids, given those of all queries of the qrels, and the name of these."""
+        raise NotImplementedError
 
 
 def _check_ids(name: str, value: Any) -> None:

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property, update_wrapper
+from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -84,9 +84,9 @@ class Job:
             raise click.UsageError("--strict and --fail-on-warning are mutually exclusive.")
         if values.pop("complete", False) and values["queries"] == "both":
             raise click.UsageError("-c and --queries both are mutually exclusive.")
-        self._listed: str | None = values.get("query_ids")
-        if self._listed is not None:
-            values["query_ids"] = LaterIds(self._chosen)
+        self.query_ids: QueryIds | None = None
+        if values.get("query_ids") is not None:
+            values["query_ids"] = self.query_ids = QueryIds(values["query_ids"])
         self.file: OutputFile | None = None
         self.format: Any = ""  # one of render.Format
         self.progress: Progress | None = None
@@ -98,11 +98,6 @@ class Job:
         warnings.simplefilter("ignore", EvaluationWarning)  # the command prints the notices itself
 
     # --- before anything is read
-
-    @cached_property
-    def query_ids(self) -> QueryIds | None:
-        """The value of --query-ids. Raises OptionError."""
-        return None if self._listed is None else QueryIds(self._listed)
 
     def open(self, *read: str, more: Sequence[str] = ()) -> None:
         """Check inputs and output, and find the format.
@@ -147,22 +142,16 @@ class Job:
         from gradeval.render.progress import Progress
 
         process.imported()
-        listed = self.query_ids  # which raises where they are none
         with Progress(enabled=False if self.quiet else None) as self.progress:
             Source.watch = self.progress.watch
             try:
                 yield self.progress
             except UnknownQueryError as error:
-                if listed is None:
+                if self.query_ids is None:
                     raise
-                raise listed.unknown(error) from None
+                raise self.query_ids.unknown(error) from None
             finally:
                 Source.watch = None
-
-    def _chosen(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
-        """The ids of --query-ids: the value of the option query_ids."""
-        assert self.query_ids is not None
-        return self.query_ids.chosen(judged, qrels)
 
     def report_failed(self, failed: Sequence[FailedRun]) -> bool:
         """Print the errors of runs, each once; whether there are any."""
@@ -321,11 +310,11 @@ def expand_runs(
     return tuple(str(file) for path in paths for file in run_files(path))
 
 
-class QueryIds:
+class QueryIds(LaterIds):
     """The value of --query-ids: ids, or the name of a file of ids ('-': standard input); ids where it is both
     and all are judged.
 
-    notices: one where it is both. Raises OptionError for no ids.
+    notices: one where it is both.
     """
 
     def __init__(self, text: str) -> None:
@@ -334,13 +323,11 @@ class QueryIds:
         is_path = text == "-" or "/" in text
         self._listed = () if is_path else parse_ids(text)
         self._is_file = is_path or (os.path.exists(text) and not os.path.isdir(text))
-        if not self._is_file:
-            self._some(self._listed)
 
-    def chosen(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
-        """The ids, given those of all queries of the qrels. Raises InputError for a file with others."""
+    def choose(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
+        """Raises OptionError for no ids, and InputError for a file with others than those judged."""
         if not self._is_file:
-            return self._listed
+            return self._some(self._listed)
         queries = set(judged)
         if self._listed and queries.issuperset(self._listed):
             self.notices.append(Notice(Kind.AMBIGUOUS_IDS, self.text, 1))
@@ -353,7 +340,7 @@ class QueryIds:
     def unchecked(self) -> tuple[str, ...]:
         """The ids, where nothing can be compared with those of the qrels. Raises OptionError."""
         if not self._is_file:
-            return self._listed
+            return self._some(self._listed)
         if self._listed:
             what = f"a file has this name, and an id may; ./{self.text} names the file"
             raise OptionError(f"--query-ids {self.text}: {what}")
