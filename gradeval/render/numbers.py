@@ -113,7 +113,9 @@ def _looked_up(texts: list[str], index: Any) -> list[str]:
 
 
 def exact(value: Any) -> Any:
-    """A number as JSON can hold it: None where it is not finite."""
-    if not isinstance(value, float):
-        return value
-    return value + 0.0 if math.isfinite(value) else None  # + 0.0 makes -0.0 a plain 0.0
+    """A number as JSON can hold it, None where it is not finite; so each one in a dict or a list."""
+    if isinstance(value, float):
+        return value + 0.0 if math.isfinite(value) else None  # + 0.0 makes -0.0 a plain 0.0
+    if isinstance(value, dict):
+        return {name: exact(part) for name, part in value.items()}
+    return list(map(exact, value)) if isinstance(value, list) else value

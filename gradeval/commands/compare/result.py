@@ -335,11 +335,11 @@ class PairComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as in JSON: exact numbers, None for those that are not finite."""
-        content = _exact_values(self)
+        content: dict[str, Any] = exact(vars(self))
         power = content.pop("power")
         content["relative_percent"] = exact(self.relative)
         if power is not None:
-            content["power"] = _exact_values(power)
+            content["power"] = exact(vars(power))
         return content
 
     @classmethod
@@ -433,7 +433,7 @@ class Comparison(WithNotices, Tabular):
         values, names = self.values, [column.name for column in self.values.metrics]
 
         def by_run(numbers: Any) -> dict[str, dict[str, Any]]:
-            rows = (dict(zip(names, map(exact, row), strict=True)) for row in numbers)
+            rows = (dict(zip(names, row, strict=True)) for row in exact(numbers))
             return dict(zip(values.runs, rows, strict=True))
 
         def section_of(section: Section) -> dict[str, Any]:
@@ -497,12 +497,7 @@ class Comparison(WithNotices, Tabular):
         return f"Comparison({counts}, test={self.options.test!r}, notices={len(self.warnings)})"
 
 
-def _exact_values(record: Any) -> dict[str, Any]:
-    """The fields of a dataclass as JSON can hold them."""
-    return {name: exact(value) for name, value in vars(record).items()}
-
-
 def _anova(anova: TwoWayAnova) -> dict[str, Any]:
-    sources = {source: _exact_values(getattr(anova, source)) for source in SOURCES}
-    sizes = [[exact(value) for value in row] for row in anova.effect_sizes.tolist()]
+    sources = {source: exact(vars(getattr(anova, source))) for source in SOURCES}
+    sizes = exact(anova.effect_sizes.tolist())
     return {"queries": anova.queries, **sources, "effect_sizes": sizes, "reason": anova.reason}

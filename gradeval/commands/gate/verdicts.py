@@ -101,10 +101,11 @@ class CheckOutcome:
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as in JSON: exact numbers, None for those that are not finite."""
-        worst = [{name: exact(value) for name, value in query.to_dict().items()} for query in self.worst]
-        numbers = {name: exact(value) for name, value in vars(self).items() if name not in ("check", "verdict")}
         check = {"check": str(self.check), "kind": self.check.kind, "metric": self.check.metric}
-        return {**check, "verdict": self.verdict, **numbers, "worst": worst}
+        numbers = {name: value for name, value in vars(self).items() if name not in ("check", "verdict")}
+        worst = [query.to_dict() for query in self.worst]
+        content: dict[str, Any] = exact({**check, "verdict": self.verdict, **numbers, "worst": worst})
+        return content
 
 
 class Coverage(NamedTuple):
