@@ -154,17 +154,9 @@ def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = (
     errors, counts, shares = [], [], [0.0]
     metrics = [spec.metric for spec in job.specs]
     for r, (name, path) in enumerate(zip(job.runs, job.paths, strict=True)):
-        states = [bucket.runs[r] for bucket in buckets]
-        failures = [state for state in states if isinstance(state, GradevalError)]
-        if failures:
-            failed.append(FailedRun(path, joined_error(failures)))
-            continue
-        parts = [state for state in states if isinstance(state, Part)]
-        if not any(part.in_run for part in parts):
-            ids = sorted(query for part in parts for query in part.ids)
-            judged = sorted(query for bucket in buckets for query in bucket.ids)
-            why = no_common_query(path, job.qrels_names.path, ids, judged) if ids else no_rows(path)
-            failed.append(FailedRun(path, why))
+        parts, error = _parts(buckets, r, job)
+        if error is not None:
+            failed.append(FailedRun(path, error))
             continue
         values = Moments.joined([part.values for part in parts])
         results.append(_result(name, path, parts, values, job))
@@ -198,6 +190,20 @@ def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = (
         standard_errors=np.array(errors).reshape(shape),
         counts=np.array(counts).reshape(shape),
     )
+
+
+def _parts(buckets: Sequence[Bucket], r: int, job: Job) -> tuple[list[Part], GradevalError | None]:
+    """The states of a run, and why it cannot be evaluated, if so."""
+    states = [bucket.runs[r] for bucket in buckets]
+    parts = [state for state in states if isinstance(state, Part)]
+    if failures := [state for state in states if isinstance(state, GradevalError)]:
+        return parts, joined_error(failures)
+    if any(part.in_run for part in parts):
+        return parts, None
+    ids = sorted(query for part in parts for query in part.ids)
+    judged = sorted(query for bucket in buckets for query in bucket.ids)
+    path = job.paths[r]
+    return parts, no_common_query(path, job.qrels_names.path, ids, judged) if ids else no_rows(path)
 
 
 def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: Job) -> RunResult:
