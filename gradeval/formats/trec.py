@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
@@ -45,14 +44,6 @@ _QRELS_BARE_CR, _RUN_BARE_CR = (
 
 def table(source: Source, number: str, options: Options) -> Table:
     return Table.of(source, qrels_columns if number == "grade" else run_columns)
-
-
-def trec_eval_table(source: Source) -> Table:
-    return Table.of(source, partial(run_columns, as_trec_eval=True))
-
-
-def ranked_table(source: Source) -> Table:
-    return Table.of(source, ranked_columns)
 
 
 def qrels_columns(block: Block) -> Columns:

@@ -123,8 +123,9 @@ class Metric(Record, eq=False):
 
     @property
     def group(self) -> str:
-        """The name of its family, from the module of its function."""
-        return family_of(self.function.__module__)
+        """The display name of its family; for other packages, the name of the module."""
+        name = self.function.__module__.rsplit(".", 1)[-1]
+        return FAMILIES.get(name, name.replace("_", " "))
 
     @property
     def is_of_subtopics(self) -> bool:
@@ -296,12 +297,6 @@ FAMILIES = {
     "counts": "counts",
     "relstring": "text",
 }
-
-
-def family_of(module: str) -> str:
-    """The display name of a module's family; for other packages, the module name."""
-    name = module.rsplit(".", 1)[-1]
-    return FAMILIES.get(name, name.replace("_", " "))
 
 
 @cache

@@ -294,7 +294,14 @@ def sum_of(spec: Spec) -> list[list[str]] | None:
         lines.append(["not retrieved", number(judgments.grade[row]), *cells])
     empty = [""] * len(columns)
     lines.append(["sum", *empty, number(terms.total[0])])
-    lines += ([name, *empty, number(value)] for name, value in steps_of(terms))
+    for name, value, default in (
+        ("minus", terms.base, 0.0),
+        ("times", terms.scale, 1.0),
+        ("divided by", terms.normalizer, 1.0),
+    ):
+        step = float(np.broadcast_to(value, 1)[0])
+        if step != default:
+            lines.append([name, *empty, number(step)])
     return [*lines, ["value", *empty, value_of(spec)]]
 
 
@@ -323,18 +330,6 @@ def columns_of(judgments: Judgments, terms: Terms) -> dict[str, Floats]:
     if (terms.row >= 0).all() and (terms.rank != judgments.rank[terms.row]).any():
         columns = {"position": terms.rank, **columns}
     return columns
-
-
-def steps_of(terms: Terms) -> Iterator[tuple[str, float]]:
-    """The steps from the sum of one query to the value, one after the other, to get the value."""
-    for name, value, default in (
-        ("minus", terms.base, 0.0),
-        ("times", terms.scale, 1.0),
-        ("divided by", terms.normalizer, 1.0),
-    ):
-        step = float(np.broadcast_to(value, 1)[0])
-        if step != default:
-            yield name, step
 
 
 def number(value: float) -> str:

@@ -30,7 +30,7 @@ from gradeval.formats.memory import (
     readable,
 )
 from gradeval.formats.sources import Source
-from gradeval.formats.trec import ranked_table, trec_eval_table
+from gradeval.formats.trec import ranked_columns, run_columns
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, takes
 from gradeval.records import Record
 from gradeval.tables.qrels import Qrels
@@ -289,7 +289,7 @@ def open_file(
     check_letor_options(source, role, kind, options)
     if kind != "letor":
         if with_ranks and role == "run" and kind == "trec":
-            return [File(source, role, kind, _evaluated(ranked_table(source), options))]
+            return [File(source, role, kind, _evaluated(Table.of(source, ranked_columns), options))]
         return [File(source, role, kind, _table(source, role, kind, options, letor, problems))]
     if role == "qrels":
         feature = options.qrels_feature
@@ -355,7 +355,7 @@ def open_runs(
 
     def opened() -> Table:
         if as_trec_eval:
-            return _evaluated(trec_eval_table(source), options)
+            return _evaluated(Table.of(source, partial(run_columns, as_trec_eval=True)), options)
         if (of_letor := format_of(kind).of_letor) and given.letor is None:
             what = f"{of_letor} need a LETOR file as qrels, but {given.qrels.path} is not one"
             raise InputError(source.name, what, hint="Give the LETOR file as qrels")
