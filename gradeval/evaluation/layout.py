@@ -13,7 +13,7 @@ from gradeval.evaluation.results import Column, Results
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
 from gradeval.render.data import Values, not_a_formula
-from gradeval.render.document import Block, Cell, Document, Grid, Lines, RenderOptions, Rows, Text
+from gradeval.render.document import Cell, Document, Grid, Lines, RenderOptions, Rows, Text
 from gradeval.render.numbers import decimals, of_distinct
 from gradeval.version import __version__
 
@@ -47,7 +47,8 @@ def document(
     return Document(
         blocks=lambda: chain(
             _grids(results, per_query, summary, wide, partial(texts, escape=visible)),
-            _signatures(results, how) if signature else (),
+            # in the formats of papers
+            [Lines(list(map(visible, results.signatures())))] if signature and how.format != "table" else (),
         ),
         rows=lambda: [
             _side_by_side(results, per_query, summary, of_words)
@@ -238,12 +239,6 @@ def _best_in_row(spec: Spec, row: Sequence[str | Cell]) -> list[str | Cell]:
         return list(row)
     best = (max if higher_is_better else min)(texts, key=float)
     return [cell.replace(bold=cell.text == best) for cell in cells]
-
-
-def _signatures(results: Results, how: RenderOptions) -> Iterator[Block]:
-    """The signatures, in the formats of papers."""
-    if how.format != "table":
-        yield Lines([visible(text) for text in results.signatures()])
 
 
 # --- the object of json

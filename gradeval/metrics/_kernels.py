@@ -78,6 +78,14 @@ def exp2_share(grade: Floats, largest: float | Floats) -> Floats:
     return _small_gains(np.where(grade > 0, np.exp2(grade - largest) - scale, 0.0), grade, scale)
 
 
+def highest_grade(judgments: Judgments, max_grade: float | None) -> float:
+    """The largest grade in the qrels. Raises MetricError for a max_grade below it."""
+    highest = float(judgments.scale.max(initial=0.0))
+    if max_grade is not None and max_grade < highest:
+        raise MetricError(f"max_grade={max_grade:g} is below the largest grade, {highest:g}")
+    return highest
+
+
 def _small_gains(gain: Floats, grade: Floats, scale: float | Floats) -> Floats:
     """The gains, (2^grade - 1) * scale, with those of grades near 0 computed without the subtraction."""
     small = (grade > 0) & (grade < _CANCELS)

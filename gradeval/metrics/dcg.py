@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradeval.arrays.segments import Segments
-from gradeval.errors import MetricError
-from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, normalized_dcg
+from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, highest_grade, normalized_dcg
 from gradeval.metrics._kernels import discount as divisor
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
@@ -141,7 +140,8 @@ def normalized_discounted_cumulated_gain(
     table, worth = graded(judgments, gain, top)
     if ideal != "max":
         return normalized_dcg(table, worth, cutoff, discount, local=ideal == "local")
-    best = float(len(top)) if top else _largest_grade(judgments, max_grade)
+    highest = highest_grade(judgments, max_grade)
+    best = float(len(top)) if top else highest if max_grade is None else max_grade
     grade = np.array([best])
     if not isinstance(gain, str):  # another grade may have a larger gain
         others = np.arange(best) if top else judgments.scale
@@ -157,13 +157,6 @@ def normalized_discounted_cumulated_gain(
 
     largest = np.cumsum(gained / divisors)[-1]
     return dcg(table, worth, cutoff, discount, normalizer=largest, ideal=perfect)
-
-
-def _largest_grade(judgments: Judgments, max_grade: float | None) -> float:
-    highest = float(judgments.scale.max(initial=0.0))
-    if max_grade is not None and max_grade < highest:
-        raise MetricError(f"max_grade={max_grade:g} is below the largest grade, {highest:g}")
-    return highest if max_grade is None else max_grade
 
 
 @metric("NDCNG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)

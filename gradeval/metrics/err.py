@@ -9,8 +9,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
-from gradeval.errors import MetricError
-from gradeval.metrics._kernels import before_rows, exp2_share, linear_gain, with_rows
+from gradeval.metrics._kernels import before_rows, exp2_share, highest_grade, linear_gain, with_rows
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Gain, Pairs, fraction, mapped, positive
@@ -36,31 +35,26 @@ def satisfaction(
 
     is_relative: only the ratios within a query matter where probabilities are too small to change 1 - p.
     """
-    key = "satisfaction", gain, max_grade, is_relative
-    return judgments.once(key, lambda: _satisfaction(judgments, gain, max_grade, is_relative))
 
+    def find() -> Floats:
+        grade = judgments.grade
+        highest = highest_grade(judgments, max_grade)
+        if not isinstance(gain, str):
+            gains = mapped(grade, gain)
+            most = max(float(mapped(judgments.scale, gain).max(initial=0.0)), *(worth for _, worth in gain))
+            return gains / (max(most, max_grade or 0.0) + 1)
+        largest = max(GDEVAL_LARGEST, highest) if max_grade is None else max_grade
+        if gain == "linear":
+            return linear_gain(grade) / (largest + 1)
+        probability = exp2_share(grade, largest)
+        if is_relative:
+            of_query = judgments.highest[judgments.query]
+            is_far = largest - of_query > _NEGLIGIBLE
+            if is_far.any():  # or they could all be 0, for a larger grade of another query
+                probability = np.where(is_far, exp2_share(grade, of_query) * 2.0**-_NEGLIGIBLE, probability)
+        return probability
 
-def _satisfaction(
-    judgments: Judgments, gain: str | Pairs, max_grade: float | None, is_relative: bool
-) -> Floats:
-    grade = judgments.grade
-    highest = float(judgments.scale.max(initial=0.0))
-    if max_grade is not None and max_grade < highest:
-        raise MetricError(f"max_grade={max_grade:g} is below the largest grade, {highest:g}")
-    if not isinstance(gain, str):
-        gains = mapped(grade, gain)
-        most = max(float(mapped(judgments.scale, gain).max(initial=0.0)), *(worth for _, worth in gain))
-        return gains / (max(most, max_grade or 0.0) + 1)
-    largest = max(GDEVAL_LARGEST, highest) if max_grade is None else max_grade
-    if gain == "linear":
-        return linear_gain(grade) / (largest + 1)
-    probability = exp2_share(grade, largest)
-    if is_relative:
-        of_query = judgments.highest[judgments.query]
-        is_far = largest - of_query > _NEGLIGIBLE
-        if is_far.any():  # or they could all be 0, for a larger grade of another query
-            probability = np.where(is_far, exp2_share(grade, of_query) * 2.0**-_NEGLIGIBLE, probability)
-    return probability
+    return judgments.once(("satisfaction", gain, max_grade, is_relative), find)
 
 
 def cascade(within: Segments, rows: Ints, probability: Floats, worth: Floats) -> Terms:

@@ -299,11 +299,6 @@ PARAMS = {
 }
 
 
-def spelling_of(metric: str, name: str) -> Spelling | None:
-    """The gradeval parameter that is equivalent to another tool's, None if there is none."""
-    return next((spelling for _, theirs, spelling in spellings(metric) if theirs == name), None)
-
-
 def spellings(metric: str) -> Iterator[tuple[str, str, Spelling]]:
     """(tool, name there, spelling) of the gradeval parameters that other tools have."""
     for tool, names in PARAMS.items():

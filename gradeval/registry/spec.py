@@ -340,7 +340,8 @@ def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]
     for param in metric.params:
         if name in (param.name.lower(), *param.aliases):
             return param, value
-    spelling = dialects.spelling_of(metric.name, name)
+    theirs = (spelling for _, called, spelling in dialects.spellings(metric.name) if called == name)
+    spelling = next(theirs, None)
     if spelling is None or spelling.param not in metric.by_name:
         raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
     if spelling.words is not None:
