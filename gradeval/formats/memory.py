@@ -348,9 +348,9 @@ class Data:
     def columns(self, block: Slice, /) -> Columns:
         """The rows of a block. Raises InputError."""
 
-    def cuts(self, rows: int = BLOCK_ROWS) -> list[int]:
-        """The rows between which blocks are cut, with the first and the end. rows: of a block, about."""
-        return [*range(0, self.rows, rows), self.rows]
+    def cuts(self) -> list[int]:
+        """The rows between which blocks are cut, with the first and the end."""
+        return [*range(0, self.rows, BLOCK_ROWS), self.rows]
 
     def blocks(self) -> Iterator[Slice]:
         cuts = self.cuts()
@@ -402,7 +402,9 @@ class Nested(Data):
         self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
         self.rows = int(self.offsets[-1])
 
-    def cuts(self, rows: int = BLOCK_ROWS) -> list[int]:
+    def cuts(self, rows: int | None = None) -> list[int]:
+        """rows: how many a block has, about."""
+        rows = rows or BLOCK_ROWS
         steps = np.arange(rows, self.rows, rows)
         return [*dict.fromkeys([0, *np.searchsorted(self.offsets, steps).tolist(), len(self.queries)])]
 
