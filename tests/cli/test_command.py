@@ -112,9 +112,7 @@ def test_help_has_every_option(line: str) -> None:
 
 def test_headings_of_every_help_are_texts() -> None:
     helps = {name: gradeval(name, "--help").out for name in cli.COMMANDS}
-    assert [
-        name for name, text in helps.items() if not text or "0x" in text or "<" in text.split("\n\n")[0]
-    ] == []
+    assert [name for name, text in helps.items() if not text or "<function" in text] == []
 
 
 def test_nothing_is_a_call_for_help() -> None:
