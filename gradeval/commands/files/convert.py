@@ -333,12 +333,6 @@ class _Conversion:
 
 def _part(columns: Columns, first: int, last: int) -> Columns:
     """Queries first:last, which keep the ids of no others alive."""
-    start, end = int(columns.bounds[first]), int(columns.bounds[last])
-    part = columns.replace(
-        queries=columns.queries.take(slice(first, last)),
-        bounds=columns.bounds[first : last + 1] - start,
-        documents=columns.documents.take(slice(start, end)),
-        value=columns.value[start:end],
-        line=columns.line[start:end],
-    )
-    return part.light()
+    rows = np.zeros(len(columns.value), np.bool_)
+    rows[columns.bounds[first] : columns.bounds[last]] = True
+    return columns.take(rows).light()
