@@ -6,7 +6,7 @@ import _thread
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -28,6 +28,18 @@ def with_fewer(make: Callable[[int], R], jobs: int) -> R:
         if jobs == 1:
             raise
     return make(1)  # outside the handler, which keeps the threads' memory alive
+
+
+def map_all(function: Callable[[T, int], R], items: Sequence[T], jobs: int) -> list[R]:
+    """function(item, threads) of each item, in order: several at a time, which share the threads, or one by one
+    if there is not enough memory.
+    """
+
+    def of_all(jobs: int) -> list[R]:
+        concurrent = max(1, min(jobs, len(items)))
+        return list(ordered_map(lambda item: function(item, jobs // concurrent), items, concurrent))
+
+    return with_fewer(of_all, jobs)
 
 
 class _Threads:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.strings import Texts
-from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.arrays.threads import default_jobs, map_all, ordered_map
 from gradeval.errors import GradevalError
 from gradeval.evaluation.findings import (
     Depths,
@@ -261,11 +261,7 @@ class Evaluator:
         self, noticed: Sequence[Callable[[], Noticed]], depths: Depths, empty: Bools | None, counted: Bools
     ) -> tuple[Notice, ...]:
         """The notices of all runs. empty: of one, None if there is none. counted: the queries of any, (Q,)."""
-
-        def find(jobs: int) -> list[Noticed]:
-            return list(ordered_map(lambda find: find(), noticed, max(1, min(jobs, len(noticed)))))
-
-        found = with_fewer(find, self._jobs)
+        found = map_all(lambda find, jobs: find(), noticed, self._jobs)
         share = max((each.judged_share for each in found), default=0.0)
         notices = [*qrels_notices_for(self._qrels, self._specs)]
         if self._options.query_weights is not None:

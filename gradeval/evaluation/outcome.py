@@ -9,7 +9,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Texts
-from gradeval.arrays.threads import ordered_map, with_fewer
+from gradeval.arrays.threads import map_all
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation.findings import (
     depths_of,
@@ -163,10 +163,10 @@ def judge_of(qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") ->
 def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec], jobs: int) -> Scored:
     """The values of all queries."""
 
-    def found_of(queries: slice) -> Scored:
+    def found_of(queries: slice, jobs: int) -> Scored:
         return scored(judge(queries, rank), specs)
 
-    return Scored.joined(with_fewer(lambda jobs: list(ordered_map(found_of, qrels.shares, jobs)), jobs))
+    return Scored.joined(map_all(found_of, qrels.shares, jobs))
 
 
 def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs: int) -> Bools:

@@ -365,6 +365,17 @@ def open_runs(
     return [Run(source.name, opened, ties, source, name, collapse=collapse)]
 
 
+def open_all(runs: Iterable[tuple[str | None, Any]], given: Given, options: Options) -> list[Run]:
+    """The runs of (name, run) pairs. Raises InputError for the first that cannot be opened."""
+    opened: list[Run] = []
+    for position, (name, run) in enumerate(runs, 1):
+        for run_or_error in open_runs(name, run, given, options, position=position):
+            if isinstance(run_or_error, InputError):
+                raise run_or_error
+            opened.append(run_or_error)
+    return opened
+
+
 def is_path(value: Any) -> bool:
     """Whether it names a file, or is the Source of one that was opened already."""
     return isinstance(value, (str, bytes, os.PathLike, Source))

@@ -139,7 +139,7 @@ def _notices(
     empty: dict[str, list[str]] = {}
     for explanation in explanations:
         for side in (explanation, explanation.against):
-            if side is not None and not side.documents.retrieved:
+            if side is not None and not side.retrieved:
                 empty.setdefault(side.run, []).append(side.query)
     for run, lacking in empty.items():
         yield Notice(Kind.NOTHING_RETRIEVED, run, len(lacking), queries=lacking)

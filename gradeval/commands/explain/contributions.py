@@ -13,11 +13,10 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.arrays.numbers import ratio
 from gradeval.arrays.segments import Segments, distinct
-from gradeval.arrays.strings import IdIndex, Ids
+from gradeval.arrays.strings import IdIndex, Ids, Texts
 from gradeval.commands.explain.result import (
     Change,
     Document,
-    Documents,
     Explanation,
     Level,
     LevelGroup,
@@ -46,7 +45,7 @@ _AT_MOST = 10**8  # judgments of all these tables: about 5 seconds
 class Ranking(NamedTuple):
     """All documents of a query, as Explanation.documents. judged: by row of the qrels from the first."""
 
-    documents: Documents
+    documents: tuple[Document, ...]
     judged: list[Document]
     first: int
 
@@ -73,16 +72,25 @@ class Ranking(NamedTuple):
         missed = judgments.document[np.isinf(judgments.rank)] - first
         retrieved = np.argsort(rank, kind="stable")[: np.count_nonzero(np.isfinite(rank))]
         order = np.append(retrieved, missed[np.argsort(-grade[missed], kind="stable")])
-        documents = Documents(ids, rank, score, grade)
-        return cls(documents.take(order), documents.take(slice(last - first)).all, first)
+        values = zip(Texts(ids), rank.tolist(), score.tolist(), grade.tolist(), strict=True)
+        documents = [
+            Document(
+                name,
+                None if rank == math.inf else int(rank),
+                None if rank == math.inf else score,
+                None if math.isnan(grade) else grade,
+            )
+            for name, rank, score, grade in values
+        ]
+        return cls(tuple(documents[row] for row in order.tolist()), documents[: last - first], first)
 
     def of_rows(self, judgments: Judgments) -> list[Document]:
         """The document of each row of a table."""
         return [self.judged[row] for row in (judgments.document - self.first).tolist()]
 
-    def unjudged(self) -> Documents:
+    def unjudged(self) -> list[Document]:
         """Those retrieved only, by rank."""
-        return self.documents.take(np.flatnonzero(np.isnan(self.documents.grade)))
+        return [document for document in self.documents if document.grade is None]
 
 
 def made_of(
@@ -187,16 +195,17 @@ def _by_rank(terms: Terms, ideal: Terms | None, last: int) -> tuple[float, ...]:
     return tuple(ratio(terms.scale * run, best).tolist())
 
 
-def _levels(judgments: Judgments, ranked: Documents) -> tuple[Level, ...]:
+def _levels(judgments: Judgments, ranked: Sequence[Document]) -> tuple[Level, ...]:
     """The levels of µAP for a table of one query, the lowest first. ranked: the documents in rank order."""
     grades = distinct(judgments.grade[judgments.grade > 0]).tolist()
+    by_rank = np.array([document.grade for document in ranked], np.float64)  # NaN where it is not judged
     return tuple(
         Level(
             grade,
             int(np.count_nonzero(judgments.grade >= grade)),
             float(average_precision(judgments, rel=grade).values()[0]),
             (grade - before) / grades[-1],
-            np.where(ranked.grade >= grade, b"+", b"-").tobytes().decode(),
+            np.where(by_rank >= grade, b"+", b"-").tobytes().decode(),
         )
         for before, grade in zip([0.0, *grades], grades, strict=False)
     )
@@ -253,9 +262,10 @@ def leave_one_out(
     are removed.
     """
     unjudged = ranking.unjudged()
+    unjudged_ranks = np.array([document.rank for document in unjudged], np.float64)
     ranks = judgments.rank[judgments.is_retrieved]
     # between two judged documents it does not matter which one is removed
-    gap = np.searchsorted(ranks, unjudged.rank)
+    gap = np.searchsorted(ranks, unjudged_ranks)
     gaps, first, which = np.unique(gap, return_index=True, return_inverse=True)
     # judged documents from here on move up
     above = np.append(ranks, np.inf)[gaps] - 0.5
@@ -266,7 +276,7 @@ def leave_one_out(
     tried = np.arange(len(removed))
     most = max(2, _AT_MOST // max(1, count))
     if len(tried) > most:
-        at = np.concatenate([judgments.rank, unjudged.rank[first]])
+        at = np.concatenate([judgments.rank, unjudged_ranks[first]])
         missed = np.flatnonzero(~judgments.is_retrieved)
         missed = missed[np.argsort(-judgments.grade[missed], kind="stable")][: most // 2]
         tried = np.unique(np.append(np.argsort(at, kind="stable")[: most - len(missed)], missed))
@@ -276,7 +286,7 @@ def leave_one_out(
         table = prepared(_without(judgments, removed[some], rank[some], is_retrieved[some]), options)
         values.update(zip(some.tolist(), score(table, [spec])[0].tolist(), strict=True))
     case = [*range(count), *(count + which).tolist()]
-    documents = [*ranking.of_rows(judgments), *unjudged.all]
+    documents = [*ranking.of_rows(judgments), *unjudged]
     return {document: values[c] for document, c in zip(documents, case, strict=True) if c in values}
 
 

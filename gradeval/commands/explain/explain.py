@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from gradeval.arrays.strings import IdIndex, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.explain.contributions import Ranking, made_of
 from gradeval.commands.explain.result import Explanation, Explanations
-from gradeval.errors import InputError, MetricError, OptionError, described, named
+from gradeval.errors import MetricError, OptionError, described, named
 from gradeval.evaluation.findings import qrels_notices, qrels_notices_for
 from gradeval.evaluation.outcome import (
     chosen_queries,
@@ -36,7 +37,7 @@ from gradeval.formats.lines import read_lines
 from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import warned
-from gradeval.tables.load import Run, check_columns, is_path, open_qrels, open_runs, source_of
+from gradeval.tables.load import Run, check_columns, is_path, open_all, open_qrels, source_of
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.reduction import reduce_columns
 
@@ -93,35 +94,26 @@ def explain(
     if chosen.ties == EXPECTED:
         raise OptionError(f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one")
     check_labels(labelled)
-    judged, groups = _opened(qrels, labelled, chosen)
+    judged, runs = _opened(qrels, labelled, chosen)
     chosen = with_ids(chosen, judged)
-    for group in groups:
-        if len(group) > 1:
-            raise OptionError(f"features must be one feature, not {len(group)}: one run is explained at a time")
-    runs = [opened for [opened] in groups]
+    if len(runs) > len(labelled):
+        count = len(chosen.features)
+        raise OptionError(f"features must be one feature, not {count}: one run is explained at a time")
     positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
-    of_runs = [
-        [explanation for [explanation] in _explained(opened, name, judged, positions, [spec], chosen)]
-        for opened, name in zip(runs, names_of(runs), strict=True)
-    ]
-    explanations = of_runs[0]
-    if against is not None:
-        explanations = [
-            replace(ours, against=theirs, notices=tuple(dict.fromkeys((*ours.notices, *theirs.notices))))
-            for ours, theirs in zip(*of_runs, strict=True)
-        ]
+    sides = [list(chain(*of_runs)) for of_runs in _explained(judged, runs, positions, [spec], chosen)]
+    titles: Mapping[str, str] = {}
+    texts: Mapping[str, str] = {}
     if text is not None:
-        documents = {
-            document.id for of_run in of_runs for explanation in of_run for document in explanation.documents
-        }
-        titles = titles_of(text, documents)
-        explanations = [replace(explanation, titles=titles) for explanation in explanations]
+        titles = titles_of(text, {document.id for side in chain(*sides) for document in side.documents})
     if queries_text is not None:
-        texts = titles_of(queries_text, {explanation.query for explanation in explanations})
-        explanations = [
-            replace(explanation, query_text=texts.get(explanation.query, "")) for explanation in explanations
-        ]
-    return warned(Explanations(explanations))
+        texts = titles_of(queries_text, {side.query for side in chain(*sides)})
+    explanations = Explanations()
+    for ours, *theirs in sides:
+        notices = tuple(dict.fromkeys(chain(*(side.notices for side in (ours, *theirs)))))
+        side_by_side = replace(ours, against=theirs[0] if theirs else None, notices=notices)
+        query_text = texts.get(ours.query, "")
+        explanations.append(replace(side_by_side, titles=titles, query_text=query_text))
+    return warned(explanations)
 
 
 def _single(run: Any, name: str) -> LabelledRun:
@@ -133,36 +125,23 @@ def _single(run: Any, name: str) -> LabelledRun:
 
 def explain_runs(
     qrels: Any, labelled: Sequence[LabelledRun], specs: Sequence[Spec], options: Options, queries: Sequence[str]
-) -> Iterator[list[list[Explanation]]]:
+) -> Iterator[tuple[list[Explanation], ...]]:
     """For each query, the explanations by each run, by each metric; those of one query are in memory at a time.
 
     A LETOR file is as many runs as it has features chosen.
     """
-    judged, groups = _opened(qrels, labelled, options)
-    runs = [run for group in groups for run in group]
-    positions = judged.positions(queries)
-    of_runs = [
-        _explained(run, name, judged, positions, specs, options)
-        for run, name in zip(runs, names_of(runs), strict=True)
-    ]
-    return map(list, zip(*of_runs, strict=True))
+    judged, runs = _opened(qrels, labelled, options)
+    return _explained(judged, runs, judged.positions(queries), specs, options)
 
 
-def _opened(qrels: Any, labelled: Sequence[LabelledRun], options: Options) -> tuple[Qrels, list[list[Run]]]:
-    """The qrels, and the runs that each of these is: several of a LETOR file with several features."""
+def _opened(qrels: Any, labelled: Sequence[LabelledRun], options: Options) -> tuple[Qrels, list[Run]]:
+    """The qrels and the runs: several of a LETOR file with several features."""
     # a pipe that was opened once is read from the copy that its Source has
     qrels = source_of(qrels) if is_path(qrels) else qrels
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
     check_columns([qrels, *(run for _, run in labelled)], options)
     judgments = open_qrels(qrels, options)
-    groups: list[list[Run]] = []
-    for position, (label, run) in enumerate(labelled, 1):
-        groups.append([])
-        for opened in open_runs(label, run, judgments, options, position=position):
-            if isinstance(opened, InputError):
-                raise opened
-            groups[-1].append(opened)
-    return judgments.qrels, groups
+    return judgments.qrels, open_all(labelled, judgments, options)
 
 
 def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, count: int) -> Ints:
@@ -191,6 +170,14 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
 
 
 def _explained(
+    qrels: Qrels, runs: Sequence[Run], positions: Ints, specs: Sequence[Spec], options: Options
+) -> Iterator[tuple[list[Explanation], ...]]:
+    """The explanations of each of these queries, by run and by metric."""
+    named_runs = zip(runs, names_of(runs), strict=True)
+    return zip(*(_of_run(run, name, qrels, positions, specs, options) for run, name in named_runs), strict=True)
+
+
+def _of_run(
     run: Run, name: str, qrels: Qrels, positions: Ints, specs: Sequence[Spec], options: Options
 ) -> Iterator[list[Explanation]]:
     """The explanations of each of these queries, one for each metric, from one pass over the run."""

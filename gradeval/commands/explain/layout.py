@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from gradeval.commands.explain.result import Difference, Explanation, Phi, Selection, Term
 from gradeval.commands.explain.result import Document as RankedDocument
+from gradeval.commands.explain.result import Explanation, Phi, Selection, Term
 from gradeval.errors import OptionError, first_names, visible
 from gradeval.notices import many
 from gradeval.render import Digits
@@ -75,10 +76,10 @@ def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) ->
 def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
     """The documents and what each adds; then the fraction, and what is left out."""
     selection = explanation.selected(ranks)
-    columns = (_terms if explanation.is_sum else _changes)(explanation, selection.documents)
+    values = (_terms if explanation.is_sum else _changes)(explanation, selection.documents)
     rows: list[Row] = []
     last = 0
-    for document, of_metric in zip(selection.documents, columns, strict=True):
+    for document, of_metric in zip(selection.documents, values, strict=True):
         place = explanation.place(document) or 0
         if place > last + 1:
             rows.append({"rank": "…"})
@@ -171,16 +172,10 @@ def _terms(explanation: Explanation, documents: Sequence[RankedDocument]) -> Ite
         if term is None and place is not None and place <= last:
             # a document without a term adds 0
             before = bisect_left(running, (place,))
-            has_discount = place <= len(explanation.discounts)
-            term = Term(
-                document,
-                value=0.0,
-                running=running[before - 1][1] if before else 0.0,
-                contribution=0.0,
-                gain=0.0 if has_discount else None,
-                discount=explanation.discounts[place - 1] if has_discount else None,
-                scaled=0.0 if has_discount and explanation.scaled else None,
-            )
+            total = running[before - 1][1] if before else 0.0
+            term = Term(document, value=0.0, running=total, contribution=0.0)
+            if place <= len(explanation.discounts):
+                term = replace(term, gain=0.0, discount=explanation.discounts[place - 1], scaled=0.0)
         values: Row = {}
         if term is not None:
             values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
@@ -196,11 +191,10 @@ def _terms(explanation: Explanation, documents: Sequence[RankedDocument]) -> Ite
 
 
 def _changes(explanation: Explanation, documents: Sequence[RankedDocument]) -> Iterator[Row]:
-    changes = {change.document: change for change in explanation.changes}
+    changes = {change.document: (change.value, change.change) for change in explanation.changes}
     for document in documents:
-        change = changes.get(document)
-        value, difference = (change.value, change.change) if change else (math.nan, math.nan)
-        yield {"value without": value, "change": difference}
+        value, change = changes.get(document, (math.nan, math.nan))
+        yield {"value without": value, "change": change}
 
 
 def _ideal(explanation: Explanation, ideal: Sequence[Term], ranks: int, digits: Digits) -> Grid:
@@ -269,7 +263,7 @@ def no_sum(explanation: Explanation, differences: bool = False) -> str:
 def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> list[str]:
     """Sentences about documents that the table does not show, and its marks."""
     sentences = []
-    if not explanation.documents.retrieved:
+    if not explanation.retrieved:
         sentences.append("The run has no documents for this query.")
     if selection.hidden:
         count, added = many(selection.hidden, "document", "documents"), selection.hidden_contribution
@@ -349,35 +343,23 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
         yield "No document makes a difference."
     if not explanation.is_sum:
         yield no_sum(explanation, differences=True)
-    lost = [difference for difference in differences[:ranks] if explanation.displaced_by(difference.id)]
-    if lost:
-        yield _displaced(explanation, other, lost)
-    yield _side_by_side(explanation, other, ranks)
-
-
-def _displaced(explanation: Explanation, other: Explanation, lost: Sequence[Difference]) -> Grid:
-    """The documents that the run has at or above the ranks that it lost, and the other run has not."""
-    rows = []
-    for difference in lost:
+    displaced = []
+    for row, difference in zip(rows, differences[:ranks], strict=False):
         above = explanation.displaced_by(difference.id)
         texts = [f"{visible(document.id)} ({grade_of(document.grade)})" for document in above]
-        rows.append(
-            {
-                "document": visible(difference.id),
-                "grade": difference.grade,
-                f"{visible(other.run)} rank": difference.other_rank,
-                f"{visible(explanation.run)} rank": difference.rank,
-                "displaced by": first_names(texts, _DISPLACING),
-            }
-        )
-    return _grid("What displaced the documents that were lost (grade)", rows, list(rows[0]), "full")
+        if above:
+            displaced.append({**row, "displaced by": first_names(texts, _DISPLACING)})
+    if displaced:
+        names = ("document", "grade", f"{other_run} rank", f"{run} rank", "displaced by")
+        yield _grid("What displaced the documents that were lost (grade)", displaced, names, "full")
+    yield _side_by_side(explanation, other, ranks)
 
 
 def _side_by_side(explanation: Explanation, other: Explanation, ranks: int) -> Grid:
     rows: list[Row] = []
     for side in (explanation, other):
         run = visible(side.run)
-        for place, document in enumerate(side.ranked[:ranks].all):
+        for place, document in enumerate(side.ranked[:ranks]):
             if place == len(rows):
                 rows.append({"rank": place + 1})
             rows[place][f"{run} document"] = visible(document.id)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from gradeval.arrays import Floats, Ints
-from gradeval.arrays.strings import Ids, Texts
 from gradeval.notices import Notice
 from gradeval.render.document import Tabular, WithNotices
 
@@ -27,51 +23,6 @@ class Document(NamedTuple):
     rank: int | None
     score: float | None
     grade: float | None
-
-
-class Documents(Sequence[Document]):
-    """Documents as columns, each made when it is read.
-
-    rank: inf where it was not retrieved. grade: NaN where it is not judged.
-    """
-
-    def __init__(self, ids: Ids, rank: Floats, score: Floats, grade: Floats) -> None:
-        self.ids, self.rank, self.score, self.grade = ids, rank, score, grade
-
-    def __len__(self) -> int:
-        return len(self.rank)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self.take(place) if isinstance(place, slice) else self.all[place]
-
-    def __iter__(self) -> Iterator[Document]:
-        return iter(self.all)
-
-    @property
-    def retrieved(self) -> int:
-        """How many were retrieved."""
-        return int(np.count_nonzero(np.isfinite(self.rank)))
-
-    @cached_property
-    def missed(self) -> list[Document]:
-        """Those that were not retrieved, of documents of which the retrieved ones are the first."""
-        return self.take(slice(self.retrieved, None)).all
-
-    def take(self, rows: Ints | slice) -> Documents:
-        return Documents(self.ids.take(rows), self.rank[rows], self.score[rows], self.grade[rows])
-
-    @cached_property
-    def all(self) -> list[Document]:
-        rows = zip(Texts(self.ids), self.rank.tolist(), self.score.tolist(), self.grade.tolist(), strict=True)
-        return [
-            Document(
-                name,
-                None if rank == np.inf else int(rank),
-                None if rank == np.inf else score,
-                None if grade != grade else grade,
-            )
-            for name, rank, score, grade in rows
-        ]
 
 
 @dataclass(frozen=True)
@@ -228,7 +179,7 @@ class Explanation(WithNotices, Tabular):
     run: str
     query: str
     value: float
-    documents: Documents
+    documents: tuple[Document, ...]
     positions: Mapping[Document, int] | None = None
     is_empty: bool = False
     terms: tuple[Term, ...] | None = None
@@ -284,13 +235,16 @@ class Explanation(WithNotices, Tabular):
         return document.rank if self.positions is None else self.positions.get(document)
 
     @cached_property
-    def ranked(self) -> Documents:
+    def retrieved(self) -> int:
+        """How many of the documents were retrieved; these are the first."""
+        return sum(document.rank is not None for document in self.documents)
+
+    @cached_property
+    def ranked(self) -> Sequence[Document]:
         """The documents that have a place, in order."""
         if self.positions is None:
-            return self.documents.take(slice(self.documents.retrieved))
-        places = [(self.place(document), row) for row, document in enumerate(self.documents)]
-        rows = [row for _, row in sorted((place, row) for place, row in places if place is not None)]
-        return self.documents.take(np.array(rows, np.int64))
+            return self.documents[: self.retrieved]
+        return sorted(filter(self.place, self.documents), key=lambda document: self.place(document) or 0)
 
     @property
     def first_ranks(self) -> int:
@@ -301,12 +255,12 @@ class Explanation(WithNotices, Tabular):
         """The documents of the first ranks; then so many further ones that add to the value, and so many that
         were not retrieved, by default as many."""
         further = ranks if further is None else further
-        adds, first = self.contributions, self.ranked[:ranks].all
+        adds, first = self.contributions, self.ranked[:ranks]
         below = {document: self.place(document) or 0 for document in set(adds).difference(first)}
         # every document adds to rankDCG
         adding = [] if self.groups else [d for d, place in below.items() if place and abs(adds[d]) > 0]
         most = sorted(adding, key=lambda document: (-abs(adds[document]), below[document]))[:further]
-        missed = [document for document in self.documents.missed if self.place(document) is None]
+        missed = [document for document in self.documents[self.retrieved :] if self.place(document) is None]
         if self.ideal is None:
             listed = [document for document in missed if (document.grade or 0) > 0 or adds.get(document)]
         else:
@@ -363,7 +317,7 @@ class Explanation(WithNotices, Tabular):
     def _places(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
         """The place of each document in the run and in the other run, from 0."""
         ours, theirs = (
-            {document.id: place for place, document in enumerate(side.ranked.all)}
+            {document.id: place for place, document in enumerate(side.ranked)}
             for side in (self, self.against or self)
         )
         return ours, theirs
@@ -376,7 +330,7 @@ class Explanation(WithNotices, Tabular):
         place = theirs.get(document)
         if place is None or ours.get(document, math.inf) <= place:
             return []
-        return [taken for taken in self.ranked[: place + 1].all if theirs.get(taken.id, math.inf) > place]
+        return [taken for taken in self.ranked[: place + 1] if theirs.get(taken.id, math.inf) > place]
 
     def _adds(self, document: Document | None) -> float | None:
         """The contribution of a document; None for one that was not tried."""

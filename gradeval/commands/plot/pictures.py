@@ -63,7 +63,7 @@ _DEFAULTS = {
 _LABELS = {"cutoff": "Cutoff k (ranks)", "recall": "Recall", "multiple": "Cutoff (multiples of R)"}
 _SYMBOLS = {"cutoff": "k", "recall": "r", "multiple": "m"}
 _MOST = 1000  # points of a curve
-_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})")
+_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _SAMPLES = 201  # of a curve of φ
 _SHOWN = 20  # grades that people see
 
@@ -267,13 +267,8 @@ def curve(
 
 def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
     """The curves that metrics stand for. Raises MetricError, OptionError."""
-    specs: dict[Spec, None] = {}
-    for name in single_names(metrics):
-        specs.update(dict.fromkeys(_specs(name, at)))
-    if not specs:
-        raise MetricError("no metrics given", hint="for example nDCG")
     curves: Curves = {}
-    for spec in specs:
+    for spec in dict.fromkeys(spec for name in single_names(metrics) for spec in _specs(name, at)):
         param = spec.metric.at
         value = None if param is None else spec.params.get(param.name)
         if spec.metric.kind is not Kind.MEAN or not spec.metric.per_query or param is None:
@@ -282,6 +277,8 @@ def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
             raise MetricError(f"{spec}: it has no cutoff, so it is a point, and no curve")
         without = Spec(spec.metric, tuple(pair for pair in spec.given if pair[0] != param.name))
         curves.setdefault(without, {})[value] = spec
+    if not curves:
+        raise MetricError("no metrics given", hint="for example nDCG")
     for without, by_value in curves.items():
         if len(by_value) < 2:
             [spec] = by_value.values()
@@ -309,20 +306,16 @@ def expanded(text: str) -> list[str]:
     """'1-3,10,20' -> 1, 2, 3, 10, 20. Raises OptionError."""
     values: list[str] = []
     for part in (part.strip() for part in text.split(",")):
-        both = _RANGE.fullmatch(part) if part.isascii() else None
-        if both is None:
+        if ends := _RANGE.fullmatch(part):
+            first, last = map(int, ends.groups())
+            if last < first:
+                raise OptionError(f"--at {named(part)}: a range must increase")
+            values += map(str, range(first, min(last, first + _MOST) + 1))
+        else:
             values.append(part)
-            continue
-        first, last = map(int, both.groups())
-        if last < first:
-            raise OptionError(f"--at {named(part)}: a range must increase")
-        if last - first >= _MOST:
-            break
-        values += map(str, range(first, last + 1))
-    else:
-        if len(values) <= _MOST:
-            return values
-    raise OptionError(f"--at {named(text)}: a curve has at most {_MOST} points")
+        if len(values) > _MOST:
+            raise OptionError(f"--at {named(text)}: a curve has at most {_MOST} points")
+    return values
 
 
 # --- φ
@@ -351,9 +344,9 @@ def phi(
     judged = open_qrels(qrels, chosen).qrels
     params = {name: value for name, value in specs[0].given if name in ("variant", "points")}
     quartiles = None
-    if queries := [query] if isinstance(query, str) else list(map(str, query)):
+    if names := [query] if isinstance(query, str) else list(dict.fromkeys(map(str, query))):
         curves = {}
-        for name, q in zip(dict.fromkeys(queries), judged.positions(queries).tolist(), strict=True):
+        for name, q in zip(names, judged.positions(names).tolist(), strict=True):
             grades = judged.grade[judged.offsets[q] : judged.offsets[q + 1]]
             curves[f"query {name}"] = phi_of(_table(grades), params, _SAMPLES)
     else:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays.strings import Texts
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.result import Comparison, QueryValues
 from gradeval.commands.explain.explain import explain_runs, titles_of
-from gradeval.commands.explain.result import Document, Documents, Explanation, Selection
+from gradeval.commands.explain.result import Document, Explanation, Selection
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import GradevalError, OptionError
 from gradeval.evaluation import with_saved
@@ -273,9 +272,7 @@ def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     for of_run, of_selections in zip(of_runs, selections, strict=True):
         of_metrics = []
         if of_run:  # all of its explanations have the same documents
-            every = of_run[0].documents
-            rows = [row for row, name in enumerate(Texts(every.ids)) if name in shown]
-            documents = every.take(np.array(rows, np.int64))
+            documents = tuple(document for document in of_run[0].documents if document.id in shown)
         for explanation, selection in zip(of_run, of_selections, strict=True):
             others = any(
                 adds and document.id not in shown for document, adds in explanation.contributions.items()
@@ -300,7 +297,7 @@ def _differing(explanations: Sequence[Explanation]) -> list[Document]:
     return [documents[name] for name in largest[:DIFFERING]]
 
 
-def _shortened(explanation: Explanation, documents: Documents) -> Explanation:
+def _shortened(explanation: Explanation, documents: tuple[Document, ...]) -> Explanation:
     shown, positions = set(documents), explanation.positions
     # a term without a document says that the ideal ranking is not one of the documents
     terms, ideal = (

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.segments import distinct
+from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.study.collection import Collection, collect, grades_in
@@ -193,11 +192,13 @@ def agreement(
     union, judged = collect(qrels, named_runs, chosen, others=others)
     if is_of_runs and len(union.names) < 2:
         raise InputError(judged[0].path, "an order needs two systems", hint="Give two or more runs")
-    paths = distinct_paths(qrels.path for qrels in judged)
+    files = [qrels.path for qrels in judged]
+    times = [files[: place + 1].count(path) for place, path in enumerate(files)]
+    paths = [path if count == 1 else f"{path}#{count}" for path, count in zip(files, times, strict=True)]
     collections, tables, left_out = [union], list[Table](), list[Notice]()
     if others:
         grades = np.array([grades_in(union.qrels, qrels) for qrels in judged])
-        grades[:, ~union.chosen[_query_of_rows(union.qrels)]] = np.nan
+        grades[:, ~union.chosen[Segments(union.qrels.offsets).query]] = np.nan
         collections, left_out = _by_each(union, judged, grades, len(others) + 1 if is_of_runs else 2)
         is_judged = ~np.isnan(grades)
         if not is_of_runs and is_judged.sum(axis=0).max() < 2:
@@ -275,16 +276,6 @@ def _several(qrels2: Any) -> list[Any]:
     if isinstance(qrels2, (list, tuple)) and qrels2 and not is_row(qrels2[0]):
         return list(qrels2)
     return [] if qrels2 is None else [qrels2]
-
-
-def distinct_paths(paths: Iterable[str]) -> list[str]:
-    """The paths, with '#2' and so on after those that come again."""
-    count: Counter[str] = Counter()
-    names = []
-    for path in paths:
-        count[path] += 1
-        names.append(path if count[path] == 1 else f"{path}#{count[path]}")
-    return names
 
 
 def _tables(
@@ -398,7 +389,7 @@ def _by_each(
     union: has the documents of all sets. grades: of each set and document, NaN where it has none. needed: how
     many sets must have a query.
     """
-    query = _query_of_rows(union.qrels)
+    query = Segments(union.qrels.offsets).query
     has = np.array([np.bincount(query[~np.isnan(of)], minlength=len(union.qrels.queries)) > 0 for of in grades])
     is_common = has.sum(axis=0) >= needed
     common = np.flatnonzero(is_common)
@@ -414,11 +405,6 @@ def _by_each(
     return collections, left_out
 
 
-def _query_of_rows(qrels: Qrels) -> Ints:
-    """The query of each judgment, (N,)."""
-    return np.repeat(np.arange(len(qrels.queries)), np.diff(qrels.offsets))
-
-
 def _of_grades(
     paths: Sequence[str], union: Qrels, grades: Floats, alpha: float, sampling: Sampling, per_query: bool
 ) -> Iterator[Table]:
@@ -428,7 +414,7 @@ def _of_grades(
     """
     ids = union.queries.tolist()
     by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
-    query = np.argsort(by_id)[_query_of_rows(union)]
+    query = np.argsort(by_id)[Segments(union.offsets).query]
     pairs = [[a, b] for a, b in combinations(range(len(paths)), 2)]
     sets = ("judgments", "other") if len(paths) > 2 else ()
     labelled = [([paths[a], paths[b]], grades[[a, b]]) for a, b in pairs]

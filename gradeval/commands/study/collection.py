@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Texts
-from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import InputError
+from gradeval.arrays.threads import default_jobs, map_all
 from gradeval.evaluation.findings import relevance_notices
 from gradeval.evaluation.outcome import (
     Outcome,
@@ -27,7 +27,7 @@ from gradeval.formats.columns import Columns
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import Spec
-from gradeval.tables.load import Run, check_columns, open_qrels, open_runs
+from gradeval.tables.load import check_columns, open_all, open_qrels
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import IdenticalIds, Ties
 from gradeval.tables.reduction import Reduced, reduce_columns
@@ -52,27 +52,21 @@ class Collection:
         """The values of each run, in order, by each metric."""
         runs = list(zip(self.names, self.runs, self.rules, strict=True))
 
-        def outcomes(jobs: int) -> list[Outcome]:
-            concurrent_runs = min(jobs, len(runs))
-            each = jobs // concurrent_runs
+        def outcome(run: tuple[str, Reduced, str], jobs: int) -> Outcome:
+            name, reduced, rule = run
+            tag, options = reduced.tag, self.options
+            return outcome_of_reduced(
+                self.qrels, name, name, reduced, rule, tag, specs, options, jobs, self.chosen
+            )
 
-            def outcome(run: tuple[str, Reduced, str]) -> Outcome:
-                name, reduced, rule = run
-                tag, options = reduced.tag, self.options
-                return outcome_of_reduced(
-                    self.qrels, name, name, reduced, rule, tag, specs, options, each, self.chosen
-                )
-
-            return list(ordered_map(outcome, runs, concurrent_runs))
-
-        return with_fewer(outcomes, self.options.jobs or default_jobs())
+        return map_all(outcome, runs, self.options.jobs or default_jobs())
 
     def judged_by(self, qrels: Qrels, grade: Floats, queries: Ints) -> Collection:
         """The same runs with other judgments of these queries, which are in ascending order.
 
         grade: that of each row, (N,), NaN where it is not judged.
         """
-        query = np.repeat(np.arange(len(self.qrels.queries)), np.diff(self.qrels.offsets))
+        query = Segments(self.qrels.offsets).query
         rows = np.flatnonzero(~np.isnan(grade) & np.isin(query, queries))
         table = Qrels(
             qrels.path,
@@ -122,7 +116,6 @@ def collect(
     Returns the collection, and the judgments as read: qrels, then the others.
     Raises InputError for the first run that cannot be read, or where no query of a run is judged.
     """
-    jobs = options.jobs or default_jobs()
     check_columns([qrels, *(run for _, run in runs)], options)
     source = open_qrels(qrels, options)
     plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
@@ -133,19 +126,8 @@ def collect(
         table = Qrels.of(judged[0].path, columns).replace(notices=())
     options = with_ids(options, table)
     chosen = chosen_queries(table, options)
-    opened: list[Run] = []
-    for name, run in runs:
-        for of_file in open_runs(name, run, source, options, position=len(opened) + 1):
-            if isinstance(of_file, InputError):
-                raise of_file
-            opened.append(of_file)
-
-    def reduced(jobs: int) -> list[Reduced]:
-        concurrent_runs = max(1, min(jobs, len(opened)))
-        each = jobs // concurrent_runs
-        return [*ordered_map(lambda run: run.reduce(table, each), opened, concurrent_runs)]
-
-    reductions = with_fewer(reduced, jobs)
+    opened = open_all(runs, source, options)
+    reductions = map_all(lambda run, jobs: run.reduce(table, jobs), opened, options.jobs or default_jobs())
     for run, reduction in zip(opened, reductions, strict=True):
         if not ((reduction.retrieved > 0) & chosen).any():
             raise no_common_query(run.path, table.path, first_queries(run), Texts(table.queries.take(chosen)))

@@ -27,11 +27,11 @@ def printed(*tables: str) -> Callable[[Decorated], Decorated]:
     return cli.together(cli.table_option(tables), cli.output_options(FORMATS))
 
 
-def of_files(required: bool = True, runs: str = "[RUN]...") -> Callable[[Decorated], Decorated]:
+def of_files(required: bool = True) -> Callable[[Decorated], Decorated]:
     """The arguments of a study of runs."""
     return cli.together(
         click.argument("qrels", type=File(), required=required),
-        click.argument("runs", metavar=runs, type=File(), nargs=-1, callback=expand_runs),
+        click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1, callback=expand_runs),
     )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.commands.study.tables import Study, Table, competing_metrics, full_rankings
+from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, full_rankings
 from gradeval.evaluation.score import score
 from gradeval.registry.spec import Metrics, parse
 
@@ -69,26 +68,27 @@ def criteria(metrics: Metrics = METRICS) -> Study:
     scores = np.take_along_axis(np.array(LISTS, np.float64), order, axis=1)
     table = full_rankings(np.array(REFERENCE, np.float64)[order], score=scores)
     *values, tau = score(table, [*specs, *parse("tau")])
-    verdicts: list[tuple[str, str, bool | None, float]] = []
+    verdicts: list[Row] = []
+    by_metric: list[Row] = []
+    best: list[str] = []
     for spec, of_lists in zip(specs, values, strict=True):
         sign = 1 if spec.metric.higher_is_better else -1
         low, high = spec.metric.range
         ends = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
-        verdicts += [(str(spec), *verdict) for verdict in verdicts_of(sign * of_lists, ends, costs(tau))]
+        of_metric = list(verdicts_of(sign * of_lists, ends, costs(tau)))
+        verdicts += [(str(spec), *verdict) for verdict in of_metric]
+        by_metric.append((str(spec), *("undefined" if met is None else met for _, met, _ in of_metric)))
+        if all(met for _, met, _ in of_metric):
+            best.append(str(spec))
     names = [str(spec) for spec in specs]
     values_of = zip(*(of_lists.tolist() for of_lists in values), strict=True)
     lists = [(n, " ".join(map(str, LISTS[n - 1])), *row) for n, row in enumerate(values_of, 1)]
     each = [(n, text, *pair) for n, text, *row in lists for pair in zip(names, row, strict=True)]
-    holds = ["undefined" if verdict is None else verdict for _, _, verdict, _ in verdicts]
-    by_metric = [(name, *holds[4 * m : 4 * m + 4]) for m, name in enumerate(names)]
-    met = Counter(metric for metric, _, verdict, _ in verdicts if verdict)
-    most = max(Counter(metric for metric, *_ in verdicts).values())
-    best = ", ".join(name for name in names if met[name] == most)
     decided, title = ("metric", "criterion", "holds", "evidence"), "Value of each list of predicted scores"
     what = "Whether the metric meets the criterion, and the number that decides"
     return Study(
         name="criteria",
-        finding=f"All {most} criteria are met by {best}." if best else f"No metric meets all {most} criteria.",
+        finding=f"All 4 criteria are met by {', '.join(best)}." if best else "No metric meets all 4 criteria.",
         options={"metrics": names},
         tables=(
             Table("verdicts", what, decided, verdicts, shown=False),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
-from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.arrays import Floats
+from gradeval.arrays.threads import default_jobs, map_all
 from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, averaged_metrics, full_rankings, shares
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation import evaluate_all
@@ -30,14 +30,6 @@ SCENARIOS = ("swap", "reverse")
 QUARTILES = ("min", "q1", "median", "q3", "max")
 MAX_SCORES = 10**7
 CUTOFF, ITEMS, DRAWS, SEED = 10, 100, 1000, 1  # by default
-
-
-def default_metrics(cutoff: int) -> str:
-    """The paper's metrics, with its places of grades, 10, 25 and 50 for the cutoff 10, in proportion.
-
-    So ranks cutoff and cutoff + 1 have different grades, whatever the cutoff.
-    """
-    return METRICS.format(k=cutoff, top=f"{cutoff}/{(5 * cutoff + 1) // 2}/{5 * cutoff}")
 
 
 def quartiles(values: Floats) -> list[float]:
@@ -78,7 +70,9 @@ def divergence(
     4.
     """
     cutoff = whole("cutoff", cutoff, 1, 10**6)
-    specs = averaged_metrics(default_metrics(cutoff) if metrics is None else metrics)
+    # the paper's places of grades, in proportion, so that ranks cutoff and cutoff + 1 have different grades
+    top = f"{cutoff}/{(5 * cutoff + 1) // 2}/{5 * cutoff}"
+    specs = averaged_metrics(METRICS.format(k=cutoff, top=top) if metrics is None else metrics)
     if qrels is None:
         if runs is not None:
             raise OptionError("runs need qrels")
@@ -98,10 +92,10 @@ def divergence(
     chosen = Options.of(**options)
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen))
-    tables = _differences(specs, results)
+    finding, tables = _differences(specs, results)
     study = Study(
         name="divergence",
-        finding=_of_queries(specs, tables[1]),
+        finding=finding,
         options={"metrics": [str(spec) for spec in specs], "evaluation": dict(results.options)},
         noticed=(results.notices,),
         runs_read=len(results.runs),
@@ -110,21 +104,12 @@ def divergence(
     return warned(study)
 
 
-def _of_queries(specs: Sequence[Spec], queries: Table) -> str:
-    """How often either metric is higher. queries: the table of differences."""
-    differences = np.array([row[-1] for row in queries.rows], np.float64)
-    defined = differences[~np.isnan(differences)]
-    if not len(defined):
-        return ""
-    above, below = (f"{100 * np.mean(sign * defined > 0):.0f} %" for sign in (1, -1))
-    first, second = map(str, specs)
-    return f"{first} is higher than {second} for {above} of the values of queries and runs, lower for {below}."
-
-
-def _differences(specs: Sequence[Spec], results: Results) -> tuple[Table, Table]:
+def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[Table, Table]]:
+    """How often either metric is higher, and the tables."""
     first, second = map(str, specs)
     boxes: list[Row] = []
     rows: list[Row] = []
+    of_runs: list[Floats] = []
     for run in results.runs:
         base, other = run.values
         difference = paired_differences(other, base)
@@ -133,15 +118,21 @@ def _differences(specs: Sequence[Spec], results: Results) -> tuple[Table, Table]
         signs = [float(np.mean(defined > 0)), float(np.mean(defined < 0))] if len(defined) else [np.nan] * 2
         rho = rank_correlation(base[is_defined], defined)
         boxes.append((run.name, len(defined), *quartiles(defined), *signs, rho))
+        of_runs.append(defined)
         ids = (results.queries[q] for q in np.flatnonzero(run.counted).tolist())
         columns = (values[run.counted].tolist() for values in (base, other, difference))
         rows += [(run.name, *row) for row in zip(ids, *columns, strict=True)]
+    finding = ""
+    if len(differences := np.concatenate(of_runs)):
+        above, below = (f"{100 * np.mean(sign * differences > 0):.0f} %" for sign in (1, -1))
+        which = f"for {above} of the values of queries and runs, lower for {below}"
+        finding = f"{first} is higher than {second} {which}."
     title = f"{first} - {second} over the queries; rho: its rank correlation with {first}"
-    of_runs = ("run", "queries", *QUARTILES, "positive", "negative", "rho")
-    of_queries = ("run", "query", first, second, "difference")
-    return (
-        Table("differences", title, of_runs, boxes),
-        Table("queries", "Values and difference of each query", of_queries, rows, shown=False),
+    by_run = ("run", "queries", *QUARTILES, "positive", "negative", "rho")
+    by_query = ("run", "query", first, second, "difference")
+    return finding, (
+        Table("differences", title, by_run, boxes),
+        Table("queries", "Values and difference of each query", by_query, rows, shown=False),
     )
 
 
@@ -158,11 +149,10 @@ def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed:
     def values_of(ideal: Floats, order: Sequence[int]) -> Floats:
         """(M, D)."""
 
-        def of_share(share: slice) -> Floats:
+        def of_share(share: slice, jobs: int) -> Floats:
             return score(full_rankings(ideal[share][:, order]), specs)
 
-        parts = list(shares(draws, items))
-        return np.concatenate(with_fewer(lambda jobs: list(ordered_map(of_share, parts, jobs)), jobs), axis=1)
+        return np.concatenate(map_all(of_share, list(shares(draws, items)), jobs), axis=1)
 
     ideals = [_ideal_scores(distribution, draws, items, seed) for distribution in DISTRIBUTIONS]
     values = np.array([[values_of(ideal, orders[scenario]) for scenario in SCENARIOS] for ideal in ideals])
@@ -215,13 +205,10 @@ def _ideal_scores(distribution: str, draws: int, items: int, seed: int) -> Float
 
 def rank_correlation(x: Floats, y: Floats) -> float:
     """Spearman's ρ of n pairs, tied values at their mean place; NaN where one has all equal."""
-    a, b = (_middle(values) for values in (x, y))
+    middles = []  # the mean place of each value in ascending order, less the mean of all places
+    for values in (x, y):
+        _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+        middles.append((2 * np.cumsum(count) - count - len(values))[place].astype(np.float64))
+    a, b = middles
     spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
     return float((a * b).sum()) / spread if spread else np.nan
-
-
-def _middle(values: Floats) -> Floats:
-    """The mean place of each value in ascending order, less the mean of all places."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    middle: Ints = 2 * np.cumsum(count) - count - len(values)
-    return middle[place].astype(np.float64)

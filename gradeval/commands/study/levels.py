@@ -50,14 +50,12 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = METRICS, **options: 
     expected = Kind.QRELS_AS_RUN, reference.get("reference")
 
     values: list[Row] = []
+    overview: list[Row] = []
+    count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
     for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True):
         values += [(run, "AP", *pair) for pair in zip(thresholds, precisions, strict=True)]
         values += [(run, str(spec), None, mean) for spec, mean in zip(specs, means, strict=True)]
-    count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
-    overview = [
-        (run, *(precisions[t] for t in shown), *means)
-        for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True)
-    ]
+        overview.append((run, *(precisions[t] for t in shown), *means))
     some = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
     each = "Mean of each run and metric"
     title = f"AP with grades from the threshold up relevant, and metrics for grades{some}"

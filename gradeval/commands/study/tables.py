@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,7 +29,7 @@ from gradeval.render.document import (
     pandas_of,
     polars_of,
 )
-from gradeval.render.numbers import decimals
+from gradeval.render.numbers import exact, plain
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
@@ -61,13 +60,7 @@ class Table:
 
     def to_dicts(self) -> list[dict[str, Value]]:
         """The rows as objects, undefined values as None."""
-        return [
-            {
-                name: None if isinstance(value, float) and not math.isfinite(value) else value
-                for name, value in zip(self.columns, row, strict=True)
-            }
-            for row in self.rows
-        ]
+        return [dict(zip(self.columns, map(exact, row), strict=True)) for row in self.rows]
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of the rows."""
@@ -189,7 +182,7 @@ def _text(value: Value, digits: Digits) -> str:
         return "yes" if value else "no"
     if not isinstance(value, float):
         return str(value)
-    [text] = decimals(np.array([value]), False, digits=digits)
+    text = plain(value, digits)
     return text.removesuffix(".0") if digits == "full" else text
 
 

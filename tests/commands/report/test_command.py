@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import re
 import shlex
 import sys
 from html import unescape
@@ -48,6 +49,11 @@ def test_to_standard_output(files):
     assert done.err == (
         "gradeval: -o FILE is missing: a page of HTML is not for a terminal. Try 'gradeval report --help'.\n"
     )
+
+
+def test_the_headings_of_the_help_are_words():
+    heads = [line for line in gradeval("report", "--help").out.splitlines() if re.fullmatch(r"\S.*:", line)]
+    assert heads == ["Page:", "Comparison:", "Metrics:", "Queries:", "Output:", "Input:", "Other:"]
 
 
 def test_options_are_those_of_compare(files):
