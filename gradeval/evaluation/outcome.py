@@ -32,6 +32,7 @@ from gradeval.notices import Kind, Notice, is_accepted, many
 from gradeval.options import EXPECTED, NO_RELEVANT, LaterIds, Options
 from gradeval.records import Record
 from gradeval.registry.spec import Spec
+from gradeval.tables.ideal import Ideal
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
 from gradeval.tables.qrels import Qrels
@@ -148,14 +149,21 @@ class Outcome(Record):
     noticed: Callable[[], Noticed]
 
 
-def judge_of(qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> Judge:
-    """Makes the judgments of some queries with the ranks of all rows: those of the run, or other ones."""
+def judge_of(
+    qrels: Qrels, reduced: Reduced, options: Options, tag: str = "", ideals: dict[bytes, Ideal] | None = None
+) -> Judge:
+    """Makes the judgments of some queries with the ranks of all rows: those of the run, or other ones.
 
+    ideals: shared by the judgments of the same queries, by the bytes of their indices.
+    """
     ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
 
     def judge(queries: slice | Ints, rank: Floats) -> Judgments:
         ranked = reduced if rank is reduced.rank else reduced.replace(rank=rank)
-        return judgments_of(qrels, ranked, queries, options, tag, ties)
+        judgments = judgments_of(qrels, ranked, queries, options, tag, ties)
+        if ideals is not None and isinstance(queries, np.ndarray):
+            judgments.__dict__["best"] = ideals.setdefault(queries.tobytes(), judgments.best)
+        return judgments
 
     return judge
 
@@ -247,14 +255,15 @@ def outcome_of_reduced(
     unlisted: Sequence[Spec] = (),
 ) -> Outcome:
     """The outcome of what is kept of a run, which may lack all queries. run_rule: its order of ties."""
-    judge = judge_of(qrels, reduced, options, tag)
+    ideals: dict[bytes, Ideal] = {}  # of queries whose ties are ordered in several ways
+    judge = judge_of(qrels, reduced, options, tag, ideals)
     weights = weights_of(Texts(qrels.queries), chosen, options)
     has_lines = reduced.retrieved > 0
     jobs = jobs if len(qrels.grade) > _FEW else 1
     found = score_queries(qrels, judge, reduced.rank, specs, jobs)
     counted = counted_queries(chosen, has_lines, options)
     if options.ties == EXPECTED:  # the orders of ties, one by one
-        judge = judge_of(qrels, reduced, options.replace(ties=None), tag)
+        judge = judge_of(qrels, reduced, options.replace(ties=None), tag, ideals)
     ties: Spread | None = None
     if options.tie_range:
         ties = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs)
@@ -263,7 +272,8 @@ def outcome_of_reduced(
         """The values expected over the orders of ties, (M, Q); NaN for metrics without a closed form."""
         values = np.full(found.values.shape, np.nan)
         with suppress(MetricError):  # where the depth divides tied documents, and they are removed by -J
-            judged = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag)(ties.queries, reduced.rank)
+            expecting = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag, ideals)
+            judged = expecting(ties.queries, reduced.rank)
             for m, spec in enumerate(specs):
                 with suppress(MetricError):
                     if has_expected(spec):
