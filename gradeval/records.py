@@ -59,7 +59,13 @@ class Record:
 
     def replace(self, **changes: Any) -> Self:
         """The same record with other values of some fields."""
-        return type(self)(**{**fields_of(self), **changes})
+        unknown = changes.keys() - self._names
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no {min(unknown)}")
+        record = object.__new__(type(self))
+        record.__dict__.update(fields_of(self), **changes)
+        record.__post_init__()
+        return record
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"cannot assign to '{name}': {type(self).__name__} is immutable")

@@ -50,6 +50,8 @@ def test_wrong_fields_are_type_errors(values: tuple[Any, ...], named: dict[str, 
     for kind in (Point, Plain):
         with pytest.raises(TypeError):
             kind(*values, **named)
+    with pytest.raises(TypeError, match="z"):
+        Point(1).replace(z=1)  # type: ignore[call-arg]
 
 
 def test_records_cannot_be_changed() -> None:

@@ -174,7 +174,8 @@ class Planned(Record):
 
 def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
     """The names of the expected runs of each of these, by path, chosen before anything is read."""
-    count = Counter(run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs)
+    saved_paths = [run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs]
+    count = Counter(saved_paths) if saved_paths else {}
     planned: list[list[Planned]] = []
     for position, (label, run) in enumerate(runs, 1):
         if isinstance(run, FailedRun):

@@ -123,7 +123,7 @@ def _ranks(
     above = start - 1  # the last known place of a higher score; all queries are halved at once
     for _ in range(longest.bit_length()):
         middle = above + ((left + 1) >> 1)
-        above = np.where(ordered.take(middle) > found, middle, above)
+        np.copyto(above, middle, where=ordered.take(middle) > found)
         left = left >> 1
     rank = above - start + 2
     below = above + 2
