@@ -143,10 +143,6 @@ def _by_log(rank: Floats) -> Floats:
     return 1 / log2(rank + 1)
 
 
-def _by_rank(rank: Floats) -> Floats:
-    return 1 / rank
-
-
 MAX_CUTOFF = 10**6  # the divisors of alpha_DCG and ERR_IA add up as many ranks
 
 
@@ -240,8 +236,8 @@ def err_ia(
     Source: Chapelle, Metzler, Zhang, Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009;
     ndeval 4.5.
     """
-    terms = _gains(judgments, alpha, rel, cutoff, _by_rank)
-    return terms.replace(normalizer=_largest(judgments, alpha, rel, cutoff, _by_rank))
+    terms = _gains(judgments, alpha, rel, cutoff, np.reciprocal)
+    return terms.replace(normalizer=_largest(judgments, alpha, rel, cutoff, np.reciprocal))
 
 
 @metric(
@@ -265,7 +261,7 @@ def normalized_err_ia(
     Source: Clarke, Craswell, Soboroff, Ashkan, "A comparative analysis of cascade measures for novelty and
     diversity", WSDM 2011; ndeval 4.5.
     """
-    return _normalized(judgments, alpha, rel, cutoff, _by_rank)
+    return _normalized(judgments, alpha, rel, cutoff, np.reciprocal)
 
 
 @metric("NRBP", invariants=[SCALE_FREE.unless("rel")], example="NRBP", needs_relevant=True)

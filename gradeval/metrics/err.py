@@ -94,10 +94,6 @@ def of_ideal(
     return cascade(judgments.segments.take(places), places, probability[places], worth(rank))
 
 
-def _reciprocal(rank: Floats) -> Floats:
-    return 1 / rank
-
-
 @metric("ERR", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="ERR@20")
 def expected_reciprocal_rank(
     judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
@@ -120,7 +116,7 @@ def expected_reciprocal_rank(
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: Chapelle, Metzler, Zhang, Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009.
     """
-    return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, _reciprocal)
+    return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, np.reciprocal)
 
 
 @metric(
@@ -145,8 +141,8 @@ def normalized_expected_reciprocal_rank(
     2011.
     """
     probability = satisfaction(judgments, gain, max_grade, is_relative=True)
-    best = of_ideal(judgments, probability, cutoff, _reciprocal)
-    return of_run(judgments, probability, cutoff, _reciprocal).replace(
+    best = of_ideal(judgments, probability, cutoff, np.reciprocal)
+    return of_run(judgments, probability, cutoff, np.reciprocal).replace(
         normalizer=best.total,
         ideal=lambda: with_rows(best, judgments.segments, probability),
     )
