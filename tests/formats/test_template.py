@@ -4,7 +4,6 @@ from helpers import each
 from hypothesis import settings
 
 from formats.scanners import columns_of, quick_and_general
-from gradeval.formats import template
 
 USUAL = (
     b"q1 Q0 d10 1 12.5000 bm25\nq1 Q0 d9 2 9.2500 bm25\nq1 Q0 d007 3 -0.1250 bm25\nq22 Q0 d9 1 120.0625 bm25\n"
@@ -36,9 +35,8 @@ def usual_lines(query=b"301", second=b"Q0", document=b"d%d", score="{:.4f}", tag
         usual_lines(query="é".encode(), second=b"\xff", document="\u2003%d".encode(), tag=b"\x80"),
     ],
 )  # fmt: skip
-@each(("chunk", "first"), [(1, True), (7, False), (1 << 14, True)])
-def test_usual_blocks(text, chunk, first, monkeypatch):
-    monkeypatch.setattr(template, "_AT_ONCE", chunk)
+@each("first", [True, False])
+def test_usual_blocks(text, first):
     quick, general = quick_and_general(text, first)
     assert quick is not None
     assert columns_of(quick) == columns_of(general)
@@ -49,9 +47,8 @@ def test_usual_blocks(text, chunk, first, monkeypatch):
     "byte",
     [b"\n", b" ", b"\t", b"\r", b"\0", b"\x0b", b"#", b".", b"0", b":", b"/", b"-", b"x", b"\xff", b""],
 )
-def test_a_byte_is_changed(byte, monkeypatch):
+def test_a_byte_is_changed(byte):
     """Anywhere: columns and problems are those of the general scanner, whoever reads the block."""
-    monkeypatch.setattr(template, "_AT_ONCE", 3)
     step = 1 if settings.default.max_examples > 100 else 5
     for at in range(ord(byte[:1] or b"a") % step, len(USUAL), step):
         text = USUAL[:at] + byte + USUAL[at + 1 :] + b"\n" * (at == len(USUAL) - 1)
