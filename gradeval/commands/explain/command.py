@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
 from gradeval.cli.types import File, Integer
-from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
+from gradeval.notices import Kind, Notice
 from gradeval.options import QUERIES_SECTION, Options
 from gradeval.tables.run_names import LabelledRuns, labelled
-
-if TYPE_CHECKING:
-    from gradeval.commands.explain.result import Explanation
 
 EPILOG = """\b
 Examples:
@@ -112,7 +108,7 @@ def explain_command(
         raise click.UsageError("Missing argument 'RUN' (or --feature, for LETOR files).")
     job.open()
 
-    from gradeval.commands.explain.explain import METRIC, explain
+    from gradeval.commands.explain.explain import METRIC, explain, text_notices
 
     with job.running():
         explanations = explain(
@@ -126,24 +122,17 @@ def explain_command(
             queries_text=queries_text,
             **options,
         )
-    notices = [*explanations[0].notices, *_notices(explanations, text, queries_text)]
-    if not job.passes(notices, runs=1 if against is None else 2):
-        return 2
-    job.print(explanations, ranks=ranks, loss=loss)
-    return 0
-
-
-def _notices(
-    explanations: Sequence[Explanation], text: str | None, queries_text: str | None
-) -> Iterator[Notice]:
     empty: dict[str, list[str]] = {}
     for explanation in explanations:
         for side in (explanation, explanation.against):
             if side is not None and not side.retrieved:
                 empty.setdefault(side.run, []).append(side.query)
-    for run, lacking in empty.items():
-        yield Notice(Kind.NOTHING_RETRIEVED, run, len(lacking), queries=lacking)
-    if text is not None and not any(explanation.titles for explanation in explanations):
-        yield Notice(Kind.NO_TITLES, text, 0, rule=NO_TITLE)
-    if queries_text is not None and not any(explanation.query_text for explanation in explanations):
-        yield Notice(Kind.NO_TITLES, queries_text, 0, rule=NO_TEXT)
+    notices = [*explanations[0].notices]
+    notices += [Notice(Kind.NOTHING_RETRIEVED, name, len(of), queries=of) for name, of in empty.items()]
+    has_titles = any(explanation.titles for explanation in explanations)
+    has_texts = any(explanation.query_text for explanation in explanations)
+    notices += text_notices(text, has_titles, queries_text, has_texts)
+    if not job.passes(notices, runs=1 if against is None else 2):
+        return 2
+    job.print(explanations, ranks=ranks, loss=loss)
+    return 0

@@ -34,6 +34,7 @@ from gradeval.evaluation.runs import check_labels, names_of, separate_runs
 from gradeval.evaluation.score import scored
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
 from gradeval.formats.lines import read_lines
+from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
 from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import warned
@@ -247,6 +248,12 @@ def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:
             titles.setdefault(row[0], " ".join(row[1].split()))
     problems.check()
     return {document: title for document, title in titles.items() if title}
+
+
+def text_notices(text: str | None, has_title: bool, queries_text: str | None, has_text: bool) -> list[Notice]:
+    """The notices about files of titles, and of the texts of queries, that have none of those wanted."""
+    files = (text, has_title, NO_TITLE), (queries_text, has_text, NO_TEXT)
+    return [Notice(Kind.NO_TITLES, path, 0, rule=rule) for path, has, rule in files if path and not has]
 
 
 def _tab_row(line: bytes) -> tuple[str, str] | str:

@@ -131,16 +131,19 @@ def plot_command() -> None:
     """
 
 
-@plot_command.command(
+def picture(
+    name: str, about: str, *examples: str, cls: type[click.Command] = cli.SectionedCommand
+) -> Callable[[Callable[..., Any]], click.Command]:
+    return plot_command.command(name, cls=cls, short_help=about, epilog=example(*examples))
+
+
+@picture(
     "queries",
-    cls=cli.SectionedCommand,
-    short_help="The value of each query, or its difference from a baseline.",
-    epilog=example(
-        "gradeval plot queries qrels.txt bm25.run",
-        "gradeval plot queries qrels.txt bm25.run dense.run -m AP --save dense.pdf",
-        "gradeval plot queries qrels.txt *.run --baseline bm25.run --save all.svg --size 7x5",
-        "gradeval plot queries qrels.txt bm25.run dense.run -f tsv",
-    ),
+    "The value of each query, or its difference from a baseline.",
+    "gradeval plot queries qrels.txt bm25.run",
+    "gradeval plot queries qrels.txt bm25.run dense.run -m AP --save dense.pdf",
+    "gradeval plot queries qrels.txt *.run --baseline bm25.run --save all.svg --size 7x5",
+    "gradeval plot queries qrels.txt bm25.run dense.run -f tsv",
 )
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
@@ -168,16 +171,13 @@ def queries_command(
     )
 
 
-@plot_command.command(
+@picture(
     "curve",
-    cls=cli.SectionedCommand,
-    short_help="A metric by its cutoff, or precision by recall.",
-    epilog=example(
-        "gradeval plot curve qrels.txt bm25.run dense.run",
-        "gradeval plot curve qrels.txt *.run -m 'P R' --at 1-10,20,50,100 --log --save depth.pdf",
-        "gradeval plot curve qrels.txt *.run -m iprec_at_recall --save pr.svg",
-        "gradeval plot curve qrels.txt bm25.run -m 'nDCG(gain=exp)@1,3,5,10' -f json",
-    ),
+    "A metric by its cutoff, or precision by recall.",
+    "gradeval plot curve qrels.txt bm25.run dense.run",
+    "gradeval plot curve qrels.txt *.run -m 'P R' --at 1-10,20,50,100 --log --save depth.pdf",
+    "gradeval plot curve qrels.txt *.run -m iprec_at_recall --save pr.svg",
+    "gradeval plot curve qrels.txt bm25.run -m 'nDCG(gain=exp)@1,3,5,10' -f json",
 )
 @click.argument("qrels", type=File())
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
@@ -204,16 +204,13 @@ def curve_command(job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[st
     return _plot(job, lambda _: pictures.curve(*arguments, **options), options)
 
 
-@plot_command.command(
+@picture(
     "phi",
-    cls=cli.SectionedCommand,
-    short_help="φ of nDCGφ over the grades of a collection.",
-    epilog=example(
-        "gradeval plot phi qrels.txt",
-        "gradeval plot phi qrels.txt --query 401 --query 402 --save phi.pdf",
-        "gradeval plot phi qrels.txt -m 'nDCGphi(variant=released)'",
-        "gradeval plot phi qrels.txt -f tsv --table points",
-    ),
+    "φ of nDCGφ over the grades of a collection.",
+    "gradeval plot phi qrels.txt",
+    "gradeval plot phi qrels.txt --query 401 --query 402 --save phi.pdf",
+    "gradeval plot phi qrels.txt -m 'nDCGphi(variant=released)'",
+    "gradeval plot phi qrels.txt -f tsv --table points",
 )
 @click.argument("qrels", type=File())
 @cli.queries("--query", "drawn", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
@@ -235,15 +232,13 @@ def phi_command(job: Job, qrels: str, drawn: tuple[str, ...], metrics: tuple[str
     return _plot(job, lambda _: pictures.phi(*arguments, **options), options)
 
 
-@plot_command.command(
+@picture(
     "swaps",
+    "How metrics fall as pairs of an ideal ranking are swapped.",
+    "gradeval plot swaps",
+    "gradeval plot swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --save swaps.pdf",
+    "gradeval plot swaps -f tsv --table distances",
     cls=cli.Command,
-    short_help="How metrics fall as pairs of an ideal ranking are swapped.",
-    epilog=example(
-        "gradeval plot swaps",
-        "gradeval plot swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --save swaps.pdf",
-        "gradeval plot swaps -f tsv --table distances",
-    ),
 )
 @swaps_options()
 @mean_confidence_option("the means over the repeats")

@@ -55,13 +55,12 @@ POOLED = "all judgments as one query"
 MEDIAN = "median of queries that reach it"
 AT = "1-20"
 _PAIR = ("baseline_mean", "mean", "difference", "low", "high", "p", "p_corrected", "won", "tied", "lost")
-_DEFAULTS = {
-    "cutoff": AT,
-    "recall": "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
-    "multiple": "0.2,0.4,0.6,0.8,1,1.2,1.4,1.6,1.8,2",
+# of the parameter after '@': its symbol, the label of its axis, and the values by default
+_AXES = {
+    "cutoff": ("k", "Cutoff k (ranks)", AT),
+    "recall": ("r", "Recall", "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"),
+    "multiple": ("m", "Cutoff (multiples of R)", "0.2,0.4,0.6,0.8,1,1.2,1.4,1.6,1.8,2"),
 }
-_LABELS = {"cutoff": "Cutoff k (ranks)", "recall": "Recall", "multiple": "Cutoff (multiples of R)"}
-_SYMBOLS = {"cutoff": "k", "recall": "r", "multiple": "m"}
 _MOST = 1000  # points of a curve
 _RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _SAMPLES = 201  # of a curve of φ
@@ -239,13 +238,14 @@ def curve(
                 rows.append((run.name, str(metric), place, mean, *interval, count))
             low, high = np.array(ends).T
             lines.append(Line(run.name, np.array(x, np.float64), np.array(means), low, high, marked=True))
-        label = f"Mean {metric.display}@{_SYMBOLS.get(param, param)}"
+        symbol, axis, _ = _AXES.get(param, (param, param, AT))
+        label = f"Mean {metric.display}@{symbol}"
         if metric.metric.name == "iprec_at_recall":
             label = "Mean interpolated precision"
         is_whole = all(isinstance(place, int) for place in x)
-        axis = Axis(_LABELS.get(param, param), log=log and x[0] > 0, whole=is_whole)
+        x_axis = Axis(axis, log=log and x[0] > 0, whole=is_whole)
         title = results.runs[0].name if len(results.runs) == 1 else ""
-        panels.append(Panel(title, axis, Axis(label, *metric.metric.range), tuple(lines)))
+        panels.append(Panel(title, x_axis, Axis(label, *metric.metric.range), tuple(lines)))
     columns = ("run", "metric", "at", "mean", "low", "high", "queries")
     picture = Picture(
         name="curve",
@@ -298,8 +298,8 @@ def _specs(name: str, at: str | None) -> list[Spec]:
     if metric.at is None:
         hint = "for example nDCG, P, R or iprec_at_recall"
         raise MetricError(f"{name}: {metric.name} takes no cutoff, so it has no curve", hint=hint)
-    values = expanded(at or _DEFAULTS.get(metric.at.name, AT))
-    return parse_one(f"{name}@{','.join(values)}")
+    *_, values = _AXES.get(metric.at.name, (AT,))
+    return parse_one(f"{name}@{','.join(expanded(at or values))}")
 
 
 def expanded(text: str) -> list[str]:

@@ -13,7 +13,6 @@ from gradeval.cli.job import Job, check_runs, input_files, with_job
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.compare_options import EXPLAINED
-from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
 from gradeval.options import COMPARED_METRICS, Options
 
 if TYPE_CHECKING:
@@ -96,6 +95,7 @@ def report_command(
     if job.on_terminal:
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
+    from gradeval.commands.explain.explain import text_notices
     from gradeval.commands.report.result import report_of
 
     context = click.get_current_context()
@@ -120,10 +120,8 @@ def report_command(
             steps=progress.steps,
         )
     notices = list(report.notices)
-    if text is not None and report.explained and not report.titles:
-        notices.append(Notice(Kind.NO_TITLES, text, 0, rule=NO_TITLE))
-    if queries_text is not None and report.explained and not report.query_texts:
-        notices.append(Notice(Kind.NO_TITLES, queries_text, 0, rule=NO_TEXT))
+    if report.explained:
+        notices += text_notices(text, bool(report.titles), queries_text, bool(report.query_texts))
     if not job.passes(notices, runs=len(report.values.runs)):
         return 2
     job.write(report.render(digits=job.digits))

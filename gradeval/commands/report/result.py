@@ -144,20 +144,9 @@ def report(
         raise OptionError("title must be a string")
     if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:
         raise OptionError("explain must be a number of queries")
-    runs = separate_runs(runs)
-    return warned(
-        report_of(
-            qrels,
-            runs,
-            metrics,
-            options,
-            text=text,
-            queries_text=queries_text,
-            title=title,
-            explain=explain,
-            interval=interval,
-        )
-    )
+    texts = {"text": text, "queries_text": queries_text, "title": title}
+    named_runs = separate_runs(runs)
+    return warned(report_of(qrels, named_runs, metrics, options, **texts, explain=explain, interval=interval))
 
 
 def report_of(

@@ -159,15 +159,7 @@ def agreement(
     specs = competing_metrics(metrics)
     chosen = Options.of(**options)
     jobs = chosen.jobs or default_jobs()
-    if test not in POWER_TESTS:
-        raise OptionError(f"unknown test {described(test)}. Tests: {', '.join(POWER_TESTS)}")
-    if correction not in POWER_CORRECTIONS:
-        raise OptionError(
-            f"unknown correction {described(correction)}. Corrections: {', '.join(POWER_CORRECTIONS)}"
-        )
-    if isinstance(alpha, bool) or not isinstance(alpha, Real):
-        raise OptionError(f"alpha must lie between 0 and 1, not {described(alpha)}")
-    check_alpha(float(alpha))
+    _check_test(test, correction, alpha)
     sampling = Sampling(whole("samples", samples, 1, 10**9), whole("seed", seed, 0, MAX_SEED), jobs)
     power = partial(separated_pairs, test=test, correction=correction, alpha=float(alpha), sampling=sampling)
     factors = _factors(rescale)
@@ -200,18 +192,11 @@ def agreement(
         grades = np.array([grades_in(union.qrels, qrels) for qrels in judged])
         grades[:, ~union.chosen[Segments(union.qrels.offsets).query]] = np.nan
         collections, left_out = _by_each(union, judged, grades, len(others) + 1 if is_of_runs else 2)
-        is_judged = ~np.isnan(grades)
-        if not is_of_runs and is_judged.sum(axis=0).max() < 2:
-            what = f"no document is judged by two of these: {', '.join(paths)}"
-            raise InputError(paths[0], what, hint="Check the document ids")
-        levels = len(distinct(grades[is_judged]))
+        levels = _different_grades(paths, grades, is_of_runs)
         if levels <= MOST_GRADES:
             tables = list(_of_grades(paths, union.qrels, grades, float(alpha), sampling, per_query))
-        elif is_of_runs:
-            left_out.append(Notice(Kind.MANY_GRADES, "", levels, total=MOST_GRADES))
         else:
-            what = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
-            raise InputError(paths[0], what, hint="Round them first")
+            left_out.append(Notice(Kind.MANY_GRADES, "", levels, total=MOST_GRADES))
     findings: list[_Findings] = []
     if is_of_runs:
         findings = [_findings(each, specs, power, splits, sampling.seed, factors) for each in collections]
@@ -243,6 +228,33 @@ def agreement(
         tables=all_tables,
     )
     return warned(study)
+
+
+def _check_test(test: str, correction: str, alpha: Any) -> None:
+    if test not in POWER_TESTS:
+        raise OptionError(f"unknown test {described(test)}. Tests: {', '.join(POWER_TESTS)}")
+    if correction not in POWER_CORRECTIONS:
+        raise OptionError(
+            f"unknown correction {described(correction)}. Corrections: {', '.join(POWER_CORRECTIONS)}"
+        )
+    if isinstance(alpha, bool) or not isinstance(alpha, Real):
+        raise OptionError(f"alpha must lie between 0 and 1, not {described(alpha)}")
+    check_alpha(float(alpha))
+
+
+def _different_grades(paths: Sequence[str], grades: Floats, is_of_runs: bool) -> int:
+    """How many different grades the sets of judgments have. Raises InputError where they are all that is
+    compared, and cannot be.
+    """
+    is_judged = ~np.isnan(grades)
+    levels = len(distinct(grades[is_judged]))
+    if not is_of_runs and is_judged.sum(axis=0).max() < 2:
+        what = f"no document is judged by two of these: {', '.join(paths)}"
+        raise InputError(paths[0], what, hint="Check the document ids")
+    if not is_of_runs and levels > MOST_GRADES:
+        what = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
+        raise InputError(paths[0], what, hint="Round them first")
+    return levels
 
 
 def _finding(tables: Mapping[str, Table]) -> str:
@@ -285,20 +297,20 @@ def _tables(
     tables = list(of_grades)
     if len(findings) > 1:
         after = next((place for place, table in enumerate(tables) if table.name == "labels"), 0)
+        sets, which = (("judgments", "other"), "each two") if len(paths) > 2 else ((), "the two")
         rows: list[Row] = [
-            (*([paths[a], paths[b]] if len(paths) > 2 else []), name, *correlations(*orders))
+            (*(paths[a], paths[b])[: len(sets)], name, *correlations(*orders))
             for a, b in combinations(range(len(paths)), 2)
             for name, *orders in zip(metrics, findings[a][1], findings[b][1], strict=True)
         ]
-        sets = ("judgments", "other") if len(paths) > 2 else ()
-        which = "each two" if sets else "the two"
         what = f"Agreement of the orders of systems by {which} sets of judgments"
         tables.insert(after, Table("judgments", what, (*sets, "metric", *_TAUS), rows))
+    label = ("judgments",) if len(findings) > 1 else ()
     for name, (title, columns) in _TABLES.items() if findings else ():
-        label = ("judgments",) if len(findings) > 1 else ()
-        rows = []
-        for path, (_, _, by_table) in zip(paths, findings, strict=True):
-            rows += [(*([path] if label else []), *row) for row in by_table[name]]
+        by_set = [by_table[name] for _, _, by_table in findings]
+        rows = [
+            (*[path][: len(label)], *row) for path, of_set in zip(paths, by_set, strict=True) for row in of_set
+        ]
         tables.append(Table(name, title, (*label, *columns), rows, shown=bool(rows) and name != "systems"))
     return tuple(tables)
 
