@@ -287,7 +287,6 @@ FAMILIES = {
     "rbp": "user models",
     "bpref": "incomplete judgments",
     "gm_map": "average precision",
-    "gp": "precision and recall",
     "correlation": "correlation and order",
     "utility": "utility",
     "err": "user models",
