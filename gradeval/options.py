@@ -732,12 +732,6 @@ class Options(OptionTable):
         return self.no_relevant or DEFAULT_NO_RELEVANT
 
 
-def in_folder(options: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """The options of a file of checks or a manifest, whose paths are relative to this folder."""
-    paths = {name: options[name] for name in FILE_PATHS if isinstance(options.get(name), str)}
-    return {**options, **{name: os.path.join(folder, path) for name, path in paths.items()}}
-
-
 def weighted_error(what: str) -> OptionError:
     """The error where these would stand beside weighted means."""
     return OptionError(f"{what} are of unweighted means. Evaluate without query_weights (--query-weights)")

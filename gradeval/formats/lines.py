@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping, Set
 from typing import Any, NoReturn
 
-from gradeval.errors import LARGEST_GRADE, InputError, named
+from gradeval.errors import LARGEST_GRADE, InputError, OptionError, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
 from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Source
 from gradeval.notices import many
-from gradeval.options import parse_number
+from gradeval.options import FILE_PATHS, Options, parse_number
 from gradeval.records import Record
 
 _SEPARATORS = re.compile(b"[ \t\r]+")
@@ -235,6 +235,17 @@ class TomlFile(Record):
     def error(self, what: str, text: str = "", table: str = "", hint: str = "") -> InputError:
         """The error of the first line with this text, below the head of its table."""
         return InputError(self.path, what, line=self.line_of(text, table) if text else None, hint=hint)
+
+    def options(self, values: Mapping[str, Any], folder: str, table: str = "", key: str = "") -> Options:
+        """Options of an evaluation. folder: that paths among them are relative to. key: by default the option
+        that an error begins with. Raises InputError.
+        """
+        paths = {name: values[name] for name in FILE_PATHS if isinstance(values.get(name), str)}
+        values = {**values, **{name: os.path.join(folder, path) for name, path in paths.items()}}
+        try:
+            return Options.of(**values)
+        except OptionError as error:
+            raise self.error(str(error), key or str(error).split()[0], table) from None
 
 
 def read_toml(source: Source) -> TomlFile:

@@ -12,10 +12,10 @@ from glob import escape, glob
 from typing import Any
 
 from gradeval.commands.compare.result import comparable
-from gradeval.errors import MetricError, OptionError, described, first_names, named
+from gradeval.errors import MetricError, described, first_names, named
 from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
-from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILE_OPTIONS, Options, in_folder
+from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILE_OPTIONS, Options
 from gradeval.registry.spec import Spec, parse
 
 KEYS = ("qrels", "runs", "metrics", "systems", "features", "collections", "options")
@@ -92,7 +92,8 @@ class _Reader:
         systems = self.named_tables("systems") if "systems" in content else {}
         features = {}
         if "features" in content:
-            numbers = self.options({"features": content["features"]}, "features").features
+            values = {"features": content["features"]}
+            numbers = self.file.options(values, self.folder, key="features").features
             features = {f"feature{number}": number for number in numbers}
         if not systems and not features:
             hint = 'Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
@@ -214,13 +215,7 @@ class _Reader:
                 raise self.error(f"[{name}] must be a table", "options")
             self.check_keys(values, FILE_OPTIONS, name)
             options.update(values)
-        return self.options(in_folder(options, self.folder))
-
-    def options(self, values: Mapping[str, Any], key: str = "") -> Options:
-        try:
-            return Options.of(**values)
-        except OptionError as error:
-            raise self.error(str(error), key or str(error).split()[0]) from None
+        return self.file.options(options, self.folder)
 
 
 def _check_summary(spec: Spec) -> None:

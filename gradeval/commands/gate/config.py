@@ -19,7 +19,7 @@ from gradeval.evaluation.runs import Runs
 from gradeval.evaluation.saved import common_metrics
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
-from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, in_folder
+from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options
 from gradeval.registry.spec import Spec, is_num_q, nearest, parse
 from gradeval.render.numbers import number
 from gradeval.tables.run_names import labelled
@@ -149,10 +149,7 @@ def _options(file: TomlFile, value: Any, table: str, folder: str) -> Mapping[str
     if not isinstance(value, Mapping):
         raise file.error(f"[{table}] must be a table", "options")
     _check_keys(file, value, FILE_OPTIONS, "option", table)
-    try:
-        options = Options.of(**in_folder(value, folder))
-    except OptionError as error:
-        raise file.error(str(error), str(error).split()[0], table) from None
+    options = file.options(value, folder, table)
     return {name: getattr(options, name) for name in value}
 
 
