@@ -4,6 +4,7 @@ tests         paired differences and what describes them; the paired tests by na
 intervals     confidence intervals: inverted tests, and the bootstrap's BCa
 corrections   p-values corrected for a family: Holm, Bonferroni, Benjamini-Hochberg, maxT
 anova         several systems at once: two-way analysis of variance, and the randomized Tukey HSD test
+correlation   orders of systems: Kendall's tau, the AP correlation, random halves of the queries; Spearman's rho
 power         what difference n queries can show, and how many queries a difference needs
 sampling      random sign flips, resamples and permutations: their number, streams and exact sums
 

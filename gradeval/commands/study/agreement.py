@@ -18,7 +18,7 @@ from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.study.collection import Collection, collect, grades_in
-from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics, levels_of
+from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError, described, is_grade
 from gradeval.evaluation.outcome import Outcome, no_common_query
 from gradeval.evaluation.runs import is_row, separate_runs
@@ -31,8 +31,9 @@ from gradeval.render.document import warned
 from gradeval.statistics.agreement import Ratings, estimates
 from gradeval.statistics.anova import randomized_tukey_hsd
 from gradeval.statistics.corrections import CORRECTIONS, maxt
+from gradeval.statistics.correlation import halves, kendall_tau, levels_of, tau_ap
 from gradeval.statistics.intervals import check_alpha
-from gradeval.statistics.sampling import FixedPoint, Sampling
+from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import TESTS, paired_differences, paired_tests
 from gradeval.tables.qrels import Qrels, out_of_range
 
@@ -66,46 +67,6 @@ _TABLES = {
     "rescaled": ("What multiplying all grades changes", ("metric", "factor", "change", "tau")),
     "systems": ("Mean of each system", ("metric", "system", "mean")),
 }
-
-
-def pair_signs(level: Ints) -> Floats:
-    """The sign of each value less each other, (S, S)."""
-    signs: Floats = np.sign(level[:, None] - level[None, :]).astype(np.float64)
-    return signs
-
-
-def kendall_tau(x: Ints, y: Ints) -> float:
-    """Kendall's τ-b of two orders of S systems, by the places of levels_of(); NaN where one has all tied.
-
-    τ-b = (concordant - discordant pairs) / sqrt((pairs not tied in x) (pairs not tied in y)).
-    Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
-    """
-    a, b = pair_signs(x), pair_signs(y)
-    apart = math.sqrt(float(np.square(a).sum()) * float(np.square(b).sum()))
-    return float((a * b).sum()) / apart if apart else math.nan
-
-
-def tau_ap(estimate: Ints, truth: Ints) -> float:
-    """The AP correlation of an order of S systems with the true one, by the places of levels_of().
-
-    τ_AP = 2 / (S - 1) · sum over i = 2 … S of C(i) / (i - 1) - 1, with C(i) the systems above rank i of the
-    estimate that the truth has above the one at rank i too: errors at the top cost most. Where the estimate
-    ties systems, it is the mean over all orders of the tied; a pair that the truth ties counts as half right.
-    With all of the truth tied, or fewer than 2 systems, it is NaN. It is not symmetric.
-    Source: Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information retrieval", SIGIR
-    2008; ties: Urbano and Marrero, "The treatment of ties in AP correlation", ICTIR 2017, τ_AP,a.
-    """
-    count = len(estimate)
-    if count < 2 or (truth == truth[0]).all():
-        return math.nan
-    is_above = estimate[None, :] > estimate[:, None]  # [i, j]: j is above i
-    right = (is_above * pair_signs(truth).T).sum(axis=1)
-    above = is_above.sum(axis=1)
-    tied = (estimate[None, :] == estimate[:, None]).sum(axis=1)
-    # the mean of 1 / (rank - 1) over the ranks that the tied can take; at rank 1 there is nothing above
-    inverse = np.append(0.0, np.cumsum(1 / np.arange(1.0, count)))
-    weight = (inverse[above + tied - 1] - inverse[np.maximum(above - 1, 0)]) / tied
-    return float((weight * right).sum() / (count - 1))
 
 
 def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]:
@@ -486,37 +447,3 @@ def _confusion(
     yield Table("documents", "Documents that both judge, or only one", (*sets, *columns), documents)
     yield Table("confusion", "", (*sets, "grade", "grade2", "documents"), cells, shown=False)
     yield from matrices
-
-
-def halves(values: Floats, splits: int, seed: int) -> tuple[float, float, float, float]:
-    """How alike random halves of the queries order the systems with these values (Q, R); NaN are left out.
-
-    Returns the mean of Kendall's τ-b over the splits, its 5 % and 95 % quantiles, and the mean share of pairs
-    that the halves order the opposite way. The first half has Q / 2 queries, rounded down.
-    """
-    queries, systems = values.shape
-    if queries < 2:
-        return math.nan, math.nan, math.nan, math.nan
-    random = np.random.default_rng(seed)
-    defined = ~np.isnan(values)
-    fixed = FixedPoint.of(np.where(defined, values, 0.0))
-    columns = np.concatenate([fixed.parts, defined.astype(np.float64)], axis=1)
-    total, last = columns.sum(axis=0), fixed.parts.shape[1]
-
-    def means(sums: Floats) -> Floats:
-        with np.errstate(invalid="ignore"):
-            mean: Floats = fixed.value(sums[None, :last])[0] / sums[last:]
-        return mean
-
-    taus, swapped = np.empty(splits), np.empty(splits)
-    for split in range(splits):
-        first = columns[random.permutation(queries)[: queries // 2]].sum(axis=0)  # integers: exact in any order
-        orders = [levels_of(means(sums)) for sums in (first, total - first)]
-        taus[split] = kendall_tau(*orders)
-        opposite = pair_signs(orders[0]) * pair_signs(orders[1]) < 0
-        swapped[split] = np.count_nonzero(opposite) / (systems * (systems - 1))
-    valid = taus[~np.isnan(taus)]
-    if not len(valid):
-        return math.nan, math.nan, math.nan, float(swapped.mean())
-    low, high = np.quantile(valid, [0.05, 0.95]).tolist()
-    return float(valid.mean()), low, high, float(swapped.mean())

@@ -19,6 +19,7 @@ from gradeval.evaluation.score import score
 from gradeval.options import OF_RUNS, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
+from gradeval.statistics.correlation import rank_correlation
 from gradeval.statistics.tests import paired_differences
 
 if TYPE_CHECKING:
@@ -201,14 +202,3 @@ def _ideal_scores(distribution: str, draws: int, items: int, seed: int) -> Float
         parts = random.uniform(100, 1000, (draws, high)), random.uniform(1, 100, (draws, items - high))
         scores = np.concatenate(parts, axis=1)
     return -np.sort(-scores, axis=1)
-
-
-def rank_correlation(x: Floats, y: Floats) -> float:
-    """Spearman's ρ of n pairs, tied values at their mean place; NaN where one has all equal."""
-    middles = []  # the mean place of each value in ascending order, less the mean of all places
-    for values in (x, y):
-        _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-        middles.append((2 * np.cumsum(count) - count - len(values))[place].astype(np.float64))
-    a, b = middles
-    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / spread if spread else np.nan

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradeval.arrays import Floats
-from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, levels_of, spaced
+from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, spaced
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
@@ -14,6 +14,7 @@ from gradeval.notices import Kind
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
+from gradeval.statistics.correlation import levels_of
 
 if TYPE_CHECKING:
     from gradeval.keywords import Runs, Unpack

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, OptionError, described, visible
 from gradeval.notices import Notice, lines
@@ -30,7 +30,6 @@ from gradeval.render.document import (
     polars_of,
 )
 from gradeval.render.numbers import exact, plain
-from gradeval.statistics.sampling import TOLERANCE
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
 from gradeval.version import __version__
@@ -208,21 +207,6 @@ def competing_metrics(metrics: Metrics) -> list[Spec]:
         if spec.metric.higher_is_better is None:
             raise MetricError(f"{spec}: neither high nor low values are better, so it orders no systems")
     return specs
-
-
-def levels_of(values: Floats) -> Ints:
-    """The place of each value among the different ones, from 0 for the smallest, (S,).
-
-    Values that agree to 1e-12 of the largest magnitude are equal: rounding orders no systems. Where a value is
-    NaN there is no order: all have the place 0.
-    """
-    if np.isnan(values).any():
-        return np.zeros(len(values), np.int64)
-    order = np.argsort(values, kind="stable")
-    steps = np.diff(values[order]) > TOLERANCE * np.abs(values).max(initial=0.0)
-    level = np.empty(len(values), np.int64)
-    level[order] = np.append(0, np.cumsum(steps))[: len(values)]
-    return level
 
 
 def full_rankings(grade: Floats, scale: Floats | None = None, score: Floats | None = None) -> Judgments:

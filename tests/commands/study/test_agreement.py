@@ -1,18 +1,15 @@
 """Agreement of metrics and of judgments, against scipy, slow recomputation and numbers worked by hand."""
 
 import math
-from itertools import combinations, pairwise, permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
 from helpers import each
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import kendalltau, ttest_rel
 
 import gradeval
-from gradeval.commands.study.agreement import agreement, halves, kendall_tau, tau_ap
-from gradeval.commands.study.tables import levels_of
+from gradeval.commands.study.agreement import agreement
 from gradeval.errors import InputError, MetricError, OptionError
 from gradeval.notices import Kind
 from gradeval.statistics.agreement import ALPHAS
@@ -87,19 +84,6 @@ def test_every_test_separates_the_best_from_the_worst(options):
     [row] = agreement(qrels, runs, "nDCG@5", **options, samples=200, splits=2).table("power").to_dicts()
     assert row["pairs"] == 3
     assert row["separated"] >= 1
-
-
-def test_halves_by_hand():
-    """4 queries, 2 systems: a half holds 2 queries, and the first system wins in both halves or in one."""
-    values = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 0.6], [0.0, 0.6]])
-    tau, low, high, swapped = halves(values, 600, 1)
-    # of the 6 halves, the 2 with equal queries swap the order; the 4 mixed ones agree
-    assert swapped == pytest.approx(1 / 3, abs=0.06)
-    assert tau == pytest.approx(1 / 3, abs=0.12)
-    assert (low, high) == (-1, 1)
-    undefined = np.array([[1.0, 0.0], [np.nan, 0.5], [1.0, np.nan], [0.9, 0.2]])  # which are left out
-    assert halves(undefined, 50, 1)[-1] == 0
-    assert math.isnan(halves(undefined[:1], 5, 1)[0])
 
 
 def test_query_ids_are_as_other_queries_had_no_judgments():
@@ -267,63 +251,3 @@ def test_wrong_arguments():
     runs = {"one": {"q": {"a": 2, "b": 1}}, "two": {"q": {"a": 1, "b": 2}}}
     with pytest.raises(MetricError, match="multiplied by 2"):  # too large a gain
         agreement(qrels, runs, "nDCG(gain=exp)")
-
-
-# orders of systems
-
-PAIRS = st.integers(2, 6).flatmap(
-    lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n)] * 2)
-)
-
-
-def levels(values):
-    return levels_of(np.array(values, np.float64))
-
-
-def by_definition(order, truth):
-    """2 / (n - 1) · sum of C(i) / (i - 1) - 1; a pair that the truth ties is half right."""
-    total = 0.0
-    for i in range(1, len(order)):
-        right = sum((truth[j] > truth[order[i]]) + (truth[j] == truth[order[i]]) / 2 for j in order[:i])
-        total += right / i
-    return 2 / (len(order) - 1) * total - 1
-
-
-def over_orders(estimate, truth):
-    """The mean over all orders of what the estimate ties."""
-    orders = [
-        order
-        for order in permutations(range(len(estimate)))
-        if all(estimate[a] >= estimate[b] for a, b in pairwise(order))
-    ]
-    return sum(by_definition(order, truth) for order in orders) / len(orders)
-
-
-@given(PAIRS)
-def test_kendall_is_that_of_scipy(pair):
-    x, y = pair
-    expected = math.nan if len(set(x)) == 1 or len(set(y)) == 1 else kendalltau(x, y).statistic
-    assert kendall_tau(levels(x), levels(y)) == pytest.approx(expected, abs=1e-12, nan_ok=True)
-
-
-@given(PAIRS)
-def test_tau_ap_is_the_mean_over_orders_of_the_tied(pair):
-    estimate, truth = pair
-    value = tau_ap(levels(estimate), levels(truth))
-    if len(set(truth)) == 1:
-        assert math.isnan(value)
-    else:
-        assert value == pytest.approx(over_orders(estimate, truth), abs=1e-12)
-
-
-def test_tau_ap_by_hand():
-    # 4 systems; the estimate exchanges the two best: C = 0, 2, 3 of 1, 2, 3
-    assert tau_ap(levels([3, 4, 2, 1]), levels([4, 3, 2, 1])) == pytest.approx(2 / 3 * (0 + 1 + 1) - 1)
-    # it exchanges the two worst: C = 1, 2, 2
-    assert tau_ap(levels([4, 3, 1, 2]), levels([4, 3, 2, 1])) == pytest.approx(2 / 3 * (1 + 1 + 2 / 3) - 1)
-    assert kendall_tau(levels([3, 4, 2, 1]), levels([4, 3, 2, 1])) == pytest.approx(2 / 3)
-
-
-def test_rounding_orders_nothing():
-    assert levels([0.3, 0.1 + 0.2, 0.4]).tolist() == [0, 0, 1]
-    assert levels([0.3, np.nan]).tolist() == [0, 0]

@@ -1,13 +1,10 @@
 """Moniz's figures 2 and 4."""
 
-import math
-
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 import gradeval
-from gradeval.commands.study.divergence import DISTRIBUTIONS, SCENARIOS, divergence, quartiles, rank_correlation
+from gradeval.commands.study.divergence import DISTRIBUTIONS, SCENARIOS, divergence, quartiles
 from gradeval.errors import InputError, MetricError, OptionError
 
 
@@ -72,12 +69,6 @@ def test_differences_of_user_data():
     assert study.notices == results.notices
     undefined = divergence(QRELS, RUN, "nDCG rankDCG").table("differences").to_dicts()
     assert [row["queries"] for row in undefined] == [2]
-
-
-def test_rank_correlation_is_spearmans():
-    x, y = np.array([1.0, 2, 2, 5, 0, 7]), np.array([3.0, 1, 4, 4, 4, 9])
-    assert rank_correlation(x, y) == pytest.approx(spearmanr(x, y).statistic)
-    assert math.isnan(rank_correlation(x, np.ones(6)))
 
 
 def test_wrong_arguments():
