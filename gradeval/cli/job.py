@@ -18,7 +18,7 @@ from gradeval.cli.types import File, OutputPath
 from gradeval.errors import OptionError, UnknownQueryError
 from gradeval.notices import EvaluationWarning, Kind, Notice, sentences
 from gradeval.options import LaterIds, parse_ids
-from gradeval.render import Digits
+from gradeval.render import Digits, format_of
 
 if TYPE_CHECKING:
     from gradeval.evaluation.results import FailedRun
@@ -126,8 +126,6 @@ class Job:
         return OutputFile(path, inputs, option)
 
     def _default_format(self, more: Sequence[str]) -> str:
-        from gradeval.render import format_of
-
         if self.file is None:
             return "table" if out.on_terminal() else self._otherwise
         format = None if self.file.is_device else format_of(self.file.path, self.formats, more)

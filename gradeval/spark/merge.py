@@ -42,6 +42,7 @@ from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.spark.kernel import Bucket, Job, Moments, Pair, Part
 from gradeval.statistics.corrections import CORRECTIONS
+from gradeval.statistics.intervals import t_interval
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import ALL_EQUAL, TOO_FEW_PAIRS, Outcome, t_outcome
 from gradeval.statistics.tests import Summary as TestSummary
@@ -108,8 +109,6 @@ class SparkSummary(Results):
         """
         if method not in (None, "t"):
             raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
-        from gradeval.statistics.intervals import t_interval
-
         alpha = CompareOptions.of(confidence=95.0 if confidence is None else confidence).alpha
         r, m = self._run(run), self._numeric(metric)
         error = float(self.standard_errors[r, m])
