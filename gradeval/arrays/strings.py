@@ -283,10 +283,15 @@ class ShortIds(Ids):
 
 
 class Texts(Sequence[str]):
-    """A column of ids as text, decoded on first access; bytes that are not UTF-8 are surrogates."""
+    """A column of ids as text, decoded on first access; bytes that are not UTF-8 are surrogates.
 
-    def __init__(self, ids: Ids) -> None:
+    known: the text, where the ids were made from it.
+    """
+
+    def __init__(self, ids: Ids, known: list[str] | None = None) -> None:
         self.ids = ids
+        if known is not None:
+            self.__dict__["_all"] = known  # fills the cached property
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Texts, (self.ids,)

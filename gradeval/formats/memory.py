@@ -455,6 +455,15 @@ def _named(key: Any) -> str:
     return named(key) if isinstance(key, str) else described(key)
 
 
+def are_texts(ids: Iterable[Iterable[Any]]) -> bool:
+    """Whether all are strings without NUL, and different as bytes too, as they are without surrogates."""
+    try:
+        text = "".join(map("".join, ids))
+        return "\0" not in text and (text.isascii() or bool(text.encode()))
+    except (TypeError, UnicodeEncodeError):
+        return False
+
+
 def are_mappings(values: Iterable[Any]) -> bool:
     """Whether all are; types are few, however many values there are."""
     return all(issubclass(kind, Mapping) for kind in set(map(type, values)))

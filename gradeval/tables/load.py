@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, named
 from gradeval.formats.columns import Columns, Table
@@ -24,6 +26,7 @@ from gradeval.formats.memory import (
     Nested,
     Three,
     Tuples,
+    are_texts,
     array_values,
     is_frame,
     is_ranx,
@@ -263,6 +266,10 @@ def _read_judgments(qrels: Any, options: Options, prepare: Callable[[Source], No
         raise InputError(data.name, "no judgments given")
     rows = _of_data(data).replace(columns=lambda block: data.columns(block).light())
     table = _qrels_of(rows, 1 if data.is_small else jobs)
+    if isinstance(data, Nested) and are_texts([data.queries, *data.documents]):
+        names = [*chain.from_iterable(data.documents)]
+        if len(table.queries) == len(data.queries) and len(table.grade) == len(names):  # rows as in the dicts
+            table.__dict__["names"] = Texts(table.documents, names)  # which need not be decoded then
     return Given(table, table)
 
 

@@ -7,7 +7,6 @@ are no strings, numbers that are not finite, and whatever else may be an error.
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable
 from itertools import count, islice, pairwise, repeat
 from operator import contains
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, ranges
 from gradeval.arrays.strings import Texts
-from gradeval.formats.memory import Nested, object_numbers
+from gradeval.formats.memory import Nested, are_texts, object_numbers
 from gradeval.options import DEFAULT_TIES
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Ties
@@ -41,7 +40,7 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     for first, end in pairwise(data.cuts(_AT_ONCE)):
         queries, documents = data.queries[first:end], data.documents[first:end]
         # a document with the query's id is worth a notice
-        if not _are_texts([queries, *documents]) or any(map(contains, documents, queries)):
+        if not are_texts([queries, *documents]) or any(map(contains, documents, queries)):
             return None
         for place, (query, of_query) in enumerate(zip(queries, documents, strict=True), first):
             if query in judged:
@@ -71,15 +70,6 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     rank[row], tied, top, bottom = _ranks(data, scores, ties, run_query, found, row, qrels.names)
     score[row] = found
     return Reduced(rank, score, retrieved, unjudged, Ties(row[tied], top, bottom))
-
-
-def _are_texts(ids: Iterable[Iterable[Any]]) -> bool:
-    """Whether all are strings without NUL, and different as bytes too, as they are without surrogates."""
-    try:
-        text = "".join(map("".join, ids))
-        return "\0" not in text and (text.isascii() or bool(text.encode()))
-    except (TypeError, UnicodeEncodeError):
-        return False
 
 
 def _scores(data: Nested, first: int, end: int) -> Floats | None:
@@ -128,9 +118,9 @@ def _ranks(
     rank = above - start + 2
     below = above + 2
     tied = np.flatnonzero((ordered.take(below, mode="clip") == found) & (below < data.offsets[query + 1]))
-    top, bottom = rank[tied], rank[tied]
+    top, sizes, order = rank[tied], [], []
     groups: dict[int, dict[str, int]] = {}  # the documents with one score, by their first place
-    for i, hit in enumerate(tied.tolist()):
+    for hit in tied.tolist():
         group = groups.get(first := above.item(hit))
         if group is None:
             of_run = query.item(hit)
@@ -141,6 +131,7 @@ def _ranks(
                 members = [members[place - places[0]] for place in places]
             in_order = sorted(members, reverse=True) if ties == DEFAULT_TIES else members
             group = groups[first] = dict(zip(in_order, count()))
-        rank[hit] += group[names[row.item(hit)]]
-        bottom[i] += len(group) - 1
-    return rank, tied, top, bottom
+        order.append(group[names[row.item(hit)]])
+        sizes.append(len(group))
+    rank[tied] += np.array(order, np.int64)
+    return rank, tied, top, top + np.array(sizes, np.int64) - 1

@@ -132,3 +132,21 @@ def test_errors_are_those_of_reduction(documents, message):
     run = run_of_data(Nested("run", changed("2", documents), "score"), "run")
     with pytest.raises(InputError, match=message):
         run.reduce(read_qrels(QRELS).qrels, 1)
+
+
+@each(
+    ("qrels", "names"),
+    [
+        ({"1": {"a": 1, "b": 0}, "2": {"é": 1}}, ["a", "b", "é"]),
+        ({"1": {"a": 1}, "2": {}, "3": {"b": 1}}, ["a", "b"]),
+        ({1: {"a": 1}, "2": {"b": 1}, "1": {"c": 1}}, ["a", "c", "b"]),
+        ({"1": {"a": 1, b"a": 1, "b": 1}}, ["a", "b"]),
+        ({"1": {"\udcc3\udca9": 1, 7: 1}}, ["é", "7"]),
+        ({"\udcc3\udca9": {"a": 1}, "2": {"b": 1}, "é": {"c": 1}}, ["a", "c", "b"]),
+    ],
+)
+def test_names_of_judged_documents(qrels, names):
+    """They are those of the rows, whether the keys of the dicts are taken for them or not."""
+    table = read_qrels(qrels).qrels
+    assert list(table.names) == names
+    assert [name.encode() for name in names] == table.documents.tolist()
