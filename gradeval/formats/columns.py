@@ -275,12 +275,12 @@ def odd_lines(rows: Rows, expected: str) -> LineProblems:
 
 
 def columns_of(
-    block: Block, rows: Rows, name: str, wrong: LineProblems | None, problems: LineProblems
+    block: Block, rows: Rows, name: str, wrong: LineProblems | None, problems: LineProblems, hint: str = ""
 ) -> Columns:
     """The columns of rows with the fields query, document and number.
 
     name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
-    lines.
+    lines. hint: why the number may be none.
     """
     queries, documents, text = rows.fields[:3]
     value, bad = floats(text)
@@ -291,7 +291,9 @@ def columns_of(
     elif len(bad):
         fields = text.take(bad)
         of_values = LineProblems.of(
-            line[bad], lambda i: not_a_number(name, fields[i]), lambda i: hint_of_number(fields[i], name)
+            line[bad],
+            lambda i: not_a_number(name, fields[i]),
+            lambda i: hint_of_number(fields[i], name) or hint,
         )
         problems = LineProblems.joined([problems, of_values])
     problems = problems.replace(rows=len(rows.line) + len(rows.odd))

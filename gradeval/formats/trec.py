@@ -37,6 +37,7 @@ _SECOND = (  # compiled at its first use, as only errors need it
     rb"((?:Q0|q0|0|\1)[ \t]+[^ \t\r\n]+[ \t]+\d+[ \t]+[-+]?\.?\d[^ \t\r\n]*)"
 )
 _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
+_NO_Q0 = "Is Q0 missing? A line of a run is query Q0 document rank score tag"
 _QRELS_BARE_CR, _RUN_BARE_CR = (
     bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
 )
@@ -85,7 +86,8 @@ def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Column
         if np.max(rows.counts, initial=0) > _FIELDS:
             lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
             extra = ExtraFields(len(lines), int(lines[0]))
-    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems)
+    hint = _NO_Q0 if np.all(rows.counts == _FIELDS - 1) else ""
+    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems, hint)
     problems = columns.problems.within(block, columns.problems.rows)
     return columns.replace(tag=_last_tag(block, rows), extra=extra, problems=problems)
 

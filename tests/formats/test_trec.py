@@ -257,6 +257,10 @@ def test_run_columns_errors(path):
     assert run_of(path, b"1 Q0 a 0 1\n1 Q0 a\0 0 x\n1 1\n")[1] == [
         Problem(1, "binary data (a NUL byte)", "Is this the right file?")
     ]
+    without_q0 = run_of(path, b"1 a 1 0.5 bm25\n1 b 2 0.25 bm25\n")[1]
+    assert {problem.hint for problem in without_q0} == {
+        "Is Q0 missing? A line of a run is query Q0 document rank score tag"
+    }
 
 
 BARE = "lines end in a bare CR. Convert them with tr '\\r' '\\n'"
