@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import _signal as signal  # type: ignore[import-not-found]  # the module signal takes 2 ms, as in __main__
 import atexit
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ To read a file that has the name of a command, give its path: gradeval ./metrics
 Exit codes: 0 success, 1 a check of a gate did not hold, 2 wrong usage or input, 3 warnings
 with --fail-on-warning.
 """
-INTERRUPTED = 128 + signal.SIGINT
+INTERRUPTED: int = 128 + signal.SIGINT
 
 
 def _command(name: str) -> click.Command:

@@ -24,7 +24,6 @@ from gradeval.options import (
 )
 from gradeval.options import Kind as OptionKind
 from gradeval.render import WRITERS
-from gradeval.version import __version__
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 OptionOf = Callable[..., Callable[[Any], Any]]  # click.option, or that of a section
@@ -118,6 +117,8 @@ def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorat
 
     def show(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
         if is_given and not ctx.resilient_parsing:
+            from gradeval.version import __version__  # imported only when needed
+
             out.write(f"gradeval {__version__}{more}\n")
             ctx.exit()
 

@@ -19,9 +19,8 @@ from gradeval.options import Options
 from gradeval.registry.invariants import UNJUDGED_IGNORED
 from gradeval.registry.metric import Metric
 from gradeval.registry.spec import Spec
-from gradeval.tables.ideal import is_relevant
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import Qrels
+from gradeval.tables.qrels import Qrels, is_relevant
 from gradeval.tables.reduction import Reduced
 
 FIRST_RANKS, MOST_FIRST_RANKS = 10, 20  # whose judged share is looked at: by default, and at most

@@ -15,7 +15,6 @@ from gradeval.registry.spec import Spec
 from gradeval.render.data import Values, not_a_formula
 from gradeval.render.document import Cell, Document, Grid, Lines, RenderOptions, Rows, Text
 from gradeval.render.numbers import decimals, of_distinct
-from gradeval.version import __version__
 
 ALL = "all"  # the query id of the summary
 FORMAT_VERSION = 1  # of json
@@ -256,6 +255,8 @@ def content(
 
     values: makes the entries of queries from their ids, the metrics, and the texts of each metric.
     """
+    from gradeval.version import __version__
+
     interval = next((run.interval for run in results.runs), None)
     return {
         "gradeval": __version__,

@@ -32,10 +32,9 @@ from gradeval.notices import Kind, Notice, is_accepted, many
 from gradeval.options import EXPECTED, NO_RELEVANT, LaterIds, Options
 from gradeval.records import Record
 from gradeval.registry.spec import Spec
-from gradeval.tables.ideal import Ideal
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
-from gradeval.tables.qrels import Qrels
+from gradeval.tables.qrels import Ideal, Qrels
 from gradeval.tables.ranking import NO_TIES
 from gradeval.tables.reduction import Reduced
 

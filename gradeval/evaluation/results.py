@@ -20,7 +20,6 @@ from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes,
 from gradeval.records import Record
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import WithNotices, warned
-from gradeval.version import __version__
 
 if TYPE_CHECKING:
     from gradeval.commands.compare.result import Comparison
@@ -538,6 +537,8 @@ def signature_of(
 ) -> str:
     """A signature, as Results.signature() describes it. hashes: of files. n: the values in the mean."""
     from hashlib import sha256
+
+    from gradeval.version import __version__
 
     table = Options.table
     values: dict[str, Any] = {name: row.default for name, row in table.items() if VALUES in row.scope}

@@ -13,8 +13,8 @@ from gradeval.arrays.segments import Segments, distinct, ranges
 from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, below_one, choice, fraction
-from gradeval.tables.ideal import is_relevant
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.qrels import is_relevant
 from gradeval.tables.terms import DiscountedTerms, Terms
 from gradeval.tables.tied import chance_of_hit, hit_precisions
 

@@ -10,8 +10,7 @@ from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
 from gradeval.errors import MetricError
 from gradeval.records import Record, fields_of
-from gradeval.tables.ideal import Ideal, Recalling, Subtopics, is_relevant
-from gradeval.tables.qrels import Qrels
+from gradeval.tables.qrels import Ideal, Qrels, Recalling, Subtopics, is_relevant
 from gradeval.tables.terms import Terms
 
 

@@ -10,7 +10,7 @@ from gradeval.evaluation.score import scored
 from gradeval.metrics import ndcg_phi
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.spec import Spec, parse
-from gradeval.tables import ideal
+from gradeval.tables import qrels
 from gradeval.tables.judgments import Judgments
 
 from . import strategies
@@ -48,7 +48,7 @@ def test_the_scale_counts():
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> Judgments:
     """A table that keeps all that is computed from it."""
-    monkeypatch.setattr(ideal, "RECALLED", 1 << 20)
+    monkeypatch.setattr(qrels, "RECALLED", 1 << 20)
     return judgments_of(strategies.crowd(1, "graded", 14, QUERIES))
 
 

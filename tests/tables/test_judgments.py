@@ -12,9 +12,8 @@ from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.formats.columns import Columns
 from gradeval.options import Options
-from gradeval.tables.ideal import RECALLED
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import Qrels
+from gradeval.tables.qrels import RECALLED, Qrels
 
 
 def qrels_of(rows, line=None):

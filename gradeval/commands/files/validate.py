@@ -44,9 +44,8 @@ from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, compression_of
 from gradeval.notices import Kind, many
 from gradeval.options import OF_FILES, Options, takes, whole
-from gradeval.tables.ideal import is_relevant
 from gradeval.tables.load import File, check_columns, open_file
-from gradeval.tables.qrels import Qrels, Rows
+from gradeval.tables.qrels import Qrels, Rows, is_relevant
 from gradeval.tables.ranking import Collapse, Found, Lines, query_indices
 from gradeval.tables.reduction import Reduced, Total, collect
 
