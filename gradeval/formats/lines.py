@@ -1,4 +1,4 @@
-"""Small text files, read line by line: query ids, lists of runs, groups, z-scores, TOML."""
+"""Small text files, read line by line: query ids, lists of runs, groups, titles, z-scores, TOML."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, NoReturn
 
 from gradeval.errors import LARGEST_GRADE, InputError, OptionError, named
@@ -20,6 +20,8 @@ from gradeval.records import Record
 
 _SEPARATORS = re.compile(b"[ \t\r]+")
 _HEADS = ({"query", "qid", "query_id", "topic"}, {"group"})
+_IDS = ("_id", "id", "doc_id", "docid", "docno", "pid", "query_id", "qid")
+_TEXTS = ("title", "text", "contents", "body", "passage", "query")
 _PLACE = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
 
 
@@ -185,6 +187,57 @@ def read_groups(source: Source) -> dict[str, list[str]]:
     if not groups:
         raise no_data(source.name, len(lines) - 1)
     return {group: list(queries) for group, queries in groups.items()}
+
+
+def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
+    """The texts of these ids, such as the titles of documents. Raises InputError(s).
+
+    Each line is 'id TAB text', or each is a JSON object, as the first one shows. Blank lines are ignored. The
+    first line of an id counts, and reading stops when all are found.
+    """
+    texts: dict[str, str] = {}
+    problems = Problems(source.name)
+    encoded = {name.encode("utf-8", "surrogateescape") for name in ids}
+    row_of: Callable[[bytes], tuple[str, str] | str] | None = None
+    for number, line in read_lines(source):
+        if len(texts) == len(ids):
+            break
+        if not line.strip():
+            continue
+        row_of = row_of or (_json_row if line.lstrip().startswith(b"{") else _tab_row)
+        if row_of is _tab_row and b"\t" in line and line.partition(b"\t")[0] not in encoded:
+            continue
+        row = row_of(line)
+        if isinstance(row, str):
+            problems.add(LineProblems((Problem(number, row),), 1))
+            if problems.found.total >= SHOWN:
+                problems.end = number + 1
+                break
+        elif row[0] in ids:
+            texts.setdefault(row[0], " ".join(row[1].split()))
+    problems.check()
+    return {name: text for name, text in texts.items() if text}
+
+
+def _tab_row(line: bytes) -> tuple[str, str] | str:
+    name, tab, text = line.decode("utf-8", "surrogateescape").partition("\t")
+    return (name.strip(), text) if tab else "there is no tab after the id"
+
+
+def _json_row(line: bytes) -> tuple[str, str] | str:
+    """The id and the text of an object, or what is wrong with it."""
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return "this is not a JSON object, as the first line is"
+    if not isinstance(content, dict):
+        return f"this is JSON, but not an object: {named(line.decode('utf-8', 'backslashreplace'))}"
+    ids = [content[name] for name in _IDS if name in content]
+    texts = [content[name] for name in _TEXTS if isinstance(content.get(name), str)]
+    for values, what, names in ((ids, "id", _IDS), (texts, "text", _TEXTS)):
+        if not values:
+            return f"the object has no {what}; its name is one of {', '.join(names)}"
+    return str(ids[0]), next(filter(None, texts), "")
 
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:

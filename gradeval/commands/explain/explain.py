@@ -7,8 +7,7 @@ titles_of      a file of titles -> those of some documents
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from gradeval.arrays.strings import IdIndex, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.explain.contributions import Ranking, made_of
 from gradeval.commands.explain.result import Explanation, Explanations
-from gradeval.errors import MetricError, OptionError, described, named
+from gradeval.errors import MetricError, OptionError, described
 from gradeval.evaluation.findings import qrels_notices, qrels_notices_for
 from gradeval.evaluation.outcome import (
     chosen_queries,
@@ -32,8 +31,7 @@ from gradeval.evaluation.outcome import (
 )
 from gradeval.evaluation.runs import check_labels, names_of, separate_runs
 from gradeval.evaluation.score import scored
-from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems
-from gradeval.formats.lines import read_lines
+from gradeval.formats.lines import read_texts
 from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
 from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes
 from gradeval.registry.spec import Spec, parse
@@ -46,8 +44,6 @@ if TYPE_CHECKING:
     from gradeval.keywords import Runs, Unpack
 
 METRIC = "nDCG@10"
-_IDS = ("_id", "id", "doc_id", "docid", "docno", "pid", "query_id", "qid")
-_TEXTS = ("title", "text", "contents", "body", "passage", "query")
 LabelledRun = tuple[str | None, Any]
 """The label of a run, None if it has none, and the run."""
 
@@ -218,60 +214,13 @@ def _of_run(
 
 
 def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:
-    """Document -> title, from a mapping or a file of them; or query -> text. Raises InputError(s).
-
-    Each line of a file is 'id TAB text', or each is a JSON object, as the first one shows. Blank lines are
-    ignored. The first line of a document counts, and reading stops when all are found.
-    """
+    """Document -> title, from a mapping or a file of them; or query -> text. Raises InputError(s)."""
     if isinstance(text, Mapping):
         return {str(name): str(title) for name, title in text.items() if str(name) in documents}
-    source = source_of(text)
-    titles: dict[str, str] = {}
-    problems = Problems(source.name)
-    ids = {name.encode("utf-8", "surrogateescape") for name in documents}
-    row_of: Callable[[bytes], tuple[str, str] | str] | None = None
-    for number, line in read_lines(source):
-        if len(titles) == len(documents):
-            break
-        if not line.strip():
-            continue
-        row_of = row_of or (_json_row if line.lstrip().startswith(b"{") else _tab_row)
-        if row_of is _tab_row and b"\t" in line and line.partition(b"\t")[0] not in ids:
-            continue
-        row = row_of(line)
-        if isinstance(row, str):
-            problems.add(LineProblems((Problem(number, row),), 1))
-            if problems.found.total >= SHOWN:
-                problems.end = number + 1
-                break
-        elif row[0] in documents:
-            titles.setdefault(row[0], " ".join(row[1].split()))
-    problems.check()
-    return {document: title for document, title in titles.items() if title}
+    return read_texts(source_of(text), documents)
 
 
 def text_notices(text: str | None, has_title: bool, queries_text: str | None, has_text: bool) -> list[Notice]:
     """The notices about files of titles, and of the texts of queries, that have none of those wanted."""
     files = (text, has_title, NO_TITLE), (queries_text, has_text, NO_TEXT)
     return [Notice(Kind.NO_TITLES, path, 0, rule=rule) for path, has, rule in files if path and not has]
-
-
-def _tab_row(line: bytes) -> tuple[str, str] | str:
-    name, tab, text = line.decode("utf-8", "surrogateescape").partition("\t")
-    return (name.strip(), text) if tab else "there is no tab after the id"
-
-
-def _json_row(line: bytes) -> tuple[str, str] | str:
-    """The id and the text of an object, or what is wrong with it."""
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
-        return "this is not a JSON object, as the first line is"
-    if not isinstance(content, dict):
-        return f"this is JSON, but not an object: {named(line.decode('utf-8', 'backslashreplace'))}"
-    ids = [content[name] for name in _IDS if name in content]
-    texts = [content[name] for name in _TEXTS if isinstance(content.get(name), str)]
-    for values, what, names in ((ids, "id", _IDS), (texts, "text", _TEXTS)):
-        if not values:
-            return f"the object has no {what}; its name is one of {', '.join(names)}"
-    return str(ids[0]), next(filter(None, texts), "")
