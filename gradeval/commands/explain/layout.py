@@ -312,9 +312,9 @@ def _losses(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
     return _grid("What each document loses by not being at its ideal rank", rows, names, digits)
 
 
-def _rest(column: str, values: Sequence[float]) -> list[Row]:
-    """A row for the documents that are not shown."""
-    return [{"document": f"{len(values)} more", column: math.fsum(values)}] if values else []
+def _rest(column: str, values: Sequence[float], label: str = "document") -> list[Row]:
+    """A row for those that are not shown."""
+    return [{label: f"{len(values)} more", column: math.fsum(values)}] if values else []
 
 
 def _differences(explanation: Explanation, other: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
@@ -413,8 +413,7 @@ def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
         for level in sorted(heaviest[:_MOST], key=lambda level: level.grade)
     ]
     others = [level.average_precision * level.weight for level in heaviest[_MOST:]]
-    if others:
-        rows.append({"levels": f"{len(others)} more", "AP · weight": math.fsum(others)})
+    rows += _rest("AP · weight", others, "levels")
     rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
     return _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]), digits)
 

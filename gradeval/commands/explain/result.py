@@ -289,11 +289,9 @@ class Explanation(WithNotices, Tabular):
         losses = []
         for document in self.documents:
             adds, ideal = self.contributions.get(document, 0.0), best.get(document)
-            if ideal is not None:
-                ideally = ideal.contribution
-                losses.append(Loss(document, ideal.position, adds, ideally, ideally - adds))
-            elif adds:
-                losses.append(Loss(document, None, adds, 0.0, -adds))
+            position, ideally = (ideal.position, ideal.contribution) if ideal else (None, 0.0)
+            if ideal or adds:
+                losses.append(Loss(document, position, adds, ideally, ideally - adds))
         return tuple(sorted(losses, key=lambda loss: -loss.loss))
 
     @cached_property

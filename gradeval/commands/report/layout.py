@@ -393,11 +393,7 @@ def _explanations(report: Report, digits: Digits) -> str:
         "blocks": part("blocks"),
     }
     if report.titles:
-        titles = {name: visible(title) for name, title in report.titles.items()}
-        titles = {
-            name: title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
-            for name, title in titles.items()
-        }
+        titles = {name: _cut(visible(title)) for name, title in report.titles.items()}
         content["titles"] = [
             _SEPARATOR.join(titles.get(name, "") for name, _ in query.documents) for query in queries
         ]
@@ -407,6 +403,10 @@ def _explanations(report: Report, digits: Digits) -> str:
     # most of it is digits, for which these are better than the defaults by 4 %
     deflate = zlib.compressobj(9, memLevel=7, strategy=zlib.Z_FILTERED)
     return b64encode(deflate.compress(text.encode()) + deflate.flush()).decode()
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
 
 
 def _ranks(query: ExplainedQuery) -> Iterator[str]:
