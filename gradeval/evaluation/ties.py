@@ -9,7 +9,7 @@ and a few shuffles for metrics that none of these may take to their extremes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -194,6 +194,7 @@ def check_expected(specs: Sequence[Spec]) -> None:
         )
 
 
+@lru_cache(1 << 10)
 def has_expected(spec: Spec) -> bool:
     """Whether the metric has a value for a ranking of two tied documents."""
     two = np.array([0, 2])
