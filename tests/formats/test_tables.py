@@ -55,6 +55,7 @@ def tables(draw):
 @given(rows=tables(), writer=st.sampled_from([*WRITERS]), size=st.sampled_from(SIZES))
 @example(rows=[("\x85", "﻿", 1.0)], writer="csv", size=1)
 @example(rows=[('"', ",", 1.0), ('"', '"', 2.0)], writer="csv, all quoted", size=1)
+@example(rows=[("q\\\\", "d\\", 1.0), ("q\\\\", 'd\\"', 2.0)], writer="json", size=1)
 @settings(deadline=None)
 def test_any_ids(rows, writer, size, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "any"

@@ -105,6 +105,7 @@ def test_resamples_are_those_of_the_documented_stream(n: int, restarted: int) ->
 def test_blocks_and_threads_change_nothing() -> None:
     values = np.random.default_rng(3).normal(size=(3000, 2))  # 43 resamples a block
     one = resampled_means(values, Sampling(200))
+    assert len(np.unique(one[:, 0])) == 200  # no block has the stream of another
     assert np.array_equal(resampled_means(values, Sampling(200, jobs=3)), one)
     assert np.array_equal(resampled_means(values, Sampling(86)), one[:86])
     assert np.array_equal(resampled_means(values[:, 1:], Sampling(200)), one[:, 1:])
