@@ -41,6 +41,7 @@ from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import open_qrels
+from gradeval.tables.qrels import Qrels
 
 if TYPE_CHECKING:
     from gradeval.keywords import Phi as PhiOptions
@@ -343,36 +344,21 @@ def phi(
     chosen = Options.of(**options)
     judged = open_qrels(qrels, chosen).qrels
     params = {name: value for name, value in specs[0].given if name in ("variant", "points")}
-    quartiles = None
+    grades = {"all queries" if "points" in params else POOLED: judged.grade}
     if names := [query] if isinstance(query, str) else list(dict.fromkeys(map(str, query))):
-        curves = {}
-        for name, q in zip(names, judged.positions(names).tolist(), strict=True):
-            grades = judged.grade[judged.offsets[q] : judged.offsets[q + 1]]
-            curves[f"query {name}"] = phi_of(_table(grades), params, _SAMPLES)
-    else:
-        all_judgments = phi_of(_table(judged.grade), params, _SAMPLES)
-        curves = {"all queries" if "points" in params else POOLED: all_judgments}
-        if "points" not in params:
-            quartiles = _quartiles(_table(judged.grade, judged.offsets), params.get("variant", "paper"))
+        positions = judged.positions(names).tolist()
+        by_query = [judged.grade[judged.offsets[q] : judged.offsets[q + 1]] for q in positions]
+        grades = {f"query {name}": grade for name, grade in zip(names, by_query, strict=True)}
+    curves = {name: phi_of(_table(grade), params, _SAMPLES) for name, grade in grades.items()}
     lines = []
     for name, drawn in curves.items():
         x, y = np.array(drawn.curve).T
         lines.append(Line(name, x, y, points=drawn.points))
     tables, note = _phi_tables(curves), ""
-    if quartiles is not None:
-        grade, q1, median, q3, reach = quartiles
-        lines.append(Line(MEDIAN, grade, median, q1, q3))
-        count = int(reach.max(initial=0))
-        note = f"quartiles over the queries that reach the grade, of {count}"
-        tables.append(
-            Table(
-                "quartiles",
-                f"φ of {count} queries, of each grade over those that have it or a higher one",
-                ("grade", "q1", "median", "q3", "queries"),
-                list(zip(*(column.tolist() for column in quartiles), strict=True)),
-                shown=len(grade) <= _SHOWN,
-            )
-        )
+    if not names and "points" not in params:
+        line, table, note = _quartiles(judged, params.get("variant", "paper"))
+        lines.append(line)
+        tables.append(table)
     is_whole = all(grade.is_integer() for drawn in curves.values() for grade, *_ in drawn.values)
     title = "" if len(lines) > 1 else lines[0].name
     picture = Picture(
@@ -419,10 +405,11 @@ def _table(grade: Floats, offsets: Ints | None = None) -> Judgments:
     return Judgments(segments, grade, nowhere, -nowhere, np.arange(count), nothing)
 
 
-def _quartiles(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Floats, Floats, Ints]:
-    """φ of the queries at some grades: the grades, q1, median, q3, and how many queries have the grade or a
-    higher one, without those that have no grade above 0; φ of the others would be 1 for no document.
+def _quartiles(judged: Qrels, variant: str) -> tuple[Line, Table, str]:
+    """The median and the quartiles of φ at each grade over the queries that have it or a higher one: a line, a
+    table and the note. Queries without a grade above 0 are left out: their φ would be 1 for no document.
     """
+    judgments = _table(judged.grade, judged.offsets)
     fitted, queries = fitted_phi(judgments, variant), np.flatnonzero(judgments.highest > 0)
     grade = distinct(np.maximum(judgments.grade, 0.0))
     if len(grade) > _SAMPLES:
@@ -434,7 +421,14 @@ def _quartiles(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Floa
         reach[g] = len(reaching)
         phis = fitted(np.full(len(reaching), value), reaching)
         quartiles[:, g] = np.quantile(phis, (0.25, 0.5, 0.75))
-    return grade, *quartiles, reach
+    q1, median, q3 = quartiles
+    count = int(reach.max(initial=0))
+    title = f"φ of {count} queries, of each grade over those that have it or a higher one"
+    rows = list(zip(*(column.tolist() for column in (grade, *quartiles, reach)), strict=True))
+    columns = ("grade", "q1", "median", "q3", "queries")
+    table = Table("quartiles", title, columns, rows, shown=len(grade) <= _SHOWN)
+    note = f"quartiles over the queries that reach the grade, of {count}"
+    return Line(MEDIAN, grade, median, q1, q3), table, note
 
 
 # --- swaps
@@ -490,7 +484,7 @@ def swaps(
     with_ends = replace(
         curves,
         columns=(*curves.columns[:-1], "low", "high", "seed"),
-        rows=[(*row[:-1], *own, row[-1]) for row, own in zip(curves.rows, ends, strict=True)],
+        rows=[(*row[:-1], *interval, row[-1]) for row, interval in zip(curves.rows, ends, strict=True)],
     )
     return Picture(
         name="swaps",

@@ -45,10 +45,10 @@ TUKEY = "tukey"
 POWER_TESTS = (*(name for name in TESTS if name != "bootstrap"), TUKEY)
 POWER_CORRECTIONS = (*CORRECTIONS, "maxt")
 RESCALE = (0.5, 2.0)
-_OWN = ("metrics", "test", "correction", "samples", "splits", "rescale")
+_OF_AGREEMENT = ("metrics", "test", "correction", "samples", "splits", "rescale")
 # what has no effect where only grades are compared
 OF_SYSTEMS = (
-    *_OWN,
+    *_OF_AGREEMENT,
     *(name for name, row in Options.table.items() if row.section == OF_METRICS and name != "zero_grade"),
     *("queries", *Options.names(within=OF_RUN, without=(OF_QRELS,))),
 )
@@ -136,8 +136,9 @@ def agreement(
     if test == TUKEY and correction not in ("holm", "none"):
         raise OptionError("the p-values of Tukey's test are already corrected. Leave out the correction")
     if not is_of_runs:
-        own = zip(_OWN, (metrics, test, correction, samples, splits, tuple(factors)), strict=True)
-        values = dict(own) | {name: getattr(chosen, name) for name in options}
+        values = {name: getattr(chosen, name) for name in options}
+        of_agreement = (metrics, test, correction, samples, splits, tuple(factors))
+        values |= zip(_OF_AGREEMENT, of_agreement, strict=True)
         for name, parameter in signature(agreement).parameters.items():
             if name in OF_SYSTEMS and values.get(name, parameter.default) != parameter.default:
                 raise OptionError(f"{name} requires runs: without runs, only grades are compared")
