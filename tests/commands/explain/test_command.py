@@ -117,3 +117,5 @@ def test_a_run_is_needed(files, tmp_path):
     done = gradeval("explain", letor, "--feature", "2", "--query", "1", "-m", "nDCG")
     assert done.out.startswith("nDCG, query 1, feature2: ")
     assert "one run is explained at a time" in fails("explain", letor, "--feature", "1,2", "--query", "1")
+    assert "no line has feature 99" in fails("explain", letor, "--feature", "99", "--query", "1")
+    assert "no line has feature 99" in fails("study", "agreement", letor, "--feature", "1,99")
