@@ -134,6 +134,13 @@ def test_errors_are_those_of_reduction(documents, message):
         run.reduce(read_qrels(QRELS).qrels, 1)
 
 
+class Odd(str):
+    """Two of them may be the same id and different keys."""
+
+    __slots__ = ()
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
+
 @each(
     ("qrels", "names"),
     [
@@ -143,6 +150,8 @@ def test_errors_are_those_of_reduction(documents, message):
         ({"1": {"a": 1, b"a": 1, "b": 1}}, ["a", "b"]),
         ({"1": {"\udcc3\udca9": 1, 7: 1}}, ["é", "7"]),
         ({"\udcc3\udca9": {"a": 1}, "2": {"b": 1}, "é": {"c": 1}}, ["a", "c", "b"]),
+        ({"1": {Odd("a"): 1, Odd("a"): 1, "b": 1}}, ["a", "b"]),
+        ({Odd("1"): {"a": 1}, "2": {"b": 1}, Odd("1"): {"c": 1}}, ["a", "c", "b"]),
     ],
 )
 def test_names_of_judged_documents(qrels, names):

@@ -79,6 +79,14 @@ def test_tied_documents():
         assert dict(zip(names, ranks, strict=True)) == {b"a": (2, 3), b"e": (7, 9), b"f": (7, 9)}
 
 
+def test_queries_that_end_and_begin_with_one_score():
+    """Their documents are not tied, sorted or not."""
+    for first in ([(b"a", 2.0), (b"b", 1.0)], [(b"a", 1.0), (b"b", 2.0)]):
+        run = {b"q": first, b"r": [(b"c", 1.0), (b"d", 0.5)]}
+        table = qrels_of({query: dict(lines) for query, lines in run.items()})
+        assert not len(find(lines_of(table, run), table).ties.row)
+
+
 def test_query_indices():
     table = qrels_of({b"b": {b"d": 1}, b"a": {b"d": 1}, b"c": {b"d": 1}})
     assert query_indices(table, Ids.of([])).tolist() == []
