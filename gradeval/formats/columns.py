@@ -275,12 +275,17 @@ def odd_lines(rows: Rows, expected: str) -> LineProblems:
 
 
 def columns_of(
-    block: Block, rows: Rows, name: str, wrong: LineProblems | None, problems: LineProblems, hint: str = ""
+    block: Block,
+    rows: Rows,
+    name: str,
+    wrong: LineProblems | None,
+    problems: LineProblems,
+    hint: Callable[[int], str] = lambda row: "",
 ) -> Columns:
     """The columns of rows with the fields query, document and number.
 
     name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
-    lines. hint: why the number may be none.
+    lines. hint: why the number of a row may be none.
     """
     queries, documents, text = rows.fields[:3]
     value, bad = floats(text)
@@ -293,7 +298,7 @@ def columns_of(
         of_values = LineProblems.of(
             line[bad],
             lambda i: not_a_number(name, fields[i]),
-            lambda i: hint_of_number(fields[i], name) or hint,
+            lambda i: hint_of_number(fields[i], name) or hint(int(bad[i])),
         )
         problems = LineProblems.joined([problems, of_values])
     problems = problems.replace(rows=len(rows.line) + len(rows.odd))

@@ -37,7 +37,6 @@ _SECOND = (  # compiled at its first use, as only errors need it
     rb"((?:Q0|q0|0|\1)[ \t]+[^ \t\r\n]+[ \t]+\d+[ \t]+[-+]?\.?\d[^ \t\r\n]*)"
 )
 _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
-_NO_Q0 = "Is Q0 missing? A line of a run is query Q0 document rank score tag"
 _QRELS_BARE_CR, _RUN_BARE_CR = (
     bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
 )
@@ -86,7 +85,12 @@ def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Column
         if np.max(rows.counts, initial=0) > _FIELDS:
             lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
             extra = ExtraFields(len(lines), int(lines[0]))
-    hint = _NO_Q0 if np.all(rows.counts == _FIELDS - 1) else ""
+
+    def hint(row: int) -> str:
+        fields = _FIELD.findall(_line_from(block, int(rows.fields[0].start[row])))
+        is_without = len(fields) == _FIELDS - 1 and fields[1].lower() not in (b"q0", b"0")
+        return "Is Q0 missing? A line of a run is query Q0 document rank score tag" if is_without else ""
+
     columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems, hint)
     problems = columns.problems.within(block, columns.problems.rows)
     return columns.replace(tag=_last_tag(block, rows), extra=extra, problems=problems)
@@ -148,9 +152,12 @@ def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:
 def _last_tag(block: Block, rows: Rows) -> bytes | None:
     if not len(rows.line):
         return None
-    from_document = block.bytes[rows.fields[1].start[-1] : block.size].tobytes()
-    fields = _FIELD.findall(from_document.split(b"\n", 1)[0])
+    fields = _FIELD.findall(_line_from(block, int(rows.fields[1].start[-1])))
     return fields[3] if len(fields) > 3 else b""
+
+
+def _line_from(block: Block, start: int) -> bytes:
+    return block.bytes[start : block.size].tobytes().split(b"\n", 1)[0]
 
 
 def msmarco_table(source: Source, number: str, options: Options) -> Table:
