@@ -126,7 +126,7 @@ def _shape(text: Bytes, ends: Ints) -> _Shape | None:
     line = text[: ends[0]].tobytes()
     gap = TAB if b"\t" in line else SPACE
     fields = line.split(bytes([gap]))
-    if len(fields) != _FIELDS:
+    if len(fields) != _FIELDS or not fields[1]:  # the other fields are found in each line
         return None
     decimals = len(fields[4].partition(b".")[2])
     return _Shape(_U(gap), len(fields[1]), len(fields[5]), decimals if decimals < 8 else 0)

@@ -75,3 +75,9 @@ def test_other_blocks_are_for_the_general_scanner(line, place):
     quick, general = quick_and_general(text)
     assert quick is None
     assert general.lines == 5
+
+
+def test_lines_without_a_second_field():
+    """Two gaps in a row, in every line."""
+    quick, general = quick_and_general(usual_lines(second=b"", gap=b"\t"))
+    assert quick is None and len(general.problems.first) == 20
