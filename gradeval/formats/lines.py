@@ -22,6 +22,8 @@ _SEPARATORS = re.compile(b"[ \t\r]+")
 _HEADS = ({"query", "qid", "query_id", "topic"}, {"group"})
 _IDS = ("_id", "id", "doc_id", "docid", "docno", "pid", "query_id", "qid")
 _TEXTS = ("title", "text", "contents", "body", "passage", "query")
+_HEAD = re.compile(r"\s*\[{1,2}([^\[\],]+)\]{1,2}\s*$")  # of a table
+_UNCOMMENTED = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*"|'[^']*'|["'](?!.*["']))*""")
 _PLACE = re.compile(r"^(.*) \(at (?:line (\d+), column \d+|end of document)\)$", re.DOTALL)
 
 
@@ -276,17 +278,32 @@ class TomlFile(Record):
     content: Mapping[str, Any]
 
     def line_of(self, text: str, table: str = "") -> int | None:
-        """The first line, from 1, with a key or a string, below the head of its table; None if there is none.
+        """The line, from 1, of a key or a string: in the table, else around it, else anywhere; None if nowhere.
 
         TOML's readers do not report the lines of values, so it is searched for; an escaped string is not found.
         """
-        lines = self.text.split("\n")
-        heads = [number for number, line in enumerate(lines) if line.strip() == f"[{table}]"]
-        start = heads[0] if table and heads else 0
-        return next((number for number, line in enumerate(lines[start:], start + 1) if text in line), None)
+        lines = [_UNCOMMENTED.match(line)[0] for line in self.text.split("\n")]  # type: ignore[index]
+        heads = [
+            (number, match[1].strip()) for number, line in enumerate(lines) if (match := _HEAD.match(line))
+        ]
+        starts = {"": 0} | {name: number for number, name in heads}
+        ends = [*(number for number, _ in heads), len(lines)]
+        key = rf"""["']?{re.escape(text)}["']?\s*[.=]"""
+        beginning, inline = re.compile(rf"""\s*(?:[\w."'-]+\.)?{key}"""), re.compile(rf"[{{,]\s*{key}")
+        parts = table.split(".")
+        around = [name for n in range(len(parts), -1, -1) if (name := ".".join(parts[:n])) in starts]
+        scopes = [
+            range(starts[name], next(end for end in ends if end > starts[name] or not name)) for name in around
+        ]
+        for scope in [*scopes, range(len(lines))]:
+            for matches in (beginning.match, inline.search):
+                if (line := next((n for n in scope if matches(lines[n])), None)) is not None:
+                    return line + 1
+        start = starts.get(table, 0)
+        return next((n + 1 for n in range(start, len(lines)) if text in lines[n]), None)
 
     def error(self, what: str, text: str = "", table: str = "", hint: str = "") -> InputError:
-        """The error of the first line with this text, below the head of its table."""
+        """The error of the line with this text, as line_of() finds it."""
         return InputError(self.path, what, line=self.line_of(text, table) if text else None, hint=hint)
 
     def options(self, values: Mapping[str, Any], folder: str, table: str = "", key: str = "") -> Options:

@@ -92,6 +92,28 @@ def test_lines(tmp_path: Path) -> None:
 
 
 @each(
+    ("text", "key", "table", "line"),
+    [
+        ("# relative\n[options]\nrel = 1", "rel", "options", 3),
+        ("# relative\n[options]\nrel = 1", "rel", "", 3),
+        ("[options]\nx = 1  # rel = 2\n'rel' = 1", "rel", "options", 3),
+        ("[options]\nx = 'a # b rel'\n\"rel\"=1", "rel", "options", 3),
+        ("x = 'rel.run'\noptions.rel = 1\n[a.options]\nrel = 1", "rel", "options", 2),
+        ("x = 'rel'\noptions = { x = 1, rel = 1 }\n[a.options]\nrel = 1", "rel", "options", 2),
+        ("rel = 1\n[a]\noptions.rel = 1\n[a.b]\nrel = 1", "rel", "a.options", 3),
+        ("[a.options]\nrel = 1\n[options] # rel = 1\nrel = 2\n[b]\nrel = 2", "rel", "options", 4),
+        ("[options]\nquery_weights.'401' = 1", "query_weights", "options", 2),
+        ("# gates\n[x.gates]", "gates", "", 2),
+        ("# rel = 1", "rel", "", None),
+        ("x = [\n'a', # AP > 0\n 'AP > 0']", "AP > 0", "", 3),
+        ('x = """it\'s\nrel\n"""\nrel = 1', "rel", "", 4),
+    ],
+)
+def test_the_line_of_a_key(text: str, key: str, table: str, line: int | None) -> None:
+    assert TomlFile("t", text, {}).line_of(key, table) == line
+
+
+@each(
     ("data", "message"),
     [
         (b"a = 1\nb = \n", ":2: this is not TOML (Invalid value)"),

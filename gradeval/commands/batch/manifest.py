@@ -114,9 +114,10 @@ class _Reader:
             if key not in known:
                 near = get_close_matches(key, known, n=1)
                 hint = f"Did you mean '{near[0]}'?" if near else f"The keys are {', '.join(known)}"
-                text = next((text for text in (f"{key} =", f"{key}=") if self.file.line_of(text, table)), key)
+                if table and key in KEYS:
+                    hint = f"'{key}' is a key of the manifest itself: write it above the tables"
                 where = f" in [{table}]" if table else ""
-                raise self.error(f"unknown key {named(key)}{where}", text, table, hint)
+                raise self.error(f"unknown key {named(key)}{where}", key, table, hint)
 
     def named_tables(self, key: str) -> dict[str, Any]:
         """The entry of each name of a list or a table; None for a list."""
@@ -214,6 +215,7 @@ class _Reader:
             if not isinstance(values, Mapping):
                 raise self.error(f"[{name}] must be a table", "options")
             self.check_keys(values, FILE_OPTIONS, name)
+            self.file.options(values, self.folder, name)  # an error has the line in this table
             options.update(values)
         return self.file.options(options, self.folder)
 

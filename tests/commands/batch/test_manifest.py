@@ -80,6 +80,7 @@ GOOD = {
         ({"collections": {"a": {"qrel": "x"}}}, "unknown key 'qrel' in [collections.a]. Did you mean 'qrels'?"),
         ({"options": {"dept": 3}}, "unknown key 'dept' in [options]. Did you mean 'depth'?"),
         ({"collections": {"a": {"options": {"jobs": 3}}}}, "unknown key 'jobs' in [collections.a.options]"),
+        ({"options": {"features": "1"}}, "unknown key 'features' in [options]. 'features' is a key of the man"),
         ({"options": {"rel": "high"}}, "rel must be a finite number, not 'high'"),
         ({"options": 3}, "[options] must be a table"),
         ({"collections": {"a": 3}}, "[collections.a] must be a table"),
@@ -112,6 +113,7 @@ def test_the_line_of_what_is_wrong() -> None:
     for text, message in (
         (WHOLE.replace("metrics = \"RR\"", "metric = \"RR\""), "m.toml:18: unknown key 'metric' in"),
         (WHOLE.replace("rel = 2", "relevance = 2"), "m.toml:7: unknown key 'relevance' in [options]"),
+        ("# relative\n" + WHOLE.replace("rel = 2", "rel = 'x'"), "m.toml:8: rel must be"),
         (WHOLE.replace("rel = 2", "rel = "), "m.toml:7: this is not TOML"),
     ):  # fmt: skip
         with pytest.raises(InputError) as caught:
