@@ -164,7 +164,8 @@ class OptionTable:
 
 def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[Function], Function]:
     """Show these options in the signature and the documentation of a function with **options, and raise
-    OptionError for others; a decorator. refused: names for which the function raises a better error.
+    OptionError for others; a decorator; of a function without **options the rows are empty. refused: names for
+    which the function raises a better error.
 
     Type checkers see the same: gradeval.keywords is made from these signatures.
     """
@@ -174,10 +175,13 @@ def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[
             f"    {name}: {row.python or row.about[0].lower() + row.about[1:].rstrip('.')} ({row.default!r})\n"
             for name, row in rows.items()
         )
-        function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{''.join(lines)}"
-        *parameters, _ = (written := signature(function)).parameters.values()
+        if rows:
+            function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{''.join(lines)}"
+        written = signature(function)
+        parameters = [each for each in written.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
         first = {*refused, *(each.name for each in parameters if each.kind is not Parameter.KEYWORD_ONLY)}
         known = [*(each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY), *rows]
+        known = known or [each.name for each in parameters]  # there are no others
 
         @wraps(function)
         def checked(*arguments: Any, **options: Any) -> Any:
@@ -187,7 +191,7 @@ def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[
         parameters += (row.parameter(name) for name, row in rows.items())
         checked.__signature__ = written.replace(parameters=parameters)  # type: ignore[attr-defined]
         types = {**function.__annotations__}
-        del types["options"]  # a name that only type checkers have
+        types.pop("options", None)  # a name that only type checkers have
         checked.__annotations__ = types
         return cast("Function", checked)
 
@@ -394,11 +398,15 @@ def _read_no_relevant(value: Any) -> Any:
     return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-def read_columns(columns: Any) -> tuple[tuple[str, str], ...]:
-    """The (role, name) pairs of 'query=user_id, document=item_id', or of a mapping."""
+def read_columns(columns: Any) -> tuple[tuple[str, str], ...] | str:
+    """The (role, name) pairs of 'query=user_id, document=item_id', or of a mapping; a text that is no such
+    list stays what it is, for the check to show it.
+    """
     if isinstance(columns, (str, bytes)):
-        parts = (item.partition("=") for item in _text(columns).split(",") if item.strip())
-        return tuple((role.strip(), name.strip()) for role, _, name in parts)
+        text = _text(columns)
+        parts = (item.partition("=") for item in text.split(",") if item.strip())
+        of_text = tuple((role.strip(), name.strip()) for role, _, name in parts)
+        return of_text if all(map(all, of_text)) else text
     pairs = columns.items() if isinstance(columns, Mapping) else _iterable("columns", columns)
     return tuple((str(role), str(name)) for role, name in pairs)
 

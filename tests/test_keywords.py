@@ -107,6 +107,9 @@ def test_functions_show_their_options_and_refuse_others(name: str, function: Cal
         (lambda: gradeval.study.agreement("q", qrels2="p", splits=9), "splits requires runs"),
         (lambda: gradeval.study.agreement("q", qrels2="p", rel=2), "rel requires runs"),
         (lambda: gradeval.evaluate("q", "r", confidence=90), "confidence requires interval"),
+        (lambda: gradeval.study.criteria(seed=1), "unknown option seed: the options are metrics$"),
+        (lambda: gradeval.study.swaps(foo=3), "unknown option foo: the options are levels, .*, progress$"),
+        (lambda: gradeval.plot.swaps(foo=3), "unknown option foo: the options are confidence, levels, "),
         (lambda: gradeval.compare_tables([], baselin="a"), "did you mean baseline.* query_ids"),
     ],
 )

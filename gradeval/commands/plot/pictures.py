@@ -434,6 +434,7 @@ def _quartiles(judged: Qrels, variant: str) -> tuple[Line, Table, str]:
 # --- swaps
 
 
+@takes({})
 def swaps(
     metrics: Metrics = METRICS,
     *,

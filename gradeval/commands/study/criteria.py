@@ -11,6 +11,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, full_rankings
 from gradeval.evaluation.score import score
+from gradeval.options import takes
 from gradeval.registry.spec import Metrics, parse
 
 METRICS = "tau AP(rel=2) nDCG rankDCG"
@@ -50,6 +51,7 @@ CRITERIA: Final = {
 }
 
 
+@takes({})
 def criteria(metrics: Metrics = METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 

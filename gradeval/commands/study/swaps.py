@@ -23,7 +23,7 @@ from gradeval.commands.study.tables import (
 )
 from gradeval.errors import OptionError, described
 from gradeval.evaluation.score import score
-from gradeval.options import whole
+from gradeval.options import takes, whole
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.tables.qrels import SHARE
 
@@ -51,6 +51,7 @@ class Swaps(Study):
     count: Ints
 
 
+@takes({})
 def swaps(
     metrics: Metrics = METRICS,
     *,
