@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, with_job
+from gradeval.cli.job import Job, refuse_options, with_job
 from gradeval.cli.types import File, Integer
 from gradeval.notices import Kind, Notice
 from gradeval.options import QUERIES_SECTION, Options
@@ -103,6 +103,10 @@ def explain_command(
             "--query and --worst are mutually exclusive."
             if ids
             else "No query given: --query ID chooses one, and --worst N those with the lowest values."
+        )
+    if ids:
+        refuse_options(
+            ("queries", "query_ids"), "and --query are mutually exclusive: --worst chooses from them"
         )
     if run is None and not options["features"]:
         raise click.UsageError("Missing argument 'RUN' (or --feature, for LETOR files).")

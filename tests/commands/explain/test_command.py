@@ -82,7 +82,11 @@ def test_titles(files, tmp_path):
         ([], "No query given: --query ID chooses one"),
         (["--query", "q1", "--worst", "1"], "--query and --worst are mutually exclusive"),
         (["--query", "q1", "--text", "none.tsv"], "none.tsv: no such file"),
-        (["--query", "q1", "--query-ids", "q1"], "are those that worst chooses from"),
+        (
+            ["--query", "q1", "--query-ids", "q1"],
+            "--query-ids and --query are mutually exclusive: --worst chooses",
+        ),
+        (["--query", "q1", "--queries", "judged"], "--queries and --query are mutually exclusive"),
         (["--worst", "1", "--query-ids", "q1,x"], "--query-ids: query 'x' is not in "),
         (["--worst", "0"], "'0' is not an integer from 1"),
         (["--query", "q1", "--ranks", "0"], "'0' is not an integer from 1"),
