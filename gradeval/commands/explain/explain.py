@@ -158,6 +158,11 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
         values.append(scores.values[0])
         is_empty |= scores.empty[0]
         counted = counted_queries(counted, reduced.retrieved > 0, options)
+    if not counted.any():
+        where = "the run" if len(runs) == 1 else "both runs"
+        raise OptionError(
+            f"no query is left to choose from: queries={options.queries}, and none of them is in {where}"
+        )
     worth = values[0] - values[1] if len(values) > 1 else values[0]
     defined = np.flatnonzero(counted & ~np.isnan(worth))
     if not len(defined):

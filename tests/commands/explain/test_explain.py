@@ -71,6 +71,12 @@ LETOR = Path(__file__).parents[3] / "sample_data/letor/test.letor"
         (("relstring", "q"), {}, MetricError, "relstring is a text, and no number to explain"),
         (("num_ret",), {"worst": 1}, MetricError, "neither high nor low values are better"),
         (("rankDCG",), {"worst": 1}, MetricError, "undefined for all queries"),
+        (
+            ("AP",),
+            {"worst": 1, "queries": "both", "query_ids": "p"},
+            OptionError,
+            "no query is left .* in the run",
+        ),
         (("nDGC", "q"), {}, MetricError, "did you mean"),
         (("AP", "q"), {"nothing": 1}, OptionError, "unknown option nothing"),
         (("AP", "q"), {"against": [{"q": {"a": 1}}, {"q": {"a": 2}}]}, OptionError, "against must be one run"),
@@ -79,7 +85,7 @@ LETOR = Path(__file__).parents[3] / "sample_data/letor/test.letor"
 )
 def test_errors(given, options, error, message):
     with pytest.raises(error, match=message):
-        gradeval.explain({"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}}, *given, **options)
+        gradeval.explain({"q": {"a": 1, "b": 1}, "p": {"a": 0}}, {"q": {"a": 1.0}}, *given, **options)
 
 
 WANTED = {"d1", "d2"}
