@@ -304,6 +304,7 @@ class TomlFile(Record):
 
     def error(self, what: str, text: str = "", table: str = "", hint: str = "") -> InputError:
         """The error of the line with this text, as line_of() finds it."""
+        what = re.sub(r", not (?:True|False)$", lambda end: end[0].lower(), what)  # as TOML spells them
         return InputError(self.path, what, line=self.line_of(text, table) if text else None, hint=hint)
 
     def options(self, values: Mapping[str, Any], folder: str, table: str = "", key: str = "") -> Options:

@@ -10,7 +10,7 @@ from helpers import each
 import gradeval
 from gradeval.errors import InputError, OptionError
 from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
-from gradeval.options import Options, parse_features
+from gradeval.options import ROLES, Options, parse_features
 from tables.opened import QRELS, RUN, qrels_of, ranks_of
 
 
@@ -111,6 +111,11 @@ def test_empty_data():
         ({"rel": math.nan}, "rel must be a finite number, not nan"),
         ({"rel": "2"}, "rel must be a finite number, not '2'"),
         ({"ties": "random"}, "ties must be trec or input or best or worst or expected, not 'random'"),
+        (
+            {"columns": "query=a, foo"},
+            f"columns must be some of {', '.join(f'{role}=NAME' for role in ROLES)}, each once, "
+            "not 'query=a, foo'",
+        ),
         ({"qrels_format": "xml"}, f"qrels_format must be {' or '.join(QRELS_FORMATS)}, not 'xml'"),
         ({"run_format": "xml"}, f"run_format must be {' or '.join(RUN_FORMATS)}, not 'xml'"),
     ],

@@ -81,6 +81,8 @@ GOOD = {
         ({"options": {"dept": 3}}, "unknown key 'dept' in [options]. Did you mean 'depth'?"),
         ({"collections": {"a": {"options": {"jobs": 3}}}}, "unknown key 'jobs' in [collections.a.options]"),
         ({"options": {"features": "1"}}, "unknown key 'features' in [options]. 'features' is a key of the man"),
+        ({"options": {"columns": "foo"}}, "columns must be some of query=NAME, document=NAME, grade=NAME, "
+         "score=NAME, subtopic=NAME, each once, not 'foo'"),
         ({"options": {"rel": "high"}}, "rel must be a finite number, not 'high'"),
         ({"options": 3}, "[options] must be a table"),
         ({"collections": {"a": 3}}, "[collections.a] must be a table"),
