@@ -11,13 +11,19 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from inspect import Parameter, signature
+from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 from gradeval.errors import GradevalError, OptionError, described, inert, visible
 from gradeval.notices import EvaluationWarning, Notice, lines
+from gradeval.options import check_known
 from gradeval.records import Record
 from gradeval.render import WRITERS, Digits, Format, checked_digits
 from gradeval.render.numbers import number, plain, probability, signed, significant
+
+LABELLED = [name for name, writer in WRITERS.items() if writer.part in ("rows", "records")]
+"""The formats that labels are in front of."""
 
 Text = list[str] | str
 """The texts of a column, one a row; a string is the same in all rows."""
@@ -226,6 +232,8 @@ class Document(Record, kw_only=True):
         """The document in the format of `how`, with '\\n' at the end of each line. Raises OptionError."""
         if not isinstance(how.format, str) or how.format not in self.formats:
             raise OptionError(f"unknown format '{how.format}': choose from {', '.join(self.formats)}")
+        if how.label and how.format not in LABELLED:
+            raise OptionError(f"label requires one of the formats {', '.join(LABELLED)}")
         if self.page is not None:
             return self.page()
         writer = WRITERS[how.format]
@@ -271,7 +279,10 @@ class Printable:
         """
         format = self.default_format if format is None else format
         how = RenderOptions(checked_digits(digits), colour, width, spreadsheet, format, header, label or {})
-        document: Document = import_module(self.layout).document(self, how, **what)
+        layout: Callable[..., Document] = import_module(self.layout).document
+        parameters = chain(*(signature(function).parameters.values() for function in (self.render, layout)))
+        check_known(what, [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY])
+        document = layout(self, how, **what)
         return document.write(how)
 
     def __str__(self) -> str:

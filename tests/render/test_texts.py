@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers import each
 
+from gradeval.errors import OptionError
 from gradeval.evaluation.results import Results, RunResult
 from gradeval.registry.spec import parse
 from gradeval.render import WRITERS
@@ -38,6 +39,24 @@ def test_words_in_each_format(words) -> None:
     queries, summary = words.render("table", per_query=True).split("\n\n")[-2:]
     assert "relstring" in queries and "runid" not in queries and "gm" not in queries
     assert 'm"e' in summary and "relstring" not in summary and "gm" in summary
+
+
+@each("format", ["table", "json", "md", "latex", "trec"])
+def test_labels_are_of_some_formats(words, format: str) -> None:
+    with pytest.raises(OptionError, match="label requires one of the formats tsv, csv, jsonl"):
+        words.render(format, label={"a": "b"})
+
+
+@each(
+    ("name", "message"),
+    [
+        ("foo", ": the options are digits, .*, label, per_query, .*"),
+        ("per_quer", r": did you mean per_query\?"),
+    ],
+)
+def test_unknown_options(words, name: str, message: str) -> None:
+    with pytest.raises(OptionError, match=f"^unknown option {name}{message}"):
+        words.render("tsv", **{name: 1})
 
 
 @each("format", WRITERS)
