@@ -69,6 +69,8 @@ def guide_command(job: Job, topic: str | None, word: str | None) -> None:
     if word is not None:
         if topic:
             raise click.UsageError("TOPIC and --search are mutually exclusive.")
+        if not word.strip():
+            raise click.UsageError("--search requires a word.")
         hits = "".join(f"{line}\n" for line in search(word))
         if not hits:
             raise OptionError(f"no page of the guide contains '{word}'")

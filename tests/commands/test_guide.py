@@ -51,6 +51,7 @@ def test_search() -> None:
         assert line.startswith("ci: ") and ": #" not in line  # a comment of a block is no heading
     assert fails("guide", "--search", "xyzzy") == "gradeval: no page of the guide contains 'xyzzy'"
     assert "mutually exclusive" in fails("guide", "ci", "--search", "x")
+    assert fails("guide", "--search", "").startswith("gradeval: --search requires a word.")
 
 
 @pytest.mark.parametrize(
