@@ -41,6 +41,7 @@ VALUES = "values"  # it decides the values: saved results must agree in it
 FILES = "files"  # how files are read
 RUNS = "runs"  # what the runs are
 OF_QRELS, OF_RUN = "of qrels", "of a run"  # reading one file needs it
+OF_GRADES = "of grades"  # it changes grades: where no runs are, it has an effect too
 MORE = "more"  # what is computed besides
 PROCESS = "process"
 
@@ -568,6 +569,7 @@ class Options(OptionTable):
         METRICS,
         "The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
         "GRADE",
+        scope={VALUES, OF_GRADES},
         python="the grade that means non-relevant; subtracted from every grade first",
     )
     no_relevant: str | None = option(

@@ -20,7 +20,7 @@ from gradeval.registry.invariants import UNJUDGED_IGNORED
 from gradeval.registry.metric import Metric
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import Qrels, is_relevant
+from gradeval.tables.qrels import Qrels, counted_grades, is_relevant
 from gradeval.tables.reduction import Reduced
 
 FIRST_RANKS, MOST_FIRST_RANKS = 10, 20  # whose judged share is looked at: by default, and at most
@@ -171,11 +171,7 @@ def qrels_notices(qrels: Qrels, reduced: Reduced, options: Options) -> Iterator[
     rows = np.flatnonzero(np.isfinite(reduced.rank))
     if len(rows) < 2 or reduced.unjudged or len(rows) != reduced.retrieved.sum():
         return
-    score, grade = reduced.score[rows], qrels.grade[rows]
-    if options.zero_grade:
-        from gradeval.arrays.numbers import subtracted  # imported only when needed
-
-        score = subtracted(score, float(options.zero_grade))
+    score, grade = counted_grades(reduced.score[rows], options), qrels.grade[rows]
     if score[0] != grade[0] or not (score == grade).all():
         return
     # a set of retrieved documents, each with the score 1, may happen to be relevant: then some are not in it

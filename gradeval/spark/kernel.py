@@ -152,7 +152,7 @@ def read_rows(table: Any, names: Names) -> TableRows:
 class Job(NamedTuple):
     """An evaluation, the same for every bucket.
 
-    scale: the distinct grades of all qrels, zero_grade subtracted, ascending. runs: their names. paths: what
+    scale: the distinct grades of all qrels, as they count, ascending. runs: their names. paths: what
     errors call the runs. qrels_names, run_names: for messages. by_rank: whether the numbers of the runs are
     ranks. pairs: (baseline, run) to compare, as positions in runs. version: of gradeval, which the workers must
     have too.

@@ -10,7 +10,6 @@ import numpy as np
 
 from gradeval import process
 from gradeval.arrays import Floats, cached_property
-from gradeval.arrays.numbers import subtracted
 from gradeval.arrays.segments import distinct
 from gradeval.commands.compare.compare import pairs_of
 from gradeval.compare_options import OF_SUMS, CompareOptions
@@ -43,6 +42,7 @@ from gradeval.spark.kernel import (
 from gradeval.spark.merge import SparkSummary, chosen_options, comparison, merged, no_rows, without_values
 from gradeval.spark.sessions import known_warnings_ignored
 from gradeval.tables.load import check_names
+from gradeval.tables.qrels import counted_grades
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -191,8 +191,7 @@ class SparkResults:
         else:
             numbers, _ = object_numbers(column.to_pylist(), "grade")
         scale = distinct(numbers[np.isfinite(numbers)])
-        zero = self._request.options.zero_grade
-        return distinct(subtracted(scale, float(zero))) if zero else scale
+        return distinct(counted_grades(scale, self._request.options))
 
     def _with_positions(self, names: Sequence[str]) -> Wire:
         """The runs, with their positions instead of their names."""

@@ -37,6 +37,15 @@ def is_relevant(grade: Floats, level: float | None) -> Bools:
     return grade > 0 if level is None else grade >= max(level, 0.0)
 
 
+def counted_grades(grade: Floats, options: Options) -> Floats:
+    """Grades as they count: with zero_grade subtracted, both as decimal numbers."""
+    if not options.zero_grade:
+        return grade
+    from gradeval.arrays.numbers import subtracted  # imported only when needed
+
+    return subtracted(grade, float(options.zero_grade))
+
+
 class Recalling:
     """A table with results that metrics share."""
 
@@ -265,22 +274,19 @@ class Qrels(Record, eq=False):
         return shares_of(self.offsets)
 
     def evaluated(self, options: Options) -> Qrels:
-        """The judgments with the options of grades applied: zero_grade subtracted, both as decimal numbers.
+        """The judgments with the options of grades applied.
 
         Raises OptionError where a result is out of the range of grades.
         """
-        zero = options.zero_grade
-        if zero == 0:
+        grade = counted_grades(self.grade, options)
+        if grade is self.grade:
             return self
-        from gradeval.arrays.numbers import subtracted  # imported only when needed
-
-        grade = subtracted(self.grade, float(zero))
         for row in out_of_range(grade)[:1].tolist():
-            left = f"{float(self.grade[row])!r} - {zero!r} = {float(grade[row])!r}"
+            left = f"{float(self.grade[row])!r} - {options.zero_grade!r} = {float(grade[row])!r}"
             raise OptionError(f"zero_grade leaves a grade that is out of range: {left}. {RESCALE}")
         if self.subtopics is None:
             return self.replace(grade=grade)
-        of_subtopics = self.subtopics.replace(grade=subtracted(self.subtopics.grade, float(zero)))
+        of_subtopics = self.subtopics.replace(grade=counted_grades(self.subtopics.grade, options))
         return self.replace(grade=grade, subtopics=of_subtopics)
 
 

@@ -15,7 +15,8 @@ from gradeval.cli.types import File, OutputPath
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.study.command import FORMATS, example, swaps_options
 from gradeval.compare_options import CompareOptions
-from gradeval.options import INPUT, OF_QRELS, RUNS, Options, parse_number
+from gradeval.options import INPUT, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
+from gradeval.options import METRICS as OF_METRICS
 from gradeval.tables.run_names import LabelledRuns, labelled
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def curve_command(job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[st
 @cli.queries("--query", "drawn", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
 @picture_options("phi", "points", "quartiles")
 @cli.metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
-@cli.row_option(Options, "zero_grade")
+@cli.row_options(Options, OF_METRICS, within=OF_GRADES)
 @cli.row_options(Options, INPUT, within=OF_QRELS, without=(RUNS,))
 @cli.other_options
 @with_job(FORMATS, otherwise="table")

@@ -33,7 +33,7 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
 from gradeval.metrics.ndcg_phi import fitted_phi
 from gradeval.notices import Notice
-from gradeval.options import OF_QRELS, OF_RUNS, RUNS, Options, takes
+from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, takes
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
 from gradeval.render.document import warned
@@ -322,7 +322,7 @@ def expanded(text: str) -> list[str]:
 # --- φ
 
 
-@takes({"zero_grade": Options.table["zero_grade"], **Options.rows(within=OF_QRELS, without=(RUNS,))})
+@takes({**Options.rows(within=OF_GRADES), **Options.rows(within=OF_QRELS, without=(RUNS,))})
 def phi(
     qrels: Any,
     metric: str | Iterable[str] = PHI_METRIC,

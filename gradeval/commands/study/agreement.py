@@ -25,7 +25,7 @@ from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import METRICS as OF_METRICS
-from gradeval.options import OF_QRELS, OF_RUN, OF_RUNS, Options, takes, whole
+from gradeval.options import OF_GRADES, OF_QRELS, OF_RUN, OF_RUNS, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
 from gradeval.statistics.agreement import Ratings, estimates
@@ -49,7 +49,7 @@ _OF_AGREEMENT = ("metrics", "test", "correction", "samples", "splits", "rescale"
 # what has no effect where only grades are compared
 OF_SYSTEMS = (
     *_OF_AGREEMENT,
-    *(name for name, row in Options.table.items() if row.section == OF_METRICS and name != "zero_grade"),
+    *(name for name, row in Options.table.items() if row.section == OF_METRICS and OF_GRADES not in row.scope),
     *("queries", *Options.names(within=OF_RUN, without=(OF_QRELS,))),
 )
 MOST_GRADES = 1_000  # different ones: the time of κ and α depends on them
