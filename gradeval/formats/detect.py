@@ -273,6 +273,9 @@ def role_of(source: Source, options: Options) -> str | None:
         except (InputError, InputErrors) as error:
             errors.append(error)
     if not rows:
+        from gradeval.formats.json import reject_saved  # imported only when needed
+
+        reject_saved(next(source.chunks(_BEGINNING)).tobytes(), source.name, "score")
         raise errors[0]
     best = [role for role, count in rows.items() if count == max(rows.values())]
     return best[0] if len(best) == 1 else None

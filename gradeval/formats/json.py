@@ -80,11 +80,6 @@ class Part(NamedTuple):
         return cls(padded, len(text), quotes[: int(np.searchsorted(quotes, len(text)))], *rest)
 
 
-def reason(error: json.JSONDecodeError) -> str:
-    """The message without the words that lead to a place."""
-    return error.msg.removesuffix(" at").removesuffix(" starting")
-
-
 def not_utf8(text: bytes) -> tuple[int, str] | None:
     """The first place that is not UTF-8, and what to say of it; None where all is."""
     if text.isascii():

@@ -75,6 +75,11 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+def reason(error: json.JSONDecodeError) -> str:
+    """The message without the words that lead to a place."""
+    return error.msg.removesuffix(" at").removesuffix(" starting")
+
+
 def parse_json(text: bytes, name: str, line: int | None = None) -> Any:
     """The value of a JSON text without a key twice in an object. name, line: of messages. Raises InputError."""
 
@@ -84,7 +89,7 @@ def parse_json(text: bytes, name: str, line: int | None = None) -> Any:
     try:
         return json.loads(text.decode("utf-8"), parse_constant=refused, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
-        raise InputError(name, f"this is not JSON ({error.msg})", line=line or error.lineno) from None
+        raise InputError(name, f"not valid JSON ({reason(error)})", line=line or error.lineno) from None
     except RepeatedKey as error:
         raise InputError(name, f"{named(error.key)} is in an object twice", line=line) from None
     except (ValueError, RecursionError) as error:  # bytes that are not UTF-8, an integer without end, [[[[…

@@ -227,7 +227,8 @@ def test_damaged_in_two_places() -> None:
 @each(
     ("text", "message"),
     [
-        ('{"gradeval": 1,\n "x": }', "a.json:2: this is not JSON (Expecting value)"),
+        ('{"gradeval": 1,\n "x": }', "a.json:2: not valid JSON (Expecting value)"),
+        ('{"gradeval": 1,\n "x": "\n', "a.json:2: not valid JSON (Invalid control character)"),
         ('{"gradeval": "1", "format": 1, "format": 1}', "a.json: 'format' is in an object twice"),
         ('{"gradeval": NaN}', "a.json: NaN is not JSON"),
         ('{"gradeval": ' + "[" * 200_000, "a.json: this JSON cannot be read (RecursionError)"),

@@ -46,7 +46,7 @@ from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, separate_runs
 from gradeval.evaluation.saved import common_metrics
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
-from gradeval.options import COMPARED_METRICS, Options, takes
+from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import warned
 from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
@@ -64,7 +64,7 @@ Pairs = tuple[tuple[int, int], ...]
 """(baseline, run) of each comparison, as positions."""
 
 
-@takes(COMPARED)
+@takes(COMPARED, refused=("query_weights",))
 def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Unpack[Compare]) -> Comparison:
     """Compare runs with a baseline, or all with each other.
 
@@ -73,6 +73,8 @@ def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Un
 
     options: those listed below. Raises GradevalError.
     """
+    if "query_weights" in options:
+        raise weighted_error("tests")
     how, evaluation = split_options(options)
     results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, evaluation)
     for failed in results.failed:

@@ -136,7 +136,7 @@ def test_an_earlier_output_that_is_not_json() -> None:
         for new, what in (
             ('"n": 1, "n": ', f"{line}: 'n' is in an object twice"),
             ('"x": NaN, "n": ', f"{line}: NaN is not JSON"),
-            ('"n": ]', f":{place}: this is not JSON (Expecting value)"),
+            ('"n": ]', f":{place}: not valid JSON (Expecting value)"),
         ):
             Path(name).write_text(whole.replace('"n": ', new, 1))
             assert fails("batch", "m.toml", "-o", name, "--resume").startswith(f"{name}{what}")

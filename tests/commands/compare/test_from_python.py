@@ -72,6 +72,8 @@ def test_an_unknown_option_is_said_with_those_of_the_comparison_and_of_the_evalu
     for name in ("tie_range", "by_level"):  # compare() does not show what they find
         with pytest.raises(OptionError, match=f"unknown option {name}: the options are baseline, "):
             gradeval.compare(*judged(), "AP", **{name: True})
+    with pytest.raises(OptionError, match=r"^tests are of unweighted means\. Evaluate without query_weights"):
+        gradeval.compare(*judged(), "AP", query_weights={"1": 1})
     given = {"tests": "t", "rel": 2}
     message = r"unknown option tests: did you mean test\? The options are baseline, .*, jobs, rel, depth, "
     with pytest.raises(OptionError, match=message):

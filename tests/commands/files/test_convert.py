@@ -189,6 +189,7 @@ WRONG = [  # the input, the error, the format, and the options
     ("\n", "s: no data", "csv", {}),
     ("1 Q0 1 1 2 t\n", "s: no document is left: the id of each is that of its query", "trec", IGNORED),
     ('{"1": {"a": 1}}', "s: the file may be qrels or a run. Say which with --as qrels|run", "trec", {}),
+    ('{"gradeval": "1", "x": {}}', "s: a saved result has no documents. Give the run that it", "trec", {}),
     ("1 0 a 1\n1 0 b 1\n", "s:1: 4 fields where a run has 6", "csv", {"role": "run"}),
     (SCORES, f"s: {NEED}", "trec", {}),
     (RUN, "qrels are for scores of LETOR lines only; s is of format trec", "trec", {"qrels": "l"}),
