@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.errors import InputError, OptionError, named
+from gradeval.errors import InputError, OptionError, described, named
 from gradeval.evaluation.results import FailedRun
 from gradeval.formats.memory import (
     RUN_NAMES,
-    are_mappings,
     is_frame,
     is_lazy,
     is_ranx,
@@ -86,9 +85,12 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         yield from _files(runs)
     elif isinstance(runs, Mapping):
         # {query: {document: score}} has no mappings in its mappings, of which the first value decides
-        has_runs = not are_mappings(runs.values())
-        values = () if has_runs else chain.from_iterable(run.values() for run in runs.values())
-        if has_runs or isinstance(next(iter(values), None), Mapping):
+        values = chain.from_iterable(run.values() for run in runs.values() if isinstance(run, Mapping))
+        first = next(values, None)
+        others = [run for run in runs.values() if not isinstance(run, Mapping)]
+        # beside the documents of a query, a number or None is a mistake in a run, and not another run
+        has_runs = bool(others) and (first is None or any(map(_may_be_run, others)))
+        if has_runs or isinstance(first, Mapping):
             yield from ((str(name), run) for name, run in runs.items())
         else:
             yield None, runs
@@ -97,11 +99,15 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
             items = list(runs)
         except TypeError:
             hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
-            raise InputError("runs", f"a {type(runs).__name__} is not a run", hint=hint) from None
+            raise InputError("runs", f"{described(runs)} is not a run", hint=hint) from None
         if items and is_row(items[0]):
             yield None, items
         else:
             yield from (pair for item in items for pair in _files(item))
+
+
+def _may_be_run(value: Any) -> bool:
+    return is_path(value) or hasattr(value, "__iter__") or is_frame(value) or isinstance(value, RunTable)
 
 
 def _files(run: Any) -> list[tuple[str | None, Any]]:

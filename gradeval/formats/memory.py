@@ -38,6 +38,8 @@ QUERY, DOCUMENT, SUBTOPIC = "query id", "document id", "subtopic"  # what messag
 A_TIME = "is a time, neither text nor number. Cast it to one of these"
 ROWS = "each row must be (query, document, number)"
 ROWS_OF_SUBTOPICS = "each row must be (query, subtopic, document, number)"
+LISTS_IN_FILES = "Lists {query: [document, …]} are read from JSON files only"
+FILES_BY_PATH = "files are given by their paths, and lists {query: [document, …]} in JSON files"
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
 
@@ -398,9 +400,19 @@ class Nested(Data):
         self.queries = list(data)
         self.documents: list[Mapping[Any, Any]] = list(data.values())
         if not are_mappings(self.documents):
+            self._check_documents()
             self.documents = [of if isinstance(of, Mapping) else dict(of.items()) for of in self.documents]
         self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
         self.rows = int(self.offsets[-1])
+
+    def _check_documents(self) -> None:
+        for query, documents in zip(self.queries, self.documents, strict=True):
+            if not hasattr(documents, "items"):  # a dict of numba has it
+                what = (
+                    f"query {_named(query)}: {described(documents)} is not a dict {{document: {self.number}}}"
+                )
+                is_list = isinstance(documents, (list, tuple))
+                raise InputError(self.name, what, hint=LISTS_IN_FILES if is_list else "")
 
     def cuts(self, rows: int | None = None) -> list[int]:
         """rows: how many a block has, about."""
@@ -514,7 +526,7 @@ class Tuples(Three):
 def _tuple(row: Any, path: str, line: int, count: int) -> tuple[Any, ...]:
     with readable(path, ROWS if count == 3 else ROWS_OF_SUBTOPICS, line):
         if isinstance(row, (str, bytes)):
-            raise TypeError(f"{shown(os.fsencode(row))} is a string; files are given by their paths")
+            raise TypeError(f"{shown(os.fsencode(row))} is a string; {FILES_BY_PATH}")
         items = tuple(row)
         if len(items) < count:
             raise ValueError(f"{described(row)} has {many(len(items), 'item', 'items')}")

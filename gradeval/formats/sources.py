@@ -248,7 +248,7 @@ class Source:
                 what = "permission denied"
             else:
                 what = f"the file cannot be read ({error.strerror or error})"
-            raise InputError(self.name, what, hint=hint) from None
+            raise InputError(self.name or "''", what, hint=hint) from None
 
     def hash_while_reading(self) -> None:
         """Hash the bytes as they are read, so that sha256() need not read them again."""

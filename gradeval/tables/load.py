@@ -468,6 +468,11 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
             places = _places(data.dtype.names, None, number)
             columns = [array_values(data[data.dtype.names[place]]) for place in places]
             return Three(path, columns, (QUERY, DOCUMENT, number, SUBTOPIC))
+        if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
+            data_forms = f"{{query: {{document: {number}}}}} or (query, document, {number}) rows"
+            hint = f"Give a path, a data frame, {data_forms}"
+            what = "are not qrels" if number == "grade" else "is not a run"
+            raise InputError(path, f"{described(data)} {what}", hint=hint)
         rows = list(data)
         first = rows[0] if rows else ()
         count = len(first) if isinstance(first, (tuple, list)) else None

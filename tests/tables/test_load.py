@@ -55,12 +55,20 @@ def test_frame_columns_of_several_names():
     assert qrels_of(frame, columns={"grade": "rel"}) == {"1": {"a": 2.0}}
 
 
+NEEDED = "Give a path, a data frame, {query: {document: grade}} or (query, document, grade) rows"
+
+
 @each(
     ("data", "what"),
     [
-        (5, "qrels: each row must be (query, document, number): 'int' object is not iterable"),
-        (None, "qrels: each row must be (query, document, number): 'NoneType' object is not iterable"),
-        ({"q": 3}, "qrels: each row must be (query, document, number): 'int' object has no attribute 'items'"),
+        (5, f"qrels: 5 are not qrels. {NEEDED}"),
+        (None, f"qrels: None are not qrels. {NEEDED}"),
+        ({"p": {"d": 1}, "q": 3}, "qrels: query 'q': 3 is not a dict {document: grade}"),
+        (
+            {"q": ["d"]},
+            "qrels: query 'q': ['d'] is not a dict {document: grade}. "
+            "Lists {query: [document, …]} are read from JSON files only",
+        ),
         (
             [("q", "d", 1), ("q", "d")],
             "qrels:2: each row must be (query, document, number): ('q', 'd') has 2 items",
@@ -89,6 +97,25 @@ def test_data_that_is_no_table(data, what):
     with pytest.raises(InputError) as caught:
         qrels_of(data)
     assert str(caught.value) == what
+
+
+@each(
+    ("run", "what"),
+    [
+        (None, "runs: None is not a run. Give a path"),
+        ([5], "run1: 5 is not a run. Give a path"),
+        ({"x": 5}, "x: 5 is not a run. Give a path"),
+        ({"x": {"q1": {"d": 1}}, "y": 5}, "y: 5 is not a run. Give a path"),
+        ({"q1": {"d1": 1}, "q2": 5}, "run1: query 'q2': 5 is not a dict {document: score}"),
+        ({"q1": ["d"]}, "q1:1: each row must be (query, document, number): 'd' is a string; files are given by "
+         "their paths, and lists {query: [document, …]} in JSON files"),
+        ("", "'': no such file. Check the path"),
+    ],
+)  # fmt: skip
+def test_what_is_no_run(run, what):
+    with pytest.raises(InputError) as caught:
+        gradeval.evaluate({"q1": {"d1": 1}}, run)
+    assert str(caught.value).startswith(what)
 
 
 def test_empty_data():
