@@ -137,20 +137,33 @@ class OptionError(GradevalError):
     """An invalid option, or options that are mutually exclusive."""
 
 
-class UnknownQueryError(OptionError):
+class UnsuitableOptionError(OptionError):
+    """An option that does not suit the qrels. option: its name. text_in_file: with the option as
+    configurations spell it, where that differs.
+    """
+
+    hint = ""  # for a configuration
+
+    def __init__(self, option: str, text: str, text_in_file: str = "") -> None:
+        self.option, self.text_in_file = option, text_in_file or text
+        super().__init__(text)
+
+    def in_file(self, path: str, line: int | None, scope: str = "") -> InputError:
+        """The same of the option in a configuration."""
+        return InputError(path, scope + self.text_in_file, line=line, hint=self.hint)
+
+
+class UnknownQueryError(UnsuitableOptionError):
     """Selected queries that are not judged. queries: their ids. path: the qrels."""
+
+    # people take it for the option of the command line
+    hint = "In a configuration query_ids is a list of ids, not the name of a file"
 
     def __init__(self, queries: list[str], path: str) -> None:
         self.queries, self.path = queries, path
         names = first_names(map(named, queries), 5)
-        super().__init__(
-            f"query {names} is not in {path}" if len(queries) == 1 else f"queries {names} are not in {path}"
-        )
-
-    def in_file(self, path: str, scope: str = "") -> InputError:
-        """The same of query_ids in a configuration, which people take for the option of the command line."""
-        hint = "In a configuration query_ids is a list of ids, not the name of a file"
-        return InputError(path, scope + str(self), hint=hint)
+        text = f"query {names} is not in {path}" if len(queries) == 1 else f"queries {names} are not in {path}"
+        super().__init__("query_ids", text)
 
 
 # the numbers whose sums, products and ratios stay exact floats in every metric: the square of the largest and

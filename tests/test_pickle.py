@@ -13,7 +13,15 @@ from helpers import each
 import gradeval
 from gradeval import errors
 from gradeval.arrays.strings import Ids, Texts
-from gradeval.errors import GradevalError, InputError, InputErrors, MetricError, OptionError, UnknownQueryError
+from gradeval.errors import (
+    GradevalError,
+    InputError,
+    InputErrors,
+    MetricError,
+    OptionError,
+    UnknownQueryError,
+    UnsuitableOptionError,
+)
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.score import score
@@ -118,6 +126,7 @@ ERRORS = [
     MetricError("nDGC", hint="did you mean nDCG?"),
     errors.NoExpectedValueError("no expected value"),
     OptionError("x"),
+    UnsuitableOptionError("groups", "--groups x", "groups x"),
     UnknownQueryError(["q1", "q\udcff"], "qrels"),
 ]
 

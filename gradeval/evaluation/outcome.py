@@ -10,7 +10,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import map_all
-from gradeval.errors import InputError, MetricError, OptionError, first_names, named
+from gradeval.errors import InputError, MetricError, UnsuitableOptionError, first_names, named
 from gradeval.evaluation.findings import (
     depths_of,
     first_ranks,
@@ -111,7 +111,7 @@ def counted_queries(chosen: Bools, has_lines: Bools, options: Options) -> Bools:
 def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: str = "") -> Floats | None:
     """The weights of the queries in means, (Q,), None where they have none. path: of their file, if any.
 
-    Raises InputError for the file, or OptionError.
+    Raises InputError for the file, or UnsuitableOptionError.
     """
     if options.query_weights is None:
         return None
@@ -124,7 +124,7 @@ def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: st
         hint = "A weight of 0 leaves a query out of the means"
         if path:
             raise InputError(path, what, hint=hint)
-        raise OptionError(f"query_weights: {what}. {hint}")
+        raise UnsuitableOptionError("query_weights", f"query_weights: {what}. {hint}")
     return np.array([known.get(query, 0.0) for query in queries])
 
 

@@ -13,7 +13,15 @@ import numpy as np
 
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, named
+from gradeval.errors import (
+    GradevalError,
+    InputError,
+    OptionError,
+    UnsuitableOptionError,
+    described,
+    first_names,
+    named,
+)
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.detect import ROLES, format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
@@ -322,9 +330,10 @@ def check_letor_options(source: Source, role: str, kind: str, options: Options) 
             hint += "; if each line is a label, give --run-format letor"
         raise InputError(source.name, "this is not a LETOR file", hint=hint)
     if role == "qrels" and kind != "letor":
-        for option, value in (("--qrels-feature", options.qrels_feature), ("--groups", options.groups)):
-            if value is not None:
-                raise OptionError(f"{option} requires a LETOR file as qrels, but {source.name} is not one")
+        for option, name in (("--qrels-feature", "qrels_feature"), ("--groups", "groups")):
+            if getattr(options, name) is not None:
+                what = f"requires a LETOR file as qrels, but {source.name} is not one"
+                raise UnsuitableOptionError(name, f"{option} {what}", f"{name} {what}")
 
 
 def open_runs(

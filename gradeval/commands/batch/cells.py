@@ -30,7 +30,7 @@ from gradeval.commands.compare.result import (
     without_judged,
 )
 from gradeval.compare_options import CompareOptions
-from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnsuitableOptionError
 from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.outcome import with_weights
 from gradeval.evaluation.results import FailedRun, Results
@@ -284,8 +284,9 @@ class _CollectionCells:
     def failed(self, system: str, error: GradevalError) -> Cell:
         """The cell of a system that cannot be evaluated; the errors name a file."""
         name = self.collection.name
-        if isinstance(error, UnknownQueryError):
-            error = error.in_file(self.manifest.path, f"{name}: ")
+        if isinstance(error, UnsuitableOptionError):
+            line = self.manifest.file.line_of(error.option, self.collection.tables.get(error.option, ""))
+            error = error.in_file(self.manifest.path, line, f"{name}: ")
         elif not isinstance(error, (InputError, InputErrors)):
             error = InputError(self.manifest.path, f"{name}: {error}")
         return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))

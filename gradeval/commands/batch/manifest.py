@@ -32,7 +32,7 @@ class Collection:
     """A collection. qrels: a path. runs: the path of each system's run, '' for one that it does not have;
     features of the qrels have none.
 
-    specs: its metrics. options: of the evaluation.
+    specs: its metrics. options: of the evaluation. tables: that each option is from.
     """
 
     name: str
@@ -40,11 +40,12 @@ class Collection:
     runs: Mapping[str, str] = field(repr=False)
     specs: tuple[Spec, ...]
     options: Options = field(repr=False)
+    tables: Mapping[str, str] = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest as read. path: its own. features: of the LETOR qrels that are systems, by name.
+    """A manifest as read. file, path: its own. features: of the LETOR qrels that are systems, by name.
 
     specs: the metrics of all collections that do not have their own.
     """
@@ -54,6 +55,7 @@ class Manifest:
     features: Mapping[str, int]
     collections: tuple[Collection, ...]
     specs: tuple[Spec, ...]
+    file: TomlFile = field(repr=False)
 
 
 def read_manifest(source: Source, baseline: str | None = None, metrics: Sequence[str] = ()) -> Manifest:
@@ -107,6 +109,7 @@ class _Reader:
             features,
             tuple(self.collection(name, table, systems) for name, table in collections.items()),
             self.specs(content["metrics"]) if "metrics" in content else (),
+            self.file,
         )
 
     def check_keys(self, content: Mapping[str, Any], known: Iterable[str], table: str = "") -> None:
@@ -168,7 +171,7 @@ class _Reader:
             self.path(qrels, "qrels", collection=name),
             paths,
             self.specs(content.get("metrics", self.content.get("metrics")), f"metrics of {name}: "),
-            self.options_of(content, table),
+            *self.options_of(content, table),
         )
 
     def path(self, template: Any, key: str, **names: str) -> str:
@@ -208,8 +211,10 @@ class _Reader:
             raise self.error(f"{of}{error}") from None
         return tuple(specs)
 
-    def options_of(self, content: Mapping[str, Any], table: str) -> Options:
+    def options_of(self, content: Mapping[str, Any], table: str) -> tuple[Options, Mapping[str, str]]:
+        """The options of a collection, and the table that each is from."""
         options: dict[str, Any] = {}
+        table_of: dict[str, str] = {}
         for tables, name in ((self.content, "options"), (content, f"{table}.options")):
             values = tables.get("options", {})
             if not isinstance(values, Mapping):
@@ -217,7 +222,8 @@ class _Reader:
             self.check_keys(values, FILE_OPTIONS, name)
             self.file.options(values, self.folder, name)  # an error has the line in this table
             options.update(values)
-        return self.file.options(options, self.folder)
+            table_of.update(dict.fromkeys(values, name))
+        return self.file.options(options, self.folder), table_of
 
 
 def _check_summary(spec: Spec) -> None:

@@ -15,7 +15,7 @@ from gradeval.cli import options as cli
 from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.types import File, Integer, OutputPath, Percentage, complete_metric
-from gradeval.errors import GradevalError, OptionError, UnknownQueryError, first_names
+from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError, first_names
 from gradeval.notices import OF_QRELS, lines
 from gradeval.options import Options
 from gradeval.tables.run_names import labelled
@@ -190,7 +190,7 @@ def gate_command(
     a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run.
     """
     from gradeval.commands.gate.checks import KINDS, parse_checks
-    from gradeval.commands.gate.config import PYPROJECT, named_files, open_config, read_config
+    from gradeval.commands.gate.config import PYPROJECT, named_files, open_config, options_table, read_config
     from gradeval.commands.gate.verdicts import GateReport, check_baseline, evaluate_to_gate
 
     texts = {kind: options.pop(kind.replace("-", "_")) for kind in KINDS}
@@ -233,8 +233,10 @@ def gate_command(
         report, warnings = _judged(job, results, settings, worst)
         if updated and report.exit_code == 0:  # a check of coverage may ask for less than a baseline needs
             check_baseline(results, updated.path, settings.min_coverage)
-    except UnknownQueryError as error:  # that of --query-ids is another error
-        problem = error.in_file(path)
+    except UnsuitableOptionError as error:  # that of --query-ids is another error
+        is_typed = error.option in _typed()
+        line = file.line_of(error.option, options_table(file))
+        problem = error if is_typed else error.in_file(path, line)
         out.report(problem)
         report = GateReport(problems=(str(problem),))
     except GradevalError as error:
@@ -263,13 +265,18 @@ def _options_in_words(job: Job, options: Options) -> dict[str, str]:
 
 def _chosen(options: Mapping[str, Any], of_file: Mapping[str, Any]) -> Options:
     """The options of the command line, and those of the file that it does not have."""
-    context = click.get_current_context()
-    typed = {
-        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    }
+    typed = _typed()
     if "complete" in typed:
         typed.add("queries")
     return Options.of(**{**options, **{name: of_file[name] for name in of_file if name not in typed}})
+
+
+def _typed() -> set[str]:
+    """The options that the command line has."""
+    context = click.get_current_context()
+    return {
+        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
 
 
 def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:

@@ -112,11 +112,15 @@ def read_config(file: TomlFile) -> GateConfig:
             what = f"must be a percentage from 0 to 100, not {described(percent)}"
             raise file.error(f"min-coverage {what}", "min-coverage", table)
         percent = float(percent)
-    options = _options(file, content.get("options", {}), f"{table}.options".lstrip("."), folder)
+    options = _options(file, content.get("options", {}), options_table(file), folder)
     name = content.get("name", "")
     if not isinstance(name, str):
         raise file.error(f"name must be a string, not {described(name)}", "name", table)
     return GateConfig(tuple(checks), baseline, percent, options, name)
+
+
+def options_table(file: TomlFile) -> str:
+    return f"{TABLE}.options" if os.path.basename(file.path) == PYPROJECT else "options"
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -100,9 +100,14 @@ def test_failed_qrels_are_reported_once() -> None:
     assert done.err == "north/qrels: no such file. Check the path\n"
     Path("north/qrels").write_text("q1 0 d1 1\n")
     assert batch("m.toml", "--quiet", code=2).lines == [
-        "m.toml: north: query 'q35' is not in north/qrels. "
+        f"m.toml:{len(MANIFEST.splitlines()) + 2}: north: query 'q35' is not in north/qrels. "
         "In a configuration query_ids is a list of ids, not the name of a file"
     ]
+    Path("m.toml").write_text(MANIFEST + '[options]\n# groups\ngroups = "none"\n')
+    assert batch("m.toml", "--quiet", code=2).lines[-1] == (
+        f"m.toml:{len(MANIFEST.splitlines()) + 3}: south: "
+        "groups requires a LETOR file as qrels, but south/qrels is not one"
+    )
 
 
 def test_a_metric_that_cannot_be_computed() -> None:

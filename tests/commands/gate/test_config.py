@@ -184,9 +184,15 @@ def test_options_in_a_file() -> None:
     Path("ids.toml").write_text("require = 'AP > 0'\noptions.query_ids = 'q.ids'\n")
     Path("q.ids").write_text("q1\n")
     assert gate("qrels good.run --config ids.toml").lines[0] == (
-        "ids.toml: query 'q.ids' is not in qrels. "
+        "ids.toml:2: query 'q.ids' is not in qrels. "
         "In a configuration query_ids is a list of ids, not the name of a file"
     )
+    Path("w.toml").write_text("require = 'AP > 0'\n[options]\nquery_weights = { q01 = 1 }\n")
+    assert gate("qrels good.run --config w.toml").lines[0].startswith("w.toml:3: query_weights: ")
+    Path("g.toml").write_text("require = 'AP > 0'\n[options]\ngroups = 'sizes'\n")
+    said = "requires a LETOR file as qrels, but qrels is not one"
+    assert gate("qrels good.run --config g.toml").lines[0] == f"g.toml:3: groups {said}"
+    assert gate("qrels good.run --config g.toml --groups ci/sizes").lines[0] == f"gradeval: --groups {said}"
 
 
 def test_init_writes_the_options() -> None:
