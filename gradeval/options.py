@@ -8,6 +8,7 @@ options of Spark, and the documentation. Nothing here imports numpy: --help need
 import math
 import os
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from functools import wraps
 from inspect import Parameter, signature  # which click imports too
@@ -290,9 +291,9 @@ def _tuple_of(kind: type) -> Check:
 class LaterIds:
     """Query ids that are chosen when the judgments are known."""
 
+    @abstractmethod
     def choose(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
         """The ids, given those of all queries of the qrels, and the name of these."""
-        raise NotImplementedError
 
 
 def _check_ids(name: str, value: Any) -> None:
