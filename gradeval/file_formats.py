@@ -1,6 +1,7 @@
 """The table of file formats: from it come their names in options, their detection, their readers and messages.
 
-To add a format: a module in gradeval/formats with a function as detect.reader() says, and a row here. Nothing
+To add a format: a module in gradeval/formats with a function as detect.reader() says, and a row here. To write
+it too: a row in WRITTEN_FORMATS, and a Writer of its name in gradeval/formats/write. Nothing
 here imports numpy: --help needs the names. Functions are therefore named, as 'module.function' of
 gradeval.formats, and imported when they are needed.
 """
@@ -99,3 +100,17 @@ FORMATS = (
 )
 RUN_FORMATS = tuple(row.name for row in FORMATS)
 QRELS_FORMATS = tuple(row.name for row in FORMATS if row.no_qrels is None)
+
+# Those that are written, with the endings of file names that mean them.
+WRITTEN_FORMATS: dict[str, tuple[str, ...]] = {
+    "trec": (".trec", ".run", ".qrels", ".qrel", ".res"),
+    "letor": (".letor",),
+    "beir": (),
+    "msmarco": (),
+    "csv": (".csv",),
+    "tsv": (".tsv",),
+    "json": (".json",),
+    "jsonl": (".jsonl", ".ndjson"),
+    "parquet": (".parquet",),
+    "arrow": (".arrow", ".feather"),
+}

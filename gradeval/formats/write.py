@@ -1,6 +1,7 @@
 """Writes qrels and runs in any format: for each a function, and what it cannot hold.
 
-To add a format: a row in WRITERS with a function of (batches, sink, content), which writes batch by batch.
+To add a format: a row in file_formats.WRITTEN_FORMATS, and a Writer of its name here, whose function writes
+batch by batch.
 """
 
 from __future__ import annotations
@@ -73,13 +74,12 @@ class Content(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """write: writes all batches. refused: what of a batch the format cannot hold. endings: of file names that
-    mean the format. is_compressible: whether it is text. has_subtopics: whether it has those of judgments.
+    """write: writes all batches. refused: what of a batch the format cannot hold. is_compressible: whether it
+    is text. has_subtopics: whether it has those of judgments.
     """
 
     write: Callable[[Iterator[Batch], Any, Content], None]
     refused: Callable[[Batch, Content], LineProblems]
-    endings: tuple[str, ...] = ()
     is_compressible: bool = True
     has_subtopics: bool = True
 
@@ -318,27 +318,25 @@ _NO_SPACES = _without(b" \t\r\n", "spaces, tabs or line ends, nor # at its begin
 _OF_BEIR = _without(b"\t\r\n", "tabs or line ends, nor quotes at its beginning,", all_starts=(b'"',))
 _NO_TABS = _without(b"\t\r\n", "tabs or line ends", starts=(_BOM,))
 
-WRITERS = {
-    "trec": Writer(_trec, _NO_SPACES, (".trec", ".run", ".qrels", ".qrel", ".res")),
-    "letor": Writer(
-        _letor, _without(b" \t\r\n", "spaces, tabs, line ends or #", b"#"), (".letor",), has_subtopics=False
-    ),
-    "beir": Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False),
-    "msmarco": Writer(_msmarco, _refused_by_msmarco),
-    "csv": Writer(_csv(","), _without(b"", ""), (".csv",)),
-    "tsv": Writer(_csv("\t"), _without(b"", ""), (".tsv",)),
-    "json": Writer(_json, _not_utf8, (".json",), has_subtopics=False),
-    "jsonl": Writer(_jsonl, _not_utf8, (".jsonl", ".ndjson")),
-    "parquet": Writer(
-        _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema)),
-        _not_utf8,
-        (".parquet",),
-        False,
-    ),
-    "arrow": Writer(
-        _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema)),
-        _not_utf8,
-        (".arrow", ".feather"),
-        False,
-    ),
-}
+TREC = Writer(_trec, _NO_SPACES)
+LETOR = Writer(_letor, _without(b" \t\r\n", "spaces, tabs, line ends or #", b"#"), has_subtopics=False)
+BEIR = Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False)
+MSMARCO = Writer(_msmarco, _refused_by_msmarco)
+CSV = Writer(_csv(","), _without(b"", ""))
+TSV = Writer(_csv("\t"), _without(b"", ""))
+JSON = Writer(_json, _not_utf8, has_subtopics=False)
+JSONL = Writer(_jsonl, _not_utf8)
+PARQUET = Writer(
+    _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema)),
+    _not_utf8,
+    is_compressible=False,
+)
+ARROW = Writer(
+    _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema)), _not_utf8, is_compressible=False
+)
+
+
+def writer(name: str) -> Writer:
+    """That of a format in WRITTEN_FORMATS."""
+    named: Writer = globals()[name.upper()]
+    return named

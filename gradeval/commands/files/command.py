@@ -10,6 +10,7 @@ from gradeval.cli import options as cli
 from gradeval.cli import output as out
 from gradeval.cli.job import Job, expand_runs, input_files, with_job
 from gradeval.cli.types import File, Integer, OutputPath
+from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.notices import many
 from gradeval.options import Options
 
@@ -50,7 +51,6 @@ Formats by the ending of OUT, before .gz, .bz2, .xz or .zst:
 .run .qrels .trec .csv .tsv .json .jsonl .letor .parquet .arrow
 """
 REPORTS = ("table", "json")
-FORMATS = ("trec", "letor", "beir", "msmarco", "csv", "tsv", "json", "jsonl", "parquet", "arrow")
 _checks = cli.section("Checks")
 _target = cli.section("Output")
 _rows = cli.section("Documents")
@@ -111,7 +111,11 @@ def validate_command(
 @cli.sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)
 @click.argument("source", metavar="IN", type=File())
 @click.argument("target", metavar="OUT", type=OutputPath())
-@_target("--to", type=click.Choice(FORMATS), help="Format of OUT; beir is for qrels. Default: by its ending.")
+@_target(
+    "--to",
+    type=click.Choice(tuple(WRITTEN_FORMATS)),
+    help="Format of OUT; beir is for qrels. Default: by its ending.",
+)
 @_target("--tag", metavar="NAME", help="The run tag. Default: that of IN, or gradeval.")
 @_rows("--as", "role", type=_role, help="What IN is. Default: by its content.")
 @_rows("--sort", is_flag=True, help="Sort the documents of each query by score or grade, highest first.")
@@ -147,12 +151,12 @@ def convert_command(
     """
     from gradeval.commands.files.convert import Conversion, convert_file, format_by_ending
     from gradeval.formats.sources import Source
-    from gradeval.formats.write import WRITERS
+    from gradeval.formats.write import writer
 
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
     conversion = Conversion(to or format_by_ending(target), role, sort, top, tag, ties)
-    if target == "-" and out.on_terminal() and not WRITERS[conversion.to].is_compressible:
+    if target == "-" and out.on_terminal() and not writer(conversion.to).is_compressible:
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
     chosen = Options.of(**options)

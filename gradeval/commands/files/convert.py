@@ -21,12 +21,13 @@ from gradeval.arrays import Ints
 from gradeval.arrays.strings import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, described
+from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
-from gradeval.formats.write import WRITERS, Batch, Content, Writer
+from gradeval.formats.write import Batch, Content, Writer, writer
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows
@@ -57,8 +58,8 @@ class Conversion:
     ties: str | None = None
 
     def __post_init__(self) -> None:
-        if self.to not in WRITERS:
-            raise OptionError(f"to must be one of {', '.join(WRITERS)}, not {described(self.to)}")
+        if self.to not in WRITTEN_FORMATS:
+            raise OptionError(f"to must be one of {', '.join(WRITTEN_FORMATS)}, not {described(self.to)}")
         if self.role not in (None, *ROLES):
             raise OptionError(f"role must be qrels or run, not {described(self.role)}")
         if self.ties not in (None, *_TIES):
@@ -104,9 +105,9 @@ def convert(
 ) -> Converted:
     """Convert a file to another format, atomically.
 
-    to: one of write.WRITERS (None: by the ending of the target's name, which also compresses: .gz, .bz2, .xz,
-    .zst). qrels: the LETOR file whose lines the source has scores of. The others are those of Conversion;
-    options: those of options.Options about reading.
+    to: one of file_formats.WRITTEN_FORMATS (None: by the ending of the target's name, which also compresses:
+    .gz, .bz2, .xz, .zst). qrels: the LETOR file whose lines the source has scores of. The others are those of
+    Conversion; options: those of options.Options about reading.
     Raises GradevalError: InputError for what is wrong with the source, or cannot be written in the format.
     """
     path, name = os.fsdecode(source), os.fsdecode(target)
@@ -124,10 +125,10 @@ def format_by_ending(path: str) -> str:
     stem, ending = os.path.splitext(path.lower())
     if ending in COMPRESSIONS:
         ending = os.path.splitext(stem)[1]
-    for name, writer in WRITERS.items():
-        if ending in writer.endings:
+    for name, endings in WRITTEN_FORMATS.items():
+        if ending in endings:
             return name
-    raise OptionError(f"the ending of {path} means no format: choose one of {', '.join(WRITERS)}")
+    raise OptionError(f"the ending of {path} means no format: choose one of {', '.join(WRITTEN_FORMATS)}")
 
 
 def convert_file(
@@ -137,8 +138,8 @@ def convert_file(
 
     qrels: the LETOR file whose lines the source has scores of.
     """
-    writer = WRITERS[conversion.to]
-    if not writer.is_compressible and os.path.splitext(name)[1].lower() in COMPRESSIONS:
+    written = writer(conversion.to)
+    if not written.is_compressible and os.path.splitext(name)[1].lower() in COMPRESSIONS:
         raise OptionError(f"{conversion.to} files are compressed within: leave out the ending of {name}")
     role = conversion.role or ("run" if qrels is not None else role_of(source, options))
     if role is None:
@@ -158,11 +159,11 @@ def convert_file(
     def write(jobs: int, by_query: bool = role == "run") -> Converted:
         sink.seek(0)
         sink.truncate()
-        work = _Conversion(files[0], conversion, writer, jobs, Collapse.of(options))
+        work = _Conversion(files[0], conversion, written, jobs, Collapse.of(options))
         with compressed(sink, name) as opened:
             batches = work.batches(by_query)
             first = next(batches)  # whose block has the tag
-            writer.write(chain([first], batches), opened, work.content())
+            written.write(chain([first], batches), opened, work.content())
         counts = work.queries, work.rows, work.duplicates, work.real, work.subtopics, work.collapsed
         return Converted(role, *counts)
 

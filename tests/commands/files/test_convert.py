@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 import gradeval
 from gradeval.errors import LARGEST_GRADE, SMALLEST_GRADE, GradevalError, InputError, InputErrors
+from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
-from gradeval.formats.write import WRITERS
 from gradeval.options import Options
 from gradeval.tables.load import open_file
 
 HAS_ARROW = find_spec("pyarrow") is not None
-FORMATS = [name for name in WRITERS if HAS_ARROW or name not in ("parquet", "arrow")]
+FORMATS = [name for name in WRITTEN_FORMATS if HAS_ARROW or name not in ("parquet", "arrow")]
 TARGETS = {role: [name for name in FORMATS if role == "qrels" or name != "beir"] for role in ("qrels", "run")}
 ROLES = st.sampled_from(["qrels", "run"])
 ODD = st.text(st.characters(exclude_characters="\0"), min_size=1).map(
