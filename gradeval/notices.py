@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -17,52 +17,248 @@ NO_TITLE, NO_TEXT = "document of the queries has a title", "query has a text"  #
 ENOUGH_TO_GATE = 50  # and so is a gate with fewer
 
 
+class Row(Record):
+    """The name of a kind, its sentence, and how much it matters.
+
+    text: a template for one run, or for all; several: for several runs. Their fields are those of _fields();
+    [-J|judged_only=True] is an option as it is named in a shell and in Python. rules: the words for {by_rule},
+    by Notice.rule, '' for any other. each: a template for each notice, and what joins them, for {each}.
+    is_note: whether it is no fault of the files. accepted_by: the option by which a user accepts it.
+    """
+
+    name: str
+    text: str = ""
+    several: str = ""
+    rules: Mapping[str, str] = {}
+    each: tuple[str, str] = ("", "")
+    is_note: bool = False
+    accepted_by: str = ""
+
+
+_OPTION = r"\[([^|\]]+)\|([^\]]+)\]"
+_BY_SCORE = (
+    "; documents are ranked by score, highest first; if the score column is a rank or a distance, negate it"
+)
+_AS_BEIR = "; [--ignore-identical-ids|ignore_identical_ids=True] removes these, as BEIR does by default"
+_NOT_JUDGED = "; the others count as not relevant (see {metric}, [-J|judged_only=True] and bpref)"
+_FROM_MEANS = "{others:, and # for as many or fewer}, excluded from {others:?the means|its mean}"
+
+
 class Kind(str, Enum):
     """The kinds of notices. The values are the names that JSON and --allow have."""
 
-    DUPLICATES = "duplicates"  # duplicate judgments with the same grade
-    SUBTOPICS = "subtopics"  # documents are judged for several subtopics
-    NO_SUBTOPICS = "no_subtopics"  # a metric of subtopics, and judgments without them
-    ALL_RELEVANT = "all_relevant"  # every judged document is relevant, and hardly another one is retrieved
-    NONE_RELEVANT = "none_relevant"  # no judged document reaches the relevance threshold
-    NO_RELEVANT = "no_relevant"  # queries without a relevant document
-    EXTRA_FIELDS = "extra_fields"  # lines of the run with more fields than a run has
-    TEXT = "text"  # not UTF-8, or line ends of two kinds
-    RANKS = "ranks"  # the rank column contradicts the scores
-    MISSING = "missing"  # judged queries missing from the run
-    UNJUDGED = "unjudged"  # queries of the run that are not judged
-    NOTHING_JUDGED = "nothing_judged"  # no document of the run is judged
-    QRELS_AS_RUN = "qrels_as_run"  # all documents of the run are judged, and their scores are their grades
-    COLLAPSED = "collapsed"  # passages or duplicates of a document, of which the best counts
-    IDENTICAL_IDS = "identical_ids"  # documents of the run whose id is their query's
-    JUDGED_SHARE = "judged_share"  # few documents of the first ranks are judged
-    TIES = "ties"  # tied scores whose order changes a value
-    FEW_DOCUMENTS = "few_documents"  # fewer documents than the cutoff of a metric, for most queries of a run
-    DEPTH = "depth"  # runs differ in how many documents they have for a query
-    UNDEFINED = "undefined"  # queries for which a metric is undefined
-    NOT_SEPARABLE = "not_separable"  # runs that are neighbours by their means and may be equally good
-    WEIGHTED = "weighted"  # means are weighted by query_weights
-    QUERY_ALL = "query_all"  # a query is named 'all', as the row of the summary is
+    row: Row
+
+    def __new__(cls, row: Row) -> Kind:
+        kind = str.__new__(cls, row.name)
+        kind._value_, kind.row = row.name, row
+        return kind
+
+    DUPLICATES = Row(
+        "duplicates", "{subject}: {count:duplicate judgment|duplicate judgments} with the same grade{alike}"
+    )
+    SUBTOPICS = Row(
+        "subtopics",
+        "{subject}: {count:document has|documents have} judgments of subtopics; the highest grade "
+        "counts{alike}",
+        is_note=True,
+    )
+    NO_SUBTOPICS = Row(
+        "no_subtopics",
+        "{subject}: the judgments have no subtopics, so each query is one for {metric}{others: and #}{alike}",
+    )
+    ALL_RELEVANT = Row(
+        "all_relevant",
+        "{subject}: all {count:,} judged documents are relevant to {metric}{others: and #}{alike}: the lowest "
+        "grade is {low:g}; set the grade of a non-relevant document with [--zero-grade|zero_grade], or the "
+        "relevance threshold with [-l|rel]",
+    )
+    NONE_RELEVANT = Row(
+        "none_relevant",
+        "{subject}: no judged document "
+        "{rule:?has grade #, the threshold of {metric}, or a higher one|is relevant}"
+        "{high: (the highest grade is #)}{others:; nor is one for #}{alike}",
+    )
+    NO_RELEVANT = Row(
+        "no_relevant",
+        "{subject}: {differing:# }{count:query has|queries have} "
+        "{differing:?no document that is relevant to {metric}|no relevant document}, {by_rule} of "
+        "{metric}{others: and of #}{alike}{asked:?| (see [--no-relevant|no_relevant])}",
+        rules={
+            "skip": "excluded from the mean",
+            "1": "counted as 1 in the mean",
+            "": "counted as 0 in the mean",
+        },
+        accepted_by="no_relevant",
+    )
+    EXTRA_FIELDS = Row(
+        "extra_fields",
+        "{subject}: {count:line has|lines have} more than 6 fields, the first is line {rule}; what follows "
+        "the tag is ignored",
+        "{runs} have lines with more than 6 fields, up to {count:,} ({subject}, the first is line {rule}); "
+        "what follows the tag is ignored",
+    )
+    TEXT = Row("text", "{subject}: the text is not UTF-8, or lines end in LF and CRLF")
+    RANKS = Row(
+        "ranks",
+        "{subject}: {by_rule} in {count:,} of the first {total:query|queries}" + _BY_SCORE,
+        "{runs} have ranks that contradict the scores ({names})" + _BY_SCORE,
+        rules={"scores": "the scores are the ranks 1, 2, 3, …", "": "the rank column contradicts the scores"},
+    )
+    MISSING = Row(
+        "missing",
+        "{subject}: {count:judged query is|judged queries are} not in the run, {by_rule}",
+        "{runs} lack judged queries, up to {count:,} ({subject}), {by_rule}",
+        rules={
+            "both": "excluded",
+            "trec_eval": "excluded; -c counts them as 0",
+            "empty": "evaluated with an empty ranking",
+            "": "counted as 0",
+        },
+    )
+    UNJUDGED = Row(
+        "unjudged",
+        "{subject}: {count:unjudged query|unjudged queries} of the run, ignored",
+        "{runs} have unjudged queries, up to {count:,} ({subject}), ignored",
+    )
+    NOTHING_JUDGED = Row(
+        "nothing_judged",
+        "{subject}: no document of the run is judged; check the document ids",
+        "{runs} have no judged document ({names}); check the document ids",
+    )
+    QRELS_AS_RUN = Row(
+        "qrels_as_run",
+        "{subject}: every document is judged and its score is its grade; is this the qrels file?",
+        "{runs} hold judged documents only, whose scores are their grades ({names}); are these qrels files?",
+    )
+    COLLAPSED = Row(
+        "collapsed",
+        "{subject}: {count:,} {rule}{count:?|s} collapsed: each document counts once, with its best score",
+        "{runs} have {rule}s that are collapsed, up to {count:,} ({subject}): each document counts once, with "
+        "its best score",
+        is_note=True,
+    )
+    IDENTICAL_IDS = Row(
+        "identical_ids",
+        "{subject}: {count:query retrieves|queries retrieve} a document with the query's id ({queries})"
+        + _AS_BEIR,
+        "{runs} have documents with the id of their query, in up to {count:query|queries} ({subject})"
+        + _AS_BEIR,
+    )
+    JUDGED_SHARE = Row(
+        "judged_share",
+        "{subject}: {share} of the first {cutoff} documents are judged" + _NOT_JUDGED,
+        "{runs} have few judged documents, down to {share} of the first {cutoff} documents ({subject})"
+        + _NOT_JUDGED,
+        is_note=True,
+    )
+    TIES = Row("ties", accepted_by="ties")  # the sentence: _ties()
+    FEW_DOCUMENTS = Row(
+        "few_documents",
+        "{subject}: fewer documents than the cutoff in {count:,} of {total:query|queries} "
+        "({metric}{others: and #})",
+        "{runs} have fewer documents than the cutoff, in up to {count:,} of {total:query|queries} ({metric} of "
+        "{subject})",
+        is_note=True,
+    )
+    DEPTH = Row(
+        "depth",
+        "{subject:#: }runs differ in depth{collections: (and on #)}: {rule}; {metrics} {depend} on it "
+        "({subject:?depth = |[-M |depth=]}{low:.0f})",
+    )
+    UNDEFINED = Row(
+        "undefined",
+        "{subject}: {metric} is undefined for {count:query|queries}" + _FROM_MEANS,
+        "{runs}: {metric} is undefined for up to {count:query|queries} ({subject})" + _FROM_MEANS,
+    )
+    NOT_SEPARABLE = Row(
+        "not_separable",
+        "{count:,} of {total:neighbouring pair|neighbouring pairs} {count:?is|are} not separable at {rule} % "
+        "([compare --all-pairs|compare(..., all_pairs=True)] shows which)",
+        is_note=True,
+    )
+    WEIGHTED = Row(
+        "weighted",
+        "means are weighted by {rule:?#|[--query-weights|query_weights]}",
+        is_note=True,
+    )
+    QUERY_ALL = Row(
+        "query_all", "a query is named 'all', like the summary; [-n|summary=False] omits the summary"
+    )
     # of comparisons
-    MISSING_VALUES = "missing_values"  # queries of other tables missing from a table of values
-    EXCLUDED_METRICS = "excluded_metrics"  # of a group, or not in all tables of values or saved results
-    FEW_QUERIES = "few_queries"  # fewer pairs of values than a test should have
-    SMALL_GROUPS = "small_groups"  # groups of queries with as few
-    UNGROUPED = "ungrouped"  # queries in no group
-    UNKNOWN_GROUPED = "unknown_grouped"  # queries of a group that are not compared
-    NO_P = "no_p"  # comparisons without a p-value
-    JUDGED_DIFFERS = "judged_differs"  # the share of judged documents differs between runs
-    JUDGED_UNKNOWN = "judged_unknown"  # the share of judged documents of a saved result
+    MISSING_VALUES = Row(
+        "missing_values",
+        "{subject}: no values for {count:query|queries} of the other tables, "
+        "{by_rule}{metric:, excluded for # (lower is better)}",
+        "{runs} lack queries of the other tables, up to {count:,} ({subject}), "
+        "{by_rule}{metric:, excluded for # (lower is better)}",
+        rules={"both": "excluded", "": "counted as 0"},
+    )
+    EXCLUDED_METRICS = Row(
+        "excluded_metrics",
+        "{asked:?{count:metric of a group has|metrics of groups have} no number for each query|"
+        "{count:metric is|metrics are} not in every table or saved result}, excluded: {rule}",
+    )
+    FEW_QUERIES = Row(
+        "few_queries",
+        "only {count:query|queries}; {by_rule}",
+        rules={
+            "gate": f"with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals are wide",
+            "": f"with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough",
+        },
+    )
+    SMALL_GROUPS = Row(
+        "small_groups", f"{{count:group has|groups have}} fewer than {ENOUGH_QUERIES} queries: {{rule}}"
+    )
+    UNGROUPED = Row("ungrouped", "{count:query is|queries are} in no group")
+    UNKNOWN_GROUPED = Row(
+        "unknown_grouped",
+        "{count:query of the groups is|queries of the groups are} not among those compared, ignored",
+    )
+    NO_P = Row("no_p", "no p-value for {each}", each=("{count:comparison|comparisons} ({rule})", ", "))
+    JUDGED_DIFFERS = Row(
+        "judged_differs",
+        "{subject:#: }{metric} of the runs differs, from {low_share} to {high_share}{collections: (and on #)}: "
+        "unjudged documents count as not relevant, which favors older systems",
+    )
+    JUDGED_UNKNOWN = Row(
+        "judged_unknown",
+        "{metric} of {subjects} is unknown, so whether the runs differ in it was not checked; save results "
+        "with {metric} among the metrics",
+        is_note=True,
+    )
     # of batches
-    MISSING_RUNS = "missing_runs"  # systems without a run on a collection
-    NO_BASELINE = "no_baseline"  # collections where the baseline of a batch has no value
-    NOT_IN_BOTH = "not_in_both"  # queries that only one of two sets of judgments has
-    MANY_GRADES = "many_grades"  # too many different grades for an agreement of the grades
+    MISSING_RUNS = Row("missing_runs", "{count:,} of {total:,} cells {count:?has|have} no run: {rule}")
+    NO_BASELINE = Row(
+        "no_baseline",
+        "nothing is compared on {count:,} of {total:collection|collections} ({rule}): the baseline {subject} "
+        "has no value there",
+    )
+    NOT_IN_BOTH = Row(
+        "not_in_both",
+        "{each} not in the other judgments, excluded",
+        each=("{count:query|queries} of {subject}", " and "),
+    )
+    MANY_GRADES = Row(
+        "many_grades",
+        "the judgments have {count:,} different grades, so that their agreement in grades was left out; round "
+        "them to {total:,} at most",
+    )
     # of options
-    AMBIGUOUS_IDS = "ambiguous_ids"  # the value of --query-ids is an id and the name of a file
-    NOTHING_RETRIEVED = "nothing_retrieved"  # queries to explain that are not in the run
-    NO_TITLES = "no_titles"  # a file of titles has none of the documents
-    NO_GLYPHS = "no_glyphs"  # characters that the font of saved pictures lacks
+    AMBIGUOUS_IDS = Row(
+        "ambiguous_ids",
+        "[--query-ids|query_ids] {subject}: the id is in the qrels, so the file of this name is ignored; "
+        "./{subject} names the file",
+    )
+    NOTHING_RETRIEVED = Row(
+        "nothing_retrieved",
+        "{subject}: {count:query is|queries are} not in the run, so nothing is retrieved ({queries})",
+        "{runs} lack queries, for which nothing is retrieved, up to {count:,} ({subject}: {queries})",
+    )
+    NO_TITLES = Row("no_titles", "{subject}: no {rule} in it; are the ids those of the runs?")
+    NO_GLYPHS = Row(
+        "no_glyphs", "the font of saved pictures lacks {rule}, shown as boxes; label the runs with NAME=RUN"
+    )
 
 
 class EvaluationWarning(UserWarning):
@@ -124,7 +320,7 @@ class Notice(Record):
     undefined: int = 0
 
     def __post_init__(self) -> None:
-        if ROWS[self.kind].is_note:
+        if self.kind.row.is_note:
             self.__dict__["informational"] = True
 
     def __str__(self) -> str:
@@ -159,41 +355,9 @@ class Notice(Record):
         return cls(**{**values, "kind": Kind(content["kind"]), "subject": subject, "queries": queries})
 
 
-Option = Callable[[str, str], str]
-"""(its name in a shell, in Python) -> the one to print."""
-
-
-class Row(Record):
-    """The sentence of a kind, and how much it matters.
-
-    text: a template for one run, or for all; several: for several runs. Their fields are those of _fields();
-    [-J|judged_only=True] is an option as it is named in a shell and in Python. rules: the words for {by_rule},
-    by Notice.rule, '' for any other. each: a template for each notice, and what joins them, for {each}.
-    sentence: (notices of the kind, number of runs, option) -> the sentence, where templates are not enough.
-    is_note: whether it is no fault of the files. accepted_by: the option by which a user accepts it.
-    """
-
-    text: str = ""
-    several: str = ""
-    rules: Mapping[str, str] = {}
-    each: tuple[str, str] = ("", "")
-    sentence: Callable[[Sequence[Notice], int, Option], str] | None = None
-    is_note: bool = False
-    accepted_by: str = ""
-
-
-_OPTION = r"\[([^|\]]+)\|([^\]]+)\]"
-_BY_SCORE = (
-    "; documents are ranked by score, highest first; if the score column is a rank or a distance, negate it"
-)
-_AS_BEIR = "; [--ignore-identical-ids|ignore_identical_ids=True] removes these, as BEIR does by default"
-_NOT_JUDGED = "; the others count as not relevant (see {metric}, [-J|judged_only=True] and bpref)"
-_FROM_MEANS = "{others:, and # for as many or fewer}, excluded from {others:?the means|its mean}"
-
-
 def is_accepted(kind: Kind, options: Any) -> bool:
     """Whether the user has decided what is done about it, by the option of its row."""
-    return getattr(options, ROWS[kind].accepted_by) is not None
+    return getattr(options, kind.row.accepted_by) is not None
 
 
 def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) -> Iterator[str]:
@@ -211,18 +375,13 @@ def sentences(
     kinds: dict[Kind, list[Notice]] = {}
     for notice in notices:
         kinds.setdefault(notice.kind, []).append(notice)
-
-    def option(of_shell: str, of_python: str) -> str:
-        return of_python if in_python else of_shell
-
     for kind, group in kinds.items():
-        row = ROWS[kind]
-        if row.sentence is not None:
-            line = row.sentence(group, runs, option)
+        if kind is Kind.TIES:
+            line = _ties(group, runs, in_python)
         else:
-            template = row.several if row.several and len(_subjects(group)) > 1 else row.text
-            template = re.sub(_OPTION, lambda match: option(*match.groups()), template)
-            line = template.format(**_fields(row, group, runs))
+            template = kind.row.several if kind.row.several and len(_subjects(group)) > 1 else kind.row.text
+            template = re.sub(_OPTION, r"\2" if in_python else r"\1", template)
+            line = template.format(**_fields(kind.row, group, runs))
         judgments = max(notice.judgments for notice in group)
         yield kind, (f"by {judgments}: " if judgments else "") + line
 
@@ -234,11 +393,6 @@ def many(count: int, one: str, more: str) -> str:
 
 def _subjects(group: Sequence[Notice]) -> list[str]:
     return list(dict.fromkeys(notice.subject for notice in group))
-
-
-def _runs(group: Sequence[Notice], runs: int) -> str:
-    """'14 of 16 runs'."""
-    return f"{len(_subjects(group)):,} of {runs:,} runs"
 
 
 def _others(group: Sequence[Notice]) -> str:
@@ -293,7 +447,7 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
         "low_share": f"{100 * (notice.low or 0):.1f} %",
         "high_share": f"{100 * (notice.high or 0):.1f} %",
         "queries": first_names(map(named, notice.queries), MAX_SUBJECTS),
-        "runs": _runs(group, runs),
+        "runs": f"{len(subjects):,} of {runs:,} runs",
         "names": first_names(subjects, 3),
         "subjects": first_names(subjects, MAX_SUBJECTS),
         "others": _Words(_others(group)),
@@ -306,22 +460,24 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
     }
 
 
-def _ties(group: Sequence[Notice], runs: int, option: Option) -> str:
+def _ties(group: Sequence[Notice], runs: int, in_python: bool) -> str:
     notice, others = max(group, key=lambda notice: (notice.change, notice.undefined)), _others(group)
     by = "up to" if notice.at_most else "at least"
     digits = 8 if 0 < notice.change < 0.00005 else 4
     change, low, high = (f"{number or 0:.{digits}f}" for number in (notice.change, notice.low, notice.high))
     defined = "becomes undefined" if notice.undefined else "is undefined in some orders"
-    if len(_subjects(group)) > 1:
+    subjects = _subjects(group)
+    if len(subjects) > 1:
         most = f"values, by {by} {change} in {notice.metric} of {notice.subject}"
         if not notice.change and notice.low is not None:
             most = f"values; {notice.metric} of {notice.subject} {defined}"
-        shows = option("'gradeval QRELS RUN --tie-range'", "evaluate(..., tie_range=True)")
-        return f"{_runs(group, runs)} have tied scores whose order could change {most}; {shows} shows all"
+        shows = "evaluate(..., tie_range=True)" if in_python else "'gradeval QRELS RUN --tie-range'"
+        tied = f"{len(subjects):,} of {runs:,} runs have tied scores"
+        return f"{tied} whose order could change {most}; {shows} shows all"
     where = many(notice.count, "query", "queries")
     more = f", and {others} by less" if others else ""
     if notice.low is None:
-        rule = option(f"--ties {notice.rule}", f"ties='{notice.rule}'")
+        rule = f"ties='{notice.rule}'" if in_python else f"--ties {notice.rule}"
         could = f"ties could change {notice.metric} in {where}; they are ordered by {rule}"
     elif notice.value is None:
         could = f"{notice.metric} is undefined, and other orders of ties in {where} make it {low} to {high}"
@@ -332,174 +488,3 @@ def _ties(group: Sequence[Notice], runs: int, option: Option) -> str:
         could = f"ties in {where} could change {notice.metric} by {by} {change} ({low} to {high}{mean})"
         could += f"; it becomes undefined for {notice.undefined:,} of them" if notice.undefined else ""
     return f"{notice.subject}: {could}{more}"
-
-
-ROWS = {
-    Kind.DUPLICATES: Row(
-        "{subject}: {count:duplicate judgment|duplicate judgments} with the same grade{alike}"
-    ),
-    Kind.SUBTOPICS: Row(
-        "{subject}: {count:document has|documents have} judgments of subtopics; the highest grade "
-        "counts{alike}",
-        is_note=True,
-    ),
-    Kind.NO_SUBTOPICS: Row(
-        "{subject}: the judgments have no subtopics, so each query is one for {metric}{others: and #}{alike}"
-    ),
-    Kind.ALL_RELEVANT: Row(
-        "{subject}: all {count:,} judged documents are relevant to {metric}{others: and #}{alike}: the lowest "
-        "grade is {low:g}; set the grade of a non-relevant document with [--zero-grade|zero_grade], or the "
-        "relevance threshold with [-l|rel]"
-    ),
-    Kind.NONE_RELEVANT: Row(
-        "{subject}: no judged document "
-        "{rule:?has grade #, the threshold of {metric}, or a higher one|is relevant}"
-        "{high: (the highest grade is #)}{others:; nor is one for #}{alike}"
-    ),
-    Kind.NO_RELEVANT: Row(
-        "{subject}: {differing:# }{count:query has|queries have} "
-        "{differing:?no document that is relevant to {metric}|no relevant document}, {by_rule} of "
-        "{metric}{others: and of #}{alike}{asked:?| (see [--no-relevant|no_relevant])}",
-        rules={
-            "skip": "excluded from the mean",
-            "1": "counted as 1 in the mean",
-            "": "counted as 0 in the mean",
-        },
-        accepted_by="no_relevant",
-    ),
-    Kind.EXTRA_FIELDS: Row(
-        "{subject}: {count:line has|lines have} more than 6 fields, the first is line {rule}; what follows "
-        "the tag is ignored",
-        "{runs} have lines with more than 6 fields, up to {count:,} ({subject}, the first is line {rule}); "
-        "what follows the tag is ignored",
-    ),
-    Kind.RANKS: Row(
-        "{subject}: {by_rule} in {count:,} of the first {total:query|queries}" + _BY_SCORE,
-        "{runs} have ranks that contradict the scores ({names})" + _BY_SCORE,
-        rules={"scores": "the scores are the ranks 1, 2, 3, …", "": "the rank column contradicts the scores"},
-    ),
-    Kind.MISSING: Row(
-        "{subject}: {count:judged query is|judged queries are} not in the run, {by_rule}",
-        "{runs} lack judged queries, up to {count:,} ({subject}), {by_rule}",
-        rules={
-            "both": "excluded",
-            "trec_eval": "excluded; -c counts them as 0",
-            "empty": "evaluated with an empty ranking",
-            "": "counted as 0",
-        },
-    ),
-    Kind.UNJUDGED: Row(
-        "{subject}: {count:unjudged query|unjudged queries} of the run, ignored",
-        "{runs} have unjudged queries, up to {count:,} ({subject}), ignored",
-    ),
-    Kind.NOTHING_JUDGED: Row(
-        "{subject}: no document of the run is judged; check the document ids",
-        "{runs} have no judged document ({names}); check the document ids",
-    ),
-    Kind.QRELS_AS_RUN: Row(
-        "{subject}: every document is judged and its score is its grade; is this the qrels file?",
-        "{runs} hold judged documents only, whose scores are their grades ({names}); are these qrels files?",
-    ),
-    Kind.COLLAPSED: Row(
-        "{subject}: {count:,} {rule}{count:?|s} collapsed: each document counts once, with its best score",
-        "{runs} have {rule}s that are collapsed, up to {count:,} ({subject}): each document counts once, with "
-        "its best score",
-        is_note=True,
-    ),
-    Kind.IDENTICAL_IDS: Row(
-        "{subject}: {count:query retrieves|queries retrieve} a document with the query's id ({queries})"
-        + _AS_BEIR,
-        "{runs} have documents with the id of their query, in up to {count:query|queries} ({subject})"
-        + _AS_BEIR,
-    ),
-    Kind.JUDGED_SHARE: Row(
-        "{subject}: {share} of the first {cutoff} documents are judged" + _NOT_JUDGED,
-        "{runs} have few judged documents, down to {share} of the first {cutoff} documents ({subject})"
-        + _NOT_JUDGED,
-        is_note=True,
-    ),
-    Kind.TIES: Row(sentence=_ties, accepted_by="ties"),
-    Kind.FEW_DOCUMENTS: Row(
-        "{subject}: fewer documents than the cutoff in {count:,} of {total:query|queries} "
-        "({metric}{others: and #})",
-        "{runs} have fewer documents than the cutoff, in up to {count:,} of {total:query|queries} ({metric} of "
-        "{subject})",
-        is_note=True,
-    ),
-    Kind.DEPTH: Row(
-        "{subject:#: }runs differ in depth{collections: (and on #)}: {rule}; {metrics} {depend} on it "
-        "({subject:?depth = |[-M |depth=]}{low:.0f})"
-    ),
-    Kind.UNDEFINED: Row(
-        "{subject}: {metric} is undefined for {count:query|queries}" + _FROM_MEANS,
-        "{runs}: {metric} is undefined for up to {count:query|queries} ({subject})" + _FROM_MEANS,
-    ),
-    Kind.NOT_SEPARABLE: Row(
-        "{count:,} of {total:neighbouring pair|neighbouring pairs} {count:?is|are} not separable at {rule} % "
-        "([compare --all-pairs|compare(..., all_pairs=True)] shows which)",
-        is_note=True,
-    ),
-    Kind.WEIGHTED: Row(
-        "means are weighted by {rule:?#|[--query-weights|query_weights]}",
-        is_note=True,
-    ),
-    Kind.QUERY_ALL: Row("a query is named 'all', like the summary; [-n|summary=False] omits the summary"),
-    Kind.MISSING_VALUES: Row(
-        "{subject}: no values for {count:query|queries} of the other tables, "
-        "{by_rule}{metric:, excluded for # (lower is better)}",
-        "{runs} lack queries of the other tables, up to {count:,} ({subject}), "
-        "{by_rule}{metric:, excluded for # (lower is better)}",
-        rules={"both": "excluded", "": "counted as 0"},
-    ),
-    Kind.EXCLUDED_METRICS: Row(
-        "{asked:?{count:metric of a group has|metrics of groups have} no number for each query|"
-        "{count:metric is|metrics are} not in every table or saved result}, excluded: {rule}"
-    ),
-    Kind.FEW_QUERIES: Row(
-        "only {count:query|queries}; {by_rule}",
-        rules={
-            "gate": f"with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals are wide",
-            "": f"with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough",
-        },
-    ),
-    Kind.SMALL_GROUPS: Row(f"{{count:group has|groups have}} fewer than {ENOUGH_QUERIES} queries: {{rule}}"),
-    Kind.UNGROUPED: Row("{count:query is|queries are} in no group"),
-    Kind.UNKNOWN_GROUPED: Row(
-        "{count:query of the groups is|queries of the groups are} not among those compared, ignored"
-    ),
-    Kind.NO_P: Row("no p-value for {each}", each=("{count:comparison|comparisons} ({rule})", ", ")),
-    Kind.JUDGED_DIFFERS: Row(
-        "{subject:#: }{metric} of the runs differs, from {low_share} to {high_share}{collections: (and on #)}: "
-        "unjudged documents count as not relevant, which favors older systems"
-    ),
-    Kind.JUDGED_UNKNOWN: Row(
-        "{metric} of {subjects} is unknown, so whether the runs differ in it was not checked; save results "
-        "with {metric} among the metrics",
-        is_note=True,
-    ),
-    Kind.MISSING_RUNS: Row("{count:,} of {total:,} cells {count:?has|have} no run: {rule}"),
-    Kind.NO_BASELINE: Row(
-        "nothing is compared on {count:,} of {total:collection|collections} ({rule}): the baseline {subject} "
-        "has no value there"
-    ),
-    Kind.NOT_IN_BOTH: Row(
-        "{each} not in the other judgments, excluded", each=("{count:query|queries} of {subject}", " and ")
-    ),
-    Kind.MANY_GRADES: Row(
-        "the judgments have {count:,} different grades, so that their agreement in grades was left out; round "
-        "them to {total:,} at most"
-    ),
-    Kind.AMBIGUOUS_IDS: Row(
-        "[--query-ids|query_ids] {subject}: the id is in the qrels, so the file of this name is ignored; "
-        "./{subject} names the file"
-    ),
-    Kind.NOTHING_RETRIEVED: Row(
-        "{subject}: {count:query is|queries are} not in the run, so nothing is retrieved ({queries})",
-        "{runs} lack queries, for which nothing is retrieved, up to {count:,} ({subject}: {queries})",
-    ),
-    Kind.NO_TITLES: Row("{subject}: no {rule} in it; are the ids those of the runs?"),
-    Kind.TEXT: Row("{subject}: the text is not UTF-8, or lines end in LF and CRLF"),
-    Kind.NO_GLYPHS: Row(
-        "the font of saved pictures lacks {rule}, shown as boxes; label the runs with NAME=RUN"
-    ),
-}

@@ -8,7 +8,7 @@ import pytest
 from cli.command import gradeval as command
 
 import gradeval
-from gradeval.notices import ROWS, EvaluationWarning, Kind, Notice, lines
+from gradeval.notices import EvaluationWarning, Kind, Notice, lines
 from gradeval.options import Options
 
 
@@ -27,7 +27,7 @@ def test_each_kind_has_a_sentence() -> None:
 
 
 def test_what_accepts_a_notice_is_an_option() -> None:
-    accepted_by = {row.accepted_by for row in ROWS.values()} - {""}
+    accepted_by = {kind.row.accepted_by for kind in Kind} - {""}
     assert accepted_by == {"no_relevant", "ties"}
     assert all(getattr(Options(), name) is None for name in accepted_by)
 

@@ -10,7 +10,7 @@ from click.shell_completion import ShellComplete
 import gradeval as package
 from gradeval.cli import app
 from gradeval.commands.guide import TOPICS
-from gradeval.notices import ROWS, Kind, Notice, lines
+from gradeval.notices import Kind, Notice, lines
 
 GUIDE = Path(package.__file__).parent / "guide"
 ROOT = Path(package.__file__).parents[1]
@@ -82,7 +82,7 @@ def test_no_kind_of_notice_is_missing() -> None:
     sections = dict(re.findall(r"^### (\w+)\n\n(.*?)(?=\n##|\Z)", text, re.MULTILINE | re.DOTALL))
     assert sections.keys() == {kind.value for kind in Kind}
     for kind in Kind:
-        section, row = " ".join(sections[kind.value].split()), ROWS[kind]
+        section, row = " ".join(sections[kind.value].split()), kind.row
         assert has_message(section.split("*")[1], kind), f"{kind.value}: no example of its message"
         assert (f"`--allow {kind.value}`" in section) != row.is_note, kind
         assert ("* A note" in section) == row.is_note, kind
