@@ -13,20 +13,18 @@ from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, map_all, ordered_map
 from gradeval.errors import GradevalError
-from gradeval.evaluation.findings import (
-    Depths,
-    Quantiles,
-    no_subtopics_notices,
-    qrels_notices_for,
-    relevance_notices,
-    with_depths,
-)
 from gradeval.evaluation.outcome import (
+    Depths,
     Noticed,
     Outcome,
+    Quantiles,
     chosen_queries,
+    no_subtopics_notices,
     outcome_of,
+    qrels_notices_for,
+    relevance_notices,
     weights_of,
+    with_depths,
     with_ids,
     with_weights,
     without_relevant,

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import compress
+from typing import Any
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.strings import Texts
+from gradeval.arrays.segments import ranges
+from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import map_all
-from gradeval.errors import InputError, MetricError, UnsuitableOptionError, first_names, named
-from gradeval.evaluation.findings import (
-    depths_of,
-    first_ranks,
-    judged_notices,
-    judged_share,
-    quantiles,
-    query_notices,
-    short_counts,
-    short_notices,
-    tie_notices,
-    undefined_notices,
+from gradeval.errors import (
+    GradevalError,
+    InputError,
+    MetricError,
+    UnsuitableOptionError,
+    first_names,
+    named,
 )
 from gradeval.evaluation.results import RunResult
-from gradeval.evaluation.score import Scored, scored, summarize
+from gradeval.evaluation.score import Scored, score, scored, summarize
 from gradeval.evaluation.ties import TRIALS, Spread, has_expected, spread
-from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
-from gradeval.notices import Kind, Notice, is_accepted, many
+from gradeval.notices import MAX_QUERIES, Kind, Notice, is_accepted, many
 from gradeval.options import EXPECTED, NO_RELEVANT, LaterIds, Options
 from gradeval.records import Record
+from gradeval.registry.invariants import UNJUDGED_IGNORED
+from gradeval.registry.metric import Metric
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
-from gradeval.tables.qrels import Ideal, Qrels
+from gradeval.tables.qrels import Ideal, Qrels, counted_grades, is_relevant
 from gradeval.tables.ranking import NO_TIES
 from gradeval.tables.reduction import Reduced
 
@@ -80,8 +80,7 @@ def with_weights(options: Options) -> Options:
         return options
     from gradeval.formats.lines import read_weights  # imported only when needed
 
-    weights = read_weights(Source(options.query_weights))
-    return options.replace(query_weights=tuple(weights.items()))
+    return options.replace(query_weights=tuple(read_weights(Source(options.query_weights)).items()))
 
 
 def with_ids(options: Options, qrels: Qrels) -> Options:
@@ -116,8 +115,7 @@ def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: st
     if options.query_weights is None:
         return None
     known: dict[str, float] = dict(options.query_weights)  # type: ignore[arg-type]  # a file has been read
-    pairs = zip(queries, chosen, strict=True)
-    lacking = [query for query, is_chosen in pairs if is_chosen and query not in known]
+    lacking = [query for query in compress(queries, chosen) if query not in known]
     if lacking:
         count = many(len(lacking), "query has", "queries have")
         what = f"{count} no weight: {first_names(map(named, lacking), 5)}"
@@ -129,7 +127,9 @@ def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: st
 
 
 class Noticed(Record):
-    """The notices of a run, the share of its first ranks that is judged, and depth.short_counts(), (M,)."""
+    """The notices of a run, the share of its first ranks that is judged, and for how many queries it has fewer
+    documents than the cutoff of each metric, (M,).
+    """
 
     notices: tuple[Notice, ...]
     judged_share: float
@@ -170,10 +170,7 @@ def judge_of(
 def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec], jobs: int) -> Scored:
     """The values of all queries."""
 
-    def found_of(queries: slice, jobs: int) -> Scored:
-        return scored(judge(queries, rank), specs)
-
-    return Scored.joined(map_all(found_of, qrels.shares, jobs))
+    return Scored.joined(map_all(lambda queries, jobs: scored(judge(queries, rank), specs), qrels.shares, jobs))
 
 
 def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs: int) -> Bools:
@@ -220,24 +217,11 @@ def no_common_query(
     return InputError(path, f"it has no query in common with {other}", hint=hint)
 
 
-class _First(Exception):
-    """The first queries of a run, which need not be read further."""
-
-    def __init__(self, queries: list[str]) -> None:
-        self.queries = queries
-
-
 def first_queries(run: Run) -> list[str]:
     """The ids of the first queries of a run, of its first block at most."""
-
-    def stop(block: Columns) -> Columns:
-        raise _First(list(dict.fromkeys(Texts(block.queries)))[: SHOWN_IDS + 1])
-
-    try:
-        run.rows(stop, 1)
-    except _First as first:
-        return first.queries
-    return []
+    table = run.opened()
+    ids = (Texts(table.columns(block).queries) for block in table.blocks())
+    return list(dict.fromkeys(next(ids, ())))[: SHOWN_IDS + 1]
 
 
 def outcome_of_reduced(
@@ -281,24 +265,49 @@ def outcome_of_reduced(
                         values[m, ties.queries] = expected
         return values
 
+    def tie_notices(ties: Spread) -> Iterator[Notice]:
+        of_all = found.values, *ties.ends(found.values), expected_of(ties)
+        means = [summarize(specs, values, counted, weights).tolist() for values in of_all]
+        for m, (spec, *numbers) in enumerate(zip(specs, *means, strict=True)):
+            value, low, high, expected = (None if math.isnan(number) else number for number in numbers)
+            changed = np.zeros(len(counted), bool)
+            changed[ties.queries[ties.changes[m]]] = True
+            # the range of a number is printed beside it, so only texts need a notice
+            if changed.any() and not (options.tie_range and low is not None):
+                yield _about(
+                    Kind.TIES,
+                    qrels,
+                    changed,
+                    str(spec),
+                    rule=run_rule,
+                    value=value,
+                    low=low,
+                    high=high,
+                    expected=expected,
+                    at_most=bool(ties.whole[m]),
+                    undefined=0 if spec.metric.text else int((ties.undefined[m] & counted[ties.queries]).sum()),
+                )
+
     def noticed() -> Noticed:
         notices = [*query_notices(qrels, reduced, specs, chosen, options)]
         if not is_accepted(Kind.TIES, options):  # a user who names a rule has decided the order
             changes = ties
             if changes is None:
                 changes = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs, TRIALS)
-            means = np.full(len(specs), np.nan)
             if changes.changes.any():
-                means = summarize(specs, expected_of(changes), counted, weights)
-            changed = tie_notices(qrels, specs, found, counted, changes, run_rule, means, weights)
-            # the range of a number is printed beside it, so only texts need a notice
-            notices += (one for one in changed if not options.tie_range or one.low is None)
+                notices += tie_notices(changes)
         notices += undefined_notices(qrels, specs, found, counted)
         cutoff = first_ranks(specs, options)
         share = judged_share(qrels, reduced, counted, cutoff)
         listed = [spec for spec in specs if spec not in unlisted]
         notices += judged_notices(share, cutoff, listed, qrels.scale, options)
-        short = short_counts(qrels, reduced, specs, counted, options.depth)
+        # of the queries that the run has: one that ranks all judged documents is complete
+        retrieved_above = np.append(0, np.cumsum(np.isfinite(reduced.rank)))
+        is_complete = np.diff(retrieved_above[qrels.offsets]) == np.diff(qrels.offsets)
+        retrieved = reduced.retrieved[counted & has_lines & ~is_complete]
+        cutoffs = [(spec.cutoff or 0) if _is_graded(spec.metric) else 0 for spec in specs]
+        fewest = [cutoff if options.depth is None else min(cutoff, options.depth) for cutoff in cutoffs]
+        short = np.array([(retrieved < cutoff).sum() for cutoff in fewest], np.int64)
         notices += short_notices(specs, short, int((counted & has_lines).sum()))
         return Noticed(tuple(notice.replace(subject=name) for notice in notices), share, short)
 
@@ -318,3 +327,286 @@ def outcome_of_reduced(
         weights=weights,
     )
     return Outcome(result, found.empty, noticed)
+
+
+# --- notices
+
+
+FIRST_RANKS, MOST_FIRST_RANKS = 10, 20  # whose judged share is looked at: by default, and at most
+ENOUGH_JUDGED = 0.8
+
+
+def first_ranks(specs: Sequence[Spec], options: Options) -> int:
+    """The ranks that metrics look at first: the largest cutoff that is no larger than MOST_FIRST_RANKS."""
+    cutoffs = [spec.params.get("cutoff", MOST_FIRST_RANKS + 1) for spec in specs]
+    cutoff = max((k for k in cutoffs if k <= MOST_FIRST_RANKS), default=FIRST_RANKS)
+    return cutoff if options.depth is None else min(cutoff, options.depth)
+
+
+def judged_share(qrels: Qrels, reduced: Reduced, counted: Bools, cutoff: int) -> float:
+    """The share of the first ranks that is judged: the mean of Judged@k over queries with documents."""
+    first = np.append(0, np.cumsum(reduced.rank <= cutoff))
+    judged: Ints = np.diff(first[qrels.offsets])
+    chosen = counted & (reduced.retrieved > 0)
+    if not chosen.any():
+        return 1.0
+    return float((judged[chosen] / np.minimum(reduced.retrieved[chosen], cutoff)).mean())
+
+
+def judged_notices(
+    share: float, cutoff: int, specs: Sequence[Spec], scale: Floats, options: Options
+) -> Iterator[Notice]:
+    """Where so little is judged that the metrics, which take the rest as not relevant, can mislead."""
+    measure = f"Judged@{cutoff}"
+    misled = [
+        _is_graded(spec.metric)
+        and not spec.metric.holds(UNJUDGED_IGNORED, spec.params, scale)
+        and not spec.params.get("judged_only", options.judged_only)
+        for spec in specs
+    ]
+    if 0 < share < ENOUGH_JUDGED and any(misled) and measure not in map(str, specs):
+        yield Notice(Kind.JUDGED_SHARE, "", 0, measure, value=share)
+
+
+def qrels_notices_for(qrels: Qrels, specs: Sequence[Spec]) -> tuple[Notice, ...]:
+    """The notices of the qrels: of subtopics, only where a metric does not use them."""
+    if any(_is_graded(spec.metric) and not spec.metric.is_of_subtopics for spec in specs):
+        return qrels.notices
+    return tuple(notice for notice in qrels.notices if notice.kind is not Kind.SUBTOPICS)
+
+
+def no_subtopics_notices(qrels: Qrels, specs: Sequence[Spec]) -> Iterator[Notice]:
+    for spec in specs:
+        if spec.metric.is_of_subtopics and qrels.subtopics is None:
+            yield Notice(Kind.NO_SUBTOPICS, qrels.path, len(qrels.queries), str(spec))
+
+
+def relevance_notices(
+    qrels: Qrels, specs: Sequence[Spec], empty: Bools, wanted: Bools, options: Options, share: float
+) -> Iterator[Notice]:
+    """Where everything is relevant, nothing, or nothing for some queries.
+
+    empty: for which queries each metric that needs a relevant document has none, (M, Q). share: the largest
+    judged share of the runs.
+    """
+    scale = qrels.scale
+    # implicit judgments list relevant documents alone: then nearly all that a run retrieves is unjudged
+    is_explicit = share >= ENOUGH_JUDGED and len(scale) > 1
+    for spec, queries in zip(specs, empty & wanted, strict=True):
+        is_binary = "rel" in spec.metric.by_name
+        level = spec.params.get("rel", options.rel) if is_binary else None
+        reached = is_relevant(scale, level)
+        needs = is_binary or spec.metric.needs_relevant
+        if needs and is_explicit and reached.all():
+            lowest = float(scale[0])
+            yield Notice(Kind.ALL_RELEVANT, qrels.path, len(qrels.grade), str(spec), low=lowest)
+        elif needs and not reached.any():
+            rule, highest = "" if level is None else f"{level:g}", float(scale[-1])
+            yield Notice(Kind.NONE_RELEVANT, qrels.path, int(wanted.sum()), str(spec), rule=rule, high=highest)
+        elif queries.any():
+            yield _about(
+                Kind.NO_RELEVANT,
+                qrels,
+                queries,
+                str(spec),
+                subject=qrels.path,
+                rule=options.no_relevant_rule,
+                total=int(wanted.sum()),
+                informational=is_accepted(Kind.NO_RELEVANT, options),
+            )
+
+
+def _about(
+    kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", *, subject: str = "", **fields: Any
+) -> Notice:
+    """A notice about these queries, (Q,), with the ids of the first."""
+    ids = tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MAX_QUERIES])))
+    return Notice(kind, subject, int(queries.sum()), metric, ids, **fields)
+
+
+def query_notices(
+    qrels: Qrels, reduced: Reduced, specs: Sequence[Spec], wanted: Bools, options: Options
+) -> Iterator[Notice]:
+    missing = wanted & (reduced.retrieved == 0)
+    if missing.any():
+        has_zeros = options.queries == "both" or options.no_relevant_rule == "0"
+        yield _about(Kind.MISSING, qrels, missing, rule=options.queries if has_zeros else "empty")
+    if reduced.unjudged:
+        yield Notice(Kind.UNJUDGED, "", reduced.unjudged)
+    if reduced.extra.lines:
+        yield Notice(Kind.EXTRA_FIELDS, "", reduced.extra.lines, rule=str(reduced.extra.first + 1))
+    if reduced.collapsed.lines:
+        yield Notice(Kind.COLLAPSED, "", reduced.collapsed.lines, rule=reduced.collapsed.what)
+    ranks = reduced.ranks
+    if ranks.contradicting > ranks.compared / 2:
+        rule = "scores" if ranks.of_scores else ""
+        yield Notice(Kind.RANKS, "", ranks.contradicting, rule=rule, total=ranks.compared)
+    # a document with its query's id matters where it is in the ranks that count for a metric
+    query, rank = reduced.identical.query, reduced.identical.rank.astype(np.float64)
+    valued = [spec for spec in specs if not (spec.metric.text or spec.metric.is_count)]
+    if len(query) and all(spec.params.get("judged_only", options.judged_only) for spec in valued):
+        # its rank among the judged documents, inf where it is not one of them: -J removes the others
+        counts = np.diff(qrels.offsets)[query]
+        starts, rows = np.cumsum(counts) - counts, ranges(qrels.offsets[query], counts)
+        judged = np.where(qrels.grade[rows] >= 0, reduced.rank[rows], np.inf)  # the others count as unjudged
+        is_identical = qrels.documents.same(rows, qrels.queries, np.repeat(query, counts))
+        last = np.minimum.reduceat(np.where(is_identical, judged, np.inf), starts)
+        to_last = np.isfinite(judged) & (judged <= np.repeat(last, counts))
+        is_evaluated = np.isfinite(last) & (last <= (options.depth or math.inf))
+        rank = np.where(is_evaluated, np.add.reduceat(to_last, starts, dtype=np.int64), np.inf)
+    deepest = max((spec.cutoff or math.inf for spec in valued), default=0)
+    identical = np.zeros(len(wanted), np.bool_)
+    identical[query[rank <= min(deepest, options.depth or math.inf)]] = True
+    if (identical & wanted).any():
+        yield _about(Kind.IDENTICAL_IDS, qrels, identical & wanted)
+    if not np.isfinite(reduced.rank).any():
+        yield Notice(Kind.NOTHING_JUDGED, "", 0)
+    yield from qrels_notices(qrels, reduced, options)
+
+
+def qrels_notices(qrels: Qrels, reduced: Reduced, options: Options) -> Iterator[Notice]:
+    """Where the run seems to be the qrels file, which would be a perfect ranking."""
+    rows = np.flatnonzero(np.isfinite(reduced.rank))
+    if len(rows) < 2 or reduced.unjudged or len(rows) != reduced.retrieved.sum():
+        return
+    score, grade = counted_grades(reduced.score[rows], options), qrels.grade[rows]
+    if score[0] != grade[0] or not (score == grade).all():
+        return
+    # a set of retrieved documents, each with the score 1, may happen to be relevant: then some are not in it
+    judged = int(np.diff(qrels.offsets)[reduced.retrieved > 0].sum())
+    if len(rows) == judged or score.min() < score.max():
+        yield Notice(Kind.QRELS_AS_RUN, "", len(rows))
+
+
+def undefined_notices(qrels: Qrels, specs: Sequence[Spec], scored: Scored, counted: Bools) -> Iterator[Notice]:
+    for spec, row, empty in zip(specs, scored.values, scored.empty, strict=True):
+        undefined = counted & np.isnan(row) & ~empty
+        if undefined.any() and not spec.metric.text:
+            yield _about(Kind.UNDEFINED, qrels, undefined, str(spec))
+
+
+def left_out_of_groups(names: Sequence[str]) -> tuple[Notice, ...]:
+    """The notice of metrics that groups have, and that are left out."""
+    if not names:
+        return ()
+    return (Notice(Kind.EXCLUDED_METRICS, "", len(names), rule=", ".join(names), informational=True),)
+
+
+APART = 1.1  # runs differ in depth where one has more than so many times the documents of another
+_MOST = 0.5  # of its queries have fewer documents than a cutoff, where a run is noted
+_SEEN = 1e-4  # the least change of a value that matters
+_GRADES = (1.0, 2.0, 3.0, 4.0)  # of documents that are tried, and the threshold of the metric
+
+Quantiles = tuple[int, int, int, int, int]
+QUANTILES = {  # of the documents per query: that a tenth of the queries is shallow is no accident
+    "first deciles": 0.1,
+    "lower quartiles": 0.25,
+    "medians": 0.5,
+    "upper quartiles": 0.75,
+    "last deciles": 0.9,
+}
+_SHARES = np.array([*QUANTILES.values()])
+Depths = Sequence[tuple[str, Quantiles | None]]
+"""The name of each run, and quantiles() of the documents that it has per query; None where they are unknown."""
+
+
+def quantiles(depths: Ints, counts: Ints | None = None) -> Quantiles | None:
+    """Those of QUANTILES, by nearest rank; None of nothing.
+
+    depths: documents per query. counts: how many queries have so many, by default one.
+    """
+    if not len(depths):
+        return None
+    order = np.argsort(depths)
+    before = np.arange(1, len(depths) + 1) if counts is None else counts[order].cumsum()
+    places = before.searchsorted(before[-1] * _SHARES)
+    first, lower, middle, upper, last = depths[order[places]].tolist()
+    return first, lower, middle, upper, last
+
+
+def depths_of(reduced: Reduced, counted: Bools, depth: int | None) -> Ints:
+    """How many documents a run has of each of its queries. counted: (Q,). depth: that of the options."""
+    retrieved = reduced.retrieved[counted & (reduced.retrieved > 0)]
+    return retrieved if depth is None else np.minimum(retrieved, depth)
+
+
+def _is_graded(metric: Metric) -> bool:
+    """Whether its value says how good a ranking is."""
+    return metric.higher_is_better is not None and not (metric.text or metric.is_count)
+
+
+def short_notices(specs: Sequence[Spec], short: Ints, total: int) -> Iterator[Notice]:
+    """Where most queries have fewer documents than the cutoff. short: the number, (M,). total: of how many."""
+    for spec, count in zip(specs, short.tolist(), strict=True):
+        if count > _MOST * total:
+            yield Notice(Kind.FEW_DOCUMENTS, "", count, str(spec), total=total)
+
+
+def with_depths(
+    notices: Iterable[Notice], runs: Depths, specs: Sequence[Spec], options: Mapping[str, Any]
+) -> tuple[Notice, ...]:
+    """The notices, and for each metric that sees what only deeper runs have, that runs differ in depth, in the
+    place of those of each run. options: as in Results.
+    """
+    others = [notice for notice in notices if notice.kind is not Kind.DEPTH]
+    ends = apart(runs)
+    if ends is None:
+        return tuple(others)
+    (deepest, most), (shallowest, fewest), which = ends
+    rule = f"{deepest} {most:,} documents per query, {shallowest} {fewest:,}{which}"
+    seeing = [
+        str(spec)
+        for spec in specs
+        if not (spec.metric.text or spec.metric.is_count) and sees_beyond(spec, fewest, options)
+    ]
+    return (
+        *(other for other in others if not (other.kind is Kind.FEW_DOCUMENTS and other.metric in seeing)),
+        *(
+            Notice(Kind.DEPTH, "", len(runs), metric, rule=rule, low=float(fewest), high=float(most))
+            for metric in seeing
+        ),
+    )
+
+
+def apart(runs: Depths) -> tuple[tuple[str, int], tuple[str, int], str] | None:
+    """The deepest and the shallowest run in the first quantile in which runs differ, and the quantile's name.
+
+    One deep query is thus no depth, and a few shallow ones, as of rare terms, are no difference. The name is ''
+    for runs whose queries have as many documents each; None without a difference.
+    """
+    known = [(name, depths) for name, depths in runs if depths is not None]
+    for k, which in enumerate(QUANTILES if known else ()):
+        deepest, shallowest = (pick(known, key=lambda run: run[1][k]) for pick in (max, min))
+        if deepest[1][k] > APART * shallowest[1][k]:
+            is_same = all(depths[0] == depths[-1] for _, depths in (deepest, shallowest))
+            ends = (deepest[0], deepest[1][k]), (shallowest[0], shallowest[1][k])
+            return *ends, "" if is_same else f" ({which})"
+    return None
+
+
+def sees_beyond(spec: Spec, depth: int, options: Mapping[str, Any]) -> bool:
+    """Whether a document behind this rank can change the value: tried, with a document at the next rank."""
+    is_condensed = bool(spec.params.get("judged_only", options.get("judged_only")))  # later ones move up
+    if spec.cutoff is not None and spec.cutoff <= depth and not is_condensed:
+        return False
+    level = options.get("rel")
+    grades = sorted({*_GRADES, spec.params.get("rel") or level or 1.0})
+    # for each grade, a query with one document of it behind the depth, and one with a first of it too; a
+    # document of grade 0 was not retrieved, and the others are unjudged
+    grade: Floats = np.array([of for each in grades for of in (0.0, each, 0.0, each, each, 0.0)])
+    queries = 2 * len(grades)
+    ids = Ids.of([b"%d" % n for n in range(len(grade))])
+    qrels = Qrels("", ids.take(slice(queries)), 3 * np.arange(queries + 1), ids, grade)
+
+    def values(is_retrieved: bool) -> Floats:
+        rank = np.tile([1.0, depth + 1.0 if is_retrieved else np.inf, np.inf], queries)
+        retrieved = np.full(queries, depth + is_retrieved)
+        judgments = Judgments.of(qrels, slice(0, queries), rank, -rank, retrieved, level)
+        return score(judgments.judged_only() if is_condensed else judgments, [spec])
+
+    try:
+        without, with_it = values(False), values(True)
+    except GradevalError:  # not for these grades
+        return True
+    is_same = (np.isnan(without) & np.isnan(with_it)) | (np.abs(without - with_it) < _SEEN)
+    return not is_same.all()

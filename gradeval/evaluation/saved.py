@@ -19,9 +19,17 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
-from gradeval.evaluation.findings import judged_notices, left_out_of_groups, quantiles_of, undefined_notices
 from gradeval.evaluation.layout import FORMAT_VERSION
-from gradeval.evaluation.outcome import Noticed, Outcome, counted_queries, weights_of
+from gradeval.evaluation.outcome import (
+    QUANTILES,
+    Noticed,
+    Outcome,
+    counted_queries,
+    judged_notices,
+    left_out_of_groups,
+    undefined_notices,
+    weights_of,
+)
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.runs import Runs, SavedResult, SavedRun
 from gradeval.evaluation.score import Scored, summarize
@@ -96,7 +104,15 @@ def read_saved(source: Source) -> SavedResult:
     names = [run.get("name") for run in runs if isinstance(run, dict)]
     if len(set(map(str, names))) < len(names):
         raise _invalid(source, f"two runs have the name {named(str(max(names, key=names.count)))}")
-    options = _options(source, _item(source, content, "options", dict))
+    options = _item(source, content, "options", dict)
+    unknown = options.keys() - _OPTIONS - {"query_weights"}  # which only weighted means have
+    for is_wrong, option_names in (("missing", _OPTIONS - options.keys()), ("unknown", unknown)):
+        if option_names:
+            raise _invalid(source, f"option {named(min(option_names))} is {is_wrong}")
+    try:
+        Options.of(**options)
+    except OptionError as error:
+        raise InputError(source.name, f"an option in it is not valid ({error})") from None
     return SavedResult(
         source.name,
         str(qrels.get("path")),
@@ -119,19 +135,6 @@ def _item(source: Source, content: Mapping[str, Any], key: str, kind: Any, place
 
 def _invalid(source: Source, what: str) -> InputError:
     return InputError(source.name, what, hint=_HINT)
-
-
-def _options(source: Source, options: dict[str, Any]) -> dict[str, Any]:
-    """Raises InputError for options that are missing, unknown or not valid."""
-    unknown = options.keys() - _OPTIONS - {"query_weights"}  # which only weighted means have
-    for is_wrong, names in (("missing", _OPTIONS - options.keys()), ("unknown", unknown)):
-        if names:
-            raise _invalid(source, f"option {named(min(names))} is {is_wrong}")
-    try:
-        Options.of(**options)
-    except OptionError as error:
-        raise InputError(source.name, f"an option in it is not valid ({error})") from None
-    return options
 
 
 def _notices(source: Source, notices: list[Any]) -> Iterator[Notice]:
@@ -165,10 +168,15 @@ def _run(source: Source, run: Any, place: str, metrics: Sequence[str], options: 
     if ties not in rules:
         what = f"run {named(name)} has the ties {ties}, and the option ties is {options['ties'] or 'not set'}"
         raise InputError(source.name, what, hint="Evaluate the run again")
-    try:
-        depths = quantiles_of(run.get("depths", ""))
-    except ValueError:
-        raise _invalid(source, f"'depths'{of_run} is {'not valid' if 'depths' in run else 'missing'}") from None
+    depths = run.get("depths", "")
+    if depths is not None and not (
+        isinstance(depths, list)
+        and len(depths) == len(QUANTILES)
+        and all(type(documents) is int for documents in depths)
+        and depths == sorted(depths)
+        and 1 <= depths[0] <= depths[-1] < 2**53
+    ):
+        raise _invalid(source, f"'depths'{of_run} is {'not valid' if 'depths' in run else 'missing'}")
     values = _values(source, rows, of_run)
     summary, undefined = None, {}
     if "summary" in run or "undefined" in run:
@@ -178,10 +186,9 @@ def _run(source: Source, run: Any, place: str, metrics: Sequence[str], options: 
         raise _invalid(source, f"'undefined'{of_run} is not valid")
     weights = options.get("query_weights")
     of_queries = None if weights is None else np.array([weights.get(query, np.nan) for query in rows])
-    wrong = _contradiction(values, metrics, summary, undefined, of_queries)
-    if wrong:
+    if wrong := _contradiction(values, metrics, summary, undefined, of_queries):
         raise InputError(source.name, f"run {named(name)}: {wrong}", hint="Evaluate the run again")
-    return SavedRun(name, path, sha256, tuple(rows), values, ties, depths)
+    return SavedRun(name, path, sha256, tuple(rows), values, ties, None if depths is None else (*depths,))
 
 
 def _values(source: Source, rows: Mapping[str, Any], of_run: str) -> dict[str, Floats]:
@@ -228,8 +235,11 @@ def _contradiction(
         if name not in metrics:
             return f"there are values of {named(name)}, which is not among its metrics"
     for name in metrics:
-        spec = _known(name)
-        if spec is None or not spec.metric.per_query or spec.metric.text:
+        try:
+            [spec] = parse(name)
+        except (MetricError, ValueError):  # without the plugin that has it
+            continue
+        if not spec.metric.per_query or spec.metric.text:
             continue
         if name not in values:
             return f"there are no numbers of {name}"
@@ -246,15 +256,6 @@ def _contradiction(
             shown, of_values = ("null" if math.isnan(number) else repr(number) for number in pair)
             return f"the summary of {name} is {shown}, and that of its values {of_values}"
     return ""
-
-
-def _known(name: str) -> Spec | None:
-    """The metric, None without the plugin that has it."""
-    try:
-        [spec] = parse(name)
-    except (MetricError, ValueError):
-        return None
-    return spec
 
 
 def common_metrics(
@@ -318,7 +319,7 @@ def check_made_alike(saved: SavedResult, results: Results, options: Options, opt
     if options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
     if saved.qrels_sha256 != results.qrels_sha256:
-        theirs, ours = (_hash(sha256, "no file") for sha256 in (saved.qrels_sha256, results.qrels_sha256))
+        theirs, ours = _hash(saved.qrels_sha256), _hash(results.qrels_sha256)
         what = f"it was made from other qrels: {saved.qrels} ({theirs}), not {results.qrels} ({ours})"
         raise InputError(saved.path, what, hint="Evaluate the run again with these qrels")
     if saved.groups_sha256 != results.groups_sha256:
@@ -327,7 +328,12 @@ def check_made_alike(saved: SavedResult, results: Results, options: Options, opt
         raise InputError(saved.path, what, hint="Give the same --groups, or evaluate the run again")
     for name in Options.names(within=VALUES):
         theirs, ours = (_comparable(name, of[name]) for of in (saved.options, results.options))
-        if theirs != ours and not (name == "ties" and _same_ties(theirs, saved, ours)):
+        if name == "ties":  # the same order may be named in one of the two only
+            used = {run.ties for run in saved.runs} if theirs is None else {theirs}
+            is_same = theirs == ours or used == {ours or DEFAULT_TIES}
+        else:
+            is_same = theirs == ours
+        if not is_same:
             flag = "--" + name.replace("_", "-")
             made = f"the default {flag}" if theirs is None else f"{flag} {_shown(theirs)}"
             what = f"it was made with {made}, and this command has {_shown(ours)}"
@@ -341,14 +347,8 @@ def check_made_alike(saved: SavedResult, results: Results, options: Options, opt
         raise InputError(saved.path, "it has no runs")
 
 
-def _hash(sha256: str | None, without: str) -> str:
+def _hash(sha256: str | None, without: str = "no file") -> str:
     return without if sha256 is None else f"SHA-256 {sha256[:_SHORT_HASH]}"
-
-
-def _same_ties(theirs: Any, saved: SavedResult, ours: Any) -> bool:
-    """Whether the order of ties is the same though only one of the two was named."""
-    used = {run.ties for run in saved.runs} if theirs is None else {theirs}
-    return used == {ours or DEFAULT_TIES}
 
 
 def _comparable(name: str, value: Any) -> Any:
@@ -401,53 +401,56 @@ def outcomes_of_saved(
     listed = [spec for spec in specs if spec not in unlisted]
     # where not all was relevant, the notice that all is shows that enough was judged; nothing else does
     share = 1.0 if any(notice.kind is Kind.ALL_RELEVANT for notice in saved.notices) else 0.0
-
-    def noticed(run: SavedRun, result: RunResult) -> Iterator[Notice]:
-        """The notices that were saved about the run and these metrics, and those that the values show."""
-        of_run = [notice for notice in saved.notices if notice.subject == run.name]
-        for notice in of_run:
-            if notice.kind in (Kind.TIES, Kind.FEW_DOCUMENTS):
-                is_wanted = notice.metric in map(str, specs)
-                if is_wanted and not (notice.kind is Kind.TIES and is_accepted(Kind.TIES, options)):
-                    yield notice
-            elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE):
-                yield notice
-        scored = Scored(result.values[known], {}, empty[known])
-        yield from undefined_notices(qrels, specs, scored, result.counted)
-        for notice in of_run:
-            if notice.kind is Kind.JUDGED_SHARE:
-                cutoff = int(notice.metric.partition("@")[2])
-                yield from judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
-
-    outcomes = []
-    for name, run in zip(names, saved.runs, strict=True):
-        result = _run_result(name, saved, run, results, options, chosen)
-        weights = weights_of(results.queries, result.counted, options)
-        result = result.replace(interval=options.intervals, weights=weights)
-        notices = tuple(notice.replace(subject=name) for notice in noticed(run, result))
-        outcomes.append(Outcome(result, empty, partial(Noticed, notices, share, np.zeros(0, np.int64))))
-    return outcomes
-
-
-def _run_result(
-    name: str, saved: SavedResult, run: SavedRun, results: Results, options: Options, chosen: Bools
-) -> RunResult:
-    """The values of a saved run, aligned with the queries of the results."""
     position = {query: q for q, query in enumerate(results.queries)}
-    has_values = np.zeros(len(position), np.bool_)
-    for query in run.queries:
-        if query not in position:
-            raise InputError(saved.path, f"query {named(query)} is not in {results.qrels}")
-        if not chosen[position[query]]:
-            raise InputError(saved.path, f"query {named(query)} of run {named(run.name)} was not asked for")
-        has_values[position[query]] = True
-    counted = counted_queries(chosen, has_values, options)
-    if (lacking := counted & ~has_values).any():
-        what = f"run {named(run.name)} has no values of query {named(results.queries[int(lacking.argmax())])}"
-        raise InputError(saved.path, what, hint="Evaluate the run again")
-    values = np.full((len(results.specs), len(position)), np.nan)
-    at = [position[query] for query in run.queries]
-    for m, spec in enumerate(results.specs):
-        values[m, at] = 1.0 if is_num_q(spec) else run.values.get(str(spec), np.nan)
-    ties = run.ties or DEFAULT_TIES
-    return RunResult(name, saved.path, run.sha256, values, counted, ties=ties, depths=run.depths)
+
+    def outcome(name: str, run: SavedRun) -> Outcome:
+        at = []  # of its queries among those of the results
+        for query in run.queries:
+            if query not in position:
+                raise InputError(saved.path, f"query {named(query)} is not in {results.qrels}")
+            if not chosen[position[query]]:
+                what = f"query {named(query)} of run {named(run.name)} was not asked for"
+                raise InputError(saved.path, what)
+            at.append(position[query])
+        has_values = np.zeros(len(position), np.bool_)
+        has_values[at] = True
+        counted = counted_queries(chosen, has_values, options)
+        if (lacking := counted & ~has_values).any():
+            query = results.queries[int(lacking.argmax())]
+            what = f"run {named(run.name)} has no values of query {named(query)}"
+            raise InputError(saved.path, what, hint="Evaluate the run again")
+        values = np.full((len(results.specs), len(position)), np.nan)
+        for m, spec in enumerate(results.specs):
+            values[m, at] = 1.0 if is_num_q(spec) else run.values.get(str(spec), np.nan)
+        result = RunResult(
+            name,
+            saved.path,
+            run.sha256,
+            values,
+            counted,
+            ties=run.ties or DEFAULT_TIES,
+            depths=run.depths,
+            interval=options.intervals,
+            weights=weights_of(results.queries, counted, options),
+        )
+
+        def notices() -> Iterator[Notice]:
+            """Those that were saved about the run and these metrics, and those that the values show."""
+            of_run = [notice for notice in saved.notices if notice.subject == run.name]
+            for notice in of_run:
+                if notice.kind in (Kind.TIES, Kind.FEW_DOCUMENTS):
+                    is_wanted = notice.metric in map(str, specs)
+                    if is_wanted and not (notice.kind is Kind.TIES and is_accepted(Kind.TIES, options)):
+                        yield notice
+                elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE):
+                    yield notice
+            yield from undefined_notices(qrels, specs, Scored(values[known], {}, empty[known]), counted)
+            for notice in of_run:
+                if notice.kind is Kind.JUDGED_SHARE:
+                    cutoff = int(notice.metric.partition("@")[2])
+                    yield from judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
+
+        named_notices = tuple(notice.replace(subject=name) for notice in notices())
+        return Outcome(result, empty, partial(Noticed, named_notices, share, np.zeros(0, np.int64)))
+
+    return [outcome(name, run) for name, run in zip(names, saved.runs, strict=True)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradeval.commands.compare.result import comparable_metrics, judged_spec
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, described, named
-from gradeval.evaluation.findings import left_out_of_groups
+from gradeval.evaluation.outcome import left_out_of_groups
 from gradeval.evaluation.runs import check_labels
 from gradeval.evaluation.ties import check_expected
 from gradeval.formats.arrow import column_labels

@@ -18,14 +18,18 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import stable_order
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError
-from gradeval.evaluation.findings import (
+from gradeval.evaluation.outcome import (
+    SHOWN_IDS,
+    Noticed,
+    Outcome,
+    chosen_queries,
     depths_of,
     no_subtopics_notices,
+    outcome_of_reduced,
     qrels_notices_for,
     query_notices,
     relevance_notices,
 )
-from gradeval.evaluation.outcome import SHOWN_IDS, Noticed, Outcome, chosen_queries, outcome_of_reduced
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import summands
 from gradeval.formats.arrow import Arrow, batches

@@ -24,15 +24,15 @@ from gradeval.commands.compare.result import (
 from gradeval.compare_options import MAXT, OF_SUMS, CompareOptions
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError, described
 from gradeval.evaluation.evaluator import complete
-from gradeval.evaluation.findings import (
+from gradeval.evaluation.outcome import (
     ENOUGH_JUDGED,
     first_ranks,
     judged_notices,
+    no_common_query,
     quantiles,
     short_notices,
     with_depths,
 )
-from gradeval.evaluation.outcome import no_common_query
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary, position_of
 from gradeval.evaluation.score import summaries
 from gradeval.formats.diagnostics import SHOWN

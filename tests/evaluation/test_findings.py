@@ -10,7 +10,7 @@ from cli.command import gradeval
 from helpers import each
 
 from gradeval import OptionError, compare, evaluate
-from gradeval.evaluation.findings import with_depths
+from gradeval.evaluation.outcome import with_depths
 from gradeval.notices import Kind, Notice, lines
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse

@@ -68,7 +68,7 @@ def noticed(cases: Sequence[Case], names: Sequence[str], **options: object) -> d
     run = {str(number): dict(ranking) for number, (_, ranking) in enumerate(cases)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gradeval.evaluation.outcome.TRIALS", None)
-        patch.setattr("gradeval.evaluation.findings.MAX_QUERIES", len(cases))
+        patch.setattr("gradeval.evaluation.outcome.MAX_QUERIES", len(cases))
         notices = [one for one in evaluated(qrels, run, names, **options).notices if one.kind is Kind.TIES]
     found = {one.metric: set(map(int, one.queries)) for one in notices}
     assert [one.count for one in notices] == [len(of) for of in found.values()]

@@ -15,7 +15,7 @@ from gradeval.arrays import cached_property
 from gradeval.commands.batch.manifest import Collection
 from gradeval.commands.compare.result import Judged, PairComparison, differs_by_depth
 from gradeval.errors import GradevalError, first_names
-from gradeval.evaluation.findings import with_depths
+from gradeval.evaluation.outcome import with_depths
 from gradeval.evaluation.results import position_of, signature_of
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.options import DEFAULT_TIES

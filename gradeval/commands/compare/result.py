@@ -14,7 +14,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.compare_options import TUKEY, CompareOptions
 from gradeval.errors import GradevalError, MetricError
-from gradeval.evaluation.findings import Quantiles, apart, left_out_of_groups
+from gradeval.evaluation.outcome import Quantiles, apart, left_out_of_groups
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult
 from gradeval.notices import Kind, Notice, lines

@@ -20,12 +20,13 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.commands.explain.contributions import Ranking, made_of
 from gradeval.commands.explain.result import Explanation, Explanations
 from gradeval.errors import MetricError, OptionError, described
-from gradeval.evaluation.findings import qrels_notices, qrels_notices_for
 from gradeval.evaluation.outcome import (
     chosen_queries,
     counted_queries,
     judge_of,
     judgments_of,
+    qrels_notices,
+    qrels_notices_for,
     score_queries,
     with_ids,
 )

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from gradeval.errors import first_names, named, printable, visible
-from gradeval.evaluation.findings import FIRST_RANKS
+from gradeval.evaluation.outcome import FIRST_RANKS
 from gradeval.formats.diagnostics import Problem
 from gradeval.notices import Kind, many
 from gradeval.records import fields_of

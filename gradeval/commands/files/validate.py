@@ -26,8 +26,7 @@ from gradeval.commands.files.report import (
     Validation,
 )
 from gradeval.errors import InputError, InputErrors, OptionError, first_names, named
-from gradeval.evaluation.findings import FIRST_RANKS, judged_share, qrels_notices
-from gradeval.evaluation.outcome import no_common_query
+from gradeval.evaluation.outcome import FIRST_RANKS, judged_share, no_common_query, qrels_notices
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, format_of, role_of
 from gradeval.formats.diagnostics import (

@@ -13,13 +13,13 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, map_all
-from gradeval.evaluation.findings import relevance_notices
 from gradeval.evaluation.outcome import (
     Outcome,
     chosen_queries,
     first_queries,
     no_common_query,
     outcome_of_reduced,
+    relevance_notices,
     with_ids,
 )
 from gradeval.evaluation.runs import names_of
