@@ -17,25 +17,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Ints
 from gradeval.arrays.strings import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.errors import InputError, InputErrors, OptionError, described
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
-from gradeval.formats.diagnostics import LineProblems, Problems, no_data
+from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import Batch, Content, Writer, writer
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
-from gradeval.tables.qrels import Qrels, Rows
+from gradeval.tables.qrels import Rows
 from gradeval.tables.ranking import Collapse, Repeats
 from gradeval.tables.reduction import QueryNotGrouped
 
 if TYPE_CHECKING:
-    from gradeval.formats.letor import Letor
     from gradeval.keywords import Files, Unpack
 
 MOST = 10**9
@@ -151,7 +149,17 @@ def convert_file(
     if conversion.tag is not None and (role, conversion.to) != ("run", "trec"):
         raise OptionError("tag is for runs that are written as trec: others have none")
     check_columns([source], options)
-    letor = _letor_of(source, role, options, qrels)
+    kind = kind_of(source, ROLES[role], options)
+    of_letor, letor = format_of(kind).of_letor, None
+    if qrels is not None:
+        if not of_letor or role != "run":
+            raise OptionError(f"qrels are for scores of LETOR lines only; {source.name} is of format {kind}")
+        letor = open_file(qrels, "qrels", options)[0].letor
+        if letor is None:
+            raise InputError(qrels.name, "this is not a LETOR file", hint=f"{of_letor} are of the lines of one")
+    elif of_letor:
+        what = f"{of_letor} need the LETOR file whose lines they are of"
+        raise InputError(source.name, what, hint="Give it with --qrels")
     files = open_file(source, role, options, letor, _Problems(source.name, role))
     if len(files) > 1:
         raise OptionError("choose one feature: a file holds one run")
@@ -159,35 +167,17 @@ def convert_file(
     def write(jobs: int, by_query: bool = role == "run") -> Converted:
         sink.seek(0)
         sink.truncate()
-        work = _Conversion(files[0], conversion, written, jobs, Collapse.of(options))
+        reading = _Reading(files[0], conversion, written, jobs, Collapse.of(options))
         with compressed(sink, name) as opened:
-            batches = work.batches(by_query)
+            batches = reading.batches(by_query)
             first = next(batches)  # whose block has the tag
-            written.write(chain([first], batches), opened, work.content())
-        counts = work.queries, work.rows, work.duplicates, work.real, work.subtopics, work.collapsed
-        return Converted(role, *counts)
+            written.write(chain([first], batches), opened, reading.content())
+        return Converted(role, **reading.counts)
 
     jobs = options.jobs or default_jobs()
     with suppress(QueryNotGrouped):
         return with_fewer(write, jobs)
     return with_fewer(lambda jobs: write(jobs, by_query=False), jobs)
-
-
-def _letor_of(source: Source, role: str, options: Options, qrels: Source | None) -> Letor | None:
-    """The LETOR file whose lines the source has scores of. Raises InputError, OptionError."""
-    kind = kind_of(source, ROLES[role], options)
-    of_letor = format_of(kind).of_letor
-    if qrels is None:
-        if of_letor:
-            what = f"{of_letor} need the LETOR file whose lines they are of"
-            raise InputError(source.name, what, hint="Give it with --qrels")
-        return None
-    if not of_letor or role != "run":
-        raise OptionError(f"qrels are for scores of LETOR lines only; {source.name} is of format {kind}")
-    [file] = open_file(qrels, "qrels", options)
-    if file.letor is None:
-        raise InputError(qrels.name, "this is not a LETOR file", hint=f"{of_letor} are of the lines of one")
-    return file.letor
 
 
 class _Problems(Problems):
@@ -205,11 +195,6 @@ class _Problems(Problems):
     def enough(self) -> float:
         return math.inf if self.has_good else super().enough
 
-    def refuse(self, problems: LineProblems) -> None:
-        """Add those of the format that is written."""
-        self.has_refused |= bool(problems.total)
-        self.add(problems)
-
     def error(self) -> InputError | InputErrors:
         error = super().error()
         if isinstance(error, InputError) or self.has_refused:
@@ -217,8 +202,8 @@ class _Problems(Problems):
         return InputErrors(error.errors, error.total, error.end, "gradeval validate lists all of them")
 
 
-class _Conversion:
-    """Reads batches of whole queries and counts them."""
+class _Reading:
+    """Reads batches of whole queries, and counts what Converted has."""
 
     def __init__(
         self, file: File, conversion: Conversion, writer: Writer, jobs: int, collapse: Collapse
@@ -229,7 +214,7 @@ class _Conversion:
         self.problems = _Problems(self.name, self.role)
         self.tag: bytes | None = None
         self.left_out = self.has_subtopics = False
-        self.queries = self.rows = self.duplicates = self.real = self.subtopics = self.collapsed = 0
+        self.counts = {"queries": 0, "rows": 0}
 
     def content(self) -> Content:
         tag = self.conversion.tag
@@ -241,21 +226,20 @@ class _Conversion:
         QueryNotGrouped.
         """
         for rows in self._by_query() if by_query else self._whole():
-            for wrong in self._wrong(rows):
-                self.problems.add(wrong)
             batch = self._batch(rows)
-            self.problems.refuse(self.writer.refused(batch, self.content()))
+            refused = self.writer.refused(batch, self.content())
+            self.problems.has_refused |= bool(refused.total)
+            self.problems.add(refused)
             if not self.problems.found.total:
-                self.queries += len(batch.queries)
-                self.rows += len(batch.value)
+                self.counts["queries"] += len(batch.queries)
+                self.counts["rows"] += len(batch.value)
                 yield batch
         self.problems.check()
-        if not self.rows:
+        if not self.counts["rows"]:
             raise no_data(self.name, self.problems.lines, self.left_out)
 
     def _parts(self) -> Iterator[Columns]:
         table = self.file.table
-        self.problems = _Problems(self.name, self.role)
         blocks = ordered_map(table.columns, table.blocks(), self.jobs)
         for before, part in self.problems.until_enough(blocks):
             self.tag = self.tag or part.tag
@@ -279,39 +263,45 @@ class _Conversion:
             if (keys[1:] == keys[:-1]).any() or seen.has(keys).any():
                 raise QueryNotGrouped
             seen.add(keys)
+            is_last = np.arange(len(part.value)) >= part.bounds[last]
             if last or (last_query and not continues):
-                yield Rows.of(self.name, [*last_query, *([_part(part, 0, last)] if last else [])])
+                # light: the ids of other queries are not kept alive
+                yield Rows.of(self.name, [*last_query, *([part.take(~is_last).light()] if last else [])])
                 last_query = []
-            last_query.append(_part(part, last, last + 1))
+            last_query.append(part.take(is_last).light())
         if last_query:
             yield Rows.of(self.name, last_query)
 
-    def _wrong(self, rows: Rows) -> Iterator[LineProblems]:
-        if self.role == "qrels":
-            yield rows.out_of_range()
-            yield rows.duplicates(same_grade=False)
-            self.has_subtopics = rows.subtopic is not None and self.writer.has_subtopics
-            self.duplicates, self.subtopics = len(rows.again), 0 if self.has_subtopics else len(rows.more)
-            return
-        if len(rows.again) and not self.collapse.duplicates:
-            line, documents = rows.line(), rows.qrels.documents.take(rows.again)
-            yield Repeats(line[rows.again], line[rows.first], documents).problems()
-
     def _batch(self, rows: Rows) -> Batch:
-        line, qrels, subtopic = rows.line(), rows.qrels, None
+        """The rows that are written, in order; what is wrong with them is added to the problems."""
+        line, table, subtopic = rows.line(), rows.qrels, None
         ties = self.conversion.ties or "input"
         if self.role == "qrels":
-            if self.has_subtopics and rows.subtopic is not None:
+            self.problems.add(rows.out_of_range())
+            self.problems.add(rows.duplicates(same_grade=False))
+            self.counts["duplicates"] = len(rows.again)
+            if rows.subtopic is not None and self.writer.has_subtopics:
+                self.has_subtopics = True
                 row = np.delete(np.arange(len(line)), rows.again)
-                qrels, line, subtopic = rows.by_subtopic(row), line[row], rows.subtopic.take(row)
+                table, line, subtopic = rows.by_subtopic(row), line[row], rows.subtopic.take(row)
             else:
-                qrels, line = rows.without_duplicates(), line[rows.kept()]
-            self.real = int(np.count_nonzero(qrels.grade != np.rint(qrels.grade)))
+                self.counts["subtopics"] = len(rows.more)
+                table, line = rows.without_duplicates(), line[rows.kept()]
+            self.counts["real"] = int(np.count_nonzero(table.grade != np.rint(table.grade)))
         else:
             ties = self.conversion.ties or format_of(self.file.kind).ties
-            qrels, line = self._collapsed(qrels, line)
+            if len(rows.again) and not self.collapse.duplicates:
+                documents = table.documents.take(rows.again)
+                self.problems.add(Repeats(line[rows.again], line[rows.first], documents).problems())
+            if self.collapse:
+                query = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
+                documents, best = self.collapse.best(table.documents, table.grade, query)
+                self.counts["collapsed"] = self.counts.get("collapsed", 0) + len(line) - len(best)
+                offsets = np.searchsorted(best, table.offsets)
+                table = table.replace(offsets=offsets, documents=documents, grade=table.grade[best])
+                line = line[best]
         rank = np.empty(len(line), np.int64)
-        batch = Batch(qrels.queries, qrels.offsets, qrels.documents, qrels.grade, rank, line, subtopic)
+        batch = Batch(table.queries, table.offsets, table.documents, table.grade, rank, line, subtopic)
         query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
         by_tie = batch.documents.descending(query) if ties == "trec" else np.arange(len(query))
         order = by_tie[np.lexsort((-batch.value[by_tie], query[by_tie]))]
@@ -321,19 +311,3 @@ class _Conversion:
         if self.conversion.top is not None:
             batch = batch.take(np.flatnonzero(batch.rank <= self.conversion.top))
         return batch
-
-    def _collapsed(self, run: Qrels, line: Ints) -> tuple[Qrels, Ints]:
-        if not self.collapse:
-            return run, line
-        query = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))
-        documents, rows = self.collapse.best(run.documents, run.grade, query)
-        self.collapsed += len(line) - len(rows)
-        offsets = np.searchsorted(rows, run.offsets)
-        return run.replace(offsets=offsets, documents=documents, grade=run.grade[rows]), line[rows]
-
-
-def _part(columns: Columns, first: int, last: int) -> Columns:
-    """Queries first:last, which keep the ids of no others alive."""
-    rows = np.zeros(len(columns.value), np.bool_)
-    rows[columns.bounds[first] : columns.bounds[last]] = True
-    return columns.take(rows).light()
