@@ -193,32 +193,34 @@ def _count(errors: int, warnings: int) -> str:
 def _file(file: FileReport, colour: bool) -> Iterator[str]:
     title = f"{visible(file.path)}: {file.role or 'file'}, {_count(file.errors.total, file.warnings.total)}"
     yield styled(title, BOLD, colour)
-    rows = list(_about(file))
-    if isinstance(file.facts, QrelsFacts):
-        rows += _qrels(file.facts)
-    elif file.facts is not None:
-        rows += _run(file.facts)
+    rows = []
+    if file.format:
+        rows.append(("format", f"{file.format}: {file.why}" if file.why else file.format))
+    if (about := file.description) is not None:
+        parts = [about.compression or "not compressed", about.encoding]
+        parts += [f"separated by {about.separators}"] if about.separators else []
+        parts += [f"lines end in {about.line_ends}"] if about.line_ends else []
+        rows.append(("data" if about.encoding == "binary" else "text", ", ".join(parts)))
+    if file.facts is not None:
+        rows += _qrels(file.facts) if isinstance(file.facts, QrelsFacts) else _run(file.facts)
     width = max((len(name) for name, _ in rows), default=0)
     for name, text in rows:
         yield f"  {styled(name.ljust(width), DIM, colour)}  {text}".rstrip()
-    yield from _issues(file, "error", file.errors, colour)
-    yield from _issues(file, "warning", file.warnings, colour)
+    for severity, issues in (("error", file.errors), ("warning", file.warnings)):
+        for issue in issues.first:
+            place = file.path if issue.line is None else f"{file.path}:{issue.line}"
+            hint = f". {printable(issue.hint)}" if issue.hint else ""
+            yield printable(f"{place}: {severity}: {issue.what}") + hint
+        if unlisted := issues.total - len(issues.first):
+            count = many(unlisted, f"more {severity}", f"more {severity}s")
+            yield f"{printable(file.path)}: {count}; --max-errors sets the limit"
+        if issues.total > 1:
+            yield f"  {styled(f'{severity}s by kind', DIM, colour)}"
+            width = len(f"{max(issues.kinds.values()):,}")
+            for kind, number in issues.kinds.items():
+                yield f"  {number:>{width},}  {printable(kind)}"
     if file.end is not None:
         yield f"  reading stopped at line {file.end}"
-
-
-def _about(file: FileReport) -> Iterator[tuple[str, str]]:
-    if file.format:
-        yield "format", f"{file.format}{f': {file.why}' if file.why else ''}"
-    about = file.description
-    if about is not None:
-        parts = [
-            about.compression or "not compressed",
-            about.encoding,
-            f"separated by {about.separators}" if about.separators else "",
-            f"lines end in {about.line_ends}" if about.line_ends else "",
-        ]
-        yield "text" if about.encoding != "binary" else "data", ", ".join(filter(None, parts))
 
 
 def _qrels(facts: QrelsFacts) -> Iterator[tuple[str, str]]:
@@ -228,27 +230,21 @@ def _qrels(facts: QrelsFacts) -> Iterator[tuple[str, str]]:
     unrated = f", {many(facts.unrated, 'row', 'rows')} without a rating left out" if facts.unrated else ""
     subtopics = f", {facts.subtopics:,} of further subtopics of a document" if facts.subtopics else ""
     yield "judgments", f"{facts.judgments:,}{duplicates}{subtopics}{unrated}"
-    grades = facts.grades
+    grades, name = facts.grades, "grades"
     if len(grades) > _MOST_GRADES:
-        frequent = sorted(grades, key=lambda row: row[1], reverse=True)[:_MOST_GRADES]
-        yield "grades", f"{len(grades):,} from {grades[0][0]:g} to {grades[-1][0]:g}; the most frequent:"
-        grades = tuple(sorted(frequent))
+        yield name, f"{len(grades):,} from {grades[0][0]:g} to {grades[-1][0]:g}; the most frequent:"
+        grades = tuple(sorted(sorted(grades, key=lambda row: row[1], reverse=True)[:_MOST_GRADES]))
+        name = ""
     most = max(count for _, count in grades)
     width = max(len(f"{grade:g}") for grade, _ in grades)
-    for index, (grade, count) in enumerate(grades):
+    for grade, count in grades:
         bar = "█" * round(_BAR * count / most) or "▏"
-        name = "" if index or len(facts.grades) > _MOST_GRADES else "grades"
         yield name, f"{grade:>{width}g}  {count:>{len(f'{most:,}')},}  {bar}"
+        name = ""
 
 
 def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
-    def ids(name: str) -> str:
-        return (
-            f": {first_names(map(named, facts.first_ids[name]), SHOWN_IDS)}"
-            if facts.first_ids.get(name)
-            else ""
-        )
-
+    ids = {name: f": {first_names(map(named, first), SHOWN_IDS)}" for name, first in facts.first_ids.items()}
     low, middle, high = facts.per_query
     yield "queries", f"{facts.queries:,}"
     per_query = f"{low:,} to {high:,} per query, median {middle:,g}" if low < high else f"{low:,} per query"
@@ -256,7 +252,7 @@ def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
     yield "documents", f"{facts.documents:,}, {per_query}{duplicates}"
     tied = "no tied scores"
     if facts.tied:
-        queries = many(facts.tied_queries, "query", "queries") + ids("tied_queries")
+        queries = many(facts.tied_queries, "query", "queries") + ids.get("tied_queries", "")
         tied = f"{many(facts.tied, 'document has a tied score', 'documents have tied scores')}, in {queries}"
     yield "ties", tied
     if facts.collapsed is not None:
@@ -268,30 +264,15 @@ def _run(facts: RunFacts) -> Iterator[tuple[str, str]]:
             queries = many(facts.ranked, "query", "queries")
             ranks = f"not in the order of the scores in {facts.disordered:,} of {queries}"
         against = f", the reverse in {facts.contradicting:,}" if facts.contradicting else ""
-        yield "ranks", ranks + against + ids("disordered")
+        yield "ranks", ranks + against + ids.get("disordered", "")
     if facts.judged_queries is not None:
         judged = facts.judged_queries
         coverage = f"{judged - (facts.missing or 0):,} of {many(judged, 'judged query', 'judged queries')}"
         if facts.unjudged:
-            coverage += f", {many(facts.unjudged, 'unjudged query', 'unjudged queries')}{ids('unjudged')}"
+            unjudged = many(facts.unjudged, "unjudged query", "unjudged queries")
+            coverage += f", {unjudged}{ids.get('unjudged', '')}"
         yield "coverage", coverage
     if facts.judged is not None:
         yield f"judged@{FIRST_RANKS}", f"{100 * facts.judged:.1f} %"
     if facts.tag:
         yield "tag", visible(facts.tag)
-
-
-def _issues(file: FileReport, severity: str, issues: Issues, colour: bool) -> Iterator[str]:
-    for issue in issues.first:
-        place = file.path if issue.line is None else f"{file.path}:{issue.line}"
-        hint = f". {printable(issue.hint)}" if issue.hint else ""
-        yield printable(f"{place}: {severity}: {issue.what}") + hint
-    unlisted = issues.total - len(issues.first)
-    if unlisted:
-        count = many(unlisted, f"more {severity}", f"more {severity}s")
-        yield f"{printable(file.path)}: {count}; --max-errors sets the limit"
-    if issues.total > 1:
-        yield f"  {styled(f'{severity}s by kind', DIM, colour)}"
-        width = len(f"{max(issues.kinds.values()):,}")
-        for kind, number in issues.kinds.items():
-            yield f"  {number:>{width},}  {printable(kind)}"

@@ -8,7 +8,7 @@ from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,7 +46,7 @@ from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows, is_relevant
 from gradeval.tables.ranking import Collapse, Found, Lines, query_indices
-from gradeval.tables.reduction import Reduced, Total, collect
+from gradeval.tables.reduction import Total, collect
 
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
@@ -102,34 +102,28 @@ class Checks:
         sources = [ObservedSource(path) for path in paths]
         check_columns(paths, self.options)
         reports: list[FileReport] = []
-        for source, role in zip(sources, roles, strict=True):
+        for source, known_role in zip(sources, roles, strict=True):
+            role, problems = "", None
             try:
-                used = role or role_of(source, self.options)
-                if used is None and len(sources) == 1:
+                by_content = known_role or role_of(source, self.options)
+                if by_content is None and len(sources) == 1:
                     hint = "Say which with --as qrels|run"
                     raise InputError(source.name, "the file may be qrels or a run", hint=hint)
+                role = by_content or "qrels"
+                problems = AllProblems(source.name, role, self.limit, self.order, must_be_right=True)
+                files = open_file(source, role, self.options, self.letor, problems, with_ranks=True)
             except (InputError, InputErrors) as error:
-                reports.append(self._unread(source, "", error))
+                reports.append(self._unread(source, role, error, problems=problems))
                 continue
-            reports += self._reports(source, used or "qrels")
+            if role == "qrels":
+                reports += [self._qrels(source, file) for file in files]
+            else:
+                reports += [self._run(source, file, problems) for file in files]
         return Validation(tuple(reports))
-
-    def _reports(self, source: ObservedSource, role: str) -> Iterator[FileReport]:
-        problems = self._problems(source, role, must_be_right=True)
-        try:
-            files = open_file(source, role, self.options, self.letor, problems, with_ranks=True)
-        except (InputError, InputErrors) as error:
-            yield self._unread(source, role, error, problems=problems)
-            return
-        for file in files:
-            yield self._qrels(source, file) if role == "qrels" else self._run(source, file, problems)
-
-    def _problems(self, source: Source, role: str, must_be_right: bool = False) -> AllProblems:
-        return AllProblems(source.name, role, self.limit, self.order, must_be_right)
 
     def _qrels(self, source: ObservedSource, file: File) -> FileReport:
         self.letor = file.letor
-        problems = self._problems(source, "qrels")
+        problems = AllProblems(source.name, "qrels", self.limit, self.order)
         try:
             blocks = ordered_map(file.table.columns, file.table.blocks(), self.jobs)
             parts = [part for _, part in problems.until_enough(blocks)]
@@ -164,21 +158,17 @@ class Checks:
 
     def _run(self, source: ObservedSource, file: File, problems: AllProblems) -> FileReport:
         qrels = self.judgments or _NO_QRELS
+        names = dict[int, bytes]()
 
         def begin() -> tuple[CountedRun, AllProblems]:
             nonlocal problems
-            problems = self._problems(source, "run")
+            problems = AllProblems(source.name, "run", self.limit, self.order)
             return CountedRun(qrels, self.limit, names, Collapse.of(self.options)), problems
-
-        names = dict[int, bytes]()
 
         def columns(block: Any) -> Columns:
             read = file.table.columns(block)
-            names.update(
-                zip(
-                    query_indices(qrels, read.queries, by_key=True).tolist(), read.queries.tolist(), strict=True
-                )
-            )
+            index = query_indices(qrels, read.queries, by_key=True).tolist()
+            names.update(zip(index, read.queries.tolist(), strict=True))
             return read
 
         try:
@@ -189,23 +179,36 @@ class Checks:
         problems.errors.join(run.duplicates)
         if not run.lines:
             return self._report(source, file, problems, None)
-        reduced = run.reduced()
-        share, extra = None, reduced.extra
-        if (reduced.retrieved > 0).any():
+        reduced, warnings = run.reduced(), run.against
+        has_common_query = bool((reduced.retrieved > 0).any())
+        share = None
+        if has_common_query:
             share = judged_share(qrels, reduced, np.ones(len(qrels.queries), bool), FIRST_RANKS)
         facts = run.facts(self.judgments is not None, share)
-        if extra.lines:
-            what = f"{many(extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
-            problem = Problem(extra.first, what, "What follows the tag is ignored")
-            run.against.add(problem, notice=Kind.EXTRA_FIELDS)
-        if (reduced.retrieved > 0).any():
-            for kind, problem in _coverage(qrels, reduced, facts.first_ids):
-                run.against.add(problem, notice=kind)
+        if reduced.extra.lines:
+            what = f"{many(reduced.extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
+            problem = Problem(reduced.extra.first, what, "What follows the tag is ignored")
+            warnings.add(problem, notice=Kind.EXTRA_FIELDS)
+        unjudged = facts.first_ids.get("unjudged", ())
+        if has_common_query:
+            missing = reduced.retrieved == 0
+            if missing.any():
+                predicates = "of the qrels is not in the run", "of the qrels are not in the run"
+                warnings.add(_of_queries(qrels, missing, *predicates), notice=Kind.MISSING)
+            if reduced.unjudged:
+                ids = first_names(map(named, unjudged), SHOWN_IDS)
+                what = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
+                warnings.add(Problem(None, f"{what}: {ids}" if ids else what), notice=Kind.UNJUDGED)
+            if not np.isfinite(reduced.rank).any():
+                problem = Problem(None, "no document of the run is judged", "Check the document ids")
+                warnings.add(problem, notice=Kind.NOTHING_JUDGED)
+            if any(qrels_notices(qrels, reduced, Options())):
+                what = "every document is judged and its score is its grade"
+                warnings.add(Problem(None, what, "Is this the qrels file?"), notice=Kind.QRELS_AS_RUN)
         elif self.judgments is not None:
-            first = facts.first_ids.get("unjudged", ())
-            nothing = no_common_query(source.name, qrels.path, first, Texts(qrels.queries))
+            nothing = no_common_query(source.name, qrels.path, unjudged, Texts(qrels.queries))
             problems.errors.add(Problem(None, nothing.what, nothing.hint))
-        return self._report(source, file, problems, facts, run.against)
+        return self._report(source, file, problems, facts, warnings)
 
     def _report(
         self,
@@ -235,16 +238,9 @@ class Checks:
             errors = replace(errors, first=(first, *errors.first[1:]))
         chosen = self.options.qrels_format if file.role == "qrels" else self.options.run_format
         why = f"given with --{file.role}-format" if chosen else format_of(file.kind).why
+        path = f"{source.name}:{file.name}" if file.name else source.name
         return FileReport(
-            _path(source, file.name),
-            file.role,
-            file.kind,
-            why,
-            about,
-            facts,
-            errors,
-            warnings.issues(),
-            problems.end,
+            path, file.role, file.kind, why, about, facts, errors, warnings.issues(), problems.end
         )
 
     def _unread(
@@ -262,37 +258,14 @@ class Checks:
             for of_line in error.errors if isinstance(error, InputErrors) else [error]:
                 line = None if of_line.line is None else of_line.line - 1
                 problems.errors.add(Problem(line, of_line.what, of_line.hint))
-        return FileReport(_path(source, name), role, kind, errors=problems.errors.issues())
-
-
-def _path(source: Source, name: str) -> str:
-    return f"{source.name}:{name}" if name else source.name
+        path = f"{source.name}:{name}" if name else source.name
+        return FileReport(path, role, kind, errors=problems.errors.issues())
 
 
 def _of_queries(qrels: Qrels, chosen: Bools, singular: str, plural: str) -> Problem:
     rows = np.flatnonzero(chosen)
     ids = first_names(map(shown, qrels.queries.take(rows[: SHOWN_IDS + 1]).tolist()), SHOWN_IDS)
     return Problem(None, f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}")
-
-
-def _coverage(
-    qrels: Qrels, reduced: Reduced, first_ids: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[Kind, Problem]]:
-    """Where the qrels and a run do not match, each with its kind."""
-    missing = reduced.retrieved == 0
-    if missing.any():
-        what = "of the qrels is not in the run", "of the qrels are not in the run"
-        yield Kind.MISSING, _of_queries(qrels, missing, *what)
-    if reduced.unjudged:
-        ids = first_names(map(named, first_ids.get("unjudged", ())), SHOWN_IDS)
-        count = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
-        yield Kind.UNJUDGED, Problem(None, f"{count}: {ids}" if ids else count)
-    if not np.isfinite(reduced.rank).any():
-        problem = Problem(None, "no document of the run is judged", "Check the document ids")
-        yield Kind.NOTHING_JUDGED, problem
-    for _ in qrels_notices(qrels, reduced, Options()):
-        what_if = "every document is judged and its score is its grade"
-        yield Kind.QRELS_AS_RUN, Problem(None, what_if, "Is this the qrels file?")
 
 
 # --- the facts of a file, collected while it is read
@@ -422,20 +395,6 @@ def _present(counts: dict[str, int]) -> str:
     return " and ".join(name for name, count in counts.items() if count)
 
 
-class _Counts(NamedTuple):
-    """Counts of whole queries: the documents of each, (S,); those with tied scores, and the indices of their
-    queries; queries whose ranks can be compared with scores, and the indices of those where some rank rises
-    with the score; the first line that does so where it does so on balance.
-    """
-
-    documents: Ints
-    tied: int
-    tied_queries: Ints
-    ranked: int
-    disordered: Ints
-    against: Ints
-
-
 class CountedRun(Total):
     """What evaluations keep of a run, with its facts. names: the id of each query by its index."""
 
@@ -455,57 +414,56 @@ class CountedRun(Total):
         super().add(found, first_line)
         if self.unjudged and sum(map(len, self.first_unjudged)) <= SHOWN_IDS:
             self.first_unjudged.append(found.query[found.query >= len(self.retrieved)])
-        counts: _Counts = found.more
-        for line in counts.against.tolist():
+        self.counts.append(found.more)
+        for line in self.counts[-1][-1].tolist():
             what = "the rank rises with the score here, as in most lines of this query"
             self.against.add(Problem(line, what), first_line, Kind.RANKS)
         for problem in found.repeats.problems(first_line).all():
             self.duplicates.add(problem)
-        self.counts.append(counts)
 
     def report(self, problems: Problems) -> None:
         """Nothing: all duplicates are listed."""
 
     def facts(self, has_qrels: bool, share: float | None) -> RunFacts:
         """share: of the first documents that is judged, None without qrels or a query that they have."""
-        documents, tied, disordered = (
-            np.concatenate([getattr(of_part, name) for of_part in self.counts])
-            for name in ("documents", "tied_queries", "disordered")
-        )
-        queries = {"tied_queries": tied, "disordered": disordered}
-        if has_qrels:
-            queries["unjudged"] = np.concatenate(self.first_unjudged)
+        counts, tied, queries_tied, ranked, queries_disordered, against = zip(*self.counts, strict=True)
+        documents = np.concatenate(counts)
+        queries = {
+            "tied_queries": np.concatenate(queries_tied),
+            "disordered": np.concatenate(queries_disordered),
+            "unjudged": np.concatenate(self.first_unjudged) if has_qrels else np.empty(0, np.int64),
+        }
         first_ids = {
             name: tuple(self.names[query].decode("utf-8", "surrogateescape") for query in first)
             for name, index in queries.items()
             # two queries with one key have other indices
             if (first := [query for query in index[: SHOWN_IDS + 1].tolist() if query in self.names])
         }
-        ranks: dict[str, int] = {}
-        if self.has_ranks:
-            ranks = {
-                "ranked": sum(of_part.ranked for of_part in self.counts),
-                "contradicting": sum(len(of_part.against) for of_part in self.counts),
-                "disordered": len(disordered),
-            }
-        coverage: dict[str, Any] = {}
-        if has_qrels:
-            missing = int(np.count_nonzero(self.retrieved == 0))
-            coverage = {"judged_queries": len(self.retrieved), "missing": missing, "unjudged": self.unjudged}
         return RunFacts(
             len(documents),
             int(documents.sum()),
             (int(documents.min()), float(np.median(documents)), int(documents.max())),
-            sum(of_part.tied for of_part in self.counts),
-            len(tied),
+            sum(tied),
+            len(queries["tied_queries"]),
             self.duplicates.kinds.total(),
+            ranked=sum(ranked) if self.has_ranks else None,
+            contradicting=sum(map(len, against)) if self.has_ranks else None,
+            disordered=len(queries["disordered"]) if self.has_ranks else None,
             tag=self.tag.decode("utf-8", "surrogateescape"),
             collapsed=self.collapsed if self.collapse else None,
+            judged_queries=len(self.retrieved) if has_qrels else None,
+            missing=int(np.count_nonzero(self.retrieved == 0)) if has_qrels else None,
+            unjudged=self.unjudged if has_qrels else None,
             judged=share,
             first_ids=first_ids,
-            **ranks,
-            **coverage,
         )
+
+
+_Counts = tuple[Ints, int, Ints, int, Ints, Ints]
+"""Of whole queries: the documents of each, (S,); how many have tied scores, and the indices of their queries;
+how many queries have ranks that can be compared with scores, and the indices of those where some rank rises
+with the score; the first line that does so, where it does so on balance.
+"""
 
 
 def _counts(lines: Lines) -> _Counts:
@@ -513,13 +471,9 @@ def _counts(lines: Lines) -> _Counts:
     ties = segments.ties(segments.sorted_descending(lines.score))
     groups = np.flatnonzero(ties.lengths > 1)
     tied_queries = lines.query[distinct(segments.query[ties.offsets[groups]])]
-    return _Counts(np.diff(lines.bounds), int(ties.lengths[groups].sum()), tied_queries, *_against(lines))
-
-
-def _against(lines: Lines) -> tuple[int, Ints, Ints]:
-    """The last three of _Counts."""
+    of_ties = np.diff(lines.bounds), int(ties.lengths[groups].sum()), tied_queries
     if lines.rank is None or not len(lines.score):
-        return 0, np.empty(0, np.int64), np.empty(0, np.int64)
+        return *of_ties, 0, np.empty(0, np.int64), np.empty(0, np.int64)
     rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
     rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
     rises[lines.bounds[:-1]] = 0
@@ -530,4 +484,4 @@ def _against(lines: Lines) -> tuple[int, Ints, Ints]:
     )
     rows = np.flatnonzero(is_against)
     first = rows[np.searchsorted(rows, lines.bounds[np.flatnonzero(balance)])]
-    return int(np.count_nonzero(ranked)), lines.query[disordered], lines.line[first]
+    return *of_ties, int(np.count_nonzero(ranked)), lines.query[disordered], lines.line[first]
