@@ -187,3 +187,22 @@ def writing(name: str) -> Iterator[None]:
         raise
     except OSError as error:
         raise GradevalError(f"{name} cannot be written ({error.strerror or error})") from None
+
+
+def reason(error: Exception) -> str:
+    """Why a value cannot be read; the error may be of the object itself."""
+    try:
+        return " ".join(str(error).split()) or type(error).__name__
+    except Exception:
+        return type(error).__name__
+
+
+@contextmanager
+def readable(path: str, requirement: str = "it cannot be read", line: int | None = None) -> Iterator[None]:
+    """Raise InputError for any error of user objects, whose methods can fail anywhere."""
+    try:
+        yield
+    except (GradevalError, MemoryError):
+        raise
+    except Exception as error:
+        raise InputError(path, printable(f"{requirement}: {reason(error)}"), line=line) from None

@@ -135,7 +135,7 @@ def test_signatures_at_run_time() -> None:
     parameters = inspect.signature(gradeval.Evaluator).parameters
     assert list(parameters)[:2] == ["qrels", "metrics"] and parameters["confidence"].default == 95.0
     assert "Literal['trec', 'input', 'best', 'worst', 'expected'] | None" in str(parameters["ties"])
-    assert get_type_hints(gradeval.read_qrels)["return"].__name__ == "Given"
+    assert get_type_hints(gradeval.read_qrels)["return"].__name__ == "OpenedQrels"
 
 
 RIGHT = """

@@ -11,15 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.errors import InputError, OptionError, described, named
+from gradeval.errors import InputError, OptionError, described, named, readable
 from gradeval.evaluation.results import FailedRun
-from gradeval.formats.memory import (
-    RUN_NAMES,
-    is_frame,
-    is_lazy,
-    is_ranx,
-    readable,
-)
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.records import Record
@@ -81,7 +74,12 @@ def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
 
 
 def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    if is_path(runs) or is_frame(runs) or isinstance(runs, RunTable) or is_ranx(runs):
+    from gradeval.formats.memory import is_frame, is_ranx  # not for a command line, whose runs are labelled
+
+    def is_one(value: Any) -> bool:
+        return is_path(value) or is_frame(value) or isinstance(value, RunTable)
+
+    if is_one(runs) or is_ranx(runs):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
         # {query: {document: score}} has no mappings in its mappings, of which the first value decides
@@ -89,8 +87,8 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         first = next(values, None)
         others = [run for run in runs.values() if not isinstance(run, Mapping)]
         # beside the documents of a query, a number or None is a mistake in a run, and not another run
-        has_runs = bool(others) and (first is None or any(map(_may_be_run, others)))
-        if has_runs or isinstance(first, Mapping):
+        may_be_runs = (is_one(value) or hasattr(value, "__iter__") for value in others)
+        if isinstance(first, Mapping) or (others and (first is None or any(may_be_runs))):
             yield from ((str(name), run) for name, run in runs.items())
         else:
             yield None, runs
@@ -106,60 +104,54 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
             yield from (pair for item in items for pair in _files(item))
 
 
-def _may_be_run(value: Any) -> bool:
-    return is_path(value) or hasattr(value, "__iter__") or is_frame(value) or isinstance(value, RunTable)
-
-
 def _files(run: Any) -> list[tuple[str | None, Any]]:
     """The files of a directory or a pattern, the runs of a frame with a column of them, or the run itself."""
+    from gradeval.formats.memory import RUN_NAMES, is_frame, is_lazy, is_ranx
+
     if isinstance(run, (str, bytes, os.PathLike)):
         return [(None, file) for file in run_files(run)]
     if is_ranx(run):
         return [(run.name, run)]
-    if not isinstance(run, RunTable) and is_frame(run) and not is_lazy(run) and RUN_NAMES in _names(run):
-        return _runs_of(run)
+    if not isinstance(run, RunTable) and is_frame(run) and not is_lazy(run):
+        names = getattr(run, "column_names", None)  # of pyarrow, whose columns are data
+        if RUN_NAMES in (names if isinstance(names, list) else list(getattr(run, "columns", ()))):
+            return _runs_of(run, RUN_NAMES)
     return [(None, run)]
 
 
-def _names(frame: Any) -> list[str]:
-    if isinstance(names := getattr(frame, "column_names", None), list):  # of pyarrow, whose columns are data
-        return names
-    return list(getattr(frame, "columns", ()))
-
-
-def _runs_of(frame: Any) -> list[tuple[str | None, Any]]:
-    """The runs of a frame of pandas, polars, or another library, by its column of their names, in order.
+def _runs_of(frame: Any, column: str) -> list[tuple[str | None, Any]]:
+    """The runs of a frame of pandas, polars, or another library, by the column of their names, in order.
 
     Raises InputError where a row has no name.
     """
     if hasattr(frame, "partition_by"):
-        parts = frame.partition_by(RUN_NAMES, maintain_order=True, as_dict=True)
-        runs = [(name, part.drop(RUN_NAMES)) for (name,), part in parts.items()]
+        parts = frame.partition_by(column, maintain_order=True, as_dict=True)
+        runs = [(name, part.drop(column)) for (name,), part in parts.items()]
     elif hasattr(frame, "groupby"):
-        parts = frame.groupby(RUN_NAMES, sort=False, dropna=False)
-        runs = [(name, part.drop(columns=RUN_NAMES)) for name, part in parts]
+        parts = frame.groupby(column, sort=False, dropna=False)
+        runs = [(name, part.drop(columns=column)) for name, part in parts]
     else:
         import pyarrow.compute
 
         frame = pyarrow.table(frame)
-        names = frame[RUN_NAMES].unique().to_pylist()
+        names = frame[column].unique().to_pylist()
         runs = [
-            (name, frame.filter(pyarrow.compute.field(RUN_NAMES) == name).drop_columns(RUN_NAMES))
-            for name in names
+            (name, frame.filter(pyarrow.compute.field(column) == name).drop_columns(column)) for name in names
         ]
-    if any(map(_is_missing, (name for name, _ in runs))):
-        row = next(row for row, name in enumerate(frame[RUN_NAMES], 1) if _is_missing(name))
-        raise InputError("runs", f"the {RUN_NAMES} (column {RUN_NAMES}) is missing", line=row)
+
+    def is_missing(value: Any) -> bool:  # null or NaN, of any library
+        return not isinstance(value, str) and str(value) in _MISSING
+
+    if any(is_missing(name) for name, _ in runs):
+        row = next(row for row, name in enumerate(frame[column], 1) if is_missing(name))
+        raise InputError("runs", f"the {column} (column {column}) is missing", line=row)
     return [(str(name), part) for name, part in runs]
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value of a frame is null or NaN, of any library."""
-    return not isinstance(value, str) and str(value) in _MISSING
 
 
 def is_row(item: Any) -> bool:
     """Whether it is (query, document, score), not a run: its first element is an id of any type."""
+    from gradeval.formats.memory import is_frame
+
     if is_frame(item):
         return False
     if isinstance(item, np.void):  # of a record array

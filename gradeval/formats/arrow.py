@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Bytes, Floats
 from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
-from gradeval.errors import GradevalError, InputError, printable
+from gradeval.errors import GradevalError, InputError, printable, readable
 from gradeval.formats.columns import Columns, Table, first_run, of_one_run, only_run
 from gradeval.formats.csv import ARGUMENT, Chosen, choose
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
@@ -47,7 +47,6 @@ from gradeval.formats.memory import (
     object_numbers,
     offers_arrow,
     read_values,
-    readable,
 )
 from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import Options

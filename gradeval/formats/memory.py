@@ -10,7 +10,7 @@ import os
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import date, time, timedelta
 from functools import cache, partial
 from itertools import chain, islice, pairwise
@@ -21,7 +21,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import integer_ids
 from gradeval.arrays.strings import PAD, Ids
-from gradeval.errors import GradevalError, InputError, described, named, printable
+from gradeval.errors import InputError, described, named, readable, reason
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.scan import NUMBER
@@ -204,7 +204,7 @@ def _one_by_one(values: Sequence[Any], what: str) -> tuple[Ids, LineProblems]:
             ids.append(_id(value))
         except Exception as error:  # objects can fail wherever looked at
             ids.append(b"")
-            why[row] = f"the {what} {_reason(error)}"
+            why[row] = f"the {what} {reason(error)}"
     return Ids.of(ids), _wrong(why)
 
 
@@ -276,7 +276,7 @@ def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, LineProble
         try:
             number = _number_of(value)
         except Exception as error:  # objects can fail wherever looked at
-            why[row] = f"the {what} {_reason(error)}"
+            why[row] = f"the {what} {reason(error)}"
         else:
             numbers[row] = number
             if not np.isfinite(number):
@@ -302,28 +302,9 @@ def _number_of(value: Any) -> float:
         raise ValueError("is missing" if missing else f"{described(value)} is not a number") from None
 
 
-def _reason(error: Exception) -> str:
-    """Why a value cannot be read; the error may be of the object itself."""
-    try:
-        return " ".join(str(error).split()) or type(error).__name__
-    except Exception:
-        return type(error).__name__
-
-
 def _wrong(why: dict[int, str]) -> LineProblems:
     texts = list(why.values())
     return LineProblems.of(np.array([*why], np.int64), texts.__getitem__)
-
-
-@contextmanager
-def readable(path: str, requirement: str = "it cannot be read", line: int | None = None) -> Iterator[None]:
-    """Raise InputError for any error of user objects, whose methods can fail anywhere."""
-    try:
-        yield
-    except (GradevalError, MemoryError):
-        raise
-    except Exception as error:
-        raise InputError(path, printable(f"{requirement}: {_reason(error)}"), line=line) from None
 
 
 class Slice(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,25 +21,11 @@ from gradeval.errors import (
     described,
     first_names,
     named,
+    readable,
 )
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.detect import ROLES, format_of, kind_of, reader
 from gradeval.formats.diagnostics import Problems, no_data
-from gradeval.formats.memory import (
-    DOCUMENT,
-    QUERY,
-    ROWS,
-    SUBTOPIC,
-    Data,
-    Nested,
-    Three,
-    Tuples,
-    are_texts,
-    array_values,
-    is_frame,
-    is_ranx,
-    readable,
-)
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_columns, run_columns
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, takes
@@ -48,19 +34,18 @@ from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import EACH, Collapse
 from gradeval.tables.reduction import Reduced, reduce_blocks, reduce_columns
 
-_Block = TypeVar("_Block")
-_DEFAULTS = Options()
-_SHOWN = 20  # columns that an error names
-
 if TYPE_CHECKING:
     from gradeval.formats.letor import Letor
+    from gradeval.formats.memory import Data, Nested
     from gradeval.keywords import ReadQrels, ReadRun, Unpack
 
+_DEFAULTS = Options()
+_SHOWN = 20  # columns that an error names
+Prepare = Callable[[Source], None]
+"""It is called with each source before it is read."""
 
-Filter = Callable[[Columns], Columns]
 
-
-class Given(Record):
+class OpenedQrels(Record):
     """The judgments, and what runs may need: the file they are from, its format, and its lines if it is a LETOR
     file. qrels: as they are evaluated.
     """
@@ -73,7 +58,7 @@ class Given(Record):
 
     def __repr__(self) -> str:
         queries, judgments = len(self.qrels.queries), len(self.qrels.grade)
-        return f"Given(path={self.qrels.path!r}, queries={queries:,}, judgments={judgments:,})"
+        return f"OpenedQrels(path={self.qrels.path!r}, queries={queries:,}, judgments={judgments:,})"
 
 
 class RunTable(Record, eq=False):
@@ -133,7 +118,7 @@ class Run(Record, eq=False):
             return reduce_columns(_rows(table), qrels, self.ties, table.name, self.collapse)
         return with_fewer(lambda jobs: reduce_blocks(table, qrels, self.ties, jobs, self.collapse), jobs)
 
-    def rows(self, keep: Filter, jobs: int) -> Columns:
+    def rows(self, keep: Callable[[Columns], Columns], jobs: int) -> Columns:
         """The rows that a filter of blocks keeps, from one pass over the run. Raises InputError(s)."""
         table, has_rows = self.opened(), False
 
@@ -158,7 +143,7 @@ class Run(Record, eq=False):
 
 
 @takes(Options.rows(within=OF_QRELS))
-def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> Given:
+def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
     """Read judgments once, for several calls of evaluate().
 
     qrels: what evaluate() takes. options: qrels_format, qrels_feature, groups, columns and jobs of
@@ -193,10 +178,10 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     if kind == "letor" and len(chosen.features) != 1:
         raise OptionError(f"features must be the one feature of {source.name} that is the run")
     [file] = open_file(source, "run", chosen)
-    if kind != "letor":
-        columns = _joined(file.table, jobs, "run")
-        return RunTable(source.name, columns, format_of(kind).ties, Collapse.of(chosen))
-    return RunTable(f"{source.name}:{file.name}", _rows(file.table), LETOR_TIES, Collapse.of(chosen))
+    path = f"{source.name}:{file.name}" if kind == "letor" else source.name
+    columns = _rows(file.table) if kind == "letor" else _joined(file.table, jobs, "run")
+    ties = LETOR_TIES if kind == "letor" else format_of(kind).ties
+    return RunTable(path, columns, ties, Collapse.of(chosen))
 
 
 def _evaluated(table: Table, options: Options) -> Table:
@@ -254,37 +239,35 @@ def _joined(table: Table, jobs: int, role: str = "") -> Columns:
     return with_fewer(read, jobs)
 
 
-def open_qrels(qrels: Any, options: Options, prepare: Callable[[Source], None] | None = None) -> Given:
-    """The judgments, as they are evaluated. A LETOR file's labels are the grades, or one of its features.
-
-    prepare: is called with each source before it is read.
-    """
-    judgments = qrels if isinstance(qrels, Given) else _read_judgments(qrels, options, prepare)
-    return judgments.replace(qrels=judgments.as_read.evaluated(options))
-
-
-def _read_judgments(qrels: Any, options: Options, prepare: Callable[[Source], None] | None) -> Given:
+def open_qrels(qrels: Any, options: Options, prepare: Prepare | None = None) -> OpenedQrels:
+    """The judgments, as they are evaluated. A LETOR file's labels are the grades, or one of its features."""
+    if isinstance(qrels, OpenedQrels):
+        return qrels.replace(qrels=qrels.as_read.evaluated(options))
     jobs = options.jobs or default_jobs()
     if is_path(qrels):
         [file] = open_file(_source(qrels, prepare), "qrels", options)
-        table = _qrels_of(file.table, jobs)
-        return Given(table, table, file.source, file.kind, file.letor)
+        as_read = _judgments(file.table, jobs)
+        return OpenedQrels(as_read, as_read.evaluated(options), file.source, file.kind, file.letor)
+    from gradeval.formats.memory import Nested, are_texts  # imported only when needed
+
     data = open_data(qrels, "qrels", "grade", options)
     if not data.rows:
         raise InputError(data.name, "no judgments given")
     rows = _of_data(data).replace(columns=lambda block: data.columns(block).light())
-    table = _qrels_of(rows, 1 if data.is_small else jobs)
+    as_read = _judgments(rows, 1 if data.is_small else jobs)
     if isinstance(data, Nested) and are_texts([data.queries, *data.documents]):
         names = [*chain.from_iterable(data.documents)]
-        if len(table.queries) == len(data.queries) and len(table.grade) == len(names):  # rows as in the dicts
-            table.__dict__["names"] = Texts(table.documents, names)  # which need not be decoded then
-    return Given(table, table)
+        # rows as in the dicts
+        if len(as_read.queries) == len(data.queries) and len(as_read.grade) == len(names):
+            as_read.__dict__["names"] = Texts(as_read.documents, names)  # which need not be decoded then
+    return OpenedQrels(as_read, as_read.evaluated(options))
 
 
-def _qrels_of(table: Table, jobs: int) -> Qrels:
-    return with_fewer(
-        lambda jobs: Qrels.of(table.name, ordered_map(table.columns, table.blocks(), jobs), jobs), jobs
-    )
+def _judgments(table: Table, jobs: int) -> Qrels:
+    def read(jobs: int) -> Qrels:
+        return Qrels.of(table.name, ordered_map(table.columns, table.blocks(), jobs), jobs)
+
+    return with_fewer(read, jobs)
 
 
 def open_file(
@@ -339,13 +322,13 @@ def check_letor_options(source: Source, role: str, kind: str, options: Options) 
 def open_runs(
     name: str | None,
     run: Any,
-    given: Given,
+    judged: OpenedQrels,
     options: Options,
-    prepare: Callable[[Source], None] | None = None,
+    prepare: Prepare | None = None,
     position: int = 1,
     as_trec_eval: bool = False,
 ) -> list[Run | InputError]:
-    """The run, or a run for each chosen feature of a LETOR file.
+    """The run, or a run for each chosen feature of a LETOR file, and one error for the features that it lacks.
 
     position: among the runs, from 1. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
     """
@@ -358,34 +341,39 @@ def open_runs(
     if not is_path(run):
         name = name or f"run{position}"
         return [run_of_data(open_data(run, name, "score", options), name, options)]
-    of_qrels = given.source if given.source is not None and is_file(run, given.source.name) else None
-    kind = options.run_format
-    if of_qrels is not None:  # features of the qrels file itself, which may be a pipe
-        kind = kind or given.kind
-    source = of_qrels if of_qrels is not None and kind == "letor" else _source(run, prepare)
+    is_qrels = judged.source is not None and is_file(run, judged.source.name)
+    kind = options.run_format or (judged.kind if is_qrels else None)
+    # features of the qrels file itself, which may be a pipe
+    source = judged.source if is_qrels and judged.source and kind == "letor" else _source(run, prepare)
     kind = kind or kind_of(source, "score", options)
     check_letor_options(source, "run", kind, options)
+    ties = options.ties or (LETOR_TIES if kind == "letor" else format_of(kind).ties)
     if kind == "letor":
-        letor = given.letor if of_qrels is not None else None
-        return _feature_runs(source, letor or _read_letor(source, options.features, options), options, name)
+        letor = (is_qrels and judged.letor) or _read_letor(source, options.features, options)
+        runs: list[Run | InputError] = []
+        for feature in filter(letor.features.__contains__, options.features):
+            short, path, label = feature_names(source.name, feature, name, options)
+            opened = partial(_feature_table, letor, feature, options)
+            runs.append(Run(path, opened, ties, source, label, short, collapse=collapse))
+        missing = [feature for feature in options.features if feature not in letor.features]
+        return [*runs, letor.missing(missing)] if missing else runs
 
-    def opened() -> Table:
+    def opened_file() -> Table:
         if as_trec_eval:
             return _evaluated(Table.of(source, partial(run_columns, as_trec_eval=True)), options)
-        if (of_letor := format_of(kind).of_letor) and given.letor is None:
-            what = f"{of_letor} need a LETOR file as qrels, but {given.qrels.path} is not one"
+        if (of_letor := format_of(kind).of_letor) and judged.letor is None:
+            what = f"{of_letor} need a LETOR file as qrels, but {judged.qrels.path} is not one"
             raise InputError(source.name, what, hint="Give the LETOR file as qrels")
-        return _table(source, "run", kind, options, given.letor)
+        return _table(source, "run", kind, options, judged.letor)
 
-    ties = options.ties or format_of(kind).ties
-    return [Run(source.name, opened, ties, source, name, collapse=collapse)]
+    return [Run(source.name, opened_file, ties, source, name, collapse=collapse)]
 
 
-def open_all(runs: Iterable[tuple[str | None, Any]], given: Given, options: Options) -> list[Run]:
+def open_all(runs: Iterable[tuple[str | None, Any]], judged: OpenedQrels, options: Options) -> list[Run]:
     """The runs of (name, run) pairs. Raises InputError for the first that cannot be opened."""
     opened: list[Run] = []
     for position, (name, run) in enumerate(runs, 1):
-        for run_or_error in open_runs(name, run, given, options, position=position):
+        for run_or_error in open_runs(name, run, judged, options, position=position):
             if isinstance(run_or_error, InputError):
                 raise run_or_error
             opened.append(run_or_error)
@@ -411,7 +399,7 @@ def source_of(path: Any) -> Source:
         return Source(path)
 
 
-def _source(path: Any, prepare: Callable[[Source], None] | None) -> Source:
+def _source(path: Any, prepare: Prepare | None) -> Source:
     source = source_of(path)
     if prepare is not None:
         prepare(source)
@@ -434,18 +422,6 @@ def _feature_table(letor: Letor, feature: int, options: Options) -> Table:
     return _whole(letor.path, letor.columns(letor.feature(feature)), options)
 
 
-def _feature_runs(source: Source, letor: Letor, options: Options, label: str | None) -> list[Run | InputError]:
-    """A run for each feature that the file has, and one error for the others."""
-    ties, collapse = options.ties or LETOR_TIES, Collapse.of(options)
-    runs: list[Run | InputError] = []
-    for feature in filter(letor.features.__contains__, options.features):
-        short, path, name = feature_names(source.name, feature, label, options)
-        opened = partial(_feature_table, letor, feature, options)
-        runs.append(Run(path, opened, ties, source, name, short, collapse=collapse))
-    missing = [feature for feature in options.features if feature not in letor.features]
-    return [*runs, letor.missing(missing)] if missing else runs
-
-
 def feature_names(path: str, feature: int, label: str | None, options: Options) -> tuple[str, str, str | None]:
     """The short name, the path and the label of the run of a feature.
 
@@ -462,6 +438,19 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
     number: 'grade' or 'score', what the number is. path: what messages call the data. options: may name the
     columns of a frame. Raises InputError.
     """
+    from gradeval.formats.memory import (  # imported only when needed
+        DOCUMENT,
+        QUERY,
+        ROWS,
+        SUBTOPIC,
+        Nested,
+        Three,
+        Tuples,
+        array_values,
+        is_frame,
+        is_ranx,
+    )
+
     with readable(path, ROWS):
         data = data.to_dict() if is_ranx(data) else data
         if isinstance(data, Mapping):
@@ -469,7 +458,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
         is_table = is_frame(data)
     if is_table:
         with readable(path):
-            from gradeval.formats.arrow import frame  # imported only when needed
+            from gradeval.formats.arrow import frame
 
             return frame(data, path, number, dict(options.columns))
     with readable(path, ROWS):
@@ -510,6 +499,8 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
         if data.is_small:
             return _whole(data.name, data.whole(), options)
         return _evaluated(_of_data(data), options)
+
+    from gradeval.formats.memory import Nested  # imported only when needed
 
     nested = data if isinstance(data, Nested) and not options.ignore_identical_ids else None
     ties, collapse = options.ties or DEFAULT_TIES, Collapse.of(options)
@@ -554,7 +545,7 @@ def check_names(tables: Iterable[tuple[str, Sequence[str] | None]], options: Opt
 
 def _column_names(data: Any, options: Options) -> tuple[str, ...] | None:
     """The names of the columns of a table, none where they have no names, None where they are not known."""
-    if isinstance(data, (Given, RunTable)):
+    if isinstance(data, (OpenedQrels, RunTable)):
         return None
     if not is_path(data):
         names: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())

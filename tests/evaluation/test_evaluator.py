@@ -171,7 +171,7 @@ def test_what_is_read_once_has_a_short_repr_and_options_of_its_own():
             read({}, format="csv")
     with pytest.raises(OptionError, match="unknown option depth"):
         read_run({}, depth=3)
-    assert repr(read_qrels({"1": {"a": 1, "b": 0}})) == "Given(path='qrels', queries=1, judgments=2)"
+    assert repr(read_qrels({"1": {"a": 1, "b": 0}})) == "OpenedQrels(path='qrels', queries=1, judgments=2)"
 
 
 def test_what_is_no_run_by_itself(tmp_path):
