@@ -30,12 +30,12 @@ NEEDED = {"cutoff": "3", "max_rel": "3", "recall": "0.5", "multiple": "0.6"}
 @contextmanager
 def own_metrics_only() -> Iterator[Callable[[], None]]:
     """Metrics that are declared or loaded within are forgotten at the end, and where it is called."""
-    spec._names()
-    registered, names = dict(REGISTRY), dict(spec._NAMES._metrics)
+    spec._check_declared()
+    registered, names = dict(REGISTRY), dict(spec._METRICS)
 
     def forget() -> None:
         UNCHECKED.clear()
-        for known, before in ((REGISTRY, registered), (spec._NAMES._metrics, names)):
+        for known, before in ((REGISTRY, registered), (spec._METRICS, names)):
             known.clear()
             known.update(before)
         spec.load_plugins.cache_clear()

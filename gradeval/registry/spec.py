@@ -89,7 +89,6 @@ def _unpickled(name: str) -> Spec:
 
 
 _LONGEST = 200  # of what is wrong with a plugin, where it is only a guess that the metric is there
-_TAIL = r"[._][\d.,]+$"
 _AT_IN_WORDS = r"(.+)_at_(\d[\d,]*)"  # ndcg_at_10, as in MTEB
 
 
@@ -113,16 +112,14 @@ def single_names(text: Metrics) -> list[str]:
         texts: list[Any] = list(text) if is_several else [text]  # type: ignore[arg-type]
     except Exception:  # of an iterator, or an object that only looks like one
         texts = [text]
-    for position, item in enumerate(texts):
-        if not isinstance(item, str):
-            theirs = (
-                dialects.translated(str(item)) if type(item).__module__.startswith("ir_measures.") else None
-            )
-            if theirs is not None:
-                texts[position] = theirs[0]
-                continue
+    names = []
+    for item in texts:
+        is_theirs = type(item).__module__.startswith("ir_measures.")
+        name = (dialects.translated(str(item)) or [None])[0] if is_theirs else item
+        if not isinstance(name, str):
             raise MetricError(f"{described(item)} is not the name of a metric", hint="for example 'nDCG@10'")
-    return [name for item in texts for name in split(item)]
+        names += split(name)
+    return names
 
 
 def usable(
@@ -153,7 +150,7 @@ def parse_one(text: str) -> list[Spec]:
     specs = _dotted_or_plugin(text)
     if specs is not None:
         return specs
-    name, items, cutoffs = _in_our_spelling(text)
+    name, items, cutoffs = _parts(text)
     if fold(name) == "recall" and cutoffs is None and not {"k", "cutoff"} & {key for key, _ in items}:
         name = "set_recall"  # of the whole run, as in ranx; trec_eval's nine cutoffs are recall.5,10,…
     metric = _named(name, text)
@@ -171,19 +168,18 @@ def parse_one(text: str) -> list[Spec]:
         if params.get(param.name, param.default) != param.default:
             raise MetricError(f"{text}: {param.name} is given more than once")
         params[param.name] = parsed
-    if cutoffs is not None:
-        at = metric.at
-        if at is None:
-            raise MetricError(f"{text}: {metric.name} takes no cutoff", hint=_accepted(metric))
-        if at.name in params:
-            raise MetricError(f"{text}: the {at.name} is given more than once")
-        values = [_value(at, item, text) for item in cutoffs.split(",")]
-        return [_spec(metric, {**params, at.name: item}, text) for item in values]
-    takes = dialects.measure_of(name)
-    if takes is not None and takes.values and takes.param not in params:
-        at = metric.by_name[takes.param]
-        return [_spec(metric, {**params, at.name: at.parse(item)}, text) for item in takes.values.split(",")]
-    return [_spec(metric, params, text)]
+    at = metric.at
+    if cutoffs is None:
+        takes = dialects.measure_of(name)
+        if takes is None or not takes.values or takes.param in params:
+            return [_spec(metric, params, text)]
+        at, cutoffs = metric.by_name[takes.param], takes.values
+    elif at is None:
+        raise MetricError(f"{text}: {metric.name} takes no cutoff", hint=_accepted(metric))
+    elif at.name in params:
+        raise MetricError(f"{text}: the {at.name} is given more than once")
+    values = [_value(at, item, text) for item in cutoffs.split(",")]
+    return [_spec(metric, {**params, at.name: item}, text) for item in values]
 
 
 def parse_measure(name: str) -> list[Spec]:
@@ -194,17 +190,15 @@ def parse_measure(name: str) -> list[Spec]:
 
 def group_of(text: str) -> dialects.Group | None:
     """The group of this name, None for other texts."""
-    if "(" in text or "@" in text or fold(text) in _names():
-        return None
-    return dialects.GROUPS.get(fold(text))
+    _check_declared()
+    is_other = "(" in text or "@" in text or _find(fold(text)) is not None
+    return None if is_other else dialects.GROUPS.get(fold(text))
 
 
 def metric_of(text: str) -> Metric:
     """The metric of a name, even if required parameters are missing. Raises MetricError."""
     specs = _dotted_or_plugin(text)
-    if specs:
-        return specs[0].metric
-    return _named(_in_our_spelling(text)[0], text)
+    return specs[0].metric if specs else _named(_parts(text)[0], text)
 
 
 def metric_meant(text: str) -> Metric | None:
@@ -215,32 +209,52 @@ def metric_meant(text: str) -> Metric | None:
     return None
 
 
-def absent(name: str) -> str:
-    """What there is in place of a metric that gradeval does not have, '' for other names."""
-    return dialects.ABSENT.get(_plain(name.partition("@")[0]), "")
-
-
-def _in_our_spelling(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
-    """Name, parameters and cutoffs of a text; None if there is no '@'."""
-    name, inside, cutoffs = parts_of(text)
-    items = items_of(inside)
-    if fold(name) not in _NAMES:
+def _parts(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
+    """Name, parameters and cutoffs in our notation: nDCG(gain=exp)@10; None for '@' or '=' that is missing."""
+    parts = re.fullmatch(r"([^()@]+)(?:\(([^()]*)\))?(?:@([^()]*))?", text)
+    if parts is None:
+        raise MetricError(
+            f"{text}: it is not of the form NAME(name=value,…)@k", hint="for example nDCG(gain=exp)@10"
+        )
+    name, inside, cutoffs = parts[1], parts[2] or "", parts[3]
+    # of a=1,b={0:0,1:5},c="x,y": commas in quotes and braces do not separate
+    is_quoted_or_comma = r"""\{[^}]*\}?|'[^']*'?|"[^"]*"?|,"""
+    marked = re.sub(is_quoted_or_comma, lambda match: "\0" if match[0] == "," else match[0], inside)
+    pairs = [item.partition("=") for item in marked.split("\0")] if inside.strip() else []
+    items = [(key.strip(), _unquoted(value.strip()) if equals else None) for key, equals, value in pairs]
+    if _find(fold(name)) is None:
         in_words = re.fullmatch(_AT_IN_WORDS, name)
         if in_words and cutoffs is None:
             name, cutoffs = in_words.groups()
-    if fold(name) not in _NAMES:
+    if _find(fold(name)) is None:
         name, items = dialects.resolve(name, items, cutoffs is not None)
     return name, items, cutoffs
 
 
+def _unquoted(value: str) -> str:
+    """A value in Python's notation, in ours: without quotes, {0:0,1:5} as 0:0/1:5."""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    if value.startswith("{") and value.endswith("}"):
+        return "/".join(sorted(("".join(pair.split()) for pair in value[1:-1].split(",")), key=_grade))
+    return value
+
+
+def _grade(pair: str) -> float:
+    try:
+        return float(pair.partition(":")[0])
+    except ValueError:
+        return 0.0  # the error is raised where the value is parsed
+
+
 def _dotted_or_plugin(text: str) -> list[Spec] | None:
     """dotted(text), or None if that is an error and the text is the name of a plugin's metric."""
-    _names()
+    _check_declared()
     try:
         return dotted(text)
     except MetricError:
         load_plugins()
-        if fold(text) in _NAMES:
+        if _find(fold(text)) is not None:
             return None
         _suggest(text)
         raise
@@ -273,34 +287,29 @@ def dotted(text: str) -> list[Spec] | None:
     if "(" in text or "@" in text:
         return None
     for separator, (name, mark, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
-        metric = _NAMES.get(fold(name)) if mark else None
-        is_name = separator == "_" and (fold(text) in _NAMES or dialects.named(text))  # ours or of another tool
+        metric = _find(fold(name)) if mark else None
+        is_name = separator == "_" and (_find(fold(text)) or dialects.named(text))  # ours or of another tool
         if metric is None or is_name:
             continue
         takes = dialects.measure_of(name)
-        if takes is None or not takes.param:
-            hint = _at_cutoff(metric, name, values)
-            raise MetricError(f"{text}: {name} takes no value after '{separator}'", hint=hint)
-        try:
-            parameters = takes.read(values, separator)
-        except ValueError:
-            hint = _at_cutoff(metric, name, values) or f"{name}.{takes.example}"
-            raise MetricError(f"{text}: {name} takes {takes.pairs} after '{separator}'", hint=hint) from None
-        known = metric.by_name
-        values_of = (
-            {key: _value(known[key], value, text, True) for key, value in texts.items()} for texts in parameters
-        )
-        return [_spec(metric, params, text) for params in values_of]
+        form, hint, parameters = "no value", "", []
+        if takes is not None and takes.param:
+            form, hint = takes.pairs, f"{name}.{takes.example}"
+            with suppress(ValueError):
+                parameters = takes.read(values, separator)
+        if parameters:
+            known = metric.by_name
+            values_of = (
+                {key: _value(known[key], value, text, True) for key, value in texts.items()}
+                for texts in parameters
+            )
+            return [_spec(metric, params, text) for params in values_of]
+        if "cutoff" in metric.by_name and values.replace(",", "").isdigit():  # in the notation of the name
+            names = dialects.names_of(metric.name)
+            cut = [f"{cut}." for cut in names if dialects.MEASURES[cut].param == "cutoff"]
+            hint = f"did you mean {cut[0] if cut and name in names else name + '@'}{values}?"
+        raise MetricError(f"{text}: {name} takes {form} after '{separator}'", hint=hint)
     return None
-
-
-def _at_cutoff(metric: Metric, name: str, values: str) -> str:
-    """The hint for cutoffs after a name that does not take them there, in the notation of the name."""
-    if "cutoff" not in metric.by_name or not values.replace(",", "").isdigit():
-        return ""
-    names = dialects.names_of(metric.name)
-    cut = [f"{cut}." for cut in names if dialects.MEASURES[cut].param == "cutoff"]
-    return f"did you mean {cut[0] if cut and name in names else name + '@'}{values}?"
 
 
 def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
@@ -360,83 +369,69 @@ def fold(name: str) -> str:
     return in_ascii(name.lower())
 
 
-class _Names(Mapping[str, Metric]):
-    """Every name, folded -> its metric. A family is imported when one of its names is asked for."""
-
-    def __init__(self) -> None:
-        self._metrics: dict[str, Metric] = {}
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._metrics or name in _homes() or dialects.measure_of(str(name)) is not None
-
-    def __getitem__(self, name: str) -> Metric:
-        if name not in self._metrics:
-            if name in _homes():
-                for metric in import_family(_homes()[name]):
-                    self.add(metric)
-            elif (measure := dialects.measure_of(name)) is not None:
-                self._metrics[name] = self[fold(measure.metric)]
-        return self._metrics[name]
-
-    def __iter__(self) -> Iterator[str]:
-        load()
-        return iter(dict.fromkeys([*map(fold, dialects.MEASURES), *_homes(), *self._metrics]))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def add(self, metric: Metric) -> None:
-        self._metrics.update((fold(name), metric) for name in (metric.name, *metric.aliases))
-
-
 @cache
 def _homes() -> dict[str, str]:
     """Every name of a built-in metric, folded -> its family."""
     return {fold(name): family for name, family in homes().items()}
 
 
-_NAMES = _Names()
+_METRICS: dict[str, Metric] = {}  # by folded name: those of the families imported so far, and of plugins
 _REGISTERING = RLock()
 
 
-def _names() -> Mapping[str, Metric]:
-    """Every name, folded -> its metric; those of plugins after load_plugins().
+def _find(name: str) -> Metric | None:
+    """The metric of a folded name, None if there is none; its family is imported only then."""
+    if name not in _METRICS:
+        if name in _homes():
+            for metric in import_family(_homes()[name]):
+                _add(metric)
+        elif (measure := dialects.measure_of(name)) is not None:
+            return _find(fold(measure.metric))
+    return _METRICS.get(name)
 
-    Raises MetricError, once, for a metric that the program declares itself and that is ignored.
-    """
-    failed = _register() if UNCHECKED else []
-    if failed:
+
+def _add(metric: Metric) -> None:
+    _METRICS.update((fold(name), metric) for name in (metric.name, *metric.aliases))
+
+
+def _all_names() -> list[str]:
+    """Every name, folded; those of plugins after load_plugins()."""
+    load()
+    return list(dict.fromkeys([*map(fold, dialects.MEASURES), *_homes(), *_METRICS]))
+
+
+def _check_declared() -> None:
+    """Raise MetricError, once, for a metric that the program declares itself and that is ignored."""
+    if UNCHECKED and (failed := _register()):
         raise MetricError("; ".join(failed))
-    return _NAMES
 
 
 def _register() -> list[str]:
     """Register what other packages or the program declared since; a line for each metric or name ignored."""
     from gradeval.registry.plugins import admitted  # a start without them does not pay for it
 
+    def use(name: str) -> str:
+        """The present use of a name, '' if it is free."""
+        if (metric := _find(fold(name))) is not None:
+            return metric.name
+        if fold(name) in dialects.GROUPS:
+            return f"the group {fold(name)}"
+        for alias in dialects.named(name):
+            return alias.target
+        with suppress(MetricError):
+            return str(*(dotted(name) or [])[:1])  # P_10
+        return ""
+
     failed: list[str] = []
     with _REGISTERING:
         while UNCHECKED:
-            metric, ignored = admitted(UNCHECKED[0], _owner)
+            metric, ignored = admitted(UNCHECKED[0], use)
             failed += ignored
             if metric is not None:
                 REGISTRY[metric.name] = metric
-                _NAMES.add(metric)
+                _add(metric)
             del UNCHECKED[0]
     return failed
-
-
-def _owner(name: str) -> str:
-    """The present use of a name, '' if it is free."""
-    if fold(name) in _NAMES:
-        return _NAMES[fold(name)].name
-    if fold(name) in dialects.GROUPS:
-        return f"the group {fold(name)}"
-    for alias in dialects.named(name):
-        return alias.target
-    with suppress(MetricError):
-        return str(*(dotted(name) or [])[:1])  # P_10
-    return ""
 
 
 @cache
@@ -449,7 +444,7 @@ def load_plugins() -> tuple[str, ...]:
     from gradeval.registry.plugins import loaded
 
     load()
-    _names()
+    _check_declared()
     failed: list[str] = []
     for error in loaded():
         failed += [error] if error else []
@@ -458,18 +453,17 @@ def load_plugins() -> tuple[str, ...]:
 
 
 def _named(name: str, text: str) -> Metric:
-    if fold(name) in _NAMES:
-        return _NAMES[fold(name)]
+    if (metric := _find(fold(name))) is not None:
+        return metric
     broken = load_plugins()  # one of them may be the metric's home
-    if fold(name) in _NAMES:
-        return _NAMES[fold(name)]
-    if absent(name):
-        raise MetricError(f"{text}: unknown metric", hint=absent(name))
+    if (metric := _find(fold(name))) is not None:
+        return metric
+    if instead := dialects.ABSENT.get(_plain(name)):
+        raise MetricError(f"{text}: unknown metric", hint=instead)
     _suggest(text)
-    stem = re.sub(_TAIL, "", name)
-    near = nearest(
-        fold(stem), [*_NAMES, *dialects.GROUPS, *(alias.name.lower() for alias in dialects.aliases())]
-    )
+    stem = re.sub(r"[._][\d.,]+$", "", name)
+    theirs = (alias.name.lower() for alias in dialects.aliases())
+    near = nearest(fold(stem), [*_all_names(), *dialects.GROUPS, *theirs])
     spelled = next((known for known in REGISTRY if fold(known) == near), near or "")
     meant = spelled if spelled in dialects.GROUPS else text.replace(stem, spelled, 1)
     if meant == text:  # the name is right, what follows it is not
@@ -485,9 +479,6 @@ def _named(name: str, text: str) -> Metric:
     raise MetricError(f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{ignored}")
 
 
-# The notation as text
-
-
 def split(text: str) -> list[str]:
     """'AP nDCG@5,10, P(rel=2)@5' -> the single names, separated by spaces, or by commas before a letter."""
     names, start, depth = [], 0, 0
@@ -499,51 +490,6 @@ def split(text: str) -> list[str]:
             start = i + 1
     names.append(text[start:])
     return [name.strip().rstrip(",") for name in names if name.strip(" ,\t\n")]
-
-
-def parts_of(text: str) -> tuple[str, str, str | None]:
-    """'nDCG(gain=exp)@10' -> 'nDCG', 'gain=exp', '10'; None where there is no '@'."""
-    name, at, cutoffs = text.partition("@")
-    if name and "(" not in text and ")" not in text:
-        return name, "", cutoffs if at else None
-    parts = re.fullmatch(r"([^()@]+)(?:\(([^()]*)\))?(?:@([^()]*))?", text)
-    if parts is None:
-        raise MetricError(
-            f"{text}: it is not of the form NAME(name=value,…)@k", hint="for example nDCG(gain=exp)@10"
-        )
-    return parts[1], parts[2] or "", parts[3]
-
-
-def items_of(inside: str) -> list[tuple[str, str | None]]:
-    """'a=1, b={0:0,1:5}, c="x,y"' -> key and value of each; commas in quotes and braces do not separate."""
-    items, start, closing = [], 0, ""
-    for i, char in enumerate(inside):
-        if closing:
-            closing = "" if char == closing else closing
-        elif char in "{'\"":
-            closing = "}" if char == "{" else char
-        elif char == ",":
-            items.append(inside[start:i])
-            start = i + 1
-    items = [*items, inside[start:]] if inside.strip() else []
-    pairs = [[part.strip() for part in item.partition("=")] for item in items]
-    return [(key, _unquoted(value) if equals else None) for key, equals, value in pairs]
-
-
-def _unquoted(value: str) -> str:
-    """A value in Python's notation, in ours: without quotes, {0:0,1:5} as 0:0/1:5."""
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1]
-    if value.startswith("{") and value.endswith("}"):
-        return "/".join(sorted(("".join(one.split()) for one in value[1:-1].split(",")), key=_grade))
-    return value
-
-
-def _grade(pair: str) -> float:
-    try:
-        return float(pair.partition(":")[0])
-    except ValueError:
-        return 0.0  # the error is raised where the value is parsed
 
 
 # Suggestions for misspelled names, and for names in notations that nobody parses
@@ -591,11 +537,14 @@ def _meant(text: str) -> Iterator[str]:
     if ending:
         stem, separator, cutoffs = ending.groups()
         known = _known(stem, True)
-        is_dotted = separator in (".", "_") and stem.lower() in _NAMES  # trec_eval's notation
-        if known and not is_dotted and not _has_numbers(stem):
+        is_dotted = separator in (".", "_") and _find(stem.lower()) is not None  # trec_eval's notation
+        # NERR8, F1 and rbp.95 are names, or begin so
+        numbered = re.compile(re.escape(_plain(stem)) + r"\.?\d+")
+        names = (*_all_names(), *(alias.name for alias in dialects.aliases()))
+        if known and not is_dotted and not any(numbered.fullmatch(_plain(name)) for name in names):
             yield f"{known}{rest}@{cutoffs}"
     for separator in re.finditer("[-_.:]", name):
-        metric = _NAMES.get(name[: separator.start()].lower())
+        metric = _find(name[: separator.start()].lower())
         texts = metric and _written_value(metric, name[separator.end() :])
         if metric and texts:
             written = metric.written(metric.name, texts)
@@ -607,8 +556,8 @@ def _known(name: str, has_cutoff: bool) -> str | None:
     word = _plain(name)
     if word in _WORDS:
         return _WORDS[word]
-    for key, metric in _NAMES.items():
-        if _plain(key) == word:
+    for key in _all_names():
+        if _plain(key) == word and (metric := _find(key)) is not None:
             return metric.name if has_cutoff or key == metric.name.lower() else key
     fitting = [alias for alias in dialects.aliases() if _plain(alias.name) == word and not alias.param]
     return next((alias.target for alias in sorted(fitting, key=lambda one: one.cutoff != has_cutoff)), None)
@@ -616,12 +565,6 @@ def _known(name: str, has_cutoff: bool) -> str | None:
 
 def _plain(name: str) -> str:
     return re.sub(r"(?<=\w)[-_](?=\w)", "", name.lower())
-
-
-def _has_numbers(stem: str) -> bool:
-    """Whether digits can be part of a name that begins so, as in NERR8, F1 and rbp.95."""
-    known = (*_NAMES, *(alias.name for alias in dialects.aliases()))
-    return any(re.fullmatch(re.escape(_plain(stem)) + r"\.?\d+", _plain(name)) for name in known)
 
 
 def _written_value(metric: Metric, text: str) -> dict[str, str]:
@@ -645,19 +588,16 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     In a short word only transposed letters are a typo. Digits are no typo of others.
     """
     most = min(len(word) // 3, 2)
+    digits = re.findall(r"\d", word)
     near = [
         (slips(word, name), name)
         for name in known
         if abs(len(name) - len(word)) <= most
-        and _digits(name) == _digits(word)
+        and re.findall(r"\d", name) == digits
         and (len(word) > _SHORT or sorted(name) == sorted(word))
     ]
     fewest, best = min(near, key=lambda pair: pair[0], default=(most + 1, None))
     return best if fewest <= most else None
-
-
-def _digits(text: str) -> str:
-    return re.sub(r"\D", "", text)
 
 
 def slips(a: str, b: str) -> int:
