@@ -56,12 +56,20 @@ def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[PrintedSpec
 def _of_trec_eval(name: str, values: str, size: float) -> list[PrintedSpec]:
     takes = MEASURES[name]
     if not takes.param or not values:
-        measures = [
-            PrintedSpec(spec, spec.trec)
-            for spec in (parse_one(f"{name}.{values}") if values else parse_measure(name))
-        ]
-    elif takes.values:
-        measures = _at_cutoffs(name, values)
+        specs = parse_one(f"{name}.{values}") if values else parse_measure(name)
+        measures = [PrintedSpec(spec, spec.trec) for spec in specs]
+    elif takes.values:  # a measure for each, in ascending order
+        texts = values.split(",")
+        if takes.param == "cutoff":
+            texts = [_DECIMAL.sub(r"\1", text) for text in texts]  # it takes 23.4 as 23
+        by_value: dict[float, PrintedSpec] = {}
+        for text, spec in zip(texts, parse_one(f"{name}.{','.join(texts)}"), strict=True):
+            value = spec.params[takes.param]
+            if value in by_value:
+                raise MetricError(f"{name}.{values}: {text} is given more than once")
+            printed = f"{value}" if takes.decimals is None else f"{value:.{takes.decimals}f}"
+            by_value[value] = PrintedSpec(spec, f"{name}_{printed}")
+        measures = [by_value[value] for value in sorted(by_value)]
     else:
         [*specs] = parse_one(f"{name}.{values}")
         if len(specs) > 1:
@@ -75,34 +83,18 @@ def _of_trec_eval(name: str, values: str, size: float) -> list[PrintedSpec]:
     return [PrintedSpec(parse_one(f"utility(weights={chosen},size={size!r})")[0], printed)]
 
 
-def _at_cutoffs(name: str, values: str) -> list[PrintedSpec]:
-    """A measure for each of the values, in ascending order."""
-    takes, texts = MEASURES[name], values.split(",")
-    if takes.param == "cutoff":
-        texts = [_DECIMAL.sub(r"\1", text) for text in texts]  # it takes 23.4 as 23
-    measures: dict[float, PrintedSpec] = {}
-    for text, spec in zip(texts, parse_one(f"{name}.{','.join(texts)}"), strict=True):
-        value = spec.params[takes.param]
-        if value in measures:
-            raise MetricError(f"{name}.{values}: {text} is given more than once")
-        printed = f"{value}" if takes.decimals is None else f"{value:.{takes.decimals}f}"
-        measures[value] = PrintedSpec(spec, f"{name}_{printed}")
-    return [measures[value] for value in sorted(measures)]
-
-
 def parse_ir_measures(texts: Iterable[str]) -> list[PrintedSpec]:
     """The measures named in ir_measures' notation or ours, without repetition. Raises MetricError."""
-    names = (name for text in texts for name in split(text))
-    return list(dict.fromkeys(measure for name in names for measure in _of_ir_measures(name)))
-
-
-def _of_ir_measures(text: str) -> list[PrintedSpec]:
-    translation = translated(text)
-    if translation is None:
-        return [PrintedSpec(spec, str(spec)) for spec in parse_one(text)]
-    ours, printed = translation
-    specs = parse_one(ours)
-    at = specs[0].metric.at
-    if len(specs) > 1 and at is not None:  # trec_eval's default cutoffs, which ir_measures does not have
-        raise MetricError(f"{text}: the {at.name} is missing", hint=f"for example {printed}@{at.example}")
-    return [PrintedSpec(specs[0], printed)]
+    measures: list[PrintedSpec] = []
+    for name in (name for text in texts for name in split(text)):
+        translation = translated(name)
+        specs = parse_one(name if translation is None else translation[0])
+        if translation is None:
+            measures += [PrintedSpec(spec, str(spec)) for spec in specs]
+            continue
+        _, printed = translation
+        at = specs[0].metric.at
+        if len(specs) > 1 and at is not None:  # trec_eval's default cutoffs, which ir_measures does not have
+            raise MetricError(f"{name}: the {at.name} is missing", hint=f"for example {printed}@{at.example}")
+        measures.append(PrintedSpec(specs[0], printed))
+    return list(dict.fromkeys(measures))

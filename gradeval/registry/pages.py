@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.registry.dialects import GROUPS, MEASURES, SAME_NAMES, Group, aliases, names_of, spellings, ties
+from gradeval.registry.dialects import GROUPS, MEASURES, SAME_NAMES, aliases, names_of, spellings, ties
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.params import Param
 from gradeval.registry.spec import Spec, fold, load_plugins, metric_meant, metric_of, parse
@@ -21,7 +21,6 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 
 WIDTH = 105  # of the pages in the docstrings
 _RETURNS = re.compile(r"^Returns .*?^(Source: )", re.MULTILINE | re.DOTALL)  # for readers of the code
-_VALUE_LEFT = re.compile(r"\((\w+)\)")  # in RBP(p)@k
 
 
 def table(family: str = "", word: str = "", graded: bool = False) -> str:
@@ -36,15 +35,13 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
         families.setdefault(metric.group, []).append(metric)
     names = sorted((name for name in families if family.lower() in name.lower()), key=str.lower)
     if not names:
-        raise MetricError(
-            f"unknown family {family!r}", hint=f"the families are {', '.join(sorted(families, key=str.lower))}"
-        )
+        hint = f"the families are {', '.join(sorted(families, key=str.lower))}"
+        raise MetricError(f"unknown family {family!r}", hint=hint)
     listed = {name: [metric for metric in families[name] if not graded or is_graded(metric)] for name in names}
     if word:
         chosen = set(chain(*listed.values()))  # the best-known families come first in the registry
-        listed = {
-            f"best matches of '{word}' first": _best(word, filter(chosen.__contains__, REGISTRY.values()))
-        }
+        fitting = filter(chosen.__contains__, REGISTRY.values())
+        listed = {f"best matches of '{word}' first": _best(word, fitting)}
     if not any(listed.values()):
         raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
     rows = {name: [(metric.name, metric.summary) for metric in metrics] for name, metrics in listed.items()}
@@ -75,27 +72,32 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
         head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *others])
         head, page = (text.lower().replace("_", " ") for text in (head, " ".join([head, *parts])))
         searches = [(text, form) for text in (head, page) for form in (r"(?<!\w){}(?!\w)", "{}")]
-        hits = [
-            rank
-            for rank, (text, form) in enumerate(searches, 1)
-            if all(re.search(form.format(part), text) for part in words)
-        ]
+        hits = (all(re.search(form.format(part), text) for part in words) for text, form in searches)
+        rank = next((rank for rank, hit in enumerate(hits, 1) if hit), None)
         if summary.rstrip(".") == word:
             ranks[metric] = -2
         elif metric is named:
             ranks[metric] = -1
-        elif hits:
-            ranks[metric] = 0 if re.match(rf"{re.escape(word)}(?!\w)", summary) else hits[0]
+        elif rank is not None:
+            ranks[metric] = 0 if re.match(rf"{re.escape(word)}(?!\w)", summary) else rank
     return sorted(ranks, key=ranks.__getitem__)
 
 
 def page(name: str, width: int = WIDTH) -> str:
     """The page of a metric or a group, in lines of this width at most. Raises MetricError."""
     width = min(width, WIDTH)
-    if fold(name) in GROUPS:
-        return _group_page(fold(name), GROUPS[fold(name)], width)
-    metric = metric_of(name)
-    return "\n\n".join(filter(None, [*_parts(metric, width), _example(metric, width)]))
+    if (group := GROUPS.get(fold(name))) is None:
+        metric = metric_of(name)
+        return "\n\n".join(filter(None, [*_parts(metric, width), _example(metric, width)]))
+    parts = [
+        fold(name),
+        _wrapped("", group.about, width),
+        f"{_wrapped('Use when ', group.use, width)}\n{_wrapped('Not when ', group.not_use, width)}",
+        "Measures:\n" + _wrapped("  ", ", ".join(group.measures), width),
+        _wrapped("", f"{group.source} 'gradeval metrics NAME' describes a measure.", width),
+        f"Example: gradeval -m {fold(name)} qrels.txt my.run",
+    ]
+    return "\n\n".join(parts)
 
 
 def _parts(metric: Metric, width: int) -> list[str]:
@@ -105,7 +107,7 @@ def _parts(metric: Metric, width: int) -> list[str]:
     return [
         f"{metric.name}" + (f"  ({metric.display})" if metric.display != metric.name else ""),
         about if width == WIDTH else "\n\n".join(_narrowed(part, width) for part in about.split("\n\n")),
-        _facts(metric, width),
+        "" if metric.text else _facts(metric, width),
         _listed("Parameters:", rows, width),
         _wrapped("", "Aliases: " + ", ".join(metric.aliases), width) if metric.aliases else "",
         _listed("Equivalents:", _elsewhere(metric), width),
@@ -125,85 +127,45 @@ def _narrowed(paragraph: str, width: int) -> str:
 
 def _facts(metric: Metric, width: int) -> str:
     """The range of its values, and what it does for a query without a relevant document."""
-    if metric.text:
-        return ""
     low, high = metric.range
     bounds = "any number" if low is None else f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
     direction = {True: "; higher is better", False: "; lower is better", None: ""}[metric.higher_is_better]
-    try:
-        empty = _wrapped("", f"A query without a relevant document: {without_relevant(metric)}.", width)
-    except MetricError:  # of a plugin
-        empty = ""
-    return "\n".join(filter(None, [f"Range: {bounds}{direction}", empty]))
-
-
-def _example(metric: Metric, width: int) -> str:
-    """The command of the example, and how its value comes about, or the error of a plugin."""
-    command = f"Example: gradeval {'' if metric.has_summary else '-q '}-m '{metric.usage}' qrels.txt my.run"
-    try:
-        [spec] = parse(metric.usage)
-        rows = sum_of(spec)
-        if rows is None:
-            return f"{command}\n{_wrapped('  ', f'{value_of(spec)} {ABOUT}', width)}"
-    except MetricError as error:
-        return f"{command}\n{_wrapped('  ', str(error), width)}"
-    ideal = ideal_of(spec)
-    return "\n".join([command, *_aligned(rows), *([_wrapped("  ideal: ", ideal, width)] if ideal else [])])
-
-
-def _aligned(rows: list[list[str]]) -> Iterator[str]:
-    """The rows of a table: the first column to the left, the others to the right."""
-    # a row that has only its first and its last cell leaves room for its name
-    widths = [max(len(row[i]) for row in rows if i or any(row[1:-1])) for i in range(len(rows[0]))]
-    for row in rows:
-        if any(row[1:-1]):
-            cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-            yield "  " + "  ".join([row[0].ljust(widths[0]), *cells]).rstrip()
+    facts = f"Range: {bounds}{direction}"
+    if metric.needs_relevant:
+        empty = "counts as 0; --no-relevant 1 or skip changes that"
+    else:
+        try:
+            spec = _with_required(metric)
+            same, different = (value_of(spec, ranking([0, None, low], [0])) for low in (0, -1))
+        except MetricError:  # of a plugin
+            return facts
+        if "nan" in (same, different):
+            empty = "undefined" if different == "nan" else "undefined if all its judged grades are equal"
+            empty += ", and then excluded from the mean"
         else:
-            yield f"  {row[0]:<{sum(widths[:-1]) + 2 * (len(widths) - 2)}}  {row[-1].rjust(widths[-1])}"
-
-
-def _group_page(name: str, group: Group, width: int) -> str:
-    return "\n\n".join(
-        [
-            name,
-            _wrapped("", group.about, width),
-            f"{_wrapped('Use when ', group.use, width)}\n{_wrapped('Not when ', group.not_use, width)}",
-            "Measures:\n" + _wrapped("  ", ", ".join(group.measures), width),
-            _wrapped("", f"{group.source} 'gradeval metrics NAME' describes a measure.", width),
-            f"Example: gradeval -m {name} qrels.txt my.run",
-        ]
-    )
+            empty = "0" if float(same) == float(different) == 0 else "evaluated as any other"
+        empty += "; --no-relevant does not apply"
+    return f"{facts}\n" + _wrapped("", f"A query without a relevant document: {empty}.", width)
 
 
 def _about(metric: Metric, param: Param) -> str:
+    """The description of a parameter, with other names: 'also gains={0:0,1:5} as in ir_measures'."""
     default = param.without if param.default is None else param.text(param.default)
-    needed = "required" if param.required else f"default {default}"
-    return "; ".join([param.about, param.allowed, needed, *_also(metric, param)])
-
-
-def _also(metric: Metric, param: Param) -> Iterator[str]:
-    """'also gains={0:0,1:5} as in ir_measures': other names of a parameter, by tool."""
+    parts = [param.about, param.allowed, "required" if param.required else f"default {default}"]
     if param.aliases:
-        yield "also " + ", ".join(f"{name}=" for name in param.aliases)
-    of_param = (row for row in spellings(metric.name) if row[2].param == param.name)
-    for tool, group in groupby(of_param, key=lambda row: row[0]):
-        texts = [
-            text
-            for _, name, spelling in group
-            for text in (
-                [f"{name}={word} ({ours})" for word, ours in (spelling.words or {}).items()]
-                or [f"{name}={spelling.example}"]
-            )
-        ]
-        yield f"also {', '.join(texts)} as in {tool}"
+        parts.append("also " + ", ".join(f"{name}=" for name in param.aliases))
+    of_tools: dict[str, list[str]] = {}
+    for tool, name, spelling in spellings(metric.name):
+        if spelling.param == param.name:
+            words = [f"{name}={word} ({ours})" for word, ours in (spelling.words or {}).items()]
+            of_tools.setdefault(tool, []).extend(words or [f"{name}={spelling.example}"])
+    return "; ".join([*parts, *(f"also {', '.join(texts)} as in {tool}" for tool, texts in of_tools.items())])
 
 
 def _listed(heading: str, rows: list[tuple[str, str]], width: int) -> str:
     """Two columns under a heading; '' if there are no rows. width: of the page."""
     names = max((len(name) for name, _ in rows), default=0)
-    indents = [f"  {name:<{names}}  " if names else "  " for name, _ in rows]
-    lines = [_wrapped(indent, text, width) for indent, (_, text) in zip(indents, rows, strict=True)]
+    lines = [_wrapped(f"  {name:<{names}}  " if names else "  ", text, width) for name, text in rows]
     return "\n".join([heading, *lines]) if rows else ""
 
 
@@ -216,24 +178,17 @@ def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
     for alias in aliases():
         target, _, inside = alias.target.rstrip(")").partition("(")
         if target == metric.name:
-            spelled = _VALUE_LEFT.sub(r"(\1=…)", alias.spelled) + (f" ({inside})" if inside else "")
+            # the value that is left open: RBP(p)@k
+            spelled = re.sub(r"\((\w+)\)", r"(\1=…)", alias.spelled) + (f" ({inside})" if inside else "")
             equivalents.setdefault(alias.tool, []).append(spelled)
-    return [
-        *((tool, ", ".join(names)) for tool, names in equivalents.items()),
-        *SAME_NAMES.get(metric.name, {}).items(),
-    ]
+    rows = [(tool, ", ".join(names)) for tool, names in equivalents.items()]
+    return [*rows, *SAME_NAMES.get(metric.name, {}).items()]
 
 
 def _wrapped(indent: str, text: str, width: int) -> str:
     """Wrapped text, its first line after the indent, others aligned with it."""
-    return fill(
-        text,
-        width=width,
-        initial_indent=indent,
-        subsequent_indent=" " * len(indent),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    whole_words: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+    return fill(text, width, initial_indent=indent, subsequent_indent=" " * len(indent), **whole_words)
 
 
 # The example ranking: each page shows how the metric's value for it comes about
@@ -241,12 +196,6 @@ def _wrapped(indent: str, text: str, width: int) -> str:
 RANKED = (1, None, 3, 0, 2)
 MISSED = (2,)
 _NEGLIGIBLE = 1e-9
-ABOUT = (
-    "for the example ranking: grades "
-    + ", ".join("unjudged" if grade is None else str(grade) for grade in RANKED)
-    + " by rank; not retrieved: "
-    + ", ".join(map(str, MISSED))
-)
 
 
 def ranking(ranked: Sequence[float | None] = RANKED, missed: Sequence[float] = MISSED) -> Judgments:
@@ -267,31 +216,62 @@ def value_of(spec: Spec, judgments: Judgments | None = None) -> str:
     return str(int(value)) if spec.metric.is_count else f"{value:.4f}"
 
 
-def sum_of(spec: Spec) -> list[list[str]] | None:
+def _example(metric: Metric, width: int) -> str:
+    """The command of the example, and how its value comes about, or the error of a plugin."""
+    command = f"Example: gradeval {'' if metric.has_summary else '-q '}-m '{metric.usage}' qrels.txt my.run"
+    try:
+        [spec] = parse(metric.usage)
+        judgments = ranking()
+        terms = None if metric.text else metric.terms(judgments, **spec.params)
+        if terms is None:
+            grades = ", ".join("unjudged" if grade is None else str(grade) for grade in RANKED)
+            what = f"grades {grades} by rank; not retrieved: {', '.join(map(str, MISSED))}"
+            about = f"{value_of(spec)} for the example ranking: {what}"
+            return f"{command}\n{_wrapped('  ', about, width)}"
+        rows = _sum(spec, judgments.judged_only() if spec.params.get("judged_only") else judgments, terms)
+    except MetricError as error:
+        return f"{command}\n{_wrapped('  ', str(error), width)}"
+    # the first column to the left, the others to the right; a name has room where only the last cell follows
+    widths = [max(len(row[i]) for row in rows if i or any(row[1:-1])) for i in range(len(rows[0]))]
+    lines = [command]
+    for row in rows:
+        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        if not any(row[1:-1]):
+            cells, row[0] = cells[-1:], row[0].ljust(sum(widths[:-1]) + 2 * (len(widths) - 2))
+        lines.append("  " + "  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
+    if terms.ideal is not None:  # 7/1 + 3/1.5850 = 8.8928: what the sum is divided by
+        ideal, base = terms.ideal(), float(np.broadcast_to(terms.base, 1)[0])
+        columns = [ideal.gain, ideal.discount] if isinstance(ideal, DiscountedTerms) else [ideal.value]
+        numbers = [map(number, np.broadcast_to(column, ideal.row.shape).tolist()) for column in columns]
+        less = f" - {number(base)}" if base else ""
+        text = (
+            f"{' + '.join(map('/'.join, zip(*numbers, strict=True)))}{less} = {number(ideal.total[0] - base)}"
+        )
+        lines.append(_wrapped("  ideal: ", text, width))
+    return "\n".join(lines)
+
+
+def _sum(spec: Spec, judgments: Judgments, terms: Terms) -> list[list[str]]:
     """The value on the example ranking as a sum: rows of cells, the last of each a number.
 
-    A heading; a row for each document; the sum and what it is divided by. None for a metric that is no sum.
+    A heading; a row for each document; the sum and what it is divided by.
     """
-    judgments = ranking()
-    terms = None if spec.metric.text else spec.metric.terms(judgments, **spec.params)
-    if terms is None:
-        return None
-    if spec.params.get("judged_only"):
-        judgments = judgments.judged_only()
-    columns = {
-        name: dict(zip(terms.row.tolist(), map(number, values.tolist()), strict=True))
-        for name, values in columns_of(judgments, terms).items()
-    }
+    values = {"term": np.broadcast_to(terms.value, terms.row.shape)}
+    if isinstance(terms, DiscountedTerms):
+        values = {"gain": terms.gain, "discount": terms.discount, **values}
+        if (terms.row >= 0).all() and (terms.rank != judgments.rank[terms.row]).any():
+            values = {"position": terms.rank, **values}
+    columns = [
+        dict(zip(terms.row.tolist(), map(number, column.tolist()), strict=True)) for column in values.values()
+    ]
     by_rank = {rank: row for row, rank in enumerate(judgments.rank.tolist()) if np.isfinite(rank)}
-    retrieved = int(judgments.retrieved[0])
-    lines = [["rank", "grade", *columns]]
-    for rank in range(1, retrieved + 1):
-        row = by_rank.get(rank)
+    ranks = range(1, int(judgments.retrieved[0]) + 1)
+    documents = [(str(rank), by_rank.get(rank)) for rank in ranks]
+    documents += [("not retrieved", row) for row in np.flatnonzero(~judgments.is_retrieved).tolist()]
+    lines = [["rank", "grade", *values]]
+    for name, row in documents:
         grade = "unjudged" if row is None else number(judgments.grade[row])
-        lines.append([str(rank), grade, *(column.get(row, "") for column in columns.values())])
-    for row in np.flatnonzero(~judgments.is_retrieved).tolist():
-        cells = (column.get(row, "") for column in columns.values())
-        lines.append(["not retrieved", number(judgments.grade[row]), *cells])
+        lines.append([name, grade, *("" if row is None else column.get(row, "") for column in columns)])
     empty = [""] * len(columns)
     lines.append(["sum", *empty, number(terms.total[0])])
     for name, value, default in (
@@ -305,33 +285,6 @@ def sum_of(spec: Spec) -> list[list[str]] | None:
     return [*lines, ["value", *empty, value_of(spec)]]
 
 
-def ideal_of(spec: Spec) -> str:
-    """'7/1 + 3/1.5850 = 8.8928': what the sum is divided by, where that is the sum of the ideal ranking."""
-    terms = None if spec.metric.text else spec.metric.terms(ranking(), **spec.params)
-    if terms is None or terms.ideal is None:
-        return ""
-    ideal = terms.ideal()
-    if isinstance(ideal, DiscountedTerms):
-        pairs = zip(ideal.gain.tolist(), ideal.discount.tolist(), strict=True)
-        parts = [f"{number(gain)}/{number(discount)}" for gain, discount in pairs]
-    else:
-        parts = list(map(number, np.broadcast_to(ideal.value, ideal.row.shape).tolist()))
-    base = float(np.broadcast_to(terms.base, 1)[0])
-    less = f" - {number(base)}" if base else ""
-    return f"{' + '.join(parts)}{less} = {number(ideal.total[0] - base)}"
-
-
-def columns_of(judgments: Judgments, terms: Terms) -> dict[str, Floats]:
-    """The parts of the terms: name of a column -> a number for each term, (T,)."""
-    columns = {"term": np.broadcast_to(terms.value, terms.row.shape)}
-    if not isinstance(terms, DiscountedTerms):
-        return columns
-    columns = {"gain": terms.gain, "discount": terms.discount, **columns}
-    if (terms.row >= 0).all() and (terms.rank != judgments.rank[terms.row]).any():
-        columns = {"position": terms.rank, **columns}
-    return columns
-
-
 def number(value: float) -> str:
     """With four decimals, or none for an integer; rounding in the last bits does not count."""
     return str(round(value)) if abs(value - round(value)) < _NEGLIGIBLE else f"{value:.4f}"
@@ -339,10 +292,8 @@ def number(value: float) -> str:
 
 def is_graded(metric: Metric) -> bool:
     """Whether it distinguishes grades above 0: their sizes change its value for a ranking."""
-    spec, rankings = (
-        _with_required(metric),
-        (ranking([1, None, 3, 0, 2], [5]), ranking([1, None, 1, 0, 1], [1])),
-    )
+    spec = _with_required(metric)
+    rankings = ranking([1, None, 3, 0, 2], [5]), ranking([1, None, 1, 0, 1], [1])
     try:
         return len({value_of(spec, of_grades) for of_grades in rankings}) > 1
     except MetricError:  # of a plugin
@@ -351,20 +302,5 @@ def is_graded(metric: Metric) -> bool:
 
 def _with_required(metric: Metric) -> Spec:
     """The metric with examples of the parameters it requires."""
-    return Spec(
-        metric, tuple((param.name, param.parse(param.example)) for param in metric.params if param.required)
-    )
-
-
-def without_relevant(metric: Metric) -> str:
-    """Its value for a query without a relevant document."""
-    if metric.needs_relevant:
-        return "counts as 0; --no-relevant 1 or skip changes that"
-    spec = _with_required(metric)
-    same, different = (value_of(spec, ranking([0, None, low], [0])) for low in (0, -1))
-    if "nan" in (same, different):
-        about = "undefined" if different == "nan" else "undefined if all its judged grades are equal"
-        return f"{about}, and then excluded from the mean; --no-relevant does not apply"
-    if float(same) == 0 and float(different) == 0:
-        return "0; --no-relevant does not apply"
-    return "evaluated as any other; --no-relevant does not apply"
+    required = (param for param in metric.params if param.required)
+    return Spec(metric, tuple((param.name, param.parse(param.example)) for param in required))
