@@ -189,7 +189,7 @@ def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem
     """The names that begin as the last of several; names that differ in case only are offered once."""
     from click.shell_completion import CompletionItem
 
-    from gradeval.registry.spec import fold
+    from gradeval.registry.metric import fold
 
     match = re.fullmatch(_LAST, incomplete)
     assert match is not None  # it matches every text

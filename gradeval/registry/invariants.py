@@ -7,6 +7,7 @@ one of the conditions is not met.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -42,30 +43,25 @@ class Invariant(Record):
 
     def where(self, *conditions: Condition, **allowed: Any) -> Invariant:
         """The invariant under more conditions: allowed: parameter -> its value, or a tuple of values."""
-        return self.replace(conditions=(*self.conditions, *conditions, *map(_one_of, allowed.items())))
 
-    def unless(self, *params: str) -> Invariant:
-        """The invariant where none of these parameters is given."""
-        return self.replace(conditions=(*self.conditions, *map(_without, params)))
+        def one_of(param: str, value: Any) -> Condition:
+            values = value if isinstance(value, tuple) else (value,)
+            texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+            about = f"with {param}={' or '.join(texts)}"
+            return Condition(param, about, lambda params, scale: params.get(param) in values)
+
+        return self.replace(conditions=(*self.conditions, *conditions, *starmap(one_of, allowed.items())))
+
+    def unless(self, param: str) -> Invariant:
+        """The invariant where the parameter is not given."""
+        about = f"without {_WRITTEN.get(param, f'{param}=')}"
+        return self.where(Condition(param, about, lambda params, scale: params.get(param) is None))
 
     def holds(self, params: Given, scale: Floats) -> bool:
         return all(condition.is_met(params, scale) for condition in self.conditions)
 
 
-def _one_of(item: tuple[str, Any]) -> Condition:
-    param, value = item
-    values = value if isinstance(value, tuple) else (value,)
-    texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
-    about = f"with {param}={' or '.join(texts)}"
-    return Condition(param, about, lambda params, scale: params.get(param) in values)
-
-
 _WRITTEN = {"cutoff": "@k", "rel": "rel= and --rel"}
-
-
-def _without(param: str) -> Condition:
-    about = f"without {_WRITTEN.get(param, f'{param}=')}"
-    return Condition(param, about, lambda params, scale: params.get(param) is None)
 
 
 def _gain_rises(params: Given, scale: Floats) -> bool:

@@ -81,11 +81,8 @@ class Metric(Record, eq=False):
 
     @cached_property
     def params(self) -> tuple[Param, ...]:
-        """Its parameters: those of the function's signature, then judged_only. Raises MetricError.
-
-        The annotations are evaluated here, so that only metrics that are used cost that.
-        """
-        try:
+        """Its parameters: those of the function's signature, then judged_only. Raises MetricError."""
+        try:  # the annotations are evaluated here, so that only metrics that are used cost that
             return (*declared(self.function), JUDGED_ONLY)
         except ValueError as error:
             raise MetricError(f"{self.name}: {error}") from error
@@ -189,9 +186,9 @@ class Metric(Record, eq=False):
         """
         if self.text:
             return np.full(judgments.segments.count, np.nan), None
-        with_ties = judgments.first is not None
-        result: Floats | Terms = (self._expected if with_ties else self._values)(judgments, **params)
-        values = result.values() if isinstance(result, Terms) else result
+        compute = self._values if judgments.first is None else self._expected
+        result: Floats | Terms = compute(judgments, **params)
+        values = _numbers(result)
         if not self.needs_relevant:
             return values, None
         empty = result.is_empty if isinstance(result, Terms) else np.isnan(values)
@@ -214,10 +211,10 @@ class Metric(Record, eq=False):
         if judged_only:
             judgments = judgments.once("judged_only", judgments.judged_only)
         if self.order_free:
-            values = self._values(judgments, **params)
+            values = self.function(judgments, **params)
             if judgments.divided.any():  # it is order-free within the depth
                 for ends in (True, False):
-                    other = self._values(judgments.with_divided(ends), **params)
+                    other = self.function(judgments.with_divided(ends), **params)
                     if not np.array_equal(_numbers(values), _numbers(other), True):
                         judgments.check_depth_divides_no_ties()
             return values
@@ -225,12 +222,11 @@ class Metric(Record, eq=False):
             return self.expected(judgments.tied, **params)
         result = self.function(judgments.tied, **params)
         result = judgments.tied.expected(result) if isinstance(result, Terms) else None
-        if result is not None and self.is_count and (result.values() % 1).any():
+        if result is not None and not (self.is_count and (result.values() % 1).any()):
+            return result
+        if result is not None:
             judgments.check_depth_divides_no_ties()
-            result = None
-        if result is None:
-            raise NoExpectedValueError(f"{self.name} has no expected value over the orders of tied scores")
-        return result
+        raise NoExpectedValueError(f"{self.name} has no expected value over the orders of tied scores")
 
     def _values(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
         if judged_only:
@@ -250,6 +246,11 @@ def in_ascii(name: str) -> str:
     return name.translate(_GREEK)
 
 
+def fold(name: str) -> str:
+    """The key for looking up a name: lower case, with one spelling for each Greek letter."""
+    return in_ascii(name.lower())
+
+
 UNCHECKED: list[Metric] = []
 """Metrics declared by other packages or the program, until registry/spec.py checks them."""
 
@@ -266,11 +267,11 @@ def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
     """
 
     def declare(function: _Declared) -> _Declared:
-        declared = Metric(name, function, **fields)
-        if declared.is_ours:
-            REGISTRY[declared.name] = declared
+        metric = Metric(name, function, **fields)
+        if metric.is_ours:
+            REGISTRY[metric.name] = metric
         else:
-            UNCHECKED.append(declared)
+            UNCHECKED.append(metric)
         return function
 
     return declare
@@ -299,17 +300,10 @@ FAMILIES = {
 
 
 @cache
-def _modules() -> dict[str, str]:
-    """The modules of built-in families in order, those that FAMILIES does not name last -> their files."""
-    folder = os.path.dirname(import_module("gradeval.metrics").__file__ or "")
-    names = sorted(name[:-3] for name in os.listdir(folder) if name[0] != "_" and name.endswith(".py"))
-    return {name: os.path.join(folder, f"{name}.py") for name in dict.fromkeys((*FAMILIES, *names))}
-
-
-@cache
 def load() -> None:
     """Import all built-in families, and put their metrics in the order of the families."""
-    ours = {metric.name: metric for family in _modules() for metric in import_family(family)}
+    families = dict.fromkeys(homes().values())
+    ours = {metric.name: metric for family in families for metric in import_family(family)}
     others = {name: metric for name, metric in REGISTRY.items() if not metric.is_ours}
     REGISTRY.clear()
     REGISTRY.update(ours | others)
@@ -323,15 +317,17 @@ def import_family(family: str) -> list[Metric]:
 
 @cache
 def homes() -> dict[str, str]:
-    """The name and the aliases of every built-in metric -> its family, found in the text of the modules.
+    """Every name of a built-in metric, folded -> its family, found in the text of the modules.
 
     To import them all takes 10 ms, of which a command with one metric needs few.
     """
+    folder = os.path.dirname(import_module("gradeval.metrics").__file__ or "")
+    modules = sorted(name[:-3] for name in os.listdir(folder) if name[0] != "_" and name.endswith(".py"))
     names: dict[str, str] = {}
-    for family, path in _modules().items():
-        with open(path, encoding="utf-8") as file:
+    for family in dict.fromkeys((*FAMILIES, *modules)):  # those that FAMILIES does not name are last
+        with open(os.path.join(folder, f"{family}.py"), encoding="utf-8") as file:
             for declaration in file.read().split("\n@metric(")[1:]:
                 fields = declaration[: declaration.index("\ndef ")]
                 aliases = fields.partition(" aliases=[")[2].partition("]")[0]
-                names |= dict.fromkeys((fields.split('"', 2)[1], *aliases.split('"')[1::2]), family)
+                names |= {fold(name): family for name in (fields.split('"', 2)[1], *aliases.split('"')[1::2])}
     return names

@@ -13,9 +13,9 @@ import numpy as np
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
 from gradeval.registry.dialects import GROUPS, MEASURES, SAME_NAMES, aliases, names_of, spellings, ties
-from gradeval.registry.metric import REGISTRY, Metric
+from gradeval.registry.metric import REGISTRY, Metric, fold
 from gradeval.registry.params import Param
-from gradeval.registry.spec import Spec, fold, load_plugins, metric_meant, metric_of, parse
+from gradeval.registry.spec import Spec, load_plugins, metric_meant, metric_of, parse
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 

@@ -42,43 +42,35 @@ class Param(Record, eq=False):
     default: Any = None
     required: bool = False
 
-    def text(self, value: Any) -> str:
+    def text(self, value: Any, separators: str = "/:") -> str:
         """The value as written in a spec; parse(text(value)) == value."""
-        return _text(value, "/:")
+        if isinstance(value, tuple):
+            return separators[0].join(self.text(item, separators[1:]) for item in value)
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, float):
+            short = f"{value:.15g}"
+            return short if float(short) == value else repr(value)
+        return str(value)
 
 
 def declared(function: Callable[..., Any]) -> Iterator[Param]:
     """The keyword-only parameters of a function. Raises ValueError where one is not annotated with a Param."""
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
+            annotation = parameter.annotation
             try:
-                param = _in_annotation(parameter.annotation, function.__globals__)
+                if isinstance(annotation, str):  # as `from __future__ import annotations` leaves it
+                    annotation = eval(annotation, function.__globals__)
+                types = (annotation, *get_args(annotation))  # Cutoff is one of those of Cutoff | None
+                metadata = [item for type_ in types for item in getattr(type_, "__metadata__", ())]
+                param = next((item for item in metadata if isinstance(item, Param)), None)
+                if param is None:
+                    raise TypeError("no Param found")
             except Exception as error:  # an annotation can be anything
                 raise ValueError(f"{name} must be annotated as in 'cutoff: Cutoff' ({error})") from error
             required = parameter.default is parameter.empty
             yield param.replace(name=name, required=required, default=None if required else parameter.default)
-
-
-def _in_annotation(annotation: Any, names: dict[str, Any]) -> Param:
-    if isinstance(annotation, str):  # as `from __future__ import annotations` leaves it
-        annotation = eval(annotation, names)
-    types = (annotation, *get_args(annotation))  # Cutoff is one of those of Cutoff | None
-    params = (item for type_ in types for item in getattr(type_, "__metadata__", ()) if isinstance(item, Param))
-    param = next(params, None)
-    if param is None:
-        raise TypeError("no Param found")
-    return param
-
-
-def _text(value: Any, separators: str) -> str:
-    if isinstance(value, tuple):
-        return separators[0].join(_text(item, separators[1:]) for item in value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        short = f"{value:.15g}"
-        return short if float(short) == value else repr(value)
-    return str(value)
 
 
 class OutOfRange(ValueError):
@@ -154,13 +146,8 @@ def positive_integer(about: str, *, example: str = "10", **fields: Any) -> Param
 
 def flag(about: str, **fields: Any) -> Param:
     """A parameter that takes true or false."""
-    return Param(about, _truth, "true or false", "true", **fields)
-
-
-def _truth(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError("true or false")
-    return text.lower() == "true"
+    word = choice(about, ("true", "false"), **fields)
+    return word.replace(parse=lambda text: word.parse(text) == "true", example="true")
 
 
 def choice(about: str, options: Sequence[str], **fields: Any) -> Param:
@@ -195,19 +182,19 @@ def mapped(grade: Floats, gains: Pairs) -> Floats:
     return np.where(grades[place] == grade, values[place], np.maximum(grade, 0.0))
 
 
-def _gain(text: str) -> str | Pairs:
-    gains = _worth(text)
-    if not isinstance(gains, str) and any(gain < 0 for _, gain in gains):
-        raise ValueError(f"{_PAIRS_FORM}, without negative gains")
-    return gains
-
-
 def _worth(text: str) -> str | Pairs:
     if text.lower() in ("linear", "exp"):
         return text.lower()
     gains = pairs(text, _PAIRS_FORM if ":" in text else _GAIN_FORM)
     if any(grade < 0 != gain for grade, gain in gains):
         raise ValueError(f"{_PAIRS_FORM}, with gain 0 for grades below 0")
+    return gains
+
+
+def _gain(text: str) -> str | Pairs:
+    gains = _worth(text)
+    if not isinstance(gains, str) and any(gain < 0 for _, gain in gains):
+        raise ValueError(f"{_PAIRS_FORM}, without negative gains")
     return gains
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gradeval.errors import MetricError, described
 from gradeval.records import Record
-from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, homes, import_family, in_ascii, load
+from gradeval.registry.metric import REGISTRY, UNCHECKED, Metric, fold, homes, import_family, load
 from gradeval.registry.params import Param
 
 if TYPE_CHECKING:
@@ -364,17 +364,6 @@ def _accepted(metric: Metric) -> str:
     return f"{metric.name} takes " + ", ".join(f"{p.name} ({p.allowed})" for p in metric.params)
 
 
-def fold(name: str) -> str:
-    """The key for looking up a name: lower case, with one spelling for each Greek letter."""
-    return in_ascii(name.lower())
-
-
-@cache
-def _homes() -> dict[str, str]:
-    """Every name of a built-in metric, folded -> its family."""
-    return {fold(name): family for name, family in homes().items()}
-
-
 _METRICS: dict[str, Metric] = {}  # by folded name: those of the families imported so far, and of plugins
 _REGISTERING = RLock()
 
@@ -382,8 +371,8 @@ _REGISTERING = RLock()
 def _find(name: str) -> Metric | None:
     """The metric of a folded name, None if there is none; its family is imported only then."""
     if name not in _METRICS:
-        if name in _homes():
-            for metric in import_family(_homes()[name]):
+        if name in homes():
+            for metric in import_family(homes()[name]):
                 _add(metric)
         elif (measure := dialects.measure_of(name)) is not None:
             return _find(fold(measure.metric))
@@ -397,7 +386,7 @@ def _add(metric: Metric) -> None:
 def _all_names() -> list[str]:
     """Every name, folded; those of plugins after load_plugins()."""
     load()
-    return list(dict.fromkeys([*map(fold, dialects.MEASURES), *_homes(), *_METRICS]))
+    return list(dict.fromkeys([*map(fold, dialects.MEASURES), *homes(), *_METRICS]))
 
 
 def _check_declared() -> None:

@@ -7,7 +7,7 @@ from helpers import each
 
 from gradeval.registry import invariants, spec
 from gradeval.registry.dialects import MEASURES, names_of
-from gradeval.registry.metric import FAMILIES, REGISTRY, Metric, homes, load
+from gradeval.registry.metric import FAMILIES, REGISTRY, Metric, fold, homes, load
 from gradeval.registry.params import Cutoff, fraction
 
 load()
@@ -116,7 +116,7 @@ def test_usage_has_what_is_needed():
 def test_homes_of_names_are_those_of_the_metrics() -> None:
     """The text of the modules names what importing them declares."""
     declared = {
-        name: metric.function.__module__.rpartition(".")[2]
+        fold(name): metric.function.__module__.rpartition(".")[2]
         for metric in REGISTRY.values()
         if metric.is_ours
         for name in (metric.display, *metric.aliases)
