@@ -114,13 +114,23 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
             name: getattr(judgments, name).copy() for name in ("grade", "rank", "score", "retrieved")
         }
         result = metric.function(judgments.replace(**columns), **values)
+        count = judgments.segments.count
         if metric.text:
-            return _checked_texts(result, judgments.segments.count)
-        return _checked_result(result, metric.kind, judgments, prefix)
-
-    def conditioned(invariant: Invariant) -> Invariant:
-        conditions = [item.replace(is_met=contained(prefix, item.is_met)) for item in invariant.conditions]
-        return invariant.replace(conditions=tuple(conditions))
+            texts = None if isinstance(result, (str, bytes)) else np.asarray(result).tolist()
+            if not isinstance(texts, list) or [isinstance(text, str) for text in texts] != [True] * count:
+                raise MetricError(f"it did not return {count} strings")
+            return texts
+        if not isinstance(result, Terms):
+            return _numbers(result, count, metric.kind)
+        _numbers(result.values(), count, metric.kind)
+        rows = np.asarray(result.row)
+        is_whole = rows.shape == (result.segments.offsets[-1],) and result.is_empty.shape == (count,)
+        if not is_whole or not np.isin(rows, np.arange(-1, len(judgments.grade))).all():
+            raise MetricError("it returned Terms whose rows are not those of the table")
+        return result.replace(
+            ideal=result.ideal and contained(prefix, result.ideal),
+            expected_total=result.expected_total and contained(prefix, result.expected_total),
+        )
 
     def parsing(param: Param) -> Param:
         @wraps(param.parse)
@@ -132,38 +142,21 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
 
         return param.replace(parse=contained(prefix, parse, (ValueError,)))
 
+    invariants = [
+        item.replace(
+            conditions=tuple(of.replace(is_met=contained(prefix, of.is_met)) for of in item.conditions)
+        )
+        for item in metric.invariants
+    ]
     safe = metric.replace(
         function=contained(prefix, compute),
-        invariants=[*map(conditioned, metric.invariants)],
+        invariants=invariants,
         check=None if metric.check is None else contained(prefix, metric.check, (ValueError,)),
         expected=None if metric.expected is None else contained(prefix, metric.expected),
         undefined=True,
     )
     safe.__dict__["params"] = (*map(parsing, params), JUDGED_ONLY)  # fills the cached property
     return safe
-
-
-def _checked_texts(result: Any, count: int) -> list[str]:
-    texts = None if isinstance(result, (str, bytes)) else np.asarray(result).tolist()
-    if not isinstance(texts, list) or len(texts) != count or not all(isinstance(text, str) for text in texts):
-        raise MetricError(f"it did not return {count} strings")
-    return texts
-
-
-def _checked_result(result: Any, kind: Kind, judgments: Judgments, prefix: str) -> Terms | Floats:
-    """The values that a metric returned: Terms, or else new float64 (Q,). Raises MetricError."""
-    count = judgments.segments.count
-    if not isinstance(result, Terms):
-        return _numbers(result, count, kind)
-    _numbers(result.values(), count, kind)
-    rows = np.asarray(result.row)
-    is_whole = rows.shape == (result.segments.offsets[-1],) and result.is_empty.shape == (count,)
-    if not is_whole or not np.isin(rows, np.arange(-1, len(judgments.grade))).all():
-        raise MetricError("it returned Terms whose rows are not those of the table")
-    return result.replace(
-        ideal=result.ideal and contained(prefix, result.ideal),
-        expected_total=result.expected_total and contained(prefix, result.expected_total),
-    )
 
 
 def _numbers(values: Any, count: int, kind: Kind) -> Floats:
@@ -186,33 +179,36 @@ def _numbers(values: Any, count: int, kind: Kind) -> Floats:
 def _checked_declaration(metric: Metric) -> tuple[Param, ...]:
     """The parameters of the metric. Raises MetricError for what is wrong with its declaration."""
     about = getattr(metric.function, "__doc__", None)
+
+    def are_names(form: str, names: Any) -> bool:
+        return isinstance(names, (list, tuple)) and all(
+            isinstance(name, str) and re.fullmatch(form, in_ascii(name)) for name in names
+        )
+
+    is_function = callable(metric.function) and isinstance(about, (str, type(None))) and _is_line(metric.group)
+    are_ends = (
+        isinstance(metric.range, (list, tuple))
+        and [isinstance(end, (int, float, type(None))) and end == end for end in metric.range] == [True] * 2
+    )
+    are_invariants = isinstance(metric.invariants, (list, tuple)) and all(
+        isinstance(item, Invariant) and _is_line(str(item)) for item in metric.invariants
+    )
+    flags = ("undefined", "needs_relevant", "constant", "order_free")
+    functions = {field: getattr(metric, field) for field in ("expected", "check")}
     for field, must, is_right in (
-        ("display", "letters, digits, '_' and '-'", _all_match(r"[A-Za-z0-9_-]+", [metric.display])),
-        (
-            "function",
-            "a function whose docstring is a string",
-            callable(metric.function) and isinstance(about, (str, type(None))) and _is_line(metric.group),
-        ),
-        ("range", "(lowest, highest)", _is_range(metric.range)),
-        (
-            "invariants",
-            "a list of those in gradeval/registry/invariants.py",
-            _is_list(metric.invariants)
-            and all(isinstance(item, Invariant) and _is_line(str(item)) for item in metric.invariants),
-        ),
+        ("display", "letters, digits, '_' and '-'", are_names(r"[A-Za-z0-9_-]+", [metric.display])),
+        ("function", "a function whose docstring is a string", is_function),
+        ("range", "(lowest, highest)", are_ends),
+        ("invariants", "a list of those in gradeval/registry/invariants.py", are_invariants),
         (
             "aliases",
             "a list of names without spaces and any of (),@=.",
-            _is_list(metric.aliases) and _all_match(r"[^\s(),@=.]+", metric.aliases),
+            are_names(r"[^\s(),@=.]+", metric.aliases),
         ),
         ("kind", "a member of Kind", isinstance(metric.kind, Kind)),
         ("higher_is_better", "true, false or None", isinstance(metric.higher_is_better, (bool, type(None)))),
-        ("undefined", "true or false", isinstance(metric.undefined, bool)),
-        ("needs_relevant", "true or false", isinstance(metric.needs_relevant, bool)),
-        ("constant", "true or false", isinstance(metric.constant, bool)),
-        ("order_free", "true or false", isinstance(metric.order_free, bool)),
-        ("expected", "a function or None", metric.expected is None or callable(metric.expected)),
-        ("check", "a function or None", metric.check is None or callable(metric.check)),
+        *((field, "true or false", isinstance(getattr(metric, field), bool)) for field in flags),
+        *((name, "a function or None", item is None or callable(item)) for name, item in functions.items()),
         ("example", "a string of one line", _is_line(metric.example)),
     ):
         if not is_right:
@@ -236,18 +232,3 @@ def _checked_declaration(metric: Metric) -> tuple[Param, ...]:
 
 def _is_line(value: Any) -> bool:
     return isinstance(value, str) and value.isprintable()
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple))
-
-
-def _is_range(value: Any) -> bool:
-    return (
-        _is_list(value)
-        and [isinstance(end, (int, float, type(None))) and end == end for end in value] == [True] * 2
-    )
-
-
-def _all_match(form: str, names: Any) -> bool:
-    return all(isinstance(name, str) and re.fullmatch(form, in_ascii(name)) for name in names)
