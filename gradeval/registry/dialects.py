@@ -73,13 +73,10 @@ class Measure(NamedTuple):
             text = to_theirs(rest.pop(self.param))
             if self.has_pairs and "=" not in text:
                 return None
-            parts.append(self.rounded(text))
+            # with the decimals that trec_eval prints, if that is exact
+            short = text if self.decimals is None else f"{float(text):.{self.decimals}f}"
+            parts.append(short if self.decimals is None or float(short) == float(text) else text)
         return None if rest else f"{name}_{','.join(parts)}"
-
-    def rounded(self, text: str) -> str:
-        """A value with the decimals that trec_eval prints, if that is exact."""
-        short = text if self.decimals is None else f"{float(text):.{self.decimals}f}"
-        return short if self.decimals is None or float(short) == float(text) else text
 
 
 _CUTOFFS = "5,10,15,20,30,100,200,500,1000"
@@ -164,20 +161,17 @@ Items = list[tuple[str, str | None]]
 """The parameters given with a name: key and value; the value is None for a text without '='."""
 
 
-def _as_here(names: str) -> dict[str, str]:
-    return {name: name for name in names.split()}
-
-
+_AS_HERE = (
+    "AP@k Accuracy@k BPM@k Compat ERR@k infAP INSQ INST Judged@k NERR8@k NERR9@k NERR10 NERR11 P@k R@k Rprec "
+    "RR@k SDCG@k Success@k nDCG@k alpha_DCG@k alpha_nDCG@k ERR_IA@k nERR_IA@k NRBP nNRBP AP_IA P_IA@k "
+    "StRecall@k"
+)
 # A name in the tool's notation -> the same in ours. '@k' on both sides is an optional cutoff. 'name(param)' is
 # the name with that parameter, 'name(param=value)' with that value. Names equal to ours are listed for the
 # pages only. trec_eval's names are in MEASURES.
 NAMES: dict[str, dict[str, str]] = {
     "ir_measures": {
-        **_as_here(
-            "AP@k Accuracy@k BPM@k Compat ERR@k infAP INSQ INST Judged@k NERR8@k NERR9@k NERR10 NERR11 P@k "
-            "R@k Rprec RR@k SDCG@k Success@k nDCG@k alpha_DCG@k alpha_nDCG@k ERR_IA@k nERR_IA@k NRBP nNRBP "
-            "AP_IA P_IA@k StRecall@k"
-        ),
+        **{name: name for name in _AS_HERE.split()},
         "MAP@k": "AP@k",
         "Bpref": "bpref",
         "IPrec@k": "iprec_at_recall(rounding=up)@k",
@@ -421,20 +415,6 @@ _OWN_DEFAULTS = {"RBP": {"p": 0.8}}  # that differ from ours
 
 def translated(text: str) -> tuple[str, str] | None:
     """A measure in our notation, and as ir_measures prints it; None if it is not one of ir_measures'."""
-    read = _read(text)
-    if read is None:
-        return None
-    name, params, at = read
-    arguments = {**_OWN_DEFAULTS.get(name, {}), **params}
-    for key, value in IR_MEASURES[name].items():  # one at its default may not be a gradeval parameter
-        if value is not None and arguments.get(key) == value and key not in _OWN_DEFAULTS.get(name, {}):
-            del arguments[key]
-    ours = name + ("(" + ",".join(f"{k}={v!r}" for k, v in arguments.items()) + ")" if arguments else "")
-    return ours + ("" if at is None else f"@{at!r}"), _printed(name, params, at)
-
-
-def _read(text: str) -> tuple[str, dict[str, Any], Any] | None:
-    """Name, parameters and the value after '@'; None if it is not a measure of ir_measures."""
     import ast
 
     try:
@@ -451,24 +431,25 @@ def _read(text: str) -> tuple[str, dict[str, Any], Any] | None:
     if not isinstance(node, ast.Name):
         return None
     name, preset = _SAME.get(node.id, (node.id, {}))
-    if name not in IR_MEASURES:
-        return None
-    at_name = "recall" if name == "IPrec" else "cutoff"
     params = {**preset, **params}
-    at = params.pop(at_name, at)
-    return (name, params, at) if set(params) <= set(IR_MEASURES[name]) else None
-
-
-def _printed(name: str, params: dict[str, Any], at: Any) -> str:
-    defaults = IR_MEASURES[name]
-    inside = ",".join(f"{key}={_value(value)}" for key, value in params.items() if value != defaults[key])
-    return name + (f"({inside})" if inside else "") + ("" if at is None else f"@{at}")
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, dict):  # a gain equal to its grade is not printed
-        return "{" + ",".join(f"{grade}:{gain}" for grade, gain in sorted(value.items()) if grade != gain) + "}"
-    return repr(value)
+    at = params.pop("recall" if name == "IPrec" else "cutoff", at)
+    if name not in IR_MEASURES or not set(params) <= set(IR_MEASURES[name]):
+        return None
+    defaults, differing = IR_MEASURES[name], _OWN_DEFAULTS.get(name, {})
+    arguments = {**differing, **params}
+    for key, value in defaults.items():  # one at its default may not be a gradeval parameter
+        if value is not None and arguments.get(key) == value and key not in differing:
+            del arguments[key]
+    ours = name + ("(" + ",".join(f"{k}={v!r}" for k, v in arguments.items()) + ")" if arguments else "")
+    inside = []
+    for key, value in params.items():
+        if isinstance(value, dict):  # a gain equal to its grade is not printed
+            gains = (f"{grade}:{gain}" for grade, gain in sorted(value.items()) if grade != gain)
+            inside.append(f"{key}={{{','.join(gains)}}}")
+        elif value != defaults[key]:
+            inside.append(f"{key}={value!r}")
+    printed = name + (f"({','.join(inside)})" if inside else "")
+    return (ours, printed) if at is None else (f"{ours}@{at!r}", f"{printed}@{at}")
 
 
 _AS_GRADEVAL = "by document id descending, as in gradeval"
