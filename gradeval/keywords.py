@@ -112,6 +112,16 @@ class Report(Runs, CompareOnSpark, total=False):
     seed: int  # 1
 
 
+class Agreement(Runs, total=False):
+    test: Literal['t', 'randomization', 'wilcoxon', 'sign', 'tukey']  # 't'
+    correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none']  # 'holm'
+    alpha: float  # 0.05
+    samples: int  # 100000
+    splits: int  # 100
+    rescale: Iterable[float]  # (0.5, 2.0)
+    seed: int  # 1
+
+
 class Compare(Report, total=False):
     by: str | bytes | os.PathLike[str] | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]  # ()
     sort: str | None  # None

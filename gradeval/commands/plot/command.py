@@ -14,6 +14,7 @@ from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job
 from gradeval.cli.types import File, OutputPath
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.study.command import FORMATS, example, swaps_options
+from gradeval.commands.study.options import SWAPS_METRICS
 from gradeval.compare_options import CompareOptions
 from gradeval.options import INPUT, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
 from gradeval.options import METRICS as OF_METRICS
@@ -254,7 +255,6 @@ def swaps_picture_command(job: Job, metrics: tuple[str, ...], **options: Any) ->
     metric that does not depend on the number of relevance levels has the same curve for all.
     """
     from gradeval.commands.plot import pictures
-    from gradeval.commands.study.swaps import METRICS
 
-    chosen = metrics or METRICS
+    chosen = metrics or SWAPS_METRICS
     return _plot(job, lambda progress: pictures.swaps(chosen, **options, progress=progress.steps), options)

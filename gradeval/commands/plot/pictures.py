@@ -23,7 +23,8 @@ from gradeval.commands.compare.result import PairComparison, QueryValues
 from gradeval.commands.explain.contributions import phi_of
 from gradeval.commands.explain.result import Phi
 from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
-from gradeval.commands.study.swaps import LEVELS, METRICS, USES
+from gradeval.commands.study.options import SWAPS_METRICS
+from gradeval.commands.study.swaps import LEVELS, USES
 from gradeval.commands.study.swaps import swaps as study_swaps
 from gradeval.commands.study.tables import Row, Table, spaced
 from gradeval.compare_options import CompareOptions
@@ -436,7 +437,7 @@ def _quartiles(judged: Qrels, variant: str) -> tuple[Line, Table, str]:
 
 @takes({})
 def swaps(
-    metrics: Metrics = METRICS,
+    metrics: Metrics = SWAPS_METRICS,
     *,
     confidence: float = 95.0,
     levels: Sequence[int] = LEVELS,

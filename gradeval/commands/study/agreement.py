@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from inspect import signature
 from itertools import combinations
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,40 +15,28 @@ from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.study.collection import Collection, collect, grades_in
-from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, competing_metrics
-from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError, described, is_grade
+from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions
+from gradeval.commands.study.tables import Row, Study, Table, competing_metrics
+from gradeval.compare_options import MAXT, TUKEY
+from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
 from gradeval.evaluation.outcome import Outcome, no_common_query
 from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.options import METRICS as OF_METRICS
-from gradeval.options import OF_GRADES, OF_QRELS, OF_RUN, OF_RUNS, Options, takes, whole
+from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
 from gradeval.statistics.agreement import Ratings, estimates
 from gradeval.statistics.anova import randomized_tukey_hsd
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.correlation import halves, kendall_tau, levels_of, tau_ap
-from gradeval.statistics.intervals import check_alpha
 from gradeval.statistics.sampling import Sampling
-from gradeval.statistics.tests import TESTS, paired_differences, paired_tests
+from gradeval.statistics.tests import paired_differences, paired_tests
 from gradeval.tables.qrels import Qrels, out_of_range
 
 if TYPE_CHECKING:
-    from gradeval.keywords import Runs, Unpack
+    from gradeval.keywords import Agreement, Unpack
 
-METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
-TUKEY = "tukey"
-POWER_TESTS = (*(name for name in TESTS if name != "bootstrap"), TUKEY)
-POWER_CORRECTIONS = (*CORRECTIONS, "maxt")
-RESCALE = (0.5, 2.0)
-_OF_AGREEMENT = ("metrics", "test", "correction", "samples", "splits", "rescale")
-# what has no effect where only grades are compared
-OF_SYSTEMS = (
-    *_OF_AGREEMENT,
-    *(name for name, row in Options.table.items() if row.section == OF_METRICS and OF_GRADES not in row.scope),
-    *("queries", *Options.names(within=OF_RUN, without=(OF_QRELS,))),
-)
 MOST_GRADES = 1_000  # different ones: the time of κ and α depends on them
 RESAMPLES = 2_000  # of the queries, for the agreement of grades
 _TOGETHER = 256  # pairs of systems that are tested at a time
@@ -77,22 +62,15 @@ def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]
     return kendall_tau(first, second), (truth_first + truth_second) / 2, truth_first, truth_second
 
 
-@takes(OF_RUNS)
+@takes({**AgreementOptions.table, **OF_RUNS})
 def agreement(
     qrels: Any,
     runs: Any = None,
-    metrics: Metrics = METRICS,
+    metrics: Metrics = AGREEMENT_METRICS,
     *,
     qrels2: Any = None,
-    test: str = "t",
-    correction: str = "holm",
-    alpha: float = 0.05,
-    samples: int = 100_000,
-    splits: int = 100,
-    rescale: Sequence[float] = RESCALE,
-    seed: int = 1,
     per_query: bool = False,
-    **options: Unpack[Runs],
+    **options: Unpack[Agreement],
 ) -> Study:
     """Whether metrics order systems alike, how well they separate them, and how stable their orders are.
 
@@ -110,38 +88,33 @@ def agreement(
     1 - α: BCa, with 2,000 bootstrap resamples of the queries. per_query: the same for each query too. Without
     runs there is the agreement of the grades only. With more than 1,000 different grades there is none of them.
 
-    qrels, runs, options: as evaluate() takes them; runs=None with features: those of the qrels. test: one of
-    POWER_TESTS, 'tukey' being the randomized Tukey HSD, which is its own correction. correction: one of
-    POWER_CORRECTIONS. samples: of tests that sample.
+    qrels, runs: as evaluate() takes them; runs=None with features: those of the qrels.
     Raises InputError, MetricError, OptionError.
     Source: Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006; Voorhees and Buckley,
     "The effect of topic set size on retrieval experiment error", SIGIR 2002.
     """
     specs = competing_metrics(metrics)
-    chosen = Options.of(**options)
-    jobs = chosen.jobs or default_jobs()
-    _check_test(test, correction, alpha)
-    sampling = Sampling(whole("samples", samples, 1, 10**9), whole("seed", seed, 0, MAX_SEED), jobs)
-    power = partial(separated_pairs, test=test, correction=correction, alpha=float(alpha), sampling=sampling)
-    factors = _factors(rescale)
-    splits = whole("splits", splits, 1, 10**5)
+    chosen = Options.of(**{name: value for name, value in options.items() if name in OF_RUNS})
+    of_study = {name: value for name, value in options.items() if name in AgreementOptions.table}
+    how = AgreementOptions.of(**of_study)
+    sampling = Sampling(how.samples, how.seed, chosen.jobs or default_jobs())
     if qrels2 is not None and chosen.ties in ("best", "worst"):
         raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
-    others = _several(qrels2)
+    is_list = isinstance(qrels2, (list, tuple)) and bool(qrels2) and not is_row(qrels2[0])
+    others = [] if qrels2 is None else list(qrels2) if is_list else [qrels2]
     if per_query and not others:
         raise OptionError("per_query requires qrels2")
     if runs is None and not chosen.features and not others:
         raise OptionError("runs or qrels2 is missing: systems to order, or judgments to compare with")
     is_of_runs = runs is not None or bool(chosen.features) or not others
-    if test == TUKEY and correction not in ("holm", "none"):
-        raise OptionError("the p-values of Tukey's test are already corrected. Leave out the correction")
-    if not is_of_runs:
-        values = {name: getattr(chosen, name) for name in options}
-        of_agreement = (metrics, test, correction, samples, splits, tuple(factors))
-        values |= zip(_OF_AGREEMENT, of_agreement, strict=True)
-        for name, parameter in signature(agreement).parameters.items():
-            if name in OF_SYSTEMS and values.get(name, parameter.default) != parameter.default:
-                raise OptionError(f"{name} requires runs: without runs, only grades are compared")
+    for name in OF_SYSTEMS if not is_of_runs else ():
+        if name == "metrics":
+            is_default = metrics == AGREEMENT_METRICS
+        else:
+            values = how if name in how.table else chosen
+            is_default = getattr(values, name) == values.table[name].default
+        if not is_default:
+            raise OptionError(f"{name} requires runs: without runs, only grades are compared")
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
     union, judged = collect(qrels, named_runs, chosen, others=others)
     if is_of_runs and len(union.names) < 2:
@@ -154,69 +127,44 @@ def agreement(
         grades = np.array([grades_in(union.qrels, qrels) for qrels in judged])
         grades[:, ~union.chosen[Segments(union.qrels.offsets).query]] = np.nan
         collections, left_out = _by_each(union, judged, grades, len(others) + 1 if is_of_runs else 2)
-        levels = _different_grades(paths, grades, is_of_runs)
+        is_judged = ~np.isnan(grades)
+        levels = len(distinct(grades[is_judged]))
+        if not is_of_runs and is_judged.sum(axis=0).max() < 2:
+            what = f"no document is judged by two of these: {', '.join(paths)}"
+            raise InputError(paths[0], what, hint="Check the document ids")
         if levels <= MOST_GRADES:
-            tables = list(_of_grades(paths, union.qrels, grades, float(alpha), sampling, per_query))
-        else:
+            tables = list(_of_grades(paths, union.qrels, grades, how.alpha, sampling, per_query))
+        elif is_of_runs:
             left_out.append(Notice(Kind.MANY_GRADES, "", levels, total=MOST_GRADES))
-    findings: list[_Findings] = []
-    if is_of_runs:
-        findings = [_findings(each, specs, power, splits, sampling.seed, factors) for each in collections]
+        else:
+            what = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
+            raise InputError(paths[0], what, hint="Round them first")
+    findings = [_findings(each, specs, how, sampling) for each in collections] if is_of_runs else []
     groups = [tuple(left_out)]
     for path, (notices, _, _) in zip(paths, findings, strict=bool(findings)):
         # a notice of a run by some of the sets of judgments names them
         of_all = {notice for notice in notices if all(notice in noticed for noticed, _, _ in findings)}
         named = (n if n.subject == path or n in of_all else n.replace(judgments=path) for n in notices)
         groups.append(tuple(named))
-    of_systems: dict[str, Any] = {"metrics": [str(spec) for spec in specs], "test": test}
-    if test != TUKEY:
-        of_systems["correction"] = correction
     if not is_of_runs:
         groups += [collection.qrels.notices for collection in collections]
     all_tables = _tables([str(spec) for spec in specs], paths, findings, tables)
+    about: dict[str, Any] = {"metrics": []}
+    if is_of_runs:
+        about = {"metrics": [str(spec) for spec in specs], "test": how.test}
+        about |= {} if how.test == TUKEY else {"correction": how.correction}
+    about["alpha"] = how.alpha
+    about |= {"splits": how.splits, "rescale": list(how.rescale)} if is_of_runs else {}
+    about |= {"resamples": RESAMPLES} if others else {}
     study = Study(
         name="agreement",
         finding=_finding({table.name: table for table in all_tables}),
-        options={
-            **(of_systems if is_of_runs else {"metrics": []}),
-            "alpha": float(alpha),
-            **({"splits": splits, "rescale": list(factors)} if is_of_runs else {}),
-            **({"resamples": RESAMPLES} if others else {}),
-            "seed": seed,
-            "evaluation": union.options.to_dict(),
-        },
+        options={**about, "seed": how.seed, "evaluation": union.options.to_dict()},
         noticed=tuple(groups),
         runs_read=len(union.names),
         tables=all_tables,
     )
     return warned(study)
-
-
-def _check_test(test: str, correction: str, alpha: Any) -> None:
-    if test not in POWER_TESTS:
-        raise OptionError(f"unknown test {described(test)}. Tests: {', '.join(POWER_TESTS)}")
-    if correction not in POWER_CORRECTIONS:
-        raise OptionError(
-            f"unknown correction {described(correction)}. Corrections: {', '.join(POWER_CORRECTIONS)}"
-        )
-    if isinstance(alpha, bool) or not isinstance(alpha, Real):
-        raise OptionError(f"alpha must lie between 0 and 1, not {described(alpha)}")
-    check_alpha(float(alpha))
-
-
-def _different_grades(paths: Sequence[str], grades: Floats, is_of_runs: bool) -> int:
-    """How many different grades the sets of judgments have. Raises InputError where they are all that is
-    compared, and cannot be.
-    """
-    is_judged = ~np.isnan(grades)
-    levels = len(distinct(grades[is_judged]))
-    if not is_of_runs and is_judged.sum(axis=0).max() < 2:
-        what = f"no document is judged by two of these: {', '.join(paths)}"
-        raise InputError(paths[0], what, hint="Check the document ids")
-    if not is_of_runs and levels > MOST_GRADES:
-        what = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
-        raise InputError(paths[0], what, hint="Round them first")
-    return levels
 
 
 def _finding(tables: Mapping[str, Table]) -> str:
@@ -245,13 +193,6 @@ _Findings = tuple[list[Notice], list[Ints], dict[str, list[Row]]]
 """By one set of judgments: the notices, the orders of the systems by each metric, and the rows of tables."""
 
 
-def _several(qrels2: Any) -> list[Any]:
-    """The further sets of judgments: those of a list, or the only one."""
-    if isinstance(qrels2, (list, tuple)) and qrels2 and not is_row(qrels2[0]):
-        return list(qrels2)
-    return [] if qrels2 is None else [qrels2]
-
-
 def _tables(
     metrics: Sequence[str], paths: Sequence[str], findings: Sequence[_Findings], of_grades: Sequence[Table]
 ) -> tuple[Table, ...]:
@@ -278,12 +219,7 @@ def _tables(
 
 
 def _findings(
-    collection: Collection,
-    specs: Sequence[Spec],
-    power: Callable[[Floats], int],
-    splits: int,
-    seed: int,
-    factors: Sequence[float],
+    collection: Collection, specs: Sequence[Spec], how: AgreementOptions, sampling: Sampling
 ) -> _Findings:
     outcomes = collection.outcomes(specs)
     results, means = [outcome.result for outcome in outcomes], _means(specs, outcomes)
@@ -293,16 +229,25 @@ def _findings(
     # what is random depends on the ids, not on the file
     by_id = sorted(np.flatnonzero(collection.chosen).tolist(), key=ids.__getitem__)
     values = np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
-    rescaled = [_rescaled_means(collection, specs, factor) for factor in factors]
+    rescaled = []
+    for factor in how.rescale:
+        grade = collection.qrels.grade * factor
+        if len(out_of_range(grade)):
+            raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
+        of_factor = replace(collection, qrels=collection.qrels.replace(grade=grade))
+        try:
+            rescaled.append(_means(specs, of_factor.outcomes(specs)))
+        except MetricError as error:
+            raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
     names, pairs = [*map(str, specs)], math.comb(len(results), 2)
     rows: dict[str, list[Row]] = {name: [] for name in _TABLES}
     for a, b in combinations(range(len(names)), 2):
         rows["correlations"].append((names[a], names[b], *correlations(orders[a], orders[b])))
     for m, name in enumerate(names):
-        separated = power(values[m])
+        separated = separated_pairs(values[m], how, sampling)
         rows["power"].append((name, pairs, separated, separated / pairs))
-        rows["halves"].append((name, *halves(values[m], splits, seed), seed))
-        for factor, other in zip(factors, rescaled, strict=True):
+        rows["halves"].append((name, *halves(values[m], how.splits, how.seed), how.seed))
+        for factor, other in zip(how.rescale, rescaled, strict=True):
             tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
             rows["rescaled"].append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
         of_systems = zip(collection.names, means[m].tolist(), strict=True)
@@ -315,44 +260,22 @@ def _means(specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Floats:
     return np.stack(list(runs), axis=1)
 
 
-def _rescaled_means(collection: Collection, specs: Sequence[Spec], factor: float) -> Floats:
-    grade = collection.qrels.grade * factor
-    if len(out_of_range(grade)):
-        raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
-    rescaled = replace(collection, qrels=collection.qrels.replace(grade=grade))
-    try:
-        return _means(specs, rescaled.outcomes(specs))
-    except MetricError as error:
-        raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
-
-
-def _factors(rescale: Any) -> tuple[float, ...]:
-    try:
-        factors = tuple(float(factor) for factor in rescale)
-    except (TypeError, ValueError, OverflowError):
-        raise OptionError(f"rescale must be positive numbers, not {described(rescale)}") from None
-    for factor in factors:
-        if not (factor > 0 and is_grade(factor)):
-            raise OptionError(f"rescale must be positive numbers, not {factor:g}")
-    return factors
-
-
-def separated_pairs(values: Floats, test: str, correction: str, alpha: float, sampling: Sampling) -> int:
+def separated_pairs(values: Floats, how: AgreementOptions, sampling: Sampling) -> int:
     """How many of the pairs of systems the values (Q, R) separate: those whose corrected p is below α."""
     first, second = np.triu_indices(values.shape[1], 1)
 
     def differences(part: slice) -> Floats:
         return paired_differences(values[:, first[part]], values[:, second[part]])
 
-    if test == TUKEY:
-        p = randomized_tukey_hsd(values, alpha, sampling).p[first, second]
-    elif correction == "maxt":
+    if how.test == TUKEY:
+        p = randomized_tukey_hsd(values, how.alpha, sampling).p[first, second]
+    elif how.correction == MAXT:
         p = maxt(differences(slice(None)), sampling)
     else:
         parts = (differences(slice(start, start + _TOGETHER)) for start in range(0, len(first), _TOGETHER))
-        tested = (paired_tests(test, part, alpha, sampling) for part in parts)
-        p = CORRECTIONS[correction](np.array([outcome.p for part in tested for outcome in part]))
-    return int((p < alpha).sum())
+        tested = (paired_tests(how.test, part, how.alpha, sampling) for part in parts)
+        p = CORRECTIONS[how.correction](np.array([outcome.p for part in tested for outcome in part]))
+    return int((p < how.alpha).sum())
 
 
 def _by_each(

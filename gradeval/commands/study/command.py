@@ -10,7 +10,16 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, refuse_options, with_job
-from gradeval.cli.types import File, Finite, Integer
+from gradeval.cli.types import File, Integer
+from gradeval.commands.study.options import (
+    AGREEMENT_METRICS,
+    CRITERIA_METRICS,
+    LEVELS_METRICS,
+    OF_SYSTEMS,
+    SWAPS_METRICS,
+    AgreementOptions,
+)
+from gradeval.compare_options import TUKEY
 from gradeval.options import METRICS, MORE, PROCESS, Options, parse_number
 
 if TYPE_CHECKING:
@@ -22,11 +31,6 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 FORMATS = ("table", "tsv", "csv", "json")
 
 
-def printed(*tables: str) -> Callable[[Decorated], Decorated]:
-    """The options of the output. tables: the names of those that the study has."""
-    return cli.together(cli.table_option(tables), cli.output_options(FORMATS))
-
-
 def of_files(required: bool = True) -> Callable[[Decorated], Decorated]:
     """The arguments of a study of runs."""
     return cli.together(
@@ -36,11 +40,12 @@ def of_files(required: bool = True) -> Callable[[Decorated], Decorated]:
 
 
 def of_runs(*tables: str) -> Callable[[Decorated], Decorated]:
-    """The options of a study of runs, after those of its own."""
+    """The options of a study of runs, after those of its own, and its Job. tables: those that it has."""
     return cli.together(
         cli.row_options(Options, METRICS, without=(MORE,)),
         cli.query_options,
-        printed(*tables),
+        cli.table_option(tables),
+        cli.output_options(FORMATS),
         cli.input_options,
         cli.other_options,
         with_job(FORMATS),
@@ -116,7 +121,7 @@ def study(name: str, about: str, *examples: str) -> Callable[[Callable[..., Any]
 def swaps_options() -> Callable[[Decorated], Decorated]:
     """The rankings and the number of swaps."""
     return cli.together(
-        metrics_option("muAP NDCNG nDCG(gain=exp)"),
+        metrics_option(SWAPS_METRICS),
         click.option(
             "--levels",
             type=Numbers(integer, "integers"),
@@ -140,7 +145,8 @@ def swaps_options() -> Callable[[Decorated], Decorated]:
     "gradeval study swaps -f tsv --table curves -o curves.tsv",
 )
 @swaps_options()
-@printed("distances", "curves")
+@cli.table_option(("distances", "curves"))
+@cli.output_options(FORMATS)
 @cli.row_option(Options, "jobs")
 @cli.quiet_option
 @with_job(FORMATS)
@@ -153,9 +159,9 @@ def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     it (Scheel et al. 2011, figures 4 and 5). Chance alone stays below the noise in 95 % of studies; more
     --repeats lower it.
     """
-    from gradeval.commands.study.swaps import METRICS, swaps
+    from gradeval.commands.study.swaps import swaps
 
-    return _show(job, lambda progress: swaps(metrics or METRICS, **options, progress=progress.steps))
+    return _show(job, lambda progress: swaps(metrics or SWAPS_METRICS, **options, progress=progress.steps))
 
 
 @study(
@@ -178,11 +184,10 @@ def levels_command(
     2011, figures 6 to 8). AP at a threshold that no document of a query reaches counts as 0; --no-relevant skip
     leaves such queries out.
     """
-    from gradeval.commands.study.levels import METRICS, levels
+    from gradeval.commands.study.levels import levels
 
     check_runs(runs, options["features"])
-    arguments = qrels, runs or None, metrics or METRICS
-    return _show(job, lambda _: levels(*arguments, **options))
+    return _show(job, lambda _: levels(qrels, runs or None, metrics or LEVELS_METRICS, **options))
 
 
 @study(
@@ -220,8 +225,7 @@ def divergence_command(
     if qrels is None:
         return _show(job, lambda _: divergence(metrics=metrics or None, **options))
     check_runs(runs, options["features"])
-    arguments = qrels, runs or None, metrics or None
-    return _show(job, lambda _: divergence(*arguments, **options))
+    return _show(job, lambda _: divergence(qrels, runs or None, metrics or None, **options))
 
 
 @study(
@@ -231,8 +235,9 @@ def divergence_command(
     "gradeval study criteria -m 'muAP NDCNG nDCGphi rankDCG rho'",
     "gradeval study criteria -f tsv",
 )
-@metrics_option("tau AP(rel=2) nDCG rankDCG")
-@printed("verdicts", "values")
+@metrics_option(CRITERIA_METRICS)
+@cli.table_option(("verdicts", "values"))
+@cli.output_options(FORMATS)
 @with_job(FORMATS)
 def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     """Which of four criteria for metrics of orderings a metric meets.
@@ -248,9 +253,17 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     have the values of the paper; its AveP, which counts places with the right grade, is not AP(rel=2). Tables:
     verdicts, values.
     """
-    from gradeval.commands.study.criteria import METRICS, criteria
+    from gradeval.commands.study.criteria import criteria
 
-    return _show(job, lambda _: criteria(metrics or METRICS))
+    return _show(job, lambda _: criteria(metrics or CRITERIA_METRICS))
+
+
+def agreement_option(name: str) -> Callable[[Decorated], Decorated]:
+    default, changes = AgreementOptions.table[name].default, dict[str, Any]()
+    if isinstance(default, tuple):
+        numbers = ",".join(f"{number:g}" for number in default)
+        changes = {"type": Numbers(parse_number, "numbers"), "default": numbers}
+    return cli.row_option(AgreementOptions, name, show_default=True, **changes)
 
 
 @study(
@@ -263,7 +276,7 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     "gradeval study agreement qrels.txt *.run -f tsv --table power",
 )
 @of_files()
-@metrics_option("muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP")
+@metrics_option(AGREEMENT_METRICS)
 @click.option(
     "--qrels2",
     type=File(),
@@ -272,41 +285,7 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     help="A second set of judgments, to compare with QRELS; several times for more sets.",
 )
 @click.option("-q", "--per-query", is_flag=True, help="With --qrels2: the agreement of each query too.")
-@click.option(
-    "--test",
-    type=click.Choice(("t", "randomization", "wilcoxon", "sign", "tukey")),
-    default="t",
-    show_default=True,
-    help="The paired test of two systems; tukey is the randomized Tukey HSD test of all pairs.",
-)
-@click.option(
-    "--correction",
-    type=click.Choice(("holm", "bonferroni", "bh", "maxt", "none")),
-    default="holm",
-    show_default=True,
-    help="Of p for the number of pairs of systems.",
-)
-@click.option(
-    "--alpha",
-    type=Finite(),
-    default="0.05",
-    show_default=True,
-    metavar="P",
-    help="A pair is separated where its corrected p is below it; intervals have the confidence 1 - P.",
-)
-@count_option(
-    "--samples", 100_000, "Permutations of the tests randomization and tukey, and of maxt.", high=10**9
-)
-@count_option("--splits", 100, "Random halves of the queries.", high=10**5)
-@click.option(
-    "--rescale",
-    type=Numbers(parse_number, "numbers"),
-    default="0.5,2",
-    show_default=True,
-    metavar="LIST",
-    help="Factors by which all grades are multiplied.",
-)
-@seed_option("Seed of the random numbers.")
+@cli.together(*(agreement_option(name) for name in AgreementOptions.table))
 @of_runs(
     *("correlations", "power", "halves", "rescaled", "systems"),
     *("judgments", "labels", "queries", "documents", "confusion"),
@@ -334,16 +313,15 @@ def agreement_command(
     Krippendorff's alpha of two sets and of all, and the mean difference, the second less the first; the
     confusion matrix; and with -q the same for each query. 'gradeval guide studies' says how to read it.
     """
-    from gradeval.commands.study.agreement import METRICS, OF_SYSTEMS, agreement
+    from gradeval.commands.study.agreement import agreement
 
-    if options["test"] == "tukey":
+    if options["test"] == TUKEY:
         refuse_options(("correction",), "does not go with --test tukey, which corrects for all pairs")
     if per_query and not qrels2:
         raise click.UsageError("-q requires --qrels2.")
-    if not qrels2 and not runs and not options["features"]:
-        raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files), or --qrels2.")
-    if qrels2 and not runs and not options["features"]:
+    if not runs and not options["features"]:
+        if not qrels2:
+            raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files), or --qrels2.")
         refuse_options(OF_SYSTEMS, "requires RUN...: without runs, only grades are compared")
-    arguments = qrels, runs or None, metrics or METRICS
     options |= {"qrels2": list(qrels2) or None, "per_query": per_query}
-    return _show(job, lambda _: agreement(*arguments, **options))
+    return _show(job, lambda _: agreement(qrels, runs or None, metrics or AGREEMENT_METRICS, **options))

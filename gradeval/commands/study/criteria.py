@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 
 from gradeval.arrays import Floats
+from gradeval.commands.study.options import CRITERIA_METRICS
 from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, full_rankings
 from gradeval.evaluation.score import score
 from gradeval.options import takes
 from gradeval.registry.spec import Metrics, parse
 
-METRICS = "tau AP(rel=2) nDCG rankDCG"
 LISTS: Final = (
     (9, 4, 4, 2, 2, 2, 1, 1, 1, 1),
     (9, 4, 4, 2, 2, 1, 2, 1, 1, 1),
@@ -52,7 +52,7 @@ CRITERIA: Final = {
 
 
 @takes({})
-def criteria(metrics: Metrics = METRICS) -> Study:
+def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 
     A list has the scores that a system predicts for ten documents with the grades REFERENCE; what the criteria

@@ -155,19 +155,26 @@ def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed:
 
         return np.concatenate(map_all(of_share, list(shares(draws, items)), jobs), axis=1)
 
-    ideals = [_ideal_scores(distribution, draws, items, seed) for distribution in DISTRIBUTIONS]
-    values = np.array([[values_of(ideal, orders[scenario]) for scenario in SCENARIOS] for ideal in ideals])
+    high = round(items / 10)
     boxes: list[Row] = []
     impacts: list[Row] = []
     each_draw: list[Row] = []
     for d, distribution in enumerate(DISTRIBUTIONS):
-        for s, scenario in enumerate(SCENARIOS):
-            for m, spec in enumerate(specs):
-                of_draws, labels = values[d, s, m], (distribution, scenario, str(spec))
+        random = np.random.default_rng((seed, d))
+        if distribution == "balanced":
+            scores = random.uniform(1, 1000, (draws, items))
+        else:
+            parts = random.uniform(100, 1000, (draws, high)), random.uniform(1, 100, (draws, items - high))
+            scores = np.concatenate(parts, axis=1)
+        ideal = -np.sort(-scores, axis=1)
+        for scenario, order in orders.items():
+            values = values_of(ideal, order)
+            for m, (spec, of_draws) in enumerate(zip(specs, values, strict=True)):
+                labels = (distribution, scenario, str(spec))
                 boxes.append((*labels, *quartiles(of_draws), seed))
                 each_draw += [(*labels, draw, value, seed) for draw, value in enumerate(of_draws.tolist(), 1)]
                 if m:
-                    apart = paired_differences(values[d, s, 0], of_draws)
+                    apart = paired_differences(values[0], of_draws)
                     impacts.append((*labels, float(np.mean(apart > 0)), float(np.mean(apart < 0)), seed))
     labelled = ("distribution", "scenario", "metric")
     over = {
@@ -190,15 +197,3 @@ def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed:
             Table("draws", "Value of each draw", (*labelled, "draw", "value", "seed"), each_draw, shown=False),
         ),
     )
-
-
-def _ideal_scores(distribution: str, draws: int, items: int, seed: int) -> Floats:
-    """The random scores of each draw in descending order, (D, items)."""
-    random = np.random.default_rng((seed, DISTRIBUTIONS.index(distribution)))
-    if distribution == "balanced":
-        scores = random.uniform(1, 1000, (draws, items))
-    else:
-        high = round(items / 10)
-        parts = random.uniform(100, 1000, (draws, high)), random.uniform(1, 100, (draws, items - high))
-        scores = np.concatenate(parts, axis=1)
-    return -np.sort(-scores, axis=1)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradeval.arrays import Floats
+from gradeval.commands.study.options import LEVELS_METRICS
 from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, spaced
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
@@ -19,12 +20,11 @@ from gradeval.statistics.correlation import levels_of
 if TYPE_CHECKING:
     from gradeval.keywords import Runs, Unpack
 
-METRICS = "muAP nDCG(gain=exp) NDCNG"
 _SHOWN = 5  # thresholds that the overview has
 
 
 @takes(OF_RUNS)
-def levels(qrels: Any, runs: Any = None, metrics: Metrics = METRICS, **options: Unpack[Runs]) -> Study:
+def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **options: Unpack[Runs]) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 
     qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with features=…, its

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from itertools import product
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.commands.study.options import SWAPS_METRICS
 from gradeval.commands.study.tables import (
     MAX_SEED,
     Row,
@@ -27,7 +27,6 @@ from gradeval.options import takes, whole
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.tables.qrels import SHARE
 
-METRICS = "muAP NDCNG nDCG(gain=exp)"
 LEVELS = (2, 10, 20, 50)
 USES = ("even", "uneven")
 MAX_ROWS = 10**7  # of one repeat, whose rankings are held at once
@@ -53,7 +52,7 @@ class Swaps(Study):
 
 @takes({})
 def swaps(
-    metrics: Metrics = METRICS,
+    metrics: Metrics = SWAPS_METRICS,
     *,
     levels: Sequence[int] = LEVELS,
     items: int = 100,
@@ -83,7 +82,12 @@ def swaps(
     """
     specs = averaged_metrics(metrics)
     items = whole("items", items, 2, 10**6)
-    counts = _level_counts(levels, items)
+    try:
+        counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in levels))
+    except TypeError:
+        raise OptionError(f"levels must be several integers, not {described(levels)}") from None
+    if not counts:
+        raise OptionError("levels: no number of levels given")
     repeats, steps = whole("repeats", repeats, 1, 10**6), whole("swaps", swaps, 1, 10**6)
     seed, jobs = whole("seed", seed, 0, MAX_SEED), whole("jobs", jobs, 0, 1000) or default_jobs()
     if items * (steps + 1) > MAX_ROWS:
@@ -150,44 +154,30 @@ def _finding(distances: Sequence[Row]) -> str:
 def _tables(
     specs: Sequence[Spec], levels: Sequence[int], mean: Floats, sd: Floats, noise: list[list[float]], seed: int
 ) -> tuple[Table, ...]:
-    labels = [(use, str(spec)) for use in USES for spec in specs]
-    # by use, metric and levels, as the rows are
-    means, sds = (of.swapaxes(1, 2).reshape(len(labels), len(levels), -1) for of in (mean, sd))
     shown = spaced(mean.shape[-1], _SHOWN)
-    distances: list[Row] = [
-        (*label, *_distance(of_levels, levels, chance), seed)
-        for label, of_levels, chance in zip(labels, means, chain(*noise), strict=True)
-    ]
-    curves = [
-        (*label, level, *of)
-        for label, *of_levels in zip(labels, means.tolist(), sds.tolist(), strict=True)
-        for level, *of in zip(levels, *of_levels, strict=True)
-    ]
-    overview = [(*label, *(of_steps[k] for k in shown)) for *label, of_steps, _ in curves]
-    each = [
-        (*label, k, *pair, seed)
-        for *label, of_steps, sd_of_steps in curves
-        for k, pair in enumerate(zip(of_steps, sd_of_steps, strict=True))
-    ]
-    apart = "Largest distance between the curves of different level counts, and its noise (95 % of chance)"
+    distances: list[Row] = []
+    overview: list[Row] = []
+    curves: list[Row] = []
+    for (u, use), (m, spec) in product(enumerate(USES), enumerate(specs)):
+        means = mean[u, :, m]
+        apart = np.ptp(means, axis=0)
+        at = int(np.argmax(apart))  # so many swaps
+        ends = levels[int(means[:, at].argmin())], levels[int(means[:, at].argmax())]
+        distances.append((use, str(spec), float(apart[at]), noise[u][m], at, *ends, seed))
+        for i, level in enumerate(levels):
+            label, of_steps = (use, str(spec), level), means[i].tolist()
+            overview.append((*label, *(of_steps[k] for k in shown)))
+            pairs = zip(of_steps, sd[u, i, m].tolist(), strict=True)
+            curves += [(*label, k, *pair, seed) for k, pair in enumerate(pairs)]
+    apart_by = "Largest distance between the curves of different level counts, and its noise (95 % of chance)"
     where = ("use", "metric", "distance", "noise", "swaps", "levels_low", "levels_high", "seed")
     after = "Mean and standard deviation over the repeats after each number of swaps"
     several, head = len(levels) > 1, ("use", "metric", "levels")
     return (
-        Table("distances", apart, where, distances, data=several, shown=several),
+        Table("distances", apart_by, where, distances, data=several, shown=several),
         Table("overview", "Mean after so many swaps", (*head, *map(str, shown)), overview, data=False),
-        Table("curves", after, (*head, "swaps", "mean", "sd", "seed"), each, shown=False),
+        Table("curves", after, (*head, "swaps", "mean", "sd", "seed"), curves, shown=False),
     )
-
-
-def _distance(means: Floats, levels: Sequence[int], noise: float) -> Row:
-    """Where the curves of two level counts are farthest apart: the distance, its noise, at how many swaps, and
-    the level counts of the lower and the higher one. means: (L, K + 1).
-    """
-    apart = np.ptp(means, axis=0)
-    swaps = int(np.argmax(apart))
-    lower, higher = levels[int(means[:, swaps].argmin())], levels[int(means[:, swaps].argmax())]
-    return float(apart[swaps]), noise, swaps, lower, higher
 
 
 def _noise(values: Floats, seed: int) -> float:
@@ -222,16 +212,6 @@ def _mean_sd_count(values: Floats, axis: int) -> tuple[Floats, Floats, Ints]:
         mean = np.where(defined, values, 0.0).sum(axis=axis) / count
         off = np.where(defined, values - np.expand_dims(mean, axis), 0.0)
         return mean, np.sqrt((off * off).sum(axis=axis) / (count - 1)), count
-
-
-def _level_counts(levels: Any, items: int) -> tuple[int, ...]:
-    try:
-        counts = list(levels)
-    except TypeError:
-        raise OptionError(f"levels must be several integers, not {described(levels)}") from None
-    if not counts:
-        raise OptionError("levels: no number of levels given")
-    return tuple(dict.fromkeys(whole("levels", count, 2, items) for count in counts))
 
 
 def _swapped(items: int, swaps: int, seed: int, repeat: int) -> Ints:
