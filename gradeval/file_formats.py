@@ -14,9 +14,9 @@ _QRELS_FIRST = "The qrels come first, then the runs"
 class Format(Record):
     """A row of the table: the format that options have this name.
 
-    why: what shows that a file is of it. begins: the function that says whether a file is of it, given the
-    beginning of the file and the options. has_line: likewise, given the first line of data and its fields
-    before any '#'; only formats whose fields are between spaces and tabs have it. reader: by default
+    why: what shows that a file is of it. begins: a function (beginning of the file, options) -> the name of the
+    format that it has, or '', which several formats may share. of_line: likewise (first line of data, fields
+    before any '#'); only formats whose fields are between spaces and tabs have it. reader: by default
     'name.table'. of_letor: what messages call its rows, where these are the lines of the LETOR file that the
     qrels are. ties: the default rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a
     hint, where it can be a run only.
@@ -25,7 +25,7 @@ class Format(Record):
     name: str
     why: str
     begins: str = ""
-    has_line: str = ""
+    of_line: str = ""
     reader: str = ""
     of_letor: str = ""
     ties: str = "trec"
@@ -34,22 +34,22 @@ class Format(Record):
     @property
     def is_of_fields(self) -> bool:
         """Whether its lines have fields between spaces and tabs."""
-        return self.has_line != ""
+        return self.of_line != ""
 
 
-# In the order of messages; where several may have a line, the last of them is right.
+# In the order of messages; where a file may be of several, the last of them is right.
 FORMATS = (
     Format(
         "trec",
         "its lines are fields between spaces or tabs",
-        begins="detect.begins_trec_with_tabs",
-        has_line="detect.is_any",  # its errors describe unknown files best
+        begins="detect.of_trec_with_tabs",
+        of_line="detect.of_fields",  # its errors describe unknown files best
     ),
-    Format("letor", "its first line of data has qid: or numbered features", has_line="detect.is_letor"),
+    Format("letor", "its first line of data has qid: or numbered features", of_line="detect.of_fields"),
     Format(
         "scores",
         "its first lines of data are numbers, one per line",
-        has_line="detect.is_score",
+        of_line="detect.of_fields",
         reader="letor.read_scores",
         of_letor="scores, one per line,",
         ties="input",
@@ -61,7 +61,7 @@ FORMATS = (
     Format(
         "ranklib",
         "the second field counts 0, 1, … within the first query",
-        begins="detect.begins_ranklib",
+        begins="detect.of_indexes",
         reader="letor.read_ranklib",
         of_letor="scores of RankLib",
         ties="input",
@@ -70,33 +70,33 @@ FORMATS = (
     Format(
         "msmarco",
         "the third field counts 1, 2, … within the first query",
-        begins="detect.begins_msmarco",
+        begins="detect.of_ranks",
         reader="trec.msmarco_table",
         no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
     ),
     Format(
         "beir",
         "its header is BEIR's: query-id, corpus-id, score",
-        begins="detect.begins_beir",
+        begins="detect.of_header",
         reader="csv.beir_table",
     ),
-    Format("csv", "its first line is a header of known column names", begins="detect.begins_csv"),
+    Format("csv", "its first line is a header of known column names", begins="detect.of_header"),
     Format(
         "tsv",
         "its first line is a header of known column names, separated by tabs",
-        begins="detect.begins_tsv",
+        begins="detect.of_header",
         reader="csv.tsv_table",
     ),
-    Format("json", "it begins with a JSON object of objects", begins="detect.begins_json"),
-    Format("lists", "it begins with JSON whose first value is a list", begins="detect.begins_lists"),
-    Format("jsonl", "it begins with a JSON object of values", begins="detect.begins_jsonl"),
+    Format("json", "it begins with a JSON object of objects", begins="detect.of_json"),
+    Format("lists", "it begins with JSON whose first value is a list", begins="detect.of_json"),
+    Format("jsonl", "it begins with a JSON object of values", begins="detect.of_json"),
     Format(
         "parquet",
         "it begins with Parquet's magic number",
-        begins="detect.begins_parquet",
+        begins="detect.of_magic",
         reader="arrow.parquet_table",
     ),
-    Format("arrow", "it begins with Arrow's magic number", begins="detect.begins_arrow"),
+    Format("arrow", "it begins with Arrow's magic number", begins="detect.of_magic"),
 )
 RUN_FORMATS = tuple(row.name for row in FORMATS)
 QRELS_FORMATS = tuple(row.name for row in FORMATS if row.no_qrels is None)

@@ -33,8 +33,8 @@ from gradeval.evaluation.outcome import (
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.runs import Runs, SavedResult, SavedRun
 from gradeval.evaluation.score import Scored, summarize
-from gradeval.formats.json import begins_saved
-from gradeval.formats.lines import parse_json, read_text
+from gradeval.formats.json import begins_saved, parse_json
+from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import OF_QRELS, Kind, Notice, is_accepted, many
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, TIES, VALUES, Options

@@ -54,6 +54,7 @@ _LONGEST_HEADER = 1 << 16
 _NO_HEADER = re.compile(rb"[ \t]*(?:\r?\n|#|sep=)")
 _NONE: Ints = np.empty(0, np.int64)
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")  # of judgments: there the score is the grade
+BEIR_HEADER = re.compile(rb"[ \r]*query-id[ \r]*\t[ \r]*corpus-id[ \r]*\t[ \r]*score[ \r]*(?:\n|\Z)")
 _LONGEST_BEIR_HEADER = 100  # bytes of a header
 
 
@@ -448,14 +449,8 @@ def tsv_table(source: Source, number: str, options: Options) -> Table:
 
 def beir_table(source: Source, number: str, options: Options) -> Table:
     for block in source.blocks():
-        if not is_beir_header(block.bytes[: min(block.size, _LONGEST_BEIR_HEADER)].tobytes()):
+        if not BEIR_HEADER.match(block.bytes[: min(block.size, _LONGEST_BEIR_HEADER)].tobytes()):
             what = f"the first line is not {' '.join(BEIR_COLUMNS)}, separated by tabs"
             raise InputError(source.name, what, line=1, hint="Omit the format, or give csv or tsv")
         break
     return table(source, number, options, "\t", has_quotes=False)
-
-
-def is_beir_header(text: bytes) -> bool:
-    """Whether a text begins with BEIR's header, without quotes."""
-    fields = text.split(b"\n", 1)[0].split(b"\t")
-    return tuple(field.strip().decode("latin-1") for field in fields) == BEIR_COLUMNS

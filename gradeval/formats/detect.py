@@ -91,7 +91,7 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
             if seen and not re.search(_MAY_BE_LETOR, line):
                 seen += bool(line)
             elif line and line[0] != HASH and (line := line.strip(b" \t")) and line[0] != HASH:
-                kind = _format_of(line[:_BEGINNING])
+                kind = _of_line(line[:_BEGINNING])
                 if kind == "letor" or (not seen and kind != "scores"):
                     return kind
                 seen += 1
@@ -102,37 +102,45 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     return "scores"
 
 
+def of_text(text: bytes) -> str:
+    """The format of a text by its beginning, or its first line of data; '' if it has none."""
+    if kinds := _begun(text, _DEFAULTS):
+        return kinds[0]
+    lines = (line.strip(b" \t\r") for line in text.split(b"\n"))
+    return next((_of_line(line) for line in lines if line and line[0] != HASH), "")
+
+
 def _begun(text: bytes, options: Options) -> list[str]:
     """The formats that a file with this beginning may have."""
-    rows = (row for row in reversed(FORMATS) if row.begins)
-    return [row.name for row in rows if _function(row.begins)(text, options)]
+    functions = dict.fromkeys(row.begins for row in reversed(FORMATS) if row.begins)
+    return [kind for name in functions if (kind := _function(name)(text, options))]
 
 
-def _format_of(line: bytes) -> str:
+def _of_line(line: bytes) -> str:
     """The format of the beginning of a line, without the spaces around it."""
     fields = re.findall(_FIELD, line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
         fields.pop()  # it may be cut off
-    rows = (row for row in reversed(FORMATS) if row.has_line)
-    return next(row.name for row in rows if _function(row.has_line)(line, fields))
+    functions = dict.fromkeys(row.of_line for row in reversed(FORMATS) if row.of_line)
+    return next(str(kind) for name in functions if (kind := _function(name)(line, fields)))
 
 
 # --- what the rows of the table name
 
 
-def is_any(line: bytes, fields: list[bytes]) -> bool:
-    return True
-
-
-def is_score(line: bytes, fields: list[bytes]) -> bool:
-    return len(fields) == 1 and b"#" not in line and _is_number(line)
-
-
-def is_letor(line: bytes, fields: list[bytes]) -> bool:
-    if len(fields) == 1:
-        return b"#" in line and _is_number(line)
-    has_query = fields[1].startswith(b"qid:")  # a LETOR file, even if a feature is malformed
-    return has_query or all(b":" in field and re.fullmatch(_FEATURE, field) for field in fields[1:])
+def of_fields(line: bytes, fields: list[bytes]) -> str:
+    """'trec' is for any line: its errors describe unknown files best."""
+    if len(fields) == 1 and _is_number(line):
+        return "letor" if b"#" in line else "scores"
+    if (
+        len(fields) > 1
+        and (
+            fields[1].startswith(b"qid:")  # a LETOR file, even if a feature is malformed
+            or all(b":" in field and re.fullmatch(_FEATURE, field) for field in fields[1:])
+        )
+    ):
+        return "letor"
+    return "trec"
 
 
 def _is_number(line: bytes) -> bool:
@@ -144,28 +152,12 @@ def _is_number(line: bytes) -> bool:
     return True
 
 
-def begins_parquet(text: bytes, options: Options) -> bool:
-    return text.startswith(PARQUET)
+def of_magic(text: bytes, options: Options) -> str:
+    return "parquet" if text.startswith(PARQUET) else "arrow" if text.startswith(ARROW) else ""
 
 
-def begins_arrow(text: bytes, options: Options) -> bool:
-    return text.startswith(ARROW)
-
-
-def begins_lists(text: bytes, options: Options) -> bool:
-    return _kind_of_json(text) == "lists"
-
-
-def begins_json(text: bytes, options: Options) -> bool:
-    return _kind_of_json(text) == "json"
-
-
-def begins_jsonl(text: bytes, options: Options) -> bool:
-    return _kind_of_json(text) == "jsonl"
-
-
-def _kind_of_json(text: bytes) -> str:
-    """The format of a file that begins with an object or a list, '' for any other."""
+def of_json(text: bytes, options: Options) -> str:
+    """A file that begins with an object or a list."""
     if not text.lstrip().startswith(_OF_OBJECTS):
         return ""
     from gradeval.formats.lists import is_of_lists  # imported only when needed
@@ -180,32 +172,34 @@ def _kind_of_json(text: bytes) -> str:
     return "json" if first in ("", "{") else "jsonl"
 
 
-def begins_beir(text: bytes, options: Options) -> bool:
-    return _header(text, options) == "beir"
-
-
-def begins_csv(text: bytes, options: Options) -> bool:
-    return _header(text, options) == "csv"
-
-
-def begins_tsv(text: bytes, options: Options) -> bool:
-    return _header(text, options) == "tsv"
-
-
-def _header(text: bytes, options: Options) -> str:
-    """The format of a file with a header, '' for any other."""
+def of_header(text: bytes, options: Options) -> str:
+    """A file whose first line has the names of columns."""
     line = text.split(b"\n", 1)[0]
     delimiter = re.search(_DELIMITER, line)
     if delimiter is None or any(re.fullmatch(_FIGURE, field) for field in line.split(delimiter[0])):
         return ""
-    from gradeval.formats.csv import DELIMITERS, header_of, is_beir_header
+    from gradeval.formats.csv import BEIR_HEADER, DELIMITERS, header_of
 
     header = header_of(np.frombuffer(text, np.uint8), DELIMITERS, dict(options.columns))
-    if header is None:
-        return ""
-    if header.delimiter != "\t":
-        return "csv"
-    return "beir" if is_beir_header(text) else "tsv"
+    if header is None or header.delimiter != "\t":
+        return "csv" if header else ""
+    return "beir" if BEIR_HEADER.match(text) else "tsv"
+
+
+def of_ranks(text: bytes, options: Options) -> str:
+    return "msmarco" if _counts(text, _RANK, 1, with_spaces=True) else ""
+
+
+def of_indexes(text: bytes, options: Options) -> str:
+    return "ranklib" if _counts(text, _INDEX, 0) else ""
+
+
+def of_trec_with_tabs(text: bytes, options: Options) -> str:
+    """A file that may be a run of MS MARCO whose ids have spaces may have TREC's fields as well."""
+    line = text.split(b"\n", 1)[0]
+    fields = line.split()
+    is_trec = b" " in line and (len(fields) == 4 or (len(fields) > 4 and _is_number(fields[4])))
+    return "trec" if is_trec and _counts(text, _RANK, 1, with_spaces=True) else ""
 
 
 def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False) -> bool:
@@ -232,22 +226,6 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
             return False
         query, number = row["query"], number + 1
     return query is not None
-
-
-def begins_msmarco(text: bytes, options: Options) -> bool:
-    return _counts(text, _RANK, 1, with_spaces=True)
-
-
-def begins_ranklib(text: bytes, options: Options) -> bool:
-    return _counts(text, _INDEX, 0)
-
-
-def begins_trec_with_tabs(text: bytes, options: Options) -> bool:
-    """Whether a file that may be a run of MS MARCO whose ids have spaces may have TREC's fields as well."""
-    line = text.split(b"\n", 1)[0]
-    fields = line.split()
-    is_trec = len(fields) == 4 or (len(fields) > 4 and _is_number(fields[4]))
-    return b" " in line and is_trec and _counts(text, _RANK, 1, with_spaces=True)
 
 
 def role_of(source: Source, options: Options) -> str | None:

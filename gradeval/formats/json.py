@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,44 @@ _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:'
 _FIRST_KEY, _NESTED = re.compile(_KEY, re.DOTALL), re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
 # a saved result; the keys of JSON qrels and runs have objects and numbers
 _SAVED = re.compile(rb'\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")', re.DOTALL)
+
+
+class RepeatedKey(ValueError):
+    """A key that a JSON object has twice."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(key)
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object_pairs_hook of json.loads; raises RepeatedKey where one of the values would be ignored."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RepeatedKey(next(key for place, key in enumerate(keys) if key in keys[:place]))
+    return members
+
+
+def reason(error: json.JSONDecodeError) -> str:
+    """The message without the words that lead to a place."""
+    return error.msg.removesuffix(" at").removesuffix(" starting")
+
+
+def parse_json(text: bytes, name: str, line: int | None = None) -> Any:
+    """The value of a JSON text without a key twice in an object. name, line: of messages. Raises InputError."""
+
+    def refused(constant: str) -> NoReturn:
+        raise InputError(name, f"{constant} is not JSON", line=line)
+
+    try:
+        return json.loads(text.decode("utf-8"), parse_constant=refused, object_pairs_hook=unique_keys)
+    except json.JSONDecodeError as error:
+        raise InputError(name, f"not valid JSON ({reason(error)})", line=line or error.lineno) from None
+    except RepeatedKey as error:
+        raise InputError(name, f"{named(error.key)} is in an object twice", line=line) from None
+    except (ValueError, RecursionError) as error:  # bytes that are not UTF-8, an integer without end, [[[[…
+        raise InputError(name, f"this JSON cannot be read ({type(error).__name__})", line=line) from None
 
 
 def begins_saved(text: bytes) -> bool:

@@ -16,8 +16,15 @@ from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, Table, grouped, light_subtopics, of_one_run
 from gradeval.formats.csv import Chosen, choose
 from gradeval.formats.diagnostics import LineProblems, Problem
-from gradeval.formats.json import are_numbers, has_control_character, not_utf8, reject_saved
-from gradeval.formats.lines import RepeatedKey, reason, unique_keys
+from gradeval.formats.json import (
+    RepeatedKey,
+    are_numbers,
+    has_control_character,
+    not_utf8,
+    reason,
+    reject_saved,
+    unique_keys,
+)
 from gradeval.formats.memory import RUN_NAMES, object_ids, object_numbers
 from gradeval.formats.scan import LF, floats, not_text
 from gradeval.formats.sources import Block, Source

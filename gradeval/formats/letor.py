@@ -20,7 +20,8 @@ from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
 from gradeval.formats.columns import Columns, hint_of_number, not_a_number, separated_columns
-from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
+from gradeval.formats.diagnostics import LineProblems, no_data, shown
+from gradeval.formats.problems import Problems
 from gradeval.formats.scan import (
     HASH,
     Rows,

@@ -8,10 +8,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Set
-from typing import Any, NoReturn
+from typing import Any
 
 from gradeval.errors import LARGEST_GRADE, InputError, OptionError, named
-from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
+from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, no_data
+from gradeval.formats.problems import Problems
 from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Source
 from gradeval.notices import many
@@ -56,44 +57,6 @@ def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
             raise InputError(source.name, problem.what, line=line, hint=problem.hint)
         yield before, text
         before += text.count(b"\n")
-
-
-class RepeatedKey(ValueError):
-    """A key that a JSON object has twice."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        super().__init__(key)
-
-
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object_pairs_hook of json.loads; raises RepeatedKey where one of the values would be ignored."""
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise RepeatedKey(next(key for place, key in enumerate(keys) if key in keys[:place]))
-    return members
-
-
-def reason(error: json.JSONDecodeError) -> str:
-    """The message without the words that lead to a place."""
-    return error.msg.removesuffix(" at").removesuffix(" starting")
-
-
-def parse_json(text: bytes, name: str, line: int | None = None) -> Any:
-    """The value of a JSON text without a key twice in an object. name, line: of messages. Raises InputError."""
-
-    def refused(constant: str) -> NoReturn:
-        raise InputError(name, f"{constant} is not JSON", line=line)
-
-    try:
-        return json.loads(text.decode("utf-8"), parse_constant=refused, object_pairs_hook=unique_keys)
-    except json.JSONDecodeError as error:
-        raise InputError(name, f"not valid JSON ({reason(error)})", line=line or error.lineno) from None
-    except RepeatedKey as error:
-        raise InputError(name, f"{named(error.key)} is in an object twice", line=line) from None
-    except (ValueError, RecursionError) as error:  # bytes that are not UTF-8, an integer without end, [[[[…
-        raise InputError(name, f"this JSON cannot be read ({type(error).__name__})", line=line) from None
 
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:

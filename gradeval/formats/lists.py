@@ -17,8 +17,7 @@ from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.csv import are_columns, document_member, number_member
 from gradeval.formats.diagnostics import LineProblems, Problem
-from gradeval.formats.json import not_utf8
-from gradeval.formats.lines import RepeatedKey, reason, unique_keys
+from gradeval.formats.json import RepeatedKey, not_utf8, reason, unique_keys
 from gradeval.formats.memory import object_ids, object_numbers
 from gradeval.formats.sources import Source
 from gradeval.options import Options

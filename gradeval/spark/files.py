@@ -17,8 +17,7 @@ from gradeval.errors import InputError, OptionError, described, named
 from gradeval.evaluation.runs import check_labels
 from gradeval.formats.columns import Columns
 from gradeval.formats.csv import DELIMITERS, header_of
-from gradeval.formats.json import reject_saved
-from gradeval.formats.lines import reason
+from gradeval.formats.json import reason, reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
 from gradeval.formats.write import text_column

@@ -25,7 +25,8 @@ from gradeval.errors import (
 )
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.detect import ROLES, format_of, kind_of, reader
-from gradeval.formats.diagnostics import Problems, no_data
+from gradeval.formats.diagnostics import no_data
+from gradeval.formats.problems import Problems
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_columns, run_columns
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, takes

@@ -14,7 +14,8 @@ from gradeval.arrays.strings import IdIndex, Ids, KeyTable, Texts, repeats, salt
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
 from gradeval.formats.columns import Columns
-from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
+from gradeval.formats.diagnostics import LineProblems, no_data, shown
+from gradeval.formats.problems import Problems
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.records import Record

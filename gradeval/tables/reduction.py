@@ -17,14 +17,8 @@ from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids, KeySet
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table
-from gradeval.formats.diagnostics import (
-    COLLAPSES,
-    SHOWN,
-    LineProblems,
-    Problem,
-    Problems,
-    no_data,
-)
+from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, no_data
+from gradeval.formats.problems import Problems
 from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
 from gradeval.tables.qrels import Qrels

@@ -5,7 +5,7 @@ from plain import Cut
 
 from gradeval.errors import GradevalError
 from gradeval.formats.detect import kind_of, reader
-from gradeval.formats.diagnostics import Problems
+from gradeval.formats.problems import Problems
 from gradeval.options import Options
 
 RATING = "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"

@@ -12,7 +12,7 @@ from helpers import each
 
 import gradeval
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats.diagnostics import ORDER, look
+from gradeval.formats.problems import ORDER, look
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
 RUN = {"q1": {"a": 2.5, "b": 1.5}, "q2": {"c": 0.5}}
@@ -33,42 +33,40 @@ PUT = THREE + "put the header line {} before it"
 TO_QRELS, TO_RUN = (f"{THREE}convert it with awk '{{print {columns}}}'"
                     for columns in ("$1, 0, $2, $3", '$1, "Q0", $2, 0, $3, "run"'))
 MAYBE = " (rank in place of score if the numbers are ranks)"
-HEADED = "{} with a header line ('{}'); --{}-format {} reads it"
+HEADER, OMIT = "its first line is a header of known column names", "format {}: {}. Omit --{}-format"
+CSV, TSV = OMIT.format("csv", HEADER, "{}"), OMIT.format("tsv", HEADER + ", separated by tabs", "{}")
+JSON = OMIT.format("json", "it begins with a JSON object of objects", "{}")
 # the hint about a text, given as qrels or as a run, of which the reader or the header line is tried
 TABLES = {
-    ("qrels", lines(ROWS, head="query-id\tcorpus-id\tscore")): "BEIR's qrels; --qrels-format beir reads it",
-    ("qrels", lines(ROWS, ",", "qid,docno,label")): HEADED.format("CSV", "qid, docno, label", "qrels", "csv"),
-    ("qrels", lines(ROWS, ",", "q_id,doc,rel", "\r\n")): HEADED.format("CSV", "q_id, doc, rel", "qrels", "csv"),
-    ("qrels", lines(ROWS, "\t", "qid\tdoc\trel")): HEADED.format("TSV", "qid, doc, rel", "qrels", "tsv"),
+    ("qrels", lines(ROWS, head="query-id\tcorpus-id\tscore")):
+        "format beir: its header is BEIR's: query-id, corpus-id, score. Omit --qrels-format",
+    ("qrels", lines(ROWS, ",", "qid,docno,label")): CSV.format("qrels"),
+    ("qrels", lines(ROWS, ",", "q_id,doc,rel", "\r\n")): CSV.format("qrels"),
+    ("qrels", lines(ROWS, "\t", "qid\tdoc\trel")): TSV.format("qrels"),
     ("qrels", lines(ROWS, ";")): PUT.format("query_id;doc_id;relevance"),
     ("qrels", lines(ROWS)): PUT.format("query_id<TAB>doc_id<TAB>relevance"),
     ("qrels", lines(ROWS, " ")): TO_QRELS,
-    ("run", lines(RANKS)): PUT.format("query_id<TAB>doc_id<TAB>score") + MAYBE,
+    ("run", lines(RANKS)):
+        OMIT.format("msmarco", "the third field counts 1, 2, … within the first query", "run"),
     ("run", lines(RANKS, " ")): TO_RUN + " (-$3 in place of $3 if the numbers are ranks)",
     ("run", lines(RANKS, "|")): PUT.format("query_id|doc_id|score") + MAYBE,
-    ("run", lines(SCORES, " ")): TO_RUN,
-    ("run", lines(SCORES, ",")): PUT.format("query_id,doc_id,score"),
-    ("run", lines(RANKED, ",", '"qid","doc_id","rank","score"')):
-        HEADED.format("CSV", '"qid", "doc_id", "rank", "score"', "run", "csv"),
-    ("run", json.dumps(RUN)): "JSON; --run-format json reads it",
-    ("run", json.dumps(RUN, indent=2)): "JSON; --run-format json reads it",
-    ("qrels", json.dumps(QRELS, indent=1)): "JSON; --qrels-format json reads it",
-    ("run", JSONL): "JSON Lines; --run-format jsonl reads it",
+    ("run", lines(SCORES, " ")): TO_RUN + " (-$3 in place of $3 if the numbers are ranks)",
+    ("run", lines(SCORES, ",")): PUT.format("query_id,doc_id,score") + MAYBE,
+    ("run", lines(RANKED, ",", '"qid","doc_id","rank","score"')): CSV.format("run"),
+    ("run", json.dumps(RUN)): JSON.format("run"),
+    ("run", json.dumps(RUN, indent=2)): JSON.format("run"),
+    ("qrels", json.dumps(QRELS, indent=1)): JSON.format("qrels"),
+    ("run", JSONL): OMIT.format("jsonl", "it begins with a JSON object of values", "run"),
 }
-BEFORE = "CSV with a header line ('qid, docno, score'); remove what is before it with tail -n +2"
+BEFORE = "format {}; remove the first line with tail -n +2"
 OTHERS = {
     ("run", lines(FROM_0[::-1], ";")): PUT.format("query_id;doc_id;score") + MAYBE,
-    ("run", "sep=;\nqid;docno;score\nq1;a;2.5\n"): BEFORE,
+    ("run", "sep=;\nqid;docno;score\nq1;a;2.5\n"): BEFORE.format("csv"),
+    ("run", "prediction\n0.5\n0.25\n-1e-3\n"): BEFORE.format("scores"),
     ("run", lines(RANKED, ",")): "CSV; put a header line with the names of its columns before it",
     ("run", lines(RANKED, ",", "a,b,c,d")):
         "a table with a header line ('a, b, c, d'); use --columns query=NAME,document=NAME,score=NAME",
-    ("qrels", lines(ROWS, " ", "qid doc relevance")):
-        "a table with a header line ('qid, doc, relevance'); separate its columns with tabs or commas",
-    ("qrels", json.dumps([1, 2])): "a JSON array; write {query: {document: number}}, or an object a line",
-    ("run", "<?xml version='1.0'?>\n<run>\n</run>\n"): "XML or HTML. Is this the right file?",
-    ("run", "prediction\n0.5\n0.25\n-1e-3\n"):
-        "scores, one per line, below a header line; remove it with tail -n +2",
-    ("run", lines(ROWS, ",", '"query","text, quoted","score"')): "",
+    ("run", lines(ROWS, ",", '"query","text, quoted","score"')): CSV.format("run"),
 }
 # fmt: on
 
@@ -87,7 +85,11 @@ def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
     looks = ({**TABLES, **OTHERS})[role, text]
     assert "\n" not in error
     assert error.startswith(f"{tmp_path}/given:1: ")
-    assert error.endswith(f". This looks like {looks}") if looks else ("looks like" not in error)
+    assert (
+        re.search(rf"(\. T|\. Below it, t)his looks like {re.escape(looks)}$", error)
+        if looks
+        else "looks" not in error
+    )
     count = len(text.splitlines())
     assert count == 1 or f" {count:,} lines" in error
 
@@ -96,24 +98,21 @@ def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
 def test_what_the_hint_says_is_right(role: str, text: str, tmp_path: Path) -> None:
     """The file, read or changed as the hint says, is evaluated as the original data."""
     (tmp_path / "given").write_text(text)
-    hint, _, of_ranks = TABLES[role, text].partition(
-        " (-$3 in" if " (-$3 in" in TABLES[role, text] else " (rank"
-    )
+    hint = TABLES[role, text]
+    of_ranks = "in place of" in hint and "2.5" not in text
     if of_ranks:
-        hint = hint.replace("0, $3", "0, -$3").replace("score", "rank")
-    options = {}
-    if found := re.search(r"--(qrels|run)-format (\w+)", hint):
-        options = {f"{found[1]}_format": found[2]}
-    elif found := re.search("the header line (.*) before it", hint):
-        (tmp_path / "given").write_text(found[1].replace("<TAB>", "\t") + "\n" + text)
-    else:
+        hint = hint.replace("0, $3", "0, -$3")
+    if found := re.search("the header line (.*) before it", hint):
+        header = found[1].replace("score", "rank") if of_ranks else found[1]
+        (tmp_path / "given").write_text(header.replace("<TAB>", "\t") + "\n" + text)
+    elif "awk" in hint:
         if not shutil.which("awk"):
             pytest.skip("awk is not installed")
-        command = f"{hint[hint.index('awk') :]} given"
+        command = f"{hint[hint.index('awk') : hint.index('}') + 2]} given"
         made = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
         (tmp_path / "given").write_text(made.stdout)
     files = (tmp_path / "given", RUN) if role == "qrels" else (QRELS, tmp_path / "given")
-    found = gradeval.evaluate(*files, "AP nDCG num_ret", **options)
+    found = gradeval.evaluate(*files, "AP nDCG num_ret")
     expected = gradeval.evaluate(QRELS, RUN, "AP nDCG num_ret")
     assert found.values(0, "nDCG").tolist() == expected.values(0, "nDCG").tolist()
     assert found.values(0, "num_ret").tolist() == expected.values(0, "num_ret").tolist()

@@ -169,6 +169,9 @@ def test_errors_name_the_line(line, what, size, before, path):
     assert errors_of(path, before + line, size, jobs=2) == [f"{before.count(10) + 1}: {what}"]
 
 
+OF_SCORES = (
+    ". This looks like format scores: its first lines of data are numbers, one per line. Omit --qrels-format"
+)
 UNKNOWN = ". Is this the right file? If so, give its format with --qrels-format"
 
 
@@ -177,7 +180,7 @@ UNKNOWN = ". Is this the right file? If so, give its format with --qrels-format"
     ("line", "fields", "hint"),
     [
         (b"q", "1 field", UNKNOWN),
-        (b"0.5", "1 field", ". Scores, one per line, need a LETOR file as qrels"),
+        (b"0.5", "1 field", OF_SCORES),
         (b"q Q0 d 1 2.5", "5 fields", ". This looks like a run; the qrels come first, then the runs"),
         (b"q Q0 d 1 2.5 tag", "6 fields", ". This looks like a run; the qrels come first, then the runs"),
         (b"q 0 d 1 x y z", "7 fields", UNKNOWN),

@@ -12,8 +12,7 @@ import pytest
 from gradeval import Evaluator, cli
 from gradeval.arrays.strings import Ids
 from gradeval.evaluation import saved
-from gradeval.formats import arrow, output, scan, sources, template
-from gradeval.formats import diagnostics as problems
+from gradeval.formats import arrow, output, problems, scan, sources, template
 from gradeval.tables import judgments
 
 from . import __main__ as command

@@ -99,7 +99,7 @@ def test_forced_formats(letor, tmp_path):
     assert qrels_of(odd, qrels_format="trec") == {"1": {"2:2": 3.0}}
     with pytest.raises(GradevalError, match="'3' is not feature:value"):
         qrels_of(odd, qrels_format="letor")
-    with pytest.raises(GradevalError, match=r"none of the 3 lines is right\. This looks like a LETOR file"):
+    with pytest.raises(GradevalError, match=r"none of the 3 lines is right\. This looks like format letor"):
         ranks_of(letor, letor, run_format="trec")
     with pytest.raises(GradevalError, match="where one score per line is expected"):
         ranks_of(letor, letor, run_format="scores")

@@ -12,7 +12,7 @@ from plain import Cut, Halting, pipe, reduced
 
 from gradeval.arrays.strings import Ids
 from gradeval.formats.columns import Columns, Table
-from gradeval.formats.diagnostics import Problems
+from gradeval.formats.problems import Problems
 from gradeval.formats.trec import run_columns
 from gradeval.options import TIES
 from gradeval.tables import reduction

@@ -35,8 +35,9 @@ from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.outcome import with_weights
 from gradeval.evaluation.results import FailedRun, Results
 from gradeval.evaluation.runs import Runs, SavedResult
+from gradeval.formats.json import parse_json
 from gradeval.formats.letor import group_sizes
-from gradeval.formats.lines import parse_json, read_text
+from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind
 from gradeval.options import Options, weighted_error

@@ -23,8 +23,9 @@ from gradeval.errors import InputError, InputErrors, OptionError, described
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
-from gradeval.formats.diagnostics import Problems, no_data
+from gradeval.formats.diagnostics import no_data
 from gradeval.formats.output import OutputFile
+from gradeval.formats.problems import Problems
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import Batch, Content, Writer, writer
 from gradeval.options import OF_FILES, Options, takes, whole

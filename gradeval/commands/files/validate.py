@@ -29,16 +29,8 @@ from gradeval.errors import InputError, InputErrors, OptionError, first_names, n
 from gradeval.evaluation.outcome import FIRST_RANKS, judged_share, no_common_query, qrels_notices
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import AS_OTHER, format_of, role_of
-from gradeval.formats.diagnostics import (
-    ORDER,
-    LineProblems,
-    Problem,
-    Problems,
-    misread,
-    no_data,
-    shown,
-    with_hint,
-)
+from gradeval.formats.diagnostics import LineProblems, Problem, no_data, shown
+from gradeval.formats.problems import ORDER, Problems, misread, with_hint
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, compression_of
 from gradeval.notices import Kind, many
