@@ -170,11 +170,11 @@ def look(head: bytes, role: str, order: str) -> str:
     head = head[: head.rfind(b"\n") + 1] or head  # what follows the last line end may be a part of a line
     expected = _EXPECTED[role][1]
     kind = detect.of_text(head)
-    if kind not in ("", expected):
+    if kind not in ("", "trec", expected):  # trec is for any line
         why = detect.format_of(kind).why
         return f"This looks like format {kind}: {why}. Omit {_option(role)}"
     below = detect.of_text(head.partition(b"\n")[2])
-    if below not in ("", expected):
+    if below not in ("", "trec", expected):
         return f"Below it, this looks like format {below}; remove the first line with tail -n +2"
     if expected != "trec":
         return ""
