@@ -117,6 +117,17 @@ class Evaluator:
         self._options = options = with_ids(options, self._qrels)
         self._chosen = chosen_queries(self._qrels, options)
         weights_of(self._queries, self._chosen, options, self._weights_path)  # an error before runs are read
+        source, letor = self._given.source, self._given.letor
+        self._nothing = Results(  # the results of no runs
+            self._qrels.path,
+            source.sha256() if hashes and source else None,
+            self._queries,
+            self._specs,
+            (),
+            options.to_dict(),
+            groups_sha256=letor.groups.sha256() if hashes and letor and letor.groups else None,
+            chosen=int(self._chosen.sum()),
+        )
 
     def _prepare(self, source: Source) -> None:
         """Called with each source before it is read."""
@@ -145,8 +156,7 @@ class Evaluator:
         """
         check_labels(runs)
         at_once = self._at_once or on_run is not None or not keep_values
-        nothing = self._results()
-        runs = [(label, self._checked(run, nothing)) for label, run in runs]
+        runs = [(label, self._checked(run)) for label, run in runs]
         names = names_by_path(runs, self._options)
 
         def opened(position: int) -> Sequence[_Opened]:
@@ -157,7 +167,7 @@ class Evaluator:
             first = next(iter(name_of))
             try:
                 if isinstance(run, SavedResult):
-                    return self._outcomes_of_saved(run, [*name_of.values()], nothing)
+                    return self._outcomes_of_saved(run, [*name_of.values()])
                 found = open_runs(
                     label, run, self._given, self._options, self._prepare, position + 1, self._as_trec_eval
                 )
@@ -178,10 +188,10 @@ class Evaluator:
         evaluate = partial(self._outcome, at_once)
         for outcome in _each(len(runs), opened, evaluate, self._jobs, sum(map(len, names))):
             if isinstance(outcome, FailedRun):
-                part = nothing.replace(failed=(outcome,))
+                part = self._nothing.replace(failed=(outcome,))
             else:
                 run_notices = outcome.noticed().notices if at_once else ()
-                part = nothing.replace(runs=(outcome.result,), notices=run_notices)
+                part = self._nothing.replace(runs=(outcome.result,), notices=run_notices)
                 noticed.append(outcome.noticed)
                 depths.append((outcome.result.name, outcome.result.depths))
                 empty = outcome.empty if empty is None else empty
@@ -190,46 +200,26 @@ class Evaluator:
                 on_run(part)
             parts.append(part if keep_values else part.summarized())
         notices = partial(self._notices, noticed, depths, empty, counted)
-        return nothing.joined(parts, notices() if at_once else notices)
+        return self._nothing.joined(parts, notices() if at_once else notices)
 
-    def _results(self) -> Results:
-        """The results of no runs."""
-        source, letor = self._given.source, self._given.letor
-        sha256 = source.sha256() if self._hashes and source else None
-        groups = letor.groups.sha256() if self._hashes and letor and letor.groups else None
-        options = self._options.to_dict()
-        return Results(
-            self._qrels.path,
-            sha256,
-            self._queries,
-            self._specs,
-            (),
-            options,
-            groups_sha256=groups,
-            chosen=int(self._chosen.sum()),
-        )
-
-    def _checked(self, run: Any, results: Results) -> Any:
-        """The run, or a FailedRun for a saved result that was not made as the runs are to be evaluated.
-
-        results: those without runs.
-        """
+    def _checked(self, run: Any) -> Any:
+        """The run, or a FailedRun for a saved result that was not made as the runs are to be evaluated."""
         if not isinstance(run, SavedResult):
             return run
         from gradeval.evaluation.saved import check_made_alike
 
         try:
-            check_made_alike(run, results, self._options, self._optional)
+            check_made_alike(run, self._nothing, self._options, self._optional)
         except GradevalError as error:
             return FailedRun(run.path, error)
         return run
 
-    def _outcomes_of_saved(self, saved: SavedResult, names: Sequence[str], results: Results) -> list[Outcome]:
-        """The outcomes of its runs. results: those without runs. Raises InputError."""
+    def _outcomes_of_saved(self, saved: SavedResult, names: Sequence[str]) -> list[Outcome]:
+        """The outcomes of its runs. Raises InputError."""
         from gradeval.evaluation.saved import outcomes_of_saved
 
         return outcomes_of_saved(
-            saved, names, results, self._qrels, self._options, self._chosen, self._empty, self._unlisted
+            saved, names, self._nothing, self._qrels, self._options, self._chosen, self._empty, self._unlisted
         )
 
     @cached_property

@@ -85,7 +85,7 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         # {query: {document: score}} has no mappings in its mappings, of which the first value decides
         values = chain.from_iterable(run.values() for run in runs.values() if isinstance(run, Mapping))
         first = next(values, None)
-        others = [run for run in runs.values() if not isinstance(run, Mapping)]
+        others = [run for run in runs.values() if type(run) is not dict and not isinstance(run, Mapping)]
         # beside the documents of a query, a number or None is a mistake in a run, and not another run
         may_be_runs = (is_one(value) or hasattr(value, "__iter__") for value in others)
         if isinstance(first, Mapping) or (others and (first is None or any(may_be_runs))):
@@ -206,6 +206,8 @@ def names_of(runs: Sequence[Planned | Run]) -> list[str]:
     """A unique name for each run; labels are kept."""
     labels = [run.name for run in runs if run.name is not None]
     others = [run for run in runs if run.name is None]
+    if not others:
+        return labels
     made = iter(run_names([run.path for run in others], [run.short_name for run in others], labels))
     return [next(made) if run.name is None else run.name for run in runs]
 

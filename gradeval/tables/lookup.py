@@ -16,7 +16,7 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, ranges
 from gradeval.arrays.strings import Texts
-from gradeval.formats.memory import Nested, are_texts, object_numbers
+from gradeval.formats.memory import Nested, are_texts, floats_of, object_numbers
 from gradeval.options import DEFAULT_TIES
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Ties
@@ -24,6 +24,7 @@ from gradeval.tables.reduction import Reduced
 
 _FLOAT = np.dtype([("type", "S1"), ("value", "<f8")])  # as marshal writes it
 _LIST = 5  # bytes before those of a list
+_UNJUDGED = repeat((-1, ()))
 _AT_ONCE = 1 << 12  # documents that are read together, which stay in the processor's cache
 
 
@@ -32,41 +33,39 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     if ties not in (DEFAULT_TIES, "input") or set(map(type, data.documents)) != {dict}:
         return None
     judged, missing = qrels.judged, repeat(np.nan)
-    index: list[int] = []  # of the judged queries of the run in the qrels, and their places in the run
-    places: list[int] = []
-    numbers: list[Any] = []  # the scores of their judged documents
+    indices: list[int] = []  # of the queries in the qrels, -1 for those that are not judged
+    numbers: list[Any] = []  # the scores of the judged documents
     parts: list[Floats] = []  # the scores of all documents
-    unjudged = 0
     for first, end in pairwise(data.cuts(_AT_ONCE)):
         queries, documents = data.queries[first:end], data.documents[first:end]
         # a document with the query's id is worth a notice
         if not are_texts([queries, *documents]) or any(map(contains, documents, queries)):
             return None
-        for place, (query, of_query) in enumerate(zip(queries, documents, strict=True), first):
-            if query in judged:
-                number, names = judged[query]
-                index.append(number)
-                places.append(place)
-                numbers += map(of_query.get, names, missing)
-            elif of_query:
-                unjudged += 1
+        for of_query, (index, names) in zip(documents, map(judged.get, queries, _UNJUDGED), strict=False):
+            indices.append(index)
+            numbers += map(of_query.get, names, missing)
         part = _scores(data, first, end)
         if part is None:
             return None
         parts.append(part)
-    scores, found = np.concatenate(parts), _floats(numbers)
-    if found is None:
+    scores = np.concatenate(parts)
+    try:
+        found = floats_of(numbers)
+    except OverflowError:
         found = np.fromiter(numbers, np.float64, len(numbers))
     if data.convert is not None:
         found = data.convert(found)
-    judged_query, of_run = np.array(index, np.int64), np.array(places, np.int64)
+    query_of, lengths = np.array(indices, np.int64), np.diff(data.offsets)
+    of_run = np.flatnonzero(query_of >= 0)
+    judged_query = query_of[of_run]
     counts = qrels.offsets[judged_query + 1] - qrels.offsets[judged_query]
     [hits] = (found == found).nonzero()
     row, found = ranges(qrels.offsets[judged_query], counts)[hits], found[hits]
     retrieved = np.zeros(len(qrels.queries), np.int64)
-    retrieved[judged_query] = data.offsets[of_run + 1] - data.offsets[of_run]
+    retrieved[judged_query] = lengths[of_run]
+    unjudged = np.count_nonzero(lengths) - np.count_nonzero(lengths[of_run])
     rank, score = np.full(len(qrels.grade), np.inf), np.full(len(qrels.grade), -np.inf)
-    run_query = np.repeat(of_run, counts)[hits]
+    run_query = of_run.repeat(counts)[hits]
     rank[row], tied, top, bottom = _ranks(data, scores, ties, run_query, found, row, qrels.names)
     score[row] = found
     return Reduced(rank, score, retrieved, unjudged, Ties(row[tied], top, bottom))
