@@ -63,7 +63,7 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     row, found = ranges(qrels.offsets[judged_query], counts)[hits], found[hits]
     retrieved = np.zeros(len(qrels.queries), np.int64)
     retrieved[judged_query] = lengths[of_run]
-    unjudged = np.count_nonzero(lengths) - np.count_nonzero(lengths[of_run])
+    unjudged = int(np.count_nonzero(lengths) - np.count_nonzero(lengths[of_run]))
     rank, score = np.full(len(qrels.grade), np.inf), np.full(len(qrels.grade), -np.inf)
     run_query = of_run.repeat(counts)[hits]
     rank[row], tied, top, bottom = _ranks(data, scores, ties, run_query, found, row, qrels.names)
