@@ -49,8 +49,7 @@ def _groups(by: Any) -> Groups:
     try:
         if isinstance(by, Mapping):
             for query, names in by.items():
-                several = names if isinstance(names, (list, tuple, set, frozenset)) else [names]
-                for name in several:
+                for name in names if isinstance(names, (list, tuple, set, frozenset)) else [names]:
                     groups.setdefault(str(name), []).append(_id(query))
         elif isinstance(by, (str, bytes, os.PathLike)):
             from gradeval.formats.lines import read_groups  # only where it is needed: it imports numpy

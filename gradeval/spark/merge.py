@@ -16,8 +16,8 @@ from gradeval.commands.compare.result import (
     Judged,
     QueryValues,
     Section,
-    check_comparable,
     comparable,
+    comparable_metrics,
     share,
     without_judged,
 )
@@ -340,7 +340,7 @@ def comparison(
         positions = [job.specs.index(spec) for spec in without_judged(comparable(job.specs))]
     else:
         positions = [position_of(spec, job.specs) for spec in parse(metrics)]
-        check_comparable([job.specs[m] for m in positions])
+        comparable_metrics([str(job.specs[m]) for m in positions])
     compared = tuple(ComparedMetric.of(job.specs[m]) for m in positions)
     values = without_values(job.runs, job.paths, compared)
     buckets = run(job._replace(pairs=pairs))

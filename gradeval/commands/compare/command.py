@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from inspect import signature
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, expand_runs, refuse_options, with_job
+from gradeval.cli.job import Job, refuse_options, with_job
 from gradeval.cli.types import File
-from gradeval.compare_options import (
-    COMPARISON,
-    FURTHER,
-    CompareOptions,
-    split_options,
-)
+from gradeval.compare_options import COMPARISON, FURTHER, CompareOptions, split_options
 from gradeval.options import COMPARED_METRICS, MORE, PROCESS, Options
-from gradeval.tables.run_names import LabelledRuns, labelled, run_names
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+from gradeval.tables.run_names import LabelledRuns, labelled, run_files, run_names
 
 EPILOG = """\b
 Examples:
@@ -57,7 +50,7 @@ def with_baseline(arguments: Sequence[str], baseline: str | None) -> LabelledRun
 
     It may be the name of a run too.
     """
-    runs = LabelledRuns(labelled(path) for path in expand_runs(None, None, arguments))
+    runs = LabelledRuns(labelled(str(file)) for path in arguments for file in run_files(path))
     if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
         return runs
     labels = [label for label, _ in runs if label is not None]
@@ -115,26 +108,33 @@ def compare_command(
         raise click.UsageError("-n requires -q: nothing would be printed.")
     if no_summary and job.asked_format == "json":
         raise click.UsageError("-n and -f json are mutually exclusive: JSON has the comparisons.")
-    _check_files(files, of_values, options["features"], lower_is_better)
+    if of_values:
+        from gradeval.commands.compare.tables import compare_tables
+
+        taken = signature(compare_tables).parameters
+        unused = (name for name in Options.names(without=(MORE, PROCESS)) if name not in taken)
+        refuse_options(("signature", *unused), "and --values are mutually exclusive: nothing is evaluated")
+        if not files:
+            raise click.UsageError("Missing argument: the tables of values to compare.")
+    elif lower_is_better:
+        raise click.UsageError(
+            "--lower-is-better requires --values: the direction of gradeval's metrics is known."
+        )
+    elif not files or (len(files) < 2 and not options["features"]):
+        hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
+        raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")
     runs = with_baseline(files if of_values else files[1:], options["baseline"])
     job.open(*(path for _, path in runs if path != "-"))
     with job.running():
         if of_values:
-            from gradeval.commands.compare.tables import compare_tables
-
-            used = {name: options[name] for name in signature(compare_tables).parameters if name in options}
+            used = {name: options[name] for name in taken if name in options}
             comparison = compare_tables(runs, metrics, lower_is_better=lower_is_better, **used)
         else:
             from gradeval.commands.compare.compare import compare_results, evaluate_to_compare
 
             how, evaluation = split_options(options)
-            results, specs = evaluate_to_compare(
-                files[0],
-                runs or [(None, files[0])],
-                metrics or None,
-                evaluation,
-                hashes=job.format == "json" or job.signature,
-            )
+            paths, hashes = runs or [(None, files[0])], job.format == "json" or job.signature
+            results, specs = evaluate_to_compare(files[0], paths, metrics or None, evaluation, hashes=hashes)
             if job.report_failed(results.failed):
                 return 2
             comparison = compare_results(results, specs, how)
@@ -146,24 +146,3 @@ def compare_command(
     job.print(comparison, per_query=per_query, summary=not no_summary, relative=relative)
     job.sign(comparison.inputs.get("signatures", ()))
     return 0
-
-
-def _check_files(
-    files: Sequence[str], of_values: bool, features: Sequence[str], lower_is_better: Sequence[str]
-) -> None:
-    if of_values:
-        from gradeval.commands.compare.tables import compare_tables
-
-        taken = signature(compare_tables).parameters
-        evaluation = (name for name in Options.names(without=(MORE, PROCESS)) if name not in taken)
-        refuse_options(("signature", *evaluation), "and --values are mutually exclusive: nothing is evaluated")
-        if not files:
-            raise click.UsageError("Missing argument: the tables of values to compare.")
-        return
-    if lower_is_better:
-        raise click.UsageError(
-            "--lower-is-better requires --values: the direction of gradeval's metrics is known."
-        )
-    if not files or (len(files) < 2 and not features):
-        hint = "tables without qrels go with --values" if files else "the qrels, then two runs or more"
-        raise click.UsageError(f"Missing argument 'QRELS RUN RUN...': {hint}.")

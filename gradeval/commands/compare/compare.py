@@ -12,12 +12,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.compare.result import (
     POWER,
@@ -29,8 +28,6 @@ from gradeval.commands.compare.result import (
     Power,
     QueryValues,
     Section,
-    Verdict,
-    check_comparable,
     comparable,
     comparable_metrics,
     is_judged,
@@ -55,7 +52,7 @@ from gradeval.statistics.intervals import agreeing
 from gradeval.statistics.power import queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import NO_P as NO_P_BY_DESIGN
-from gradeval.statistics.tests import Outcome, Summary, paired_tests, summarize, without_p
+from gradeval.statistics.tests import Outcome, Summary, paired_tests, summarize, valid_pairs, without_p
 
 if TYPE_CHECKING:
     from gradeval.keywords import Compare, Unpack
@@ -97,16 +94,18 @@ def evaluate_to_compare(
     metrics: None for those that all saved results have, or else the default ones. why: a metric without a value
     for each query is an error. more: evaluated too. how: of evaluate_all.
     """
-    specs, left_out = (None, ()) if metrics is None else comparable_metrics(metrics, why)
+    specs: list[Spec] = []
+    left_out: Sequence[Notice] = ()
+    if metrics is not None:
+        specs, left_out = comparable_metrics(metrics, why)
     qrels, opened = with_saved(qrels, runs)
     if not specs:
-        specs, excluded = common_metrics(opened, is_judged)
-        specs, left_out = without_judged(comparable(specs or parse(COMPARED_METRICS))), tuple(excluded)
-    compared = comparable(specs)
-    judged = [] if options.judged_only else [judged_spec(compared, opened)]
+        specs, left_out = common_metrics(opened, is_judged)
+        specs = without_judged(comparable(specs or parse(COMPARED_METRICS)))
+    judged = [] if options.judged_only else [judged_spec(specs, opened)]
     optional = [*(spec for spec in more if spec not in judged), *judged]
-    results = evaluate_all(qrels, opened, compared, options, optional=optional, **how)
-    return results.replace(notices=(*results.notices, *left_out)), compared
+    results = evaluate_all(qrels, opened, specs, options, optional=optional, **how)
+    return results.replace(notices=(*results.notices, *left_out)), specs
 
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
@@ -116,7 +115,8 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
     results.check_unweighted("tests and the means beside them")
     if specs is None:
         specs = without_judged(comparable(results.specs))
-    check_comparable(specs)
+    elif specs:
+        comparable_metrics(list(map(str, specs)))
     values = QueryValues.of(results, specs)
     has_value = [~np.isnan(of_run).all(axis=0) for of_run in values.values]
     for baseline, run in pairs_of(values, options):
@@ -125,9 +125,13 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
             other, ids = ([values.queries[q] for q in np.flatnonzero(of_run)] for of_run in (first, second))
             hint = "Check the query ids, or average over --queries judged"
             raise no_common_query(values.paths[run], values.runs[baseline], ids, other, hint)
-    inputs = {"qrels": results.judged_by, "options": dict(results.options)}
-    notices = notices_of(results, values)
-    return compare_values(values, options, notices, judged=Judged.of(results), inputs=inputs)
+    return compare_values(
+        values,
+        options,
+        notices_of(results, values),
+        judged=Judged.of(results),
+        inputs={"qrels": results.judged_by, "options": dict(results.options)},
+    )
 
 
 def notices_of(results: Results, values: QueryValues) -> list[Notice]:
@@ -147,17 +151,42 @@ def compare_values(
     """Compare runs by their values. notices: what is known of these already. sections: the comparisons, where
     they are made elsewhere. Raises GradevalError.
     """
-    if options.sort is not None:
-        values, options, judged = _sorted(values, options, judged)
+    if options.sort is not None:  # undefined means are last, and the baseline is the run that it was
+        m = values.metric(options.sort.removeprefix("-"))
+        is_descending = (values.metrics[m].higher_is_better is not False) != options.sort.startswith("-")
+        means = values.means[:, m]
+        order = np.argsort(-means if is_descending else means, kind="stable").tolist()
+        if not options.all_pairs:
+            baseline = values.run(0 if options.baseline is None else options.baseline)
+            options = options.replace(baseline=order.index(baseline))
+        if judged is not None:
+            judged = replace(judged, means=judged.means[order])
+        runs, paths = (tuple(names[r] for r in order) for names in (values.runs, values.paths))
+        values = replace(values, runs=runs, paths=paths, values=values.values[order])
     pairs = pairs_of(values, options)
     parts, of_groups = _parts(values, options)
-    sections = sections or tuple(_section(group, part, pairs, options) for group, part in parts)
+    for group, part in () if sections else parts:
+        ordered, counted = part.select(part.by_id), int((~np.isnan(part.values)).any(axis=(0, 1)).sum())
+        anova = map(two_way_anova, ordered.values.transpose(1, 2, 0) if options.anova else ())
+        compared = tuple(_compared(ordered, pairs, options))
+        sections = (*sections, Section(group, counted, part.means, compared, tuple(anova)))
     changes = tuple(change for group, part in parts for change in _changes(group, part, pairs, options))
-    of_judged = [] if judged is None else judged.notices(values.runs)
-    notices = (*notices, *_notices_of_sections(sections), *of_groups, *of_judged)
-    names = [column.name for column in values.metrics]
-    shown = judged if judged is not None and judged.differs and judged.name not in names else None
-    return Comparison(values, pairs, options, sections, changes, shown, notices, inputs or {})
+    notices = [*notices]
+    whole, *groups = (min(pair.n for pair in section.comparisons) for section in sections)
+    if whole < ENOUGH_QUERIES:
+        notices.append(Notice(Kind.FEW_QUERIES, "", whole))
+    if small := [part.group for part, n in zip(sections[1:], groups, strict=True) if n < ENOUGH_QUERIES]:
+        rule = first_names(map(str, small), MAX_QUERIES)
+        notices.append(Notice(Kind.SMALL_GROUPS, "", len(small), rule=rule))
+    all_pairs = [pair for section in sections for pair in section.comparisons]
+    without = [pair.reason for pair in all_pairs if math.isnan(pair.p) and math.isnan(pair.p_corrected)]
+    for reason, count in Counter(without).items():
+        if reason != NO_P_BY_DESIGN:
+            notices.append(Notice(Kind.NO_P, "", count, rule=reason))
+    notices += [*of_groups, *(() if judged is None else judged.notices(values.runs))]
+    if judged is not None and (not judged.differs or judged.name in [column.name for column in values.metrics]):
+        judged = None
+    return Comparison(values, pairs, options, sections, changes, judged, tuple(notices), inputs or {})
 
 
 def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
@@ -169,23 +198,6 @@ def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
         return tuple(combinations(range(count), 2))
     baseline = values.run(0 if options.baseline is None else options.baseline)
     return tuple((baseline, run) for run in range(count) if run != baseline)
-
-
-def _sorted(
-    values: QueryValues, options: CompareOptions, judged: Judged | None
-) -> tuple[QueryValues, CompareOptions, Judged | None]:
-    """The runs in the order of options.sort, undefined means last; the baseline is the run that it was."""
-    name = str(options.sort)
-    m = values.metric(name.removeprefix("-"))
-    is_descending = (values.metrics[m].higher_is_better is not False) != name.startswith("-")
-    means = values.means[:, m]
-    order = np.argsort(-means if is_descending else means, kind="stable")
-    if not options.all_pairs:
-        baseline = values.run(0 if options.baseline is None else options.baseline)
-        options = options.replace(baseline=order.tolist().index(baseline))
-    if judged is not None:
-        judged = replace(judged, means=judged.means[order])
-    return values.of_runs(order), options, judged
 
 
 def _parts(
@@ -207,72 +219,47 @@ def _parts(
         raise InputError("groups", "none of their queries is among those compared", hint="Check the query ids")
     counted = ~np.isnan(values.values).all(axis=(0, 1))
     ungrouped = [values.queries[q] for q in np.flatnonzero(counted & ~grouped).tolist()]
-    unknown = dict.fromkeys(query for _, queries in options.by for query in queries if query not in position)
-    kinds = {Kind.UNGROUPED: ungrouped, Kind.UNKNOWN_GROUPED: list(unknown)}
-    return parts, [
-        Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds.items() if ids
-    ]
+    unknown = list(dict.fromkeys(query for _, ids in options.by for query in ids if query not in position))
+    kinds = ((Kind.UNGROUPED, ungrouped), (Kind.UNKNOWN_GROUPED, unknown))
+    return parts, [Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds if ids]
 
 
-def _section(group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions) -> Section:
-    ordered = values.select(values.by_id)
+def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[PairComparison]:
+    """The comparisons by pair, then by metric. values: with the queries in order of their ids."""
     sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
-    tested = _tukey if options.test == TUKEY else _by_pairs
-    of_metrics = [ordered.values[:, m].T for m in range(len(values.metrics))] if options.anova else []
-    counted = int((~np.isnan(values.values)).any(axis=(0, 1)).sum())
-    comparisons = tuple(tested(ordered, pairs, options, sampling))
-    return Section(group, counted, values.means, comparisons, tuple(map(two_way_anova, of_metrics)))
-
-
-def _by_pairs(
-    values: QueryValues, pairs: Pairs, options: CompareOptions, sampling: Sampling
-) -> Iterator[PairComparison]:
-    differences = np.concatenate([values.differences(*pair) for pair in pairs]).T
-    outcomes = paired_tests(options.test, differences, options.alpha, sampling)
-    if options.used_correction == MAXT:
-        p = maxt(differences, sampling)
-    else:
-        p = CORRECTIONS[options.used_correction](np.array([outcome.p for outcome in outcomes]))
-    keys = ((pair, m) for pair in pairs for m in range(len(values.metrics)))
-    for (pair, m), column, outcome, p_corrected in zip(keys, differences.T, outcomes, p.tolist(), strict=True):
-        yield _of_pair(values, pair, m, column, outcome, p_corrected, options)
-
-
-def _tukey(
-    values: QueryValues, pairs: Pairs, options: CompareOptions, sampling: Sampling
-) -> Iterator[PairComparison]:
-    """The comparisons by Tukey's test, metric by metric, for the queries where all runs have a value."""
-    tests = []
-    for m in range(len(values.metrics)):
-        of_metric = values.values[:, m].T
-        part = values.select(~np.isnan(of_metric).any(axis=1))
-        tests.append((part, randomized_tukey_hsd(of_metric, options.alpha, sampling)))
-    for baseline, run in pairs:
-        for m, (part, hsd) in enumerate(tests):
-            column = part.differences(baseline, run)[m]
-            outcome, p = without_p(column), math.nan
+    if options.test == TUKEY:  # metric by metric, for the queries where all runs have a value
+        incomplete = np.isnan(values.values).any(axis=0)
+        values = replace(values, values=np.where(incomplete, np.nan, values.values))
+    keys = list(product(pairs, range(len(values.metrics))))
+    differences = np.concatenate([values.differences(*pair) for pair in pairs])
+    if options.test == TUKEY:
+        of_metrics = [
+            randomized_tukey_hsd(of_metric.T, options.alpha, sampling)
+            for of_metric in values.values.transpose(1, 0, 2)
+        ]
+        outcomes, corrected = [], []
+        for ((baseline, run), m), column in zip(keys, differences, strict=True):
+            hsd, outcome, p = of_metrics[m], without_p(valid_pairs(column)), math.nan
             if outcome is None:
                 difference, p = float(hsd.differences[run, baseline]), float(hsd.p[run, baseline])
                 interval = difference - hsd.margin, difference + hsd.margin
                 low, high = agreeing(interval, p, options.alpha, difference)
                 outcome = Outcome(math.nan, low, high, difference, hsd.method)
-            yield _of_pair(part, (baseline, run), m, column, outcome, p, options)
-
-
-def _of_pair(
-    values: QueryValues,
-    pair: tuple[int, int],
-    m: int,
-    differences: Floats,
-    outcome: Outcome,
-    p_corrected: float,
-    options: CompareOptions,
-) -> PairComparison:
-    paired = values.values[:, m, ~np.isnan(differences)].tolist()
-    means = [math.fsum(paired[r]) / len(paired[r]) if paired[r] else math.nan for r in pair]
-    baseline, run = (values.runs[r] for r in pair)
-    summary = summarize(differences)
-    return pair_comparison(run, baseline, values.metrics[m], means, summary, outcome, p_corrected, options)
+            outcomes.append(outcome)
+            corrected.append(p)
+    else:
+        outcomes = paired_tests(options.test, differences.T, options.alpha, sampling)
+        if options.used_correction == MAXT:
+            corrected = maxt(differences.T, sampling).tolist()
+        else:
+            p_values = np.array([outcome.p for outcome in outcomes])
+            corrected = CORRECTIONS[options.used_correction](p_values).tolist()
+    for (pair, m), column, outcome, p in zip(keys, differences, outcomes, corrected, strict=True):
+        paired = [values.values[r, m, ~np.isnan(column)].tolist() for r in pair]
+        means = [math.fsum(of_run) / len(of_run) if of_run else math.nan for of_run in paired]
+        baseline_name, name = (values.runs[r] for r in pair)
+        metric, summary = values.metrics[m], summarize(column)
+        yield pair_comparison(name, baseline_name, metric, means, summary, outcome, p, options)
 
 
 def pair_comparison(
@@ -291,9 +278,7 @@ def pair_comparison(
         significant = not outcome.low <= 0 <= outcome.high and outcome.low < outcome.high
     else:
         significant = p_corrected < options.alpha
-    verdict: Verdict = ""
-    if significant and outcome.estimate:
-        verdict = "better" if (outcome.estimate > 0) == (column.sign > 0) else "worse"
+    gain = column.sign * outcome.estimate if significant else 0.0
     power = None
     if options.power:
         has_p = not math.isnan(summary.effect_size)
@@ -314,7 +299,7 @@ def pair_comparison(
         won=won,
         tied=summary.ties,
         lost=lost,
-        verdict=verdict,
+        verdict="better" if gain > 0 else "worse" if gain < 0 else "",
         power=power,
         **vars(outcome),
     )
@@ -333,17 +318,3 @@ def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: Comp
                     old, new = values.values[[baseline, run], m, q].tolist()
                     query, difference = values.queries[q], float(differences[m, q])
                     yield Change(kind, *names, column.name, rank, query, old, new, difference, group)
-
-
-def _notices_of_sections(sections: Sequence[Section]) -> Iterator[Notice]:
-    whole, *groups = sections
-    fewest = min(pair.n for pair in whole.comparisons)
-    if fewest < ENOUGH_QUERIES:
-        yield Notice(Kind.FEW_QUERIES, "", fewest)
-    if small := [str(of.group) for of in groups if min(pair.n for pair in of.comparisons) < ENOUGH_QUERIES]:
-        yield Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES))
-    pairs = [pair for section in sections for pair in section.comparisons]
-    without = [pair.reason for pair in pairs if math.isnan(pair.p) and math.isnan(pair.p_corrected)]
-    for reason, count in Counter(without).items():
-        if reason != NO_P_BY_DESIGN:
-            yield Notice(Kind.NO_P, "", count, rule=reason)

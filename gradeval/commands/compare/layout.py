@@ -29,6 +29,8 @@ BETTER, WORSE = "▲", "▼"
 _SMALLEST = math.ulp(0.0)  # an end of an interval that leaves out 0 but begins next to it
 _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "maxt": "maxT"}
 
+Table = tuple[list[doc.Column], list[dict[str, Any]]]
+
 
 def document(
     comparison: Comparison,
@@ -41,38 +43,76 @@ def document(
     """per_query: every query, with the values of the runs and their differences. summary: the comparisons.
     relative: differences in percent too.
     """
+    digits, values = how.digits, comparison.values
 
     def blocks() -> Iterator[doc.Block]:
+        runs = list(map(visible, values.runs))
+        pairs = [f"{runs[run]} - {runs[baseline]}" for baseline, run in comparison.pairs]
+        for m, metric in enumerate(values.metrics if per_query else ()):
+            numbers = [[number(value, digits) for value in of_run[m].tolist()] for of_run in values.values]
+            for pair in comparison.pairs:
+                numbers.append([signed(value, digits) for value in values.differences(*pair)[m].tolist()])
+            rows = list(zip(map(visible, values.queries), *numbers, strict=True))
+            yield doc.Grid(visible(metric.display), ("query", *runs, *pairs), rows)
+        if not summary:
+            return
         with_letters = how.format == "latex" or comparison.options.all_pairs
-        if per_query:
-            yield from _query_grids(comparison, how.digits)
-        if summary:
-            for section in comparison.sections:
-                yield _means(comparison, section, how.digits, with_letters)
-                yield _differences(comparison, section, how.digits, relative)
-                if section.anova:
-                    heading = _heading(section, "Analysis of variance")
-                    yield doc.grid_of(heading, _ANOVA, _variances(comparison, section), how.digits, 2)
-                    yield _effect_grid(comparison, section, how.digits)
-            if comparison.changes:
-                columns = _changes(comparison)
-                labels = len([column for column in columns if column.head]) - 3
-                heading = "Queries with the largest changes"
-                yield doc.grid_of(heading, columns, _change_rows(comparison), how.digits, labels)
-            yield doc.Sentences(legend(comparison, with_letters))
-            if how.format != "table" and (signatures := comparison.inputs.get("signatures")):
-                yield doc.Lines(list(map(visible, signatures)))
+        for section in comparison.sections:
+            yield from means_and_differences(comparison, digits, section, with_letters, relative)
+            if section.anova:
+                heading = _heading(section, "Analysis of variance")
+                yield doc.grid_of(heading, _ANOVA, _variances(comparison, section), digits, 2)
+                head = ("run", "baseline", *(visible(metric.display) for metric in values.metrics))
+                sizes = [anova.effect_sizes.tolist() for anova in section.anova]
+                effects = [
+                    (
+                        runs[run],
+                        runs[baseline],
+                        *(signed(of_metric[run][baseline], digits) for of_metric in sizes),
+                    )
+                    for baseline, run in comparison.pairs
+                ]
+                heading = _heading(section, "Effect sizes by the residual standard deviation")
+                yield doc.Grid(heading, head, effects, 2)
+        if comparison.changes:
+            columns, changes = _changes(comparison)
+            labels = len([column for column in columns if column.head]) - 3
+            yield doc.grid_of("Queries with the largest changes", columns, changes, digits, labels)
+        yield doc.Sentences(legend(comparison, with_letters))
+        if how.format != "table" and (signatures := comparison.inputs.get("signatures")):
+            yield doc.Lines(list(map(visible, signatures)))
 
     def rows() -> Iterator[doc.Rows]:
         if summary:
-            yield doc.rows_of(_pair_columns(comparison, relative), _pairs(comparison), how.digits)
+            yield doc.rows_of(*_comparisons(comparison, relative), digits)
             if comparison.options.anova:
-                yield doc.rows_of(_ANOVA, _variances(comparison), how.digits)
-                yield doc.rows_of(_EFFECT_SIZES, _effect_sizes(comparison), how.digits)
+                yield doc.rows_of(_ANOVA, _variances(comparison), digits)
+                names = ("run", "baseline", "metric")
+                head = [doc.Column("group", "", _GROUP), *(doc.Column(name, "", doc.NAME) for name in names)]
+                head.append(doc.Column("residual_effect_size", "", doc.NUMBER))
+                effects = (
+                    {
+                        "group": section.group,
+                        "run": values.runs[run],
+                        "baseline": values.runs[baseline],
+                        "metric": metric.name,
+                        "residual_effect_size": float(anova.effect_sizes[run, baseline]),
+                    }
+                    for section in comparison.sections
+                    for metric, anova in zip(values.metrics, section.anova, strict=True)
+                    for baseline, run in comparison.pairs
+                )
+                yield doc.rows_of(head, effects, digits)
             if comparison.options.worst or comparison.options.best:
-                yield doc.rows_of(_changes(comparison), _change_rows(comparison), how.digits)
+                yield doc.rows_of(*_changes(comparison), digits)
         if per_query:
-            yield _query_rows(comparison, how.digits)
+            pairs = [f"{values.runs[run]} - {values.runs[baseline]}" for baseline, run in comparison.pairs]
+            columns = [*values.values, *(values.differences(*pair) for pair in comparison.pairs)]
+            part: list[list[doc.Text]] = [
+                [list(values.queries), metric.name, *(decimals(of[m], False, digits=digits) for of in columns)]
+                for m, metric in enumerate(values.metrics)
+            ]
+            yield doc.Rows(("query", "metric", *values.runs, *pairs), [part], frozenset((0, 1)))
 
     return doc.Document(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
 
@@ -96,11 +136,34 @@ def letters(count: int) -> list[str]:
     return names[:count]
 
 
-def means_and_differences(comparison: Comparison, digits: Digits) -> tuple[doc.Grid, doc.Grid]:
-    """The tables of all queries, without further output."""
-    section = comparison.sections[0]
-    means = _means(comparison, section, digits, comparison.options.all_pairs)
-    return means, _differences(comparison, section, digits, relative=False)
+def means_and_differences(
+    comparison: Comparison,
+    digits: Digits,
+    section: Section | None = None,
+    with_letters: bool | None = None,
+    relative: bool = False,
+) -> tuple[doc.Grid, doc.Grid]:
+    """The tables of a section. section: by default all queries."""
+    values, several = comparison.values, comparison.options.all_pairs
+    section = section or comparison.sections[0]
+    with_letters = several if with_letters is None else with_letters
+    marks = significance(values.runs, section.comparisons, with_letters)
+    head = ["run"]
+    columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
+    for metric, means in zip(values.metrics, section.means.T.tolist(), strict=True):
+        cells = [
+            doc.Cell(number(mean, digits), marks.get((run, metric.name), ""))
+            for run, mean in zip(values.runs, means, strict=True)
+        ]
+        head.append(visible(metric.display))
+        columns.append(best_in_bold(cells, means, metric.higher_is_better))
+    if comparison.judged and section.group is None:
+        head.append(comparison.judged.name)
+        columns.append([number(share, digits) for share in comparison.judged.means.tolist()])
+    table = doc.Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
+    what = "Differences" if several else f"Differences from {visible(section.comparisons[0].baseline)}"
+    compared = _comparisons(comparison, relative, section)
+    return table, doc.grid_of(_heading(section, what), *compared, digits, 3 if several else 2)
 
 
 def _heading(section: Section, what: str) -> str:
@@ -108,22 +171,6 @@ def _heading(section: Section, what: str) -> str:
         return what
     queries = f"{section.queries:,} quer{'y' if section.queries == 1 else 'ies'}"
     return f"{visible(section.group)}: {what}, {queries}"
-
-
-def _means(comparison: Comparison, section: Section, digits: Digits, with_letters: bool) -> doc.Grid:
-    values, judged = comparison.values, comparison.judged if section.group is None else None
-    marks = significance(values.runs, section.comparisons, with_letters)
-    head = ["run"]
-    columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
-    for metric, means in zip(values.metrics, section.means.T.tolist(), strict=True):
-        of_metric = [marks.get((run, metric.name), "") for run in values.runs]
-        cells = [doc.Cell(number(mean, digits), mark) for mean, mark in zip(means, of_metric, strict=True)]
-        head.append(visible(metric.display))
-        columns.append(best_in_bold(cells, means, metric.higher_is_better))
-    if judged:
-        head.append(judged.name)
-        columns.append([number(share, digits) for share in judged.means.tolist()])
-    return doc.Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
 
 
 def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | doc.Cell]:
@@ -171,23 +218,24 @@ _NEEDED = doc.Kind(
     lambda value, digits: ABSENT if math.isnan(value) else f"{value:,.0f}",
 )
 _GROUP = doc.Kind(lambda name, digits: name or ALL, lambda name, digits: visible(name or ""), is_name=True)
-_DISPLAY = doc.Kind(lambda value, digits: value[0], lambda value, digits: visible(value[1]), is_name=True)
-_POWER = [doc.Column("smallest", "smallest", doc.NUMBER), doc.Column("needed", "needed", _NEEDED)]
+_METRIC = doc.Kind(
+    lambda metric, digits: metric.name, lambda metric, digits: visible(metric.display), is_name=True
+)
 
 
-def _pair_columns(comparison: Comparison, relative: bool, section: Section | None = None) -> list[doc.Column]:
-    """The columns of comparisons. section: the only one, for people."""
+def _comparisons(comparison: Comparison, relative: bool, section: Section | None = None) -> Table:
+    """The comparisons. section: the only one, for people."""
     chosen, judged = comparison.options, comparison.judged
     correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
     has_p = chosen.test not in (TUKEY, "bootstrap")
     has_estimate = ESTIMANDS[chosen.test] != MEAN_DIFFERENCE
     # where all pairs have values, both means stand in the table of means, and n in the legend
     with_means = section is not None and len({pair.n for pair in section.comparisons} | {section.queries}) > 1
-    return [
+    columns = [
         doc.Column("group", "", _GROUP),
         doc.Column("run", "run", doc.NAME),
         doc.Column("baseline", "baseline" if chosen.all_pairs else "", doc.NAME),
-        doc.Column("metric", "metric", _DISPLAY),
+        doc.Column("metric", "metric", _METRIC),
         doc.Column("n", "n" if with_means else ""),
         doc.Column("baseline_mean", "baseline mean" if with_means else "", doc.NUMBER),
         doc.Column("mean", "mean" if with_means else "", doc.NUMBER),
@@ -203,48 +251,38 @@ def _pair_columns(comparison: Comparison, relative: bool, section: Section | Non
         doc.Column("effect_size", "effect size", _EFFECT),
         doc.Column("", "won/tied/lost", doc.WORD, "counts"),
         *(doc.Column(name, "") for name in ("won", "tied", "lost", "verdict")),
-        *(_POWER if chosen.power else []),
-        *(
-            [doc.Column(f"baseline_{judged.name}", "", doc.NUMBER), doc.Column(judged.name, "", doc.NUMBER)]
-            if judged
-            else []
-        ),
-        *(doc.Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason")),
     ]
-
-
-def _pairs(comparison: Comparison, section: Section | None = None) -> Iterator[dict[str, Any]]:
-    chosen, judged = comparison.options, comparison.judged
+    if chosen.power:
+        columns.append(doc.Column("smallest", "smallest", doc.NUMBER))
+        columns.append(doc.Column("needed", "needed", _NEEDED))
+    if judged is not None:
+        columns += (doc.Column(name, "", doc.NUMBER) for name in (f"baseline_{judged.name}", judged.name))
+    columns += (doc.Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason"))
     is_random = chosen.test in RANDOM_TESTS or chosen.used_correction == MAXT
-    how = {
+    of_all = {
         "test": chosen.test,
         "correction": chosen.used_correction,
         "alpha": f"{chosen.alpha:g}",
         "seed": chosen.seed if is_random else "",
     }
     share = {} if judged is None else dict(zip(comparison.values.runs, judged.means.tolist(), strict=True))
-    displays = {column.name: (column.name, column.display) for column in comparison.values.metrics}
+    metrics = {metric.name: metric for metric in comparison.values.metrics}
+    rows = []
     for of in comparison.sections if section is None else [section]:
         for pair in of.comparisons:
-            row = {**vars(pair), **how, "group": of.group, "metric": displays[pair.metric], "pair": pair}
+            row = {**vars(pair), **of_all, "group": of.group, "metric": metrics[pair.metric], "pair": pair}
             row |= {"relative_percent": pair.relative, "counts": f"{pair.won}/{pair.tied}/{pair.lost}"}
             if pair.power is not None:
                 row |= vars(pair.power)
             if judged is not None:
                 row |= {judged.name: share[pair.run], f"baseline_{judged.name}": share[pair.baseline]}
-            yield row
-
-
-def _differences(comparison: Comparison, section: Section, digits: Digits, relative: bool) -> doc.Grid:
-    several = comparison.options.all_pairs
-    what = "Differences" if several else f"Differences from {visible(section.comparisons[0].baseline)}"
-    columns, labels = _pair_columns(comparison, relative, section), 3 if several else 2
-    return doc.grid_of(_heading(section, what), columns, _pairs(comparison, section), digits, labels)
+            rows.append(row)
+    return columns, rows
 
 
 _ANOVA = [
     doc.Column("group", "", _GROUP),
-    doc.Column("metric", "metric", _DISPLAY),
+    doc.Column("metric", "metric", _METRIC),
     doc.Column("source", "source"),
     doc.Column("squares", "sum of squares", doc.NUMBER),
     doc.Column("df", "df"),
@@ -256,85 +294,28 @@ _ANOVA = [
 
 def _variances(comparison: Comparison, section: Section | None = None) -> Iterator[dict[str, Any]]:
     for of in comparison.sections if section is None else [section]:
-        for column, anova in zip(comparison.values.metrics, of.anova, strict=True):
+        for metric, anova in zip(comparison.values.metrics, of.anova, strict=True):
             for name in SOURCES:
                 source = getattr(anova, name)
                 row = {key.name: getattr(source, key.name) for key in _ANOVA[3:]}
-                yield {"group": of.group, "metric": (column.name, column.display), "source": name, **row}
+                yield {"group": of.group, "metric": metric, "source": name, **row}
 
 
-_EFFECT_SIZES = [
-    doc.Column("group", "", _GROUP),
-    *(doc.Column(name, "", doc.NAME) for name in ("run", "baseline", "metric")),
-    doc.Column("residual_effect_size", "", doc.NUMBER),
-]
-
-
-def _effect_sizes(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    runs = comparison.values.runs
-    for section in comparison.sections:
-        for column, anova in zip(comparison.values.metrics, section.anova, strict=True):
-            for baseline, run in comparison.pairs:
-                row = {"group": section.group, "run": runs[run], "baseline": runs[baseline]}
-                size = float(anova.effect_sizes[run, baseline])
-                yield {**row, "metric": column.name, "residual_effect_size": size}
-
-
-def _effect_grid(comparison: Comparison, section: Section, digits: Digits) -> doc.Grid:
-    names = list(map(visible, comparison.values.runs))
-    sizes = [anova.effect_sizes.tolist() for anova in section.anova]
-    rows = [
-        (names[run], names[baseline], *(signed(of_metric[run][baseline], digits) for of_metric in sizes))
-        for baseline, run in comparison.pairs
-    ]
-    head = ("run", "baseline", *(visible(column.display) for column in comparison.values.metrics))
-    return doc.Grid(_heading(section, "Effect sizes by the residual standard deviation"), head, rows, 2)
-
-
-def _changes(comparison: Comparison) -> list[doc.Column]:
-    return [
+def _changes(comparison: Comparison) -> Table:
+    columns = [
         doc.Column("group", "group" if len(comparison.sections) > 1 else "", _GROUP),
         doc.Column("change", "change", doc.WORD, "kind"),
         doc.Column("rank", ""),
         doc.Column("run", "run", doc.NAME),
         doc.Column("baseline", "baseline", doc.NAME),
-        doc.Column("metric", "metric", _DISPLAY),
+        doc.Column("metric", "metric", _METRIC),
         doc.Column("query", "query", doc.NAME),
         doc.Column("baseline_value", "baseline value", doc.NUMBER),
         doc.Column("value", "value", doc.NUMBER),
         doc.Column("difference", "difference", doc.SIGNED),
     ]
-
-
-def _change_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    displays = {column.name: (column.name, column.display) for column in comparison.values.metrics}
-    for change in comparison.changes:
-        yield {**vars(change), "metric": displays[change.metric]}
-
-
-def _query_grids(comparison: Comparison, digits: Digits) -> Iterator[doc.Grid]:
-    values = comparison.values
-    runs = list(map(visible, values.runs))
-    pairs = [f"{runs[run]} - {runs[baseline]}" for baseline, run in comparison.pairs]
-    for m, column in enumerate(values.metrics):
-        numbers = [[number(value, digits) for value in of[m].tolist()] for of in values.values]
-        changes = [
-            [signed(value, digits) for value in values.differences(*pair)[m].tolist()]
-            for pair in comparison.pairs
-        ]
-        rows = list(zip(map(visible, values.queries), *numbers, *changes, strict=True))
-        yield doc.Grid(visible(column.display), ("query", *runs, *pairs), rows)
-
-
-def _query_rows(comparison: Comparison, digits: Digits) -> doc.Rows:
-    values = comparison.values
-    pairs = [f"{values.runs[run]} - {values.runs[baseline]}" for baseline, run in comparison.pairs]
-    columns = [*values.values, *(values.differences(*pair) for pair in comparison.pairs)]
-    part: list[list[doc.Text]] = [
-        [list(values.queries), column.name, *(decimals(of[m], False, digits=digits) for of in columns)]
-        for m, column in enumerate(values.metrics)
-    ]
-    return doc.Rows(("query", "metric", *values.runs, *pairs), [part], frozenset((0, 1)))
+    metrics = {metric.name: metric for metric in comparison.values.metrics}
+    return columns, [{**vars(change), "metric": metrics[change.metric]} for change in comparison.changes]
 
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -102,14 +102,11 @@ class QueryValues:
 
     @property
     def means(self) -> Floats:
-        """The mean of each run and metric over the queries with a value, (R, M); NaN where there is none.
-
-        Added one by one in the order of the queries, as an evaluation adds them.
-        """
-        defined = ~np.isnan(self.values)
-        total = np.cumsum(np.where(defined, self.values, 0.0), axis=2)[..., -1:].sum(axis=2)
+        """The mean of each run and metric over the queries with a value, (R, M); NaN where there is none."""
+        # added one by one in the order of the queries, as an evaluation adds them
+        total = np.nancumsum(self.values, axis=2)[..., -1:].sum(axis=2)
         with np.errstate(invalid="ignore"):
-            means: Floats = total / defined.sum(axis=2)
+            means: Floats = total / (~np.isnan(self.values)).sum(axis=2)
         return means
 
     def differences(self, baseline: int, run: int) -> Floats:
@@ -120,12 +117,7 @@ class QueryValues:
         """The same for some of the queries, or in another order."""
         positions = np.arange(len(self.queries))[which].tolist()
         queries = tuple(self.queries[q] for q in positions)
-        return QueryValues(queries, self.runs, self.paths, self.metrics, self.values[..., positions])
-
-    def of_runs(self, order: Ints) -> QueryValues:
-        """The same with the runs in this order."""
-        runs, paths = (tuple(names[r] for r in order.tolist()) for names in (self.runs, self.paths))
-        return QueryValues(self.queries, runs, paths, self.metrics, self.values[order])
+        return replace(self, queries=queries, values=self.values[..., positions])
 
     def run(self, named: str | int) -> int:
         """The position of a run, by its name, its path or its position. Raises GradevalError."""
@@ -182,24 +174,31 @@ def comparable_metrics(
 
     why: that one which is named itself is an error. Raises MetricError.
     """
-
-    def refused(spec: Spec) -> MetricError:
-        return MetricError(f"{spec} has no value for each query, {why}")
-
-    specs, left_out = usable(metrics, lambda spec: bool(comparable([spec])), refused)
+    specs, left_out = usable(
+        metrics,
+        lambda spec: bool(comparable([spec])),
+        lambda spec: MetricError(f"{spec} has no value for each query, {why}"),
+    )
     return specs, left_out_of_groups(left_out)
-
-
-def check_comparable(specs: Sequence[Spec]) -> None:
-    """Raise MetricError for the first metric that has no number for each query."""
-    if specs:
-        comparable_metrics(list(map(str, specs)))
 
 
 def missing_notices(results: Results, r: int) -> list[Notice]:
     """The notices of judged queries that a run lacks."""
     name = results.runs[r].name
     return [notice for notice in results.notices if notice.kind is Kind.MISSING and notice.subject == name]
+
+
+def judged_mean(results: Results, r: int, spec: Spec) -> float:
+    """The mean of Judged@k over the queries that the run has."""
+    values = results.values(r, spec)
+    known = values[~np.isnan(values)]
+    return share(results, r, math.fsum(known.tolist()), len(known))
+
+
+def share(results: Results, r: int, total: float, n: int) -> float:
+    """The mean over the queries that the run has, of n values with this total: 0 for a query that it lacks."""
+    missing = sum(notice.count for notice in missing_notices(results, r) if notice.rule != "both")
+    return total / (n - missing) if n > missing else math.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,14 +214,12 @@ class Judged:
     by_depth: bool = False
 
     @classmethod
-    def of(cls, results: Results, mean: Callable[[Any, int, Spec], float] | None = None) -> Judged | None:
-        """By the last such metric of the results, None if there is none. mean: of a run, by default
-        judged_mean().
-        """
+    def of(cls, results: Results, mean: Callable[[Any, int, Spec], float] = judged_mean) -> Judged | None:
+        """By the last such metric of the results, None if there is none. mean: of a run."""
         spec = next((spec for spec in reversed(results.specs) if is_judged(spec)), None)
         if spec is None:
             return None
-        means = np.array([(mean or judged_mean)(results, run, spec) for run in range(len(results.runs))])
+        means = np.array([mean(results, run, spec) for run in range(len(results.runs))])
         return cls(str(spec), means, differs_by_depth([run.depths for run in results.runs], spec))
 
     @property
@@ -239,19 +236,6 @@ class Judged:
         for run, share in zip(runs, self.means.tolist(), strict=True):
             if math.isnan(share):
                 yield Notice(Kind.JUDGED_UNKNOWN, run, 0, self.name)
-
-
-def judged_mean(results: Results, r: int, spec: Spec) -> float:
-    """The mean of Judged@k over the queries that the run has."""
-    values = results.values(r, spec)
-    known = values[~np.isnan(values)]
-    return share(results, r, math.fsum(known.tolist()), len(known))
-
-
-def share(results: Results, r: int, total: float, n: int) -> float:
-    """The mean over the queries that the run has, of n values with this total: 0 for a query that it lacks."""
-    missing = sum(notice.count for notice in missing_notices(results, r) if notice.rule != "both")
-    return total / (n - missing) if n > missing else math.nan
 
 
 def differs_by_depth(depths: Iterable[Quantiles | None], spec: Spec) -> bool:
@@ -335,12 +319,9 @@ class PairComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as in JSON: exact numbers, None for those that are not finite."""
-        content: dict[str, Any] = exact(vars(self))
-        power = content.pop("power")
-        content["relative_percent"] = exact(self.relative)
-        if power is not None:
-            content["power"] = exact(vars(power))
-        return content
+        content: dict[str, Any] = exact({**vars(self), "relative_percent": self.relative})
+        del content["power"]
+        return content if self.power is None else {**content, "power": exact(vars(self.power))}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> PairComparison:
@@ -436,15 +417,23 @@ class Comparison(WithNotices, Tabular):
             rows = (dict(zip(names, row, strict=True)) for row in exact(numbers))
             return dict(zip(values.runs, rows, strict=True))
 
-        def section_of(section: Section) -> dict[str, Any]:
-            content: dict[str, Any] = {} if section.group is None else {"group": section.group}
-            content |= {"queries": section.queries, "means": by_run(section.means.tolist())}
-            content["comparisons"] = [pair.to_dict() for pair in section.comparisons]
+        parts = []
+        for section in self.sections:
+            part: dict[str, Any] = {} if section.group is None else {"group": section.group}
+            part |= {"queries": section.queries, "means": by_run(section.means.tolist())}
+            part["comparisons"] = [pair.to_dict() for pair in section.comparisons]
             if section.anova:
-                content["anova"] = dict(zip(names, map(_anova, section.anova), strict=True))
-            return content
-
-        whole, *groups = map(section_of, self.sections)
+                part["anova"] = {
+                    name: {
+                        "queries": anova.queries,
+                        **{source: exact(vars(getattr(anova, source))) for source in SOURCES},
+                        "effect_sizes": exact(anova.effect_sizes.tolist()),
+                        "reason": anova.reason,
+                    }
+                    for name, anova in zip(names, section.anova, strict=True)
+                }
+            parts.append(part)
+        whole, *groups = parts
         content: dict[str, Any] = {
             "gradeval": __version__,
             "comparison_format": FORMAT_VERSION,
@@ -476,9 +465,8 @@ class Comparison(WithNotices, Tabular):
     @property
     def family(self) -> int:
         """How many p-values for all queries are corrected together, 0 where they are not."""
-        if self.options.used_correction == "none":
-            return 0
-        return sum(not math.isnan(pair.p_corrected) for pair in self.comparisons)
+        corrected = self.comparisons if self.options.used_correction != "none" else ()
+        return sum(not math.isnan(pair.p_corrected) for pair in corrected)
 
     def settings(self) -> dict[str, Any]:
         """The settings that the numbers depend on, except the values."""
@@ -488,16 +476,9 @@ class Comparison(WithNotices, Tabular):
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
-        sections = [(section.group, section.comparisons) for section in self.sections]
-        return [{"group": group, **asdict(pair)} for group, pairs in sections for pair in pairs]
+        return [{"group": part.group, **asdict(pair)} for part in self.sections for pair in part.comparisons]
 
     def __repr__(self) -> str:
-        counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
-        counts += f", queries={len(self.values.queries)}"
+        runs, metrics, queries = map(len, (self.values.runs, self.values.metrics, self.values.queries))
+        counts = f"runs={runs}, metrics={metrics}, queries={queries}"
         return f"Comparison({counts}, test={self.options.test!r}, notices={len(self.warnings)})"
-
-
-def _anova(anova: TwoWayAnova) -> dict[str, Any]:
-    sources = {source: exact(vars(getattr(anova, source))) for source in SOURCES}
-    sizes = exact(anova.effect_sizes.tolist())
-    return {"queries": anova.queries, **sources, "effect_sizes": sizes, "reason": anova.reason}

@@ -45,7 +45,7 @@ _OWN = ["run", "query", "metric", "value"]
 _WIDE = ["query", "metric"]
 _TEXTS = frozenset(("runid", "relstring"))  # metrics of trec_eval and gradeval
 _UNDEFINED = frozenset(("", "nan", "na", "n/a", "null", "none"))
-_MARKED = re.compile(r"[ \t]+")
+_SPACES = re.compile(r"[ \t]+")
 _SUFFIX = re.compile(r"(?<=.)\.(?:csv|tsv)$")
 
 
@@ -109,14 +109,13 @@ def compare_tables(
     if others := [role for role in roles if role != "query"]:
         raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
     read = _read_tables([(label, source_of(table).path) for label, table in files], roles.get("query"))
-    _name_alike(read)
     names, lower = ([of] if isinstance(of, str) else list(of or ()) for of in (metrics, lower_is_better))
     compared, notices = _columns(read, names, lower)
     for table in reversed(read[1:]):
-        others = _all_queries(other for other in read if other is not table)
+        others = list(dict.fromkeys(query for other in read if other is not table for query in other.queries))
         if set(others).isdisjoint(table.queries):
             raise no_common_query(table.path, "the other tables", list(table.queries), others)
-    ids, every = evaluation.query_ids, _all_queries(read)
+    ids, every = evaluation.query_ids, list(dict.fromkeys(query for table in read for query in table.queries))
     if isinstance(ids, LaterIds):
         ids = ids.choose(every, "the tables")
     if ids is not None:
@@ -130,7 +129,8 @@ def compare_tables(
 def _read_tables(files: Sequence[tuple[str | None, str]], column: str | None) -> list[ValueTable]:
     """The tables of values in files, (label, path) each. column: of query ids. Raises InputError(s).
 
-    A label is the name of the run of its file, and the beginning of the names of several.
+    A label is the name of the run of its file, and the beginning of the names of several. Metrics that tables
+    spell in different ways, such as map and AP, have gradeval's name in all of them.
     """
     check_labels(files)
     tables: list[ValueTable] = []
@@ -145,23 +145,17 @@ def _read_tables(files: Sequence[tuple[str | None, str]], column: str | None) ->
             else:
                 planned.append(Planned(label and f"{label}:{name}", f"{source.name}:{name}", name))
         tables += of_file
-    for table, name in zip(tables, names_of(planned), strict=True):
-        table.name = name
-    return tables
-
-
-def _name_alike(tables: Sequence[ValueTable]) -> None:
-    """Give metrics that tables spell in different ways, such as map and AP, gradeval's name in all of them."""
     spellings: dict[str, set[str]] = {}
-    for table in tables:
-        for name in table.values:
-            if (spec := _spec(name)) is not None:
-                spellings.setdefault(str(spec), set()).add(name)
-    for table in tables:
+    for name in {name: None for table in tables for name in table.values}:
+        if (spec := _spec(name)) is not None:
+            spellings.setdefault(str(spec), set()).add(name)
+    for table, run in zip(tables, names_of(planned), strict=True):
+        table.name = run
         for canonical, names in spellings.items():
             if len(names) > 1 and len(names & table.values.keys()) == 1:
                 values = table.values.items()
                 table.values = {canonical if name in names else name: of_metric for name, of_metric in values}
+    return tables
 
 
 def _spec(name: str) -> Spec | None:
@@ -170,10 +164,6 @@ def _spec(name: str) -> Spec | None:
     except MetricError:
         return None
     return specs[0] if len(specs) == 1 else None
-
-
-def _all_queries(tables: Iterable[ValueTable]) -> list[str]:
-    return list(dict.fromkeys(query for table in tables for query in table.queries))
 
 
 def _values(
@@ -219,8 +209,14 @@ def _columns(
     names = [name for name in present if all(name in table.values for table in tables)]
     notices = []
     if metrics:
-        texts = [[text] if text in present else split(text) for text in metrics]  # a column may have any name
-        names = [_named(name, present, hint) for several in texts for name in several]
+        names = []
+        # a column may have any name, and a metric may be spelled as gradeval or trec_eval does
+        for text in (part for name in metrics for part in ([name] if name in present else split(name))):
+            spec = _spec(text)
+            alike = [name for name in present if name == text or (spec is not None and _spec(name) == spec)]
+            if not alike:
+                raise MetricError(f"{text} is in no table", hint=hint)
+            names.append(text if text in alike else alike[0])
         for name, table in product(names, tables):
             if name not in table.values:
                 what = f"it has no values of {name}, only of {first_names(table.values)}"
@@ -238,15 +234,6 @@ def _columns(
         higher = True if spec is None else spec.metric.higher_is_better
         columns.append(ComparedMetric(name, name, False if name in lower_is_better else higher))
     return columns, notices
-
-
-def _named(metric: str, present: Sequence[str], hint: str) -> str:
-    """The name that the tables have for a metric, which may be spelled as gradeval or trec_eval does."""
-    spec = _spec(metric)
-    alike = [name for name in present if name == metric or (spec is not None and _spec(name) == spec)]
-    if not alike:
-        raise MetricError(f"{metric} is in no table", hint=hint)
-    return metric if metric in alike else alike[0]
 
 
 Row = tuple[int, list[str]]
@@ -270,10 +257,13 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
             "Compare saved results with the qrels and without --values: gradeval compare QRELS RESULT.json ..."
         )
         raise InputError(source.name, "this is JSON", hint=hint)
-    values: Values = _trec_values
-    count, fields = 3, _trec_fields(first)
+    values: Values
+    fields = _SPACES.split(first.strip(" \t\r"))
     if len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2])):  # of trec_eval
-        rows: Iterator[Row] = ((n, _trec_fields(line)) for n, line in enumerate(lines) if line.strip())
+        rows: Iterator[Row] = (
+            (n, _SPACES.split(line.strip(" \t\r"))) for n, line in enumerate(lines) if line.strip()
+        )
+        count, values = 3, lambda row: [("", row[1], row[0], row[2])]
     else:
         rows = _csv_rows(source, lines, first)
         _, head = next(rows)
@@ -297,14 +287,6 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
     if not tables:
         raise InputError(source.name, "there are no values per query", hint="Print them with -q")
     return list(tables.values())
-
-
-def _trec_fields(line: str) -> list[str]:
-    return _MARKED.split(line.strip(" \t\r"))
-
-
-def _trec_values(row: list[str]) -> list[tuple[str, str, str, str]]:
-    return [("", row[1], row[0], row[2])]
 
 
 def _values_of(source: Source, head: list[str], column: str | None) -> Values:
