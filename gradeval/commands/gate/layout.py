@@ -27,11 +27,18 @@ def document(report: GateReport, how: doc.RenderOptions) -> doc.Document:
         for outcome in _shows_worst(report)
         for query in outcome.worst
     ]
-    is_judged = report.counts["error"] < len(report.outcomes)
 
     def blocks() -> Iterator[doc.Block]:
-        if reasons := _reasons(report):
-            yield doc.Sentences(reasons)
+        reasons: dict[str, list[str]] = {}
+        for outcome in report.outcomes:
+            reasons.setdefault(outcome.reason, []).append(str(outcome.check))
+        reasons.pop("", None)
+        if reasons:
+            checks = (names[0] if len(names) == 1 else f"{len(names)} checks" for names in reasons.values())
+            yield doc.Sentences(
+                [visible(f"{of}: {reason}.") for of, reason in zip(checks, reasons, strict=True)]
+            )
+        is_judged = report.counts["error"] < len(report.outcomes)
         if is_judged:
             title = f"Checks: {visible(report.name)}" if report.name else "Checks"
             yield doc.grid_of(title, _CHECKS, outcomes, how.digits)
@@ -39,8 +46,20 @@ def document(report: GateReport, how: doc.RenderOptions) -> doc.Document:
             yield doc.grid_of("Worst queries", _WORST, worst, how.digits, 2)
         if report.problems and how.format != "table":  # there they are errors on the terminal
             yield doc.Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
-        if is_judged and (sentences := _sentences(report)):
-            yield doc.Sentences(sentences)
+        sentences = [f"R{_subject(report)[1:]}."] if report.subject else []
+        kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
+        if kinds:
+            level = f"{100 * (1 - ALPHA):g} % confidence, two-sided, paired t-test"
+            sentences.append(f"Intervals: {level}, uncorrected for the number of checks.")
+        if NO_WORSE in kinds:
+            rate = f"{100 * ALPHA / 2:g} %"
+            sentences.append(f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance.")
+        if NON_INFERIOR in kinds:
+            sentences.append(f"{NON_INFERIOR} is inconclusive where the interval contains the bound.")
+        if exceeded := _exceeded(report):
+            sentences.append(exceeded)
+        if is_judged and sentences:
+            yield doc.Sentences(list(map(visible, sentences)))
         yield doc.Line(verdict_line(report), "strong")
 
     def rows() -> Iterator[doc.Rows]:
@@ -109,44 +128,15 @@ def _shows_worst(report: GateReport) -> list[CheckOutcome]:
     return list(by_metric.values())
 
 
-def _reasons(report: GateReport) -> list[str]:
-    reasons: dict[str, list[str]] = {}
-    for outcome in report.outcomes:
-        if outcome.reason:
-            reasons.setdefault(outcome.reason, []).append(str(outcome.check))
-    return [
-        visible(f"{checks[0] if len(checks) == 1 else f'{len(checks)} checks'}: {reason}.")
-        for reason, checks in reasons.items()
-    ]
-
-
 def _exceeded(report: GateReport) -> str:
     """That the baseline could be raised, or ''."""
-    metrics = dict.fromkeys(
-        outcome.check.metric for outcome in report.outcomes if outcome.exceeds and outcome.verdict == "held"
-    )
-    if not metrics:
+    exceeding = [outcome for outcome in report.outcomes if outcome.exceeds and outcome.verdict == "held"]
+    if not exceeding:
         return ""
-    where = f"by more than the tolerance in {first_names(metrics)}"
-    if report.updates and report.exit_code == 0:
-        return f"The run beats its baseline {where}, and becomes the baseline."
-    return f"The run beats its baseline {where}: raise the baseline (--update-baseline)?"
-
-
-def _sentences(report: GateReport) -> list[str]:
-    sentences = [f"R{_subject(report)[1:]}."] if report.subject else []
-    kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
-    if kinds:
-        level = f"{100 * (1 - ALPHA):g} % confidence, two-sided, paired t-test"
-        sentences.append(f"Intervals: {level}, uncorrected for the number of checks.")
-    if NO_WORSE in kinds:
-        rate = f"{100 * ALPHA / 2:g} %"
-        sentences.append(f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance.")
-    if NON_INFERIOR in kinds:
-        sentences.append(f"{NON_INFERIOR} is inconclusive where the interval contains the bound.")
-    if exceeded := _exceeded(report):
-        sentences.append(exceeded)
-    return list(map(visible, sentences))
+    becomes = report.updates and report.exit_code == 0
+    what = ", and becomes the baseline." if becomes else ": raise the baseline (--update-baseline)?"
+    metrics = first_names(dict.fromkeys(outcome.check.metric for outcome in exceeding))
+    return f"The run beats its baseline by more than the tolerance in {metrics}{what}"
 
 
 def _subject(report: GateReport) -> str:
@@ -177,10 +167,8 @@ def verdict_line(report: GateReport) -> str:
 
 
 def _message(outcome: CheckOutcome, digits: Digits) -> str:
-    """'failed: value 0.41, bound 0.45, margin -0.04'."""
-    numbers = {"value": _value, "bound": _bound, "margin": margin}
-    texts = (f"{name} {text_of(outcome, digits)}" for name, text_of in numbers.items())
-    return f"{outcome.verdict}: {outcome.reason or ', '.join(texts)}"
+    value, bound, by = (text_of(outcome, digits) for text_of in (_value, _bound, margin))
+    return f"{outcome.verdict}: {outcome.reason or f'value {value}, bound {bound}, margin {by}'}"
 
 
 def junit(report: GateReport, digits: Digits) -> str:
@@ -191,12 +179,13 @@ def junit(report: GateReport, digits: Digits) -> str:
     from xml.etree import ElementTree
     from xml.etree.ElementTree import Element, SubElement
 
-    errors = report.counts["error"] + bool(report.problems)
-    tests = len(report.outcomes) + bool(report.problems)
-    failures = len(report.outcomes) - report.counts["held"] - report.counts["error"]
-    counts = {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
+    title, of_gate, by_verdict = _titled(report), bool(report.problems), report.counts
+    counts = {
+        "tests": str(len(report.outcomes) + of_gate),
+        "failures": str(by_verdict["failed"] + by_verdict["inconclusive"]),
+        "errors": str(by_verdict["error"] + of_gate),
+    }
     suites = Element("testsuites", counts)
-    title = _titled(report)
     suite = SubElement(suites, "testsuite", {"name": title, **counts})
     if report.subject:
         properties = SubElement(suite, "properties")

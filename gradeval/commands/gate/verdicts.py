@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Floats
 from gradeval.commands.compare.result import (
     Judged,
     QueryValues,
@@ -222,15 +221,30 @@ def judge(
         else _require(check, results, covered[RUN], worst)
         for check in checks
     ]
-    bounded, defined = covered, min_coverage
-    if min_coverage is None:
-        min_coverage = defined = FULL_COVERAGE
-        bounds = [check.amount for check in checks if check.spec is None and check.operator in (">=", ">")]
-        if bounds:
-            bounded, defined = covered[BASELINE:], 100 * max(bounds)
-    if Kind.UNDEFINED not in allow:
-        judged = covered[RUN].judged_queries
-        outcomes = [_with_values(outcome, results, judged, defined or 0.0) for outcome in outcomes]
+    bounds = [check.amount for check in checks if check.spec is None and check.operator in (">=", ">")]
+    bounded, is_default = covered, min_coverage is None
+    defined = min_coverage = FULL_COVERAGE if min_coverage is None else min_coverage
+    if bounds and is_default:
+        bounded, defined = covered[BASELINE:], 100 * max(bounds)
+    judged = covered[RUN].judged_queries
+    for place, outcome in enumerate(outcomes if Kind.UNDEFINED not in allow else ()):
+        check = outcome.check
+        if check.spec is None or is_num_q(check.spec) or outcome.verdict == "error":
+            continue
+        counted = np.logical_and.reduce([run.counted for run in results.runs[: 1 + check.needs_baseline]])
+        skipped = sum(  # queries that --no-relevant skip excludes were chosen
+            notice.count
+            for notice in results.notices
+            if notice.kind is Kind.NO_RELEVANT and notice.rule == "skip" and notice.metric == check.metric
+        )
+        undefined = int(counted.sum()) - outcome.n - skipped
+        if undefined > 0 and not at_least(100 * (judged - undefined) / judged, defined):
+            # the mean of the others says nothing about all
+            reason = (
+                f"{check.metric} is undefined for {undefined:,} of {judged:,} judged queries, where "
+                f"--min-coverage is {defined:g} %; --allow undefined excludes them"
+            )
+            outcomes[place] = replace(outcome, verdict="error", reason=reason)
     if lacking := next((run for run in bounded if not at_least(100 * run.share, min_coverage)), None):
         reason = _lacks(results, covered, covered.index(lacking), min_coverage)
         outcomes = [replace(outcome, verdict="error", reason=outcome.reason or reason) for outcome in outcomes]
@@ -264,30 +278,6 @@ def _lacks(results: Results, covered: Sequence[Coverage], r: int, min_coverage: 
     )
 
 
-def _with_values(outcome: CheckOutcome, results: Results, judged: int, percent: float) -> CheckOutcome:
-    """The outcome; an error where fewer than this percentage of the judged queries have a value.
-
-    The mean of the others says nothing about all. Queries that --no-relevant skip excludes were chosen.
-    """
-    check, spec = outcome.check, outcome.check.spec
-    if spec is None or is_num_q(spec) or outcome.verdict == "error":
-        return outcome
-    counted = np.logical_and.reduce([run.counted for run in results.runs[: 1 + check.needs_baseline]])
-    skipped = sum(
-        notice.count
-        for notice in results.notices
-        if notice.kind is Kind.NO_RELEVANT and notice.rule == "skip" and notice.metric == check.metric
-    )
-    undefined = int(counted.sum()) - outcome.n - skipped
-    if undefined <= 0 or at_least(100 * (judged - undefined) / judged, percent):
-        return outcome
-    reason = (
-        f"{check.metric} is undefined for {undefined:,} of {judged:,} judged queries, where --min-coverage is "
-        f"{percent:g} %; --allow undefined excludes them"
-    )
-    return replace(outcome, verdict="error", reason=reason)
-
-
 def coverage(results: Results, r: int) -> Coverage:
     """How many of the queries that are evaluated the run has."""
     run = results.runs[r]
@@ -317,22 +307,17 @@ def _require(check: Check, results: Results, covered: Coverage, worst: int) -> C
     is_lower_bound = check.operator in (">=", ">")
     margin = value - check.amount if is_lower_bound else check.amount - value
     holds = margin > TOLERANCE if check.operator in (">", "<") else margin >= -TOLERANCE
-    outcome = CheckOutcome(check, "held" if holds else "failed", value, check.amount, margin, n=n)
-    if holds:
-        return outcome
-    return replace(outcome, worst=tuple(_lowest(check, results, worst, 1 if is_lower_bound else -1)))
-
-
-def _lowest(check: Check, results: Results, count: int, sign: int) -> Iterator[WorstQuery]:
-    """The queries with the lowest values (sign -1: the highest); for coverage, some that are missing."""
-    spec = check.spec
-    if spec is None:
+    queries = []
+    if not holds and spec is None:  # some that are missing
         ids = [query for notice in missing_notices(results, RUN) for query in notice.queries]
-        yield from (WorstQuery(query, math.nan) for query in ids[:count])
-    elif spec.metric.per_query:
+        queries = [WorstQuery(query, math.nan) for query in ids[:worst]]
+    elif not holds and spec is not None and spec.metric.per_query:
         values = [results.values(r, spec) for r in range(len(results.runs))]
-        for q in lowest(sign * values[RUN], order_of_ids(results.queries), count):
-            yield WorstQuery(results.queries[q], *(float(of_run[q]) for of_run in values))
+        furthest = values[RUN] if is_lower_bound else -values[RUN]
+        for q in lowest(furthest, order_of_ids(results.queries), worst):
+            queries.append(WorstQuery(results.queries[q], *(float(of_run[q]) for of_run in values)))
+    verdict: Verdict = "held" if holds else "failed"
+    return CheckOutcome(check, verdict, value, check.amount, margin, n=n, worst=tuple(queries))
 
 
 def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcome:
@@ -345,18 +330,21 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     pairs, amount = gains[paired], check.amount
     weights = results.runs[RUN].weights
     of_pairs = np.ones(len(pairs)) if weights is None else weights[paired]
-    gain, mean, baseline_mean = (_mean(of[paired], of_pairs) for of in (gains, run, baseline))
+    total = math.fsum(of_pairs.tolist())
+    gain, mean, baseline_mean = (  # in any order of the queries the same
+        math.fsum((of[paired] * of_pairs).tolist()) / total if total else math.nan
+        for of in (gains, run, baseline)
+    )
     if check.is_relative:
         amount *= abs(baseline_mean) / 100
     outcome = CheckOutcome(check, "error", n=len(pairs), mean=mean, baseline_mean=baseline_mean)
     if math.isnan(gain):
         of_weight = "" if weights is None else " with a weight above 0"
-        reason = f"{check.metric} is undefined: no query{of_weight} has a value in both runs"
-        return replace(outcome, reason=reason)
+        why = f": no query{of_weight} has a value in both runs"
+        return replace(outcome, reason=f"{check.metric} is undefined{why}")
     if lost := int((np.isnan(run) & ~np.isnan(baseline) & results.runs[RUN].counted).sum()):
-        of_queries = f"{lost:,} {'query' if lost == 1 else 'queries'}"
-        reason = f"{check.metric} is undefined for {of_queries} where the baseline has a value"
-        return replace(outcome, reason=reason)
+        why = f" for {lost:,} {'query' if lost == 1 else 'queries'} where the baseline has a value"
+        return replace(outcome, reason=f"{check.metric} is undefined{why}")
     if check.kind == MAX_DROP:
         bound, margin = baseline_mean - sign * amount, amount + gain
         outcome = replace(outcome, value=mean, bound=bound, margin=margin)
@@ -381,9 +369,3 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         verdict="inconclusive" if contains_bound else "failed",
         worst=tuple(WorstQuery(values.queries[q], float(run[q]), float(baseline[q])) for q in fell),
     )
-
-
-def _mean(values: Floats, weights: Floats) -> float:
-    """The weighted mean, in any order of the queries the same; NaN without a weight above 0."""
-    total = math.fsum(weights.tolist())
-    return math.fsum((values * weights).tolist()) / total if total else math.nan
