@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -209,17 +209,6 @@ class Qrels(Record, eq=False):
         qrels = rows.without_duplicates()  # with the keys of its documents
         return qrels.replace(numbered=True) if numbered else qrels
 
-    def _keys_and_repeats(self, queries: slice) -> tuple[Words, Ints, Ints]:
-        """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""
-        offsets = self.offsets[queries.start : queries.stop + 1]
-        documents = self.documents.take(slice(offsets[0], offsets[-1]))
-        lengths = np.diff(offsets)
-        query = np.repeat(np.arange(len(lengths)), lengths)
-        keys = documents.keys()
-        table = KeyTable(keys + np.repeat(salts(len(lengths)), lengths))
-        again, first = repeats(table, documents, query)
-        return keys, again + offsets[0], first + offsets[0]
-
     @cached_property
     def query_index(self) -> IdIndex:
         return IdIndex(self.queries)
@@ -332,8 +321,18 @@ class Rows(Record, eq=False):
             subtopic = None if subtopic is None else subtopic.take(rows)
             bounds = np.append(0, np.cumsum(np.bincount(number, counts))).astype(np.int64)
         qrels = Qrels(path, ids.take(first_of).compact(), bounds, documents, grade)
-        found = list(ordered_map(qrels._keys_and_repeats, qrels.shares, jobs))
-        keys, again, first = (np.concatenate(column) for column in zip(*found, strict=True))
+
+        def keys_and_repeats(queries: slice) -> tuple[Words, Ints, Ints]:
+            """The keys of these queries' documents; the rows of duplicates, and of their first judgments."""
+            offsets = qrels.offsets[queries.start : queries.stop + 1]
+            of_queries, lengths = qrels.documents.take(slice(offsets[0], offsets[-1])), np.diff(offsets)
+            keys = of_queries.keys()
+            table = KeyTable(keys + np.repeat(salts(len(lengths)), lengths))
+            again, first = repeats(table, of_queries, np.repeat(np.arange(len(lengths)), lengths))
+            return keys, again + offsets[0], first + offsets[0]
+
+        parts_of_shares = zip(*ordered_map(keys_and_repeats, qrels.shares, jobs), strict=True)
+        keys, again, first = map(np.concatenate, parts_of_shares)
         again, first, more, document = _by_subtopic(again, first, subtopic)
         return cls(qrels, lines, rows, again, first, more, document, keys, subtopic)
 
@@ -374,6 +373,11 @@ class Rows(Record, eq=False):
         """The first judgment of each document, with the highest grade of its subtopics."""
         qrels, keys = self.qrels, self.keys
         if len(self.again) or len(self.more):
+            notices = []
+            if len(self.again):
+                notices.append(Notice(Kind.DUPLICATES, qrels.path, len(self.again)))
+            if len(self.more):
+                notices.append(Notice(Kind.SUBTOPICS, qrels.path, len(distinct(self.document))))
             kept = self.kept()
             grade = qrels.grade.copy()
             np.maximum.at(grade, self.document, grade[self.more])
@@ -381,11 +385,18 @@ class Rows(Record, eq=False):
                 offsets=np.append(0, np.cumsum(kept))[qrels.offsets],
                 documents=qrels.documents.take(kept),
                 grade=grade[kept],
-                notices=tuple(self._notices()),
+                notices=tuple(notices),
             )
             keys = keys[kept]
         if self.subtopic is not None:
-            qrels = qrels.replace(subtopics=self._subtopics(qrels))
+            of_document = np.arange(len(self.keys))
+            of_document[self.more] = self.document
+            used = np.delete(np.arange(len(self.keys)), self.again)
+            row = (np.cumsum(self.kept()) - 1)[of_document[used]]
+            grade, key = self.qrels.grade[used], self.subtopic.take(used).keys()
+            qrels = qrels.replace(
+                subtopics=Subtopics.of(Segments(qrels.offsets), row, key, grade, qrels.documents)
+            )
         qrels.__dict__["keys"] = keys  # fills the cached property
         return qrels
 
@@ -394,23 +405,6 @@ class Rows(Record, eq=False):
         offsets = np.searchsorted(row, self.qrels.offsets)
         qrels = self.qrels
         return qrels.replace(offsets=offsets, documents=qrels.documents.take(row), grade=qrels.grade[row])
-
-    def _subtopics(self, qrels: Qrels) -> Subtopics:
-        """The judgments by subtopic. qrels: without duplicates."""
-        of_document = np.arange(len(self.keys))
-        of_document[self.more] = self.document
-        used = np.delete(np.arange(len(self.keys)), self.again)
-        row = (np.cumsum(self.kept()) - 1)[of_document[used]]
-        assert self.subtopic is not None
-        grade, key = self.qrels.grade[used], self.subtopic.take(used).keys()
-        return Subtopics.of(Segments(qrels.offsets), row, key, grade, qrels.documents)
-
-    def _notices(self) -> Iterator[Notice]:
-        if len(self.again):
-            yield Notice(Kind.DUPLICATES, self.qrels.path, len(self.again))
-        if len(self.more):
-            count = len(distinct(self.document))
-            yield Notice(Kind.SUBTOPICS, self.qrels.path, count)
 
 
 def _subtopics(parts: Sequence[Columns]) -> Ids | None:

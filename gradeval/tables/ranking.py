@@ -82,10 +82,6 @@ class Lines(Record):
             self.query, self.bounds, self.documents.compact(), self.score.copy(), self.line.copy(), rank
         )
 
-    def later(self, by: int) -> Lines:
-        """The same lines, numbered from `by` lines earlier."""
-        return self.replace(line=self.line + by)
-
 
 class Ties(Record):
     """The judged documents that share their score with others of their query.

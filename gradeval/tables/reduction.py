@@ -194,10 +194,8 @@ def reduce_blocks(
 ) -> Reduced:
     """Reduce a run of any length. Raises InputError(s)."""
 
-    def begin() -> tuple[Total, Problems]:
-        return Total(qrels, ties, collapse), Problems(table.name, "run")
-
-    return collect(table, begin, jobs).reduced()
+    total = collect(table, lambda: (Total(qrels, ties, collapse), Problems(table.name, "run")), jobs)
+    return total.reduced()
 
 
 def collect(
@@ -221,13 +219,6 @@ def collect(
 
 class QueryNotGrouped(Exception):
     """A query's lines are not together."""
-
-
-class _Cut(Record):
-    """Lines of a query that may continue in another block, and its id."""
-
-    id: bytes
-    lines: Lines
 
 
 class _Part(Record):
@@ -257,7 +248,7 @@ def _in_one_pass(
     qrels = total.qrels
 
     def part(block: Any) -> _Part:
-        """The pieces of a block, in order: what is found in its whole queries, and those that it cuts."""
+        """The pieces of a block, in order: what is found in its whole queries; the id and lines of a cut one."""
         read = table.columns(block)
         count = len(read.queries)
         if not count:
@@ -266,19 +257,20 @@ def _in_one_pass(
         if len(distinct(query)) < count:
             raise QueryNotGrouped
         lines = Lines(query, read.bounds, read.documents, read.value, read.line, read.rank)
-        pieces: list[Found | _Cut] = []
+        pieces: list[Found | tuple[bytes, Lines]] = []
         first = 0 if read.first else 1
         last = max(first, count if read.last else count - 1)
         if first:
-            pieces.append(_Cut(read.queries[0], lines.part(0, 1).compact()))
+            pieces.append((read.queries[0], lines.part(0, 1).compact()))
         if last > first:
             pieces.append(total.find(lines.part(first, last)))
         if last < count:
-            pieces.append(_Cut(read.queries[last], lines.part(last, count).compact()))
+            pieces.append((read.queries[last], lines.part(last, count).compact()))
         return _Part.of(read, pieces)
 
     seen, others = np.zeros(len(qrels.queries), bool), KeySet()
-    cut: list[_Cut] = []  # parts of a query that may continue in the next block; lines are counted in the file
+    cut: list[Lines] = []  # of a query that may continue in the next block; they are counted in the file
+    cut_query = b""
 
     def add(found: Found, first_line: int) -> None:
         judged = found.query < len(seen)
@@ -291,7 +283,7 @@ def _in_one_pass(
 
     def close() -> None:
         if cut:
-            lines = Lines.joined([part.lines for part in cut])
+            lines = Lines.joined(cut)
             cut.clear()  # to free its memory first
             add(total.find(lines), 0)
 
@@ -305,9 +297,11 @@ def _in_one_pass(
                 close()
                 add(piece, before)
             else:
-                if cut and cut[0].id != piece.id:
+                query, lines = piece
+                if query != cut_query:
                     close()
-                cut.append(piece.replace(lines=piece.lines.later(before)))
+                cut_query = query
+                cut.append(lines.replace(line=lines.line + before))
     close()
     total.report(problems)
     problems.check()

@@ -135,10 +135,21 @@ def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
         rows = ranges(places.offsets[chosen], places.lengths[chosen])
         group, before = np.searchsorted(chosen, places.query[rows]), places.place[rows]
         size = groups.size[chosen].astype(np.int64)
-        width = _half_width(m, int(size.max()) - m)
+        # how many of the m are among those drawn differs from its mode by no more, but for 1e-20
+        fewest = min(m, int(size.max()) - m)
+        width = min(fewest, math.ceil(math.sqrt(24 * fewest)))
+        steps = np.arange(1, width + 1)
         for some in np.array_split(np.arange(len(rows)), len(rows) * (2 * width + 1) // _AT_ONCE + 1):
             n, drawn = size[group[some], None], before[some, None]
-            passed, chance = _chances(m, n, drawn, width)
+            mode, others = (drawn + 1) * (m + 1) // (n + 2), n - m - drawn
+            above, below = mode + steps, mode - steps
+            # the chances, by the ratios of neighbours, which are exact for groups of any size; 0 beyond what is
+            # possible
+            rising = np.cumprod((m - above + 1) * (drawn - above + 1) / (above * (others + above)), axis=1)
+            falling = np.cumprod((below + 1) * (others + below + 1) / ((m - below) * (drawn - below)), axis=1)
+            chance = np.concatenate([falling[:, ::-1], np.ones(mode.shape), rising], axis=1)
+            chance /= chance.sum(axis=1, keepdims=True)
+            passed = np.concatenate([below[:, ::-1], mode, above], axis=1)
             mean = means[group[some, None], np.clip(passed, 0, means.shape[1] - 1)]
             stops[rows[some]] = (chance * (m - passed) / (n - drawn) * mean).sum(axis=1)
     return stops
@@ -163,24 +174,3 @@ def _mean_stops(probability: Floats, first: Ints, m: int) -> Floats:
         i = np.arange(1, min(t + 2, count))
         passed[:, i] = ((t + 1 - i) * passed[:, i] + i * (1 - stop) * passed[:, i - 1]) / (t + 1)
     return stopped
-
-
-def _half_width(m: int, others: int) -> int:
-    """How far the number of the m documents among the first of a group is from its mode, but for 1e-20."""
-    fewest = min(m, others)
-    return min(fewest, math.ceil(math.sqrt(24 * fewest)))
-
-
-def _chances(m: int, size: Ints, drawn: Ints, width: int) -> tuple[Ints, Floats]:
-    """How many of m documents are among so many drawn of a group, up to the width from the mode, and the chance
-    of each number: (n, 2 width + 1) both. size, drawn: (n, 1).
-    """
-    steps = np.arange(1, width + 1)
-    mode, others = (drawn + 1) * (m + 1) // (size + 2), size - m - drawn
-    above, below = mode + steps, mode - steps
-    # by the ratios of neighbours, which are exact for groups of any size; 0 beyond what is possible
-    rising = np.cumprod((m - above + 1) * (drawn - above + 1) / (above * (others + above)), axis=1)
-    falling = np.cumprod((below + 1) * (others + below + 1) / ((m - below) * (drawn - below)), axis=1)
-    chance = np.concatenate([falling[:, ::-1], np.ones(mode.shape), rising], axis=1)
-    numbers = np.concatenate([below[:, ::-1], mode, above], axis=1)
-    return numbers, chance / chance.sum(axis=1, keepdims=True)
