@@ -13,13 +13,13 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.compare_options import CompareOptions
-from gradeval.errors import GradevalError, MetricError, OptionError
+from gradeval.errors import GradevalError, MetricError, OptionError, named
 from gradeval.evaluation.score import summarize
 from gradeval.notices import Notice
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes, weighted_error
 from gradeval.records import Record
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.render.document import WithNotices, warned
+from gradeval.render.document import WithNotices, frame_of, library, warned
 
 if TYPE_CHECKING:
     from gradeval.commands.compare.result import Comparison
@@ -105,20 +105,17 @@ class RunResult(Record, eq=False):
         values = [self.values, *(() if self.tie_range is None else self.tie_range)]
         means, *ends = (summarize(specs, of, self.counted, self.weights) for of in values)
         if self.interval is not None:
-            ends = [*self._intervals(specs, means, *self.interval)]
+            from gradeval.statistics.tests import interval_of_mean
+
+            intervals = np.full((2, len(specs)), np.nan)  # also where there are too few values
+            for m, spec in enumerate(specs):
+                if spec.metric.has_interval:
+                    counted = self.values[m, self.counted]
+                    intervals[:, m] = interval_of_mean(counted, float(means[m]), *self.interval)
+            ends = [*intervals]
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
         texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
         return Summary(self.queries, means, undefined, tuple(ends), texts)
-
-    def _intervals(self, specs: Sequence[Spec], means: Floats, method: str, confidence: float) -> Floats:
-        """The interval of each mean, (2, M); NaN for other summaries, and where there are too few values."""
-        from gradeval.statistics.tests import interval_of_mean
-
-        ends = np.full((2, len(specs)), np.nan)
-        for m, spec in enumerate(specs):
-            if spec.metric.has_interval:
-                ends[:, m] = interval_of_mean(self.values[m, self.counted], float(means[m]), method, confidence)
-        return ends
 
     def counted_texts(self, m: int) -> list[str]:
         return [self.texts[m][q] for q in np.flatnonzero(self.counted).tolist()]
@@ -437,39 +434,82 @@ class Results(Record, WithNotices, eq=False):
 
         library: of the frame; with pandas the names of the runs are the index.
         """
-        from gradeval.evaluation.frames import means
-
-        return means(self, library)
+        columns: dict[str, Any] = {"run": [run.name for run in self.runs]}
+        for m, spec in enumerate(self.specs):
+            if spec.metric.has_summary and not spec.metric.text:
+                columns[str(spec)] = self.means[:, m]
+        return frame_of(columns, library, ["run"])
 
     def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
         """The values as a data frame: a row for each query of each run, a column for each metric.
 
         library: of the frame; with pandas the names of the runs and the queries are the index.
         """
-        from gradeval.evaluation.frames import per_query
-
-        return per_query(self, library)
+        _check_utf8("run", [run.name for run in self.runs])
+        _check_utf8("query", self.queries)
+        pairs = [(run.name, query) for r, run in enumerate(self.runs) for query in self.counted_queries(r)]
+        columns: dict[str, Any] = {"run": [run for run, _ in pairs], "query": [query for _, query in pairs]}
+        for m, spec in enumerate(self.specs):
+            if spec.metric.per_query and not spec.metric.text:
+                of_runs = [run.values[m, run.counted] for run in self.runs]
+                columns[str(spec)] = np.concatenate([np.empty(0), *of_runs])
+        return frame_of(columns, library, ["run", "query"])
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with the columns run, query, metric and value, a row for each value of a query.
 
         Metrics that have no number for a query, such as num_q and runid, have no rows.
         """
-        from gradeval.evaluation.frames import to_pandas
-
-        return to_pandas(self)
+        pandas = library("pandas")
+        columns, value = self._long_form()
+        texts = {name: np.array(different, object)[code] for name, (different, code) in columns.items()}
+        return pandas.DataFrame({**texts, "value": value})
 
     def to_polars(self) -> Any:
         """The same as a polars.DataFrame."""
-        from gradeval.evaluation.frames import to_polars
-
-        return to_polars(self)
+        polars = library("polars")
+        columns, value = self._long_form()
+        texts = {
+            name: polars.Series(list(different), dtype=polars.String).gather(code)
+            for name, (different, code) in columns.items()
+        }
+        return polars.DataFrame({**texts, "value": value})
 
     def to_arrow(self) -> Any:
         """The same as a pyarrow.Table."""
-        from gradeval.evaluation.frames import to_arrow
+        pyarrow = library("pyarrow")
+        columns, value = self._long_form()
+        texts = {
+            name: pyarrow.array(list(different), pyarrow.string()).take(pyarrow.array(code))
+            for name, (different, code) in columns.items()
+        }
+        return pyarrow.table({**texts, "value": value})
 
-        return to_arrow(self)
+    def _long_form(self) -> tuple[dict[str, tuple[Sequence[str], Ints]], Floats]:
+        """The columns run, query and metric, each as its different strings and which of them each row has, and the
+        values, (N,): of each run each counted query.
+
+        Results whose runs are summaries have their means, and no column of queries. Raises GradevalError for
+        names that are not UTF-8.
+        """
+        has_values = not self.runs or any(run.summary is None for run in self.runs)
+        metrics = [(m, spec, spec.metric) for m, spec in enumerate(self.specs) if not spec.metric.text]
+        shown = {m: str(spec) for m, spec, of in metrics if (of.per_query if has_values else of.has_summary)}
+        if has_values:
+            counted = [np.flatnonzero(run.counted) for run in self.runs]
+            values = [run.values[[*shown]][:, of].T.ravel() for run, of in zip(self.runs, counted, strict=True)]
+        else:
+            values = list(self.means[:, [*shown]])
+        value = np.concatenate([np.empty(0), *values])
+        run = np.repeat(np.arange(len(self.runs)), [len(of_run) for of_run in values])
+        columns: dict[str, tuple[Sequence[str], Ints]] = {"run": ([run.name for run in self.runs], run)}
+        if has_values:
+            queries = np.concatenate([np.empty(0, np.int64), *counted])
+            columns["query"] = self.queries, np.repeat(queries, len(shown))
+        columns["metric"] = [*shown.values()], np.arange(len(value)) % max(len(shown), 1)
+        for what, (names, _) in columns.items():
+            _check_utf8(what, names)
+        return columns, value
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same for any library that reads Arrow's C stream, as duckdb.sql('from results') does."""
@@ -517,6 +557,15 @@ class Results(Record, WithNotices, eq=False):
         if self.specs[m].metric.text:
             raise MetricError(f"{self.specs[m]} is text", hint="use Results.texts()")
         return m
+
+
+def _check_utf8(what: str, names: Sequence[str]) -> None:
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        wrong = next(name for name in names if any("\ud800" <= letter <= "\udfff" for letter in name))
+        message = f"{what} {named(wrong)}: data frames need names in UTF-8. Results.per_query() takes any"
+        raise GradevalError(message) from None
 
 
 def position_of(metric: str | Spec | int, specs: Sequence[Spec]) -> int:

@@ -1,12 +1,10 @@
 """Results as frames of other libraries."""
 
-import importlib
 import math
 
 import pytest
 
 from gradeval import GradevalError, evaluate
-from gradeval.evaluation.frames import long_form
 
 QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "é": {"d": 1}}
 RUNS = {"x": {"1": {"b": 3.0, "a": 1.0}, "2": {"a": 5.0}}, "y": {"1": {"a": 1.0}, "é": {"d": 1}}}
@@ -63,7 +61,6 @@ def test_libraries_that_are_not_installed(monkeypatch):
         raise ImportError(name)
 
     found = results()
-    importlib.import_module("gradeval.evaluation.frames")
     monkeypatch.setattr("gradeval.render.document.import_module", fail)
     for method, library, package in (
         ("to_pandas", "pandas", "pandas"),
@@ -77,10 +74,11 @@ def test_libraries_that_are_not_installed(monkeypatch):
 
 
 def test_names_that_are_not_utf8():
+    pytest.importorskip("pandas")
     qrels = {"1": {"a": 1}, "q\udcff": {"a": 1}}
     for runs, message in (
         ({"run": {"1": {"a": 1.0}}}, r"query 'q\\udcff': data frames need names in UTF-8"),
         ({"r\udcff": {"1": {"a": 1.0}}}, r"run 'r\\udcff': data frames need names in UTF-8"),
     ):
         with pytest.raises(GradevalError, match=message):
-            long_form(evaluate(qrels, runs, "AP"))
+            evaluate(qrels, runs, "AP").to_pandas()
