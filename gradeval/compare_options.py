@@ -77,30 +77,27 @@ class CompareOptions(OptionTable):
     """How to compare runs."""
 
     baseline: str | int | None = option(
-        Kind("run", must_be("the name or position of a run", _is_run), plain, "str | int"),
-        None,
+        Kind("run", must_be("the name or position of a run", _is_run), plain, "str | int", metavar="RUN"),
         "--baseline",
         COMPARISON,
         "The run to compare with, a file or a name. Default: the first.",
-        "RUN",
         scope={SUMS},
         python="the run that the others are compared with, by name or position; None: the first",
     )
     all_pairs: bool = option(
-        FLAG, False, "--all-pairs", COMPARISON, "Compare every run with every other.", scope={SUMS}
+        FLAG, "--all-pairs", COMPARISON, "Compare every run with every other.", scope={SUMS}
     )
     test: str = option(
         choice(*TESTS, listed=True),
-        "t",
         "--test",
         COMPARISON,
         "Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p-value; "
         "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
+        default="t",
         python=f"the test, one of {', '.join(map(repr, TESTS))}",
     )
     correction: str | None = option(
         choice(*CORRECTIONS, listed=True),
-        None,
         "--correction",
         COMPARISON,
         "Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the "
@@ -111,63 +108,59 @@ class CompareOptions(OptionTable):
     )
     confidence: float = option(
         PERCENTAGE,
-        95.0,
         "--confidence",
         COMPARISON,
         "Of the intervals; significant is p below what is left of 100. Default: 95.",
-        "PERCENT",
+        default=95.0,
         scope={SUMS},
         python="of the intervals, in percent; the significance level alpha is what is left of 100 %",
     )
     samples: int = option(
         integer(100, 10**8),
-        100_000,
         "--samples",
         COMPARISON,
         "Random sign flips, resamples or permutations. Default: 100000.",
-        "N",
+        default=100_000,
         python="random sign flips, resamples or permutations",
     )
     seed: int = option(
         integer(0, 2**63 - 1),
-        1,
         "--seed",
         COMPARISON,
         "Of these. Default: 1.",
-        "N",
+        default=1,
         python="of the random samples",
     )
     by: Groups = option(
-        Kind("path", lambda name, value: None, _groups, GROUPED),
-        (),
+        Kind("path", lambda name, value: None, _groups, GROUPED, metavar="FILE"),
         "--by",
         FURTHER,
         "Repeat for each group: 'query TAB group' lines.",
-        "FILE",
+        default=(),
         python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
     )
     sort: str | None = option(
-        Kind("metric", must_be("the name of a metric", lambda value: isinstance(value, str)), plain, "str"),
-        None,
+        Kind(
+            "metric",
+            must_be("the name of a metric", lambda value: isinstance(value, str)),
+            plain,
+            "str",
+            metavar="METRIC",
+        ),
         "--sort",
         FURTHER,
         "Order the runs by the mean of this metric, the best first; -METRIC reverses the order. The baseline "
         "stays the same.",
-        "METRIC",
         python="the metric by whose mean the runs are ordered, the best first, or with '-' before its name the "
         "worst; None: as given",
     )
-    worst: int = option(integer(0, 10**6), 0, "--worst", FURTHER, "The N queries that lost most.", "N")
-    best: int = option(integer(0, 10**6), 0, "--best", FURTHER, "The N queries that gained most.", "N")
+    worst: int = option(integer(0, 10**6), "--worst", FURTHER, "The N queries that lost most.", default=0)
+    best: int = option(integer(0, 10**6), "--best", FURTHER, "The N queries that gained most.", default=0)
     power: bool = option(
-        FLAG,
-        False,
-        "--power",
-        FURTHER,
-        "The smallest difference that could have been shown, and queries needed.",
+        FLAG, "--power", FURTHER, "The smallest difference that could have been shown, and queries needed."
     )
     anova: bool = option(
-        FLAG, False, "--anova", FURTHER, "Two-way analysis of variance, system by query, and its effect sizes."
+        FLAG, "--anova", FURTHER, "Two-way analysis of variance, system by query, and its effect sizes."
     )
     jobs: int = Options.table["jobs"]  # type: ignore[assignment]
 

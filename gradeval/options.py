@@ -53,7 +53,7 @@ Check = Callable[[str, Any], None]
 class Kind(Record):
     """The values that an option takes. type: for the command line. check: of a value. read: a value from what a
     Python caller gave, which may be any object. accepts: the type of what a Python caller may give. choices,
-    bounds: of words and of integers.
+    bounds: of words and of integers. metavar: what the help calls a value.
     """
 
     type: str
@@ -62,6 +62,7 @@ class Kind(Record):
     accepts: str
     choices: tuple[str, ...] = ()
     bounds: tuple[int, int] = (0, 0)
+    metavar: str | None = None
 
 
 class Option(Record):
@@ -70,11 +71,10 @@ class Option(Record):
     """
 
     kind: Kind
-    default: Any
     flags: str
     section: str
     about: str
-    metavar: str | None = None
+    default: Any = None
     scope: Set[str] = frozenset((VALUES,))
     python: str = ""
 
@@ -92,9 +92,9 @@ class Option(Record):
         return parameter
 
 
-def option(*row: Any, **fields: Any) -> Any:
-    """An attribute of an OptionTable: its Option, whose value each instance has."""
-    return Option(*row, **fields)
+def option(kind: Kind, *row: Any, **fields: Any) -> Any:
+    """An attribute of an OptionTable: its Option, whose value each instance has. A flag is off by default."""
+    return Option(kind, *row, **({"default": False, **fields} if kind is FLAG else fields))
 
 
 Own = TypeVar("Own", bound="OptionTable")
@@ -256,13 +256,12 @@ def choice(*choices: str, listed: bool = False) -> Kind:
     return Kind("choice", is_valid, plain, words(choices), choices)
 
 
-def integer(low: int, high: int) -> Kind:
+def integer(low: int, high: int, metavar: str = "N") -> Kind:
     def is_valid(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
-    return Kind(
-        "integer", must_be(f"an integer from {low} to {high}", is_valid), plain, "int", bounds=(low, high)
-    )
+    check = must_be(f"an integer from {low} to {high}", is_valid)
+    return Kind("integer", check, plain, "int", bounds=(low, high), metavar=metavar)
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
@@ -446,9 +445,9 @@ def _read_percentage(value: Any) -> Any:
 
 
 PATH = "str | bytes | os.PathLike[str]"  # for Python
-PERCENTAGE = Kind("percentage", _check_percentage, _read_percentage, "float")
+PERCENTAGE = Kind("percentage", _check_percentage, _read_percentage, "float", metavar="PERCENT")
 FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), plain, "bool")
-GRADE = Kind("grade", _check_grade, plain, "float")
+GRADE = Kind("grade", _check_grade, plain, "float", metavar="GRADE")
 ANY_RELEVANT = ">0"  # the default threshold, as signatures write it
 
 
@@ -456,7 +455,9 @@ def _read_threshold(value: Any) -> Any:
     return None if isinstance(value, str) and value == ANY_RELEVANT else plain(value)
 
 
-THRESHOLD = Kind("threshold", _check_grade, _read_threshold, f"float | {words((ANY_RELEVANT,))}")
+THRESHOLD = Kind(
+    "threshold", _check_grade, _read_threshold, f"float | {words((ANY_RELEVANT,))}", metavar="GRADE"
+)
 
 
 class Options(OptionTable):
@@ -464,26 +465,21 @@ class Options(OptionTable):
 
     rel: float | None = option(
         THRESHOLD,
-        None,
         "-l --rel",
         METRICS,
         "Relevance threshold: the lowest grade that counts as relevant. Default: >0, any grade above 0.",
-        "GRADE",
         python="the relevance threshold, the lowest grade that counts as relevant; None or '>0': any grade "
         "above 0",
     )
     depth: int | None = option(
         integer(1, 10**9),
-        None,
         "-M --depth",
         METRICS,
         "Evaluate the first N ranks of each query only.",
-        "N",
         python="evaluate this many of the first ranks of each query; None: all",
     )
     judged_only: bool = option(
         FLAG,
-        False,
         "-J --judged-only",
         METRICS,
         "Remove unjudged documents from the rankings first (condensed lists).",
@@ -491,27 +487,24 @@ class Options(OptionTable):
     )
     queries: str = option(
         choice(*QUERIES),
-        "judged",
         "--queries",
         QUERIES_SECTION,
         "Average over all judged queries, with 0 for those missing from the run (judged), or over those in "
         "both.",
+        default="judged",
         python="average over all 'judged' queries, with 0 for those missing from the run, or over those in "
         "'both' qrels and run",
     )
     query_ids: tuple[str, ...] | None = option(
-        Kind("ids", _check_ids, _read_ids, "str | Iterable[object]"),
-        None,
+        Kind("ids", _check_ids, _read_ids, "str | Iterable[object]", metavar="FILE|LIST"),
         "--query-ids",
         QUERIES_SECTION,
         "Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
         "the name of a file, the id is used; ./NAME is the file.",
-        "FILE|LIST",
         python="evaluate these queries only: a list, or a string such as '401,402'; None: all",
     )
     ties: str | None = option(
         choice(*TIES),
-        None,
         "--ties",
         METRICS,
         "Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
@@ -524,7 +517,6 @@ class Options(OptionTable):
     )
     tie_range: bool = option(
         FLAG,
-        False,
         "--tie-range",
         METRICS,
         "Print beside each value the lowest and the highest value over the orders of tied scores tried.",
@@ -533,7 +525,6 @@ class Options(OptionTable):
     )
     interval: str | None = option(
         choice(*INTERVALS).replace(type="choice or flag"),
-        None,
         "--interval",
         METRICS,
         "Print beside each mean its confidence interval, with the queries as a sample: by the t distribution, "
@@ -543,39 +534,34 @@ class Options(OptionTable):
     )
     confidence: float = option(
         PERCENTAGE,
-        95.0,
         "--confidence",
         METRICS,
         "Of the intervals of --interval. Default: 95.",
-        "PERCENT",
+        default=95.0,
         scope={MORE},
         python="of the intervals, in percent",
     )
     query_weights: tuple[tuple[str, float], ...] | str | None = option(
-        Kind("path", _check_weights, _read_weights, f"{PATH} | Mapping[Any, float]"),
-        None,
+        Kind("path", _check_weights, _read_weights, f"{PATH} | Mapping[Any, float]", metavar="FILE"),
         "--query-weights",
         METRICS,
         "Weights of the queries in means, such as their traffic: 'query TAB weight' lines. Sums stay "
         "unweighted.",
-        "FILE",
         scope={MORE},
         python="the weights of the queries in means: {query: weight}, or a file of 'query TAB weight' lines; "
         "sums stay unweighted",
     )
     zero_grade: float = option(
         GRADE,
-        0.0,
         "--zero-grade",
         METRICS,
         "The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
-        "GRADE",
+        default=0.0,
         scope={VALUES, OF_GRADES},
         python="the grade that means non-relevant; subtracted from every grade first",
     )
     no_relevant: str | None = option(
         choice(*NO_RELEVANT).replace(read=_read_no_relevant, accepts=words((*NO_RELEVANT, 0, 1))),
-        None,
         "--no-relevant",
         METRICS,
         "The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
@@ -587,7 +573,6 @@ class Options(OptionTable):
     )
     by_level: bool = option(
         FLAG,
-        False,
         "--by-level",
         METRICS,
         "Add AP with each grade as the relevance threshold, before muAP.",
@@ -596,17 +581,15 @@ class Options(OptionTable):
     )
     jobs: int = option(
         integer(0, 1000),
-        0,
         "-j --jobs",
         OTHER,
         "Number of threads. Default: number of processors.",
-        "N",
+        default=0,
         scope={PROCESS, OF_QRELS, OF_RUN},
         python="the number of threads; 0: the number of processors",
     )
     qrels_format: str | None = option(
         choice(*QRELS_FORMATS),
-        None,
         "--qrels-format",
         INPUT,
         "Format of the qrels. Default: detected.",
@@ -615,7 +598,6 @@ class Options(OptionTable):
     )
     run_format: str | None = option(
         choice(*RUN_FORMATS),
-        None,
         "--run-format",
         INPUT,
         "Format of the runs. Default: detected.",
@@ -623,61 +605,58 @@ class Options(OptionTable):
         python=f"the format of the runs, {', '.join(map(repr, RUN_FORMATS))}; None: detected",
     )
     features: tuple[int, ...] = option(
-        Kind("features", _tuple_of(int), _read_features, "int | str | Iterable[int | str]"),
-        (),
+        Kind("features", _tuple_of(int), _read_features, "int | str | Iterable[int | str]", metavar="LIST"),
         "--feature",
         INPUT,
         "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
-        "LIST",
+        default=(),
         scope={FILES, RUNS, OF_QRELS, OF_RUN},
         python="the features of LETOR files that are runs: a list, or a string such as '1,5,9-12'",
     )
     qrels_feature: int | None = option(
-        integer(0, 10**7 - 1),
-        None,
+        integer(0, 10**7 - 1, "K"),
         "--qrels-feature",
         INPUT,
         "Use a feature of the LETOR file as the grade.",
-        "K",
         scope={FILES, VALUES, OF_QRELS},
         python="the feature of a LETOR file that is the grade; None: its label",
     )
     groups: str | None = option(
-        Kind("path", _string("a path"), _read_path, PATH),
-        None,
+        Kind("path", _string("a path"), _read_path, PATH, metavar="FILE"),
         "--groups",
         INPUT,
         "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same directory.",
-        "FILE",
         scope={FILES, OF_QRELS, OF_RUN},
         python="the file of the sizes of queries, for SVMlight files without qid; None: FILE.query or "
         "FILE.group",
     )
     columns: tuple[tuple[str, str], ...] = option(
-        Kind("columns", check_columns, read_columns, "str | Mapping[str, str] | Iterable[tuple[str, str]]"),
-        (),
+        Kind(
+            "columns",
+            check_columns,
+            read_columns,
+            "str | Mapping[str, str] | Iterable[tuple[str, str]]",
+            metavar="LIST",
+        ),
         "--columns",
         INPUT,
         "Names of columns in tables (csv, jsonl, parquet and others), such as "
         "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
-        "LIST",
+        default=(),
         scope={VALUES, OF_QRELS, OF_RUN},
         python="the names of columns of tables by role, such as 'query=user,document=item,grade=stars', "
         "or a dict; score is that of runs; others have usual names",
     )
     split: str | None = option(
-        Kind("text", _string("SPLIT or SUBSET/SPLIT"), plain, "str"),
-        None,
+        Kind("text", _string("SPLIT or SUBSET/SPLIT"), plain, "str", metavar="NAME"),
         "--split",
         INPUT,
         "SPLIT or SUBSET/SPLIT in a predictions file of MTEB.",
-        "NAME",
         scope={FILES, OF_RUN},
         python="the part of a predictions file of MTEB, as SPLIT or SUBSET/SPLIT; None: its only one",
     )
     ignore_identical_ids: bool = option(
         FLAG,
-        False,
         "--ignore-identical-ids",
         INPUT,
         "Leave out documents of runs whose id is their query's, as BEIR does.",
@@ -685,24 +664,24 @@ class Options(OptionTable):
         python="leave out documents of runs whose id is their query's",
     )
     max_passage: str | None = option(
-        Kind("text", must_be("a string of one character or more", _is_delimiter), plain, "str"),
-        None,
+        Kind(
+            "text", must_be("a string of one character or more", _is_delimiter), plain, "str", metavar="DELIM"
+        ),
         "--max-passage",
         INPUT,
         "Runs rank passages: what precedes the last DELIM of an id, such as # in doc7#3, is the document, "
         "which counts once, with its best score (MaxP).",
-        "DELIM",
         scope={VALUES, OF_RUN},
         python="what separates the id of a document from that of its passage in runs of passages, such as '#' "
         "in 'doc7#3': each document counts once, with its best score (MaxP); None: ids are those of documents",
     )
     duplicates: str = option(
         choice(*DUPLICATES),
-        "error",
         "--duplicates",
         INPUT,
         "Of a document that a run lists several times for a query, the best score counts (best), or it is an "
         "error.",
+        default="error",
         scope={VALUES, OF_RUN},
         python="a document that a run lists several times for a query is an 'error', or its 'best' score "
         "counts",

@@ -233,7 +233,7 @@ def row_option(table: type[OptionTable], name: str, **changes: Any) -> Callable[
         "section": row.section,
         "default": row.default,
         "show_default": isinstance(row.default, str),
-        "metavar": row.metavar,
+        "metavar": row.kind.metavar,
         "help": row.about,
         **_TYPES[row.kind.type](row.kind),
         **changes,

@@ -486,7 +486,7 @@ class Results(Record, WithNotices, eq=False):
         return pyarrow.table({**texts, "value": value})
 
     def _long_form(self) -> tuple[dict[str, tuple[Sequence[str], Ints]], Floats]:
-        """The columns run, query and metric, each as its different strings and which of them each row has, and the
+        """The columns run, query and metric, each as its strings and which of these each row has, and the
         values, (N,): of each run each counted query.
 
         Results whose runs are summaries have their means, and no column of queries. Raises GradevalError for

@@ -248,7 +248,7 @@ def _in_one_pass(
     qrels = total.qrels
 
     def part(block: Any) -> _Part:
-        """The pieces of a block: what is found in its whole queries, and the id and lines of each that it cuts."""
+        """The pieces of a block: what is found in its whole queries; of each that it cuts, id and lines."""
         read = table.columns(block)
         count = len(read.queries)
         if not count:
