@@ -1,12 +1,13 @@
 """The command run in this process: what it returns and what it prints."""
 
 import io
+import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from math import log2
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+from unittest import mock
 
 from gradeval.cli import run
 
@@ -39,8 +40,6 @@ LETOR = """\
 0 qid:2 1:4 2:0 # d
 """
 
-Values = dict[tuple[str, str, str], float]
-
 
 class Done(NamedTuple):
     code: int
@@ -49,51 +48,21 @@ class Done(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """What was said on stderr."""
+        """Of stderr."""
         return self.err.splitlines()
 
 
-class Copied(io.BytesIO):
-    """What is written to a stream, and to the log, which several streams may have."""
-
-    def __init__(self, log: io.BytesIO | None) -> None:
-        super().__init__()
-        self.log = log
-
-    def write(self, data: Any, /) -> int:
-        if self.log is not None:
-            self.log.write(data)
-        return super().write(data)
-
-
 class Stream(io.TextIOWrapper):
-    """A standard stream that keeps what is written to it. log: keeps it too."""
+    """A standard stream whose bytes are kept."""
 
-    def __init__(self, terminal: bool = False, log: io.BytesIO | None = None) -> None:
-        self.kept = Copied(log)
-        self.terminal = terminal
+    def __init__(self, terminal: bool = False) -> None:
+        self.kept = io.BytesIO()
+        self.isatty = lambda: terminal
         super().__init__(self.kept, encoding="utf-8", errors="backslashreplace", write_through=True)
-
-    def isatty(self) -> bool:
-        return self.terminal
 
     @property
     def text(self) -> str:
         return self.kept.getvalue().decode("utf-8", "surrogateescape")
-
-
-@contextmanager
-def standard_input(path: Path | str | None) -> Iterator[None]:
-    if path is None:
-        yield
-        return
-    before = sys.stdin
-    with open(path) as file:
-        sys.stdin = file
-        try:
-            yield
-        finally:
-            sys.stdin = before
 
 
 def gradeval(
@@ -101,13 +70,19 @@ def gradeval(
     stdin: Path | str | None = None,
     terminal: bool = False,
     errors_on_terminal: bool = False,
-    log: io.BytesIO | None = None,
+    together: bool = False,
 ) -> Done:
     """Run the command. stdin: the file it reads as standard input. terminal, errors_on_terminal: whether stdout
-    and stderr are one. log: keeps what is printed to both, in order.
+    and stderr are one. together: whether both are one stream.
     """
-    out, err = Stream(terminal, log), Stream(errors_on_terminal, log)
-    with redirect_stdout(out), redirect_stderr(err), standard_input(stdin):
+    out = Stream(terminal)
+    err = out if together else Stream(errors_on_terminal)
+    with (
+        open(stdin or os.devnull) as file,
+        mock.patch.object(sys, "stdin", file if stdin else sys.stdin),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
         code = run([str(arg) for arg in args])
     assert "Traceback" not in err.text
     return Done(code, out.text, err.text)
@@ -117,10 +92,8 @@ def values(*args: object, run: str = "r") -> dict[tuple[str, str], float]:
     """(query, metric) -> value, in order, of a call that succeeds."""
     done = gradeval(*args, "--digits", "full", "-f", "tsv")
     assert done.code == 0, done.err
-    head, *lines = done.out.splitlines()
-    assert head == "run\tquery\tmetric\tvalue"
-    rows = [line.split("\t") for line in lines]
-    assert {row[0] for row in rows} <= {run}
+    head, *rows = (line.split("\t") for line in done.out.splitlines())
+    assert head == ["run", "query", "metric", "value"] and {row[0] for row in rows} <= {run}
     return {(query, metric): float(value) for _, query, metric, value in rows}
 
 
@@ -136,6 +109,5 @@ def dcg(*gains: float) -> float:
 def fails(*args: object, stdin: Path | str | None = None) -> str:
     """What a call says that fails: exit code 2, nothing on stdout."""
     done = gradeval(*args, stdin=stdin)
-    assert done.code == 2
-    assert done.out == ""
+    assert (done.code, done.out) == (2, "")
     return done.err.rstrip("\n")

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from helpers import check_each, each
+from helpers import each
 
 from gradeval.formats.diagnostics import first_in
 
@@ -12,39 +12,27 @@ from .command import LETOR, QRELS, RUN, fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
 
+LIKE_SCORES = "This looks like format scores: its first lines"
 QRELS_HAVE = "where qrels have 4 (query iter document grade)"
-A_RUN_HAS = "where a run has 6 (query Q0 document rank score tag)"
-LOOKS_LIKE_A_RUN = ". This looks like a run; the qrels come first, then the runs"
-LOOKS_LIKE_QRELS = ". This looks like qrels; the qrels come first, then the runs"
-BINARY = "binary data (a NUL byte). Is this the right file?"
 
-# a line, what is said of it; all others are in tests/formats
-BAD_QRELS = {"q1 0 e": f"3 fields {QRELS_HAVE}", "q1 0 e\0 1": BINARY}
-BAD_RUNS = {
-    "q1 Q0 e 1 nan tag": "the score 'nan' is not a finite number",
-    "q4 Q0 a 9 2 tag": f"duplicate document 'a' for its query. {first_in(7)}",
-}
-BAD_LETOR = {"1 1:1": "no qid: here, though other lines have one"}
-BAD_SCORES = {"1 2": "2 fields where one score per line is expected"}
-BAD = {  # the file, its good lines, what is wrong with a further one, the arguments
-    "qrels": ("q", QRELS, BAD_QRELS, ["q", "r"]),
-    "run": ("r", RUN, BAD_RUNS, ["q", "r"]),
-    "letor": ("l", LETOR, BAD_LETOR, ["l", "--feature", "1"]),
-    "scores": ("s", "1\n2\n3\n", BAD_SCORES, ["l", "s"]),
-}
+BAD = [  # a file, its good lines, a further one, what is said of it, the arguments; more are in tests/formats
+    ("q", QRELS, "q1 0 e", f"3 fields {QRELS_HAVE}", "q r"),
+    ("q", QRELS, "q1 0 e\0 1", "binary data (a NUL byte). Is this the right file?", "q r"),
+    ("r", RUN, "q1 Q0 e 1 nan tag", "the score 'nan' is not a finite number", "q r"),
+    ("r", RUN, "q4 Q0 a 9 2 tag", f"duplicate document 'a' for its query. {first_in(7)}", "q r"),
+    ("l", LETOR, "1 1:1", "no qid: here, though other lines have one", "l --feature 1"),
+    ("s", "1\n2\n3\n", "1 2", "2 fields where one score per line is expected", "l s"),
+]
 
 
-@pytest.mark.parametrize("kind", BAD)
-def test_a_bad_line(kind: str) -> None:
+@each(("name", "good", "line", "what", "args"), BAD)
+def test_a_bad_line(name: str, good: str, line: str, what: str, args: str, folder: Path) -> None:
     """It is the line that is named: behind the good ones, and behind a comment too."""
-    name, text, lines, args = BAD[kind]
-
-    def check(case: tuple[str, str]) -> None:
-        line, before = case
-        Path(name).write_text(before + line + "\n")
-        assert fails(*args, "--quiet") == f"{name}:{before.count(chr(10)) + 1}: {lines[line]}"
-
-    check_each([(line, text + more) for line in lines for more in ("", "\n# a comment\n\n")], check)
+    before = Path(name).read_text()
+    for text in (good, good + "\n# a comment\n\n"):
+        Path(name).write_text(text + line + "\n")
+        assert fails(*args.split(), "--quiet") == f"{name}:{text.count(chr(10)) + 1}: {what}"
+    Path(name).write_text(before)
 
 
 @each("count", [1, 20, 21, 5000])
@@ -56,52 +44,51 @@ def test_up_to_twenty_errors_then_a_count(count: int) -> None:
     assert lines[20:] == rest.get(count, [])
 
 
-def test_files_that_are_none(folder: Path) -> None:
+def test_files_that_are_none() -> None:
     Path("p").write_text("1 1:2\n")
     Path("there").mkdir()
     Path("there/file").touch()
-    for args in (("there", "r"), ("q", "x=there"), ("p", "s", "--groups", "there")):
-        assert fails(*args) == "there: this is a directory, not a file"
-    for args in (("none", "r"), ("q", "none"), ("p", "s", "--groups", "none")):
-        assert fails(*args) == "none: no such file. Check the path"
-    assert fails("q/none", "r").startswith("q/none: the file cannot be read (Not a directory)")
-    assert fails("", "r") == "'': no such file. Check the path"
-    assert fails("n" * 300, "r").startswith("n" * 300 + ": the file cannot be read (File name too long)")
     os.symlink("loop", "loop")
-    assert fails("loop", "r").startswith("loop: the file cannot be read (")
+    for name, what in (("there", "this is a directory, not a file"), ("none", "no such file. Check the path")):
+        for args in ((name, "r"), ("q", f"x={name}"), ("p", "s", "--groups", name)):
+            assert fails(*args) == f"{name}: {what}"
+    assert fails("", "r") == "'': no such file. Check the path"
+    for name, what in (("q/none", "Not a directory"), ("n" * 300, "File name too long"), ("loop", "")):
+        assert fails(name, "r").startswith(f"{name}: the file cannot be read ({what}")
 
 
-@pytest.mark.parametrize("lines", [1, 5000])
+@each("lines", [1, 5000])
 def test_the_files_in_the_wrong_order_are_one_error(lines: int) -> None:
     Path("q").write_text("".join(f"q1 0 d{n} 1\n" for n in range(lines)))
     Path("r").write_text("".join(f"q1 Q0 d{n} 1 {n} tag\n" for n in range(lines)))
     alike = f", and so in all {lines:,} lines" if lines > 1 else ""
-    as_qrels = f"r:1: 6 fields {QRELS_HAVE}{alike}{LOOKS_LIKE_A_RUN}"
-    as_run = f"q:1: 4 fields {A_RUN_HAS}{alike}{LOOKS_LIKE_QRELS}"
+    order = "the qrels come first, then the runs"
+    as_qrels = f"r:1: 6 fields {QRELS_HAVE}{alike}. This looks like a run; {order}"
     assert fails("r", "q") == fails("r", "r") == as_qrels
-    assert fails("q", "q") == as_run
+    as_run = "4 fields where a run has 6 (query Q0 document rank score tag)"
+    assert fails("q", "q") == f"q:1: {as_run}{alike}. This looks like qrels; {order}"
     Path("r").write_text("".join(f"q1 Q0 d{n} 1 {n}\n" for n in range(lines)))
     assert fails("r", "q") == as_qrels.replace("6 fields", "5 fields")
 
 
 def test_files_that_do_not_belong_together() -> None:
-    assert "Choose what ranks its documents with --feature" in fails("q", "l")
-    assert "Choose what ranks its documents with --feature" in fails("l", "l")
-    assert fails("q", "s") == (
-        "s: scores, one per line, need a LETOR file as qrels, but q is not one. Give the LETOR file as qrels"
-    )
-    assert fails("q", "--feature", "1") == "q: this is not a LETOR file. --feature requires LETOR files"
-    scores = f"s:1: 1 field {QRELS_HAVE}, and so in all 4 lines. This looks like format scores: its first lines"
-    assert fails("s", "r", "--qrels-format", "trec").startswith(scores)
     Path("wide").write_text(QRELS, encoding="utf-16")
-    said = "wide:1: this is text in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8"
-    assert fails("wide", "r") == fails("q", "wide") == fails("l", "wide") == said
-    assert fails("q", "r", "--query-ids", "wide") == fails("trec_eval", "q", "r", "-Z", "wide") == said
-    # a scores file of the wrong length
-    Path("s").write_text("1\n2\n3\n")
-    assert fails("l", "s") == "s: there are 3 scores, but l has 4 lines of data"
-    # a feature that no line has
+    Path("short").write_text("1\n2\n3\n")
+    need_letor = "need a LETOR file as qrels"
+    for args, said in (
+        ("q l", "Choose what ranks its documents with --feature"),
+        ("l l", "Choose what ranks its documents with --feature"),
+        ("q s", f"s: scores, one per line, {need_letor}, but q is not one. Give the LETOR file as qrels"),
+        ("q --feature 1", "q: this is not a LETOR file. --feature requires LETOR files"),
+        ("s r --qrels-format trec", f"s:1: 1 field {QRELS_HAVE}, and so in all 4 lines. {LIKE_SCORES}"),
+        ("l short", "short: there are 3 scores, but l has 4 lines of data"),
+        ("l l --feature 9999999", "l: no line has feature 9999999"),
+        *(
+            (args, "wide:1: this is text in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8")
+            for args in ("wide r", "q wide", "l wide", "q r --query-ids wide", "trec_eval q r -Z wide")
+        ),
+    ):  # fmt: skip
+        assert said in fails(*args.split()), args
     done = gradeval("l", "--feature", "1,7,2,8,5", "-m", "AP")
     assert (done.code, done.lines) == (2, ["l: no line has features 5, 7-8"])
     assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["feature1", "feature2"]
-    assert fails("l", "l", "--feature", "9999999").startswith("l: no line has feature 9999999")

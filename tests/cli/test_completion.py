@@ -24,74 +24,60 @@ def words(line: str) -> list[str]:
     return [item.value for item in completed(line) if item.type == "plain"]
 
 
-def files(line: str) -> bool:
-    return any(item.type == "file" for item in completed(line))
-
-
-@each(
-    "line",
-    [
+def test_files_are_completed() -> None:
+    for line in (
         "",
         "q",
         "q ",
         "q r",
-        "-m AP ",
         "q r -m AP ",
         "eval ",
         "-o ",
         "q r --output x",
         "--query-ids ",
         "--groups ",
-    ],
-)
-def test_files_are_completed(line: str) -> None:
-    assert files(line)
-    assert words(line) == []
+    ):
+        assert any(item.type == "file" for item in completed(line)), line
+        assert words(line) == []
 
 
-@each(
-    ("line", "found"),
-    [
-        ("--qu", ["--query-weights", "--queries", "--query-ids", "--quiet"]),
-        ("q r --ju", ["--judged-only"]),
-        ("-f j", ["json", "jsonl"]),
-        ("q r --ties ", ["trec", "input", "best", "worst", "expected"]),
-        ("--queries b", ["both"]),
-        ("q r --run-format ", [*RUN_FORMATS]),
-        ("q r -m zzz", []),
-        ("q r --allow ti", ["ties"]),
-        ("q r --allow ties,no_r", ["ties,no_relevant"]),
-        ("q r --allow ties,ti", []),
-        ("q r --sort rankD", ["rankDCG"]),
-        ("compare q r --allow ti", ["ties"]),
-        ("metrics --family n", ["nDCG", "novelty", "NTCIR"]),
-        ("metrics --family pre", ["precision"]),
-    ],
-)
+@each("line, found", [
+    ("--qu", ["--query-weights", "--queries", "--query-ids", "--quiet"]),
+    ("q r --ju", ["--judged-only"]),
+    ("-f j", ["json", "jsonl"]),
+    ("q r --ties ", ["trec", "input", "best", "worst", "expected"]),
+    ("--queries b", ["both"]),
+    ("q r --run-format ", [*RUN_FORMATS]),
+    ("q r -m zzz", []),
+    ("q r --allow ti", ["ties"]),
+    ("q r --allow ties,no_r", ["ties,no_relevant"]),
+    ("q r --allow ties,ti", []),
+    ("q r --sort rankD", ["rankDCG"]),
+    ("compare q r --allow ti", ["ties"]),
+    ("metrics --family n", ["nDCG", "novelty", "NTCIR"]),
+    ("metrics --family pre", ["precision"]),
+])  # fmt: skip
 def test_values_are_completed(line: str, found: list[str]) -> None:
     assert words(line) == found
 
 
-@each(
-    ("line", "found"),
-    [
-        ("-m nD", {"nDCG", "NDCNG", "nDCGphi", "ndcg_cut"}),
-        ("q r --metric mu", {"muAP", "muMAP"}),
-        ("q r -m µA", {"muAP"}),
-        ("metrics rank", {"rankDCG"}),
-        ("metrics nDCG Suc", {"Success"}),
-        ("-m o", {"official"}),
-        ("-m AP -m ALL", {"all_trec"}),
-        ("metrics set", {"set", "set_P", "set_F"}),
-        ("-m trec", {"trec-dl"}),
-        ("gate q r --require nD", {"nDCG", "NDCNG"}),
-        ("trec_eval -m nd", {"ndcg", "ndcg_cut", "ndcg_rel", "nDCGphi"}),
-        ("trec_eval q r -m map -m P", {"P"}),
-        ("trec_eval -m off", {"official"}),
-        ("ir_measures q r nD", {"nDCG", "nDCGphi"}),
-        ("ir_measures q r AP Set", {"SetP", "SetF", "SetAP"}),
-    ],
-)
+@each("line, found", [
+    ("-m nD", {"nDCG", "NDCNG", "nDCGphi", "ndcg_cut"}),
+    ("q r --metric mu", {"muAP", "muMAP"}),
+    ("q r -m µA", {"muAP"}),
+    ("metrics rank", {"rankDCG"}),
+    ("metrics nDCG Suc", {"Success"}),
+    ("-m o", {"official"}),
+    ("-m AP -m ALL", {"all_trec"}),
+    ("metrics set", {"set", "set_P", "set_F"}),
+    ("-m trec", {"trec-dl"}),
+    ("gate q r --require nD", {"nDCG", "NDCNG"}),
+    ("trec_eval -m nd", {"ndcg", "ndcg_cut", "ndcg_rel", "nDCGphi"}),
+    ("trec_eval q r -m map -m P", {"P"}),
+    ("trec_eval -m off", {"official"}),
+    ("ir_measures q r nD", {"nDCG", "nDCGphi"}),
+    ("ir_measures q r AP Set", {"SetP", "SetF", "SetAP"}),
+])  # fmt: skip
 def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:
     """Whatever their case, by any of their names, and with what they mean."""
     offered = completed(line)
@@ -100,38 +86,35 @@ def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:
     assert all(item.value.lower().startswith(start) and item.help for item in offered)
 
 
-@each(
-    ("incomplete", "found"),
-    [
-        ("cov", ["coverage"]),
-        ("AP muA", ["AP muAP"]),
-        ("AP(rel=2)@5 ", ["AP(rel=2)@5 >=", "AP(rel=2)@5 <=", "AP(rel=2)@5 >", "AP(rel=2)@5 <"]),
-        ("AP >= ", []),
-        ("AP >= 0.4 ", []),
-    ],
-)
-def test_checks_of_a_gate_are_completed(incomplete: str, found: list[str]) -> None:
+@each("args, incomplete, found", [
+    ("gate q r --require", "cov", ["coverage"]),
+    ("gate q r --require", "AP muA", ["AP muAP"]),
+    (
+        "gate q r --require",
+        "AP(rel=2)@5 ",
+        [f"AP(rel=2)@5 {operator}" for operator in (">=", "<=", ">", "<")],
+    ),
+    ("gate q r --require", "AP >= ", []),
+    ("gate q r --require", "AP >= 0.4 ", []),
+    ("gate q r --max-drop", "AP 2% ", []),
+    *(
+        ("q r -m", before + last, found)
+        for before in ("AP,", "AP ", "nDCG(gain=exp)@5,10,", "AP, P(rel=2)@5 ")
+        for last, found in (("rank", [f"{before}rankDCG"]), ("nDCG(gain=exp,r", []), ("P@5,1", []))
+    ),
+])  # fmt: skip
+def test_the_last_word_of_a_value_is_completed(args: str, incomplete: str, found: list[str]) -> None:
+    """In checks of a gate, and of several metrics."""
     complete = ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE")
-    args = ["gate", "q", "r", "--require"]
-    assert [item.value for item in complete.get_completions(args, incomplete)] == found
-    assert complete.get_completions(["gate", "q", "r", "--max-drop"], "AP 2% ") == []
+    assert [item.value for item in complete.get_completions(args.split(), incomplete)] == found
+    if incomplete.endswith("rank"):
+        assert len(complete.get_completions(args.split(), incomplete.removesuffix("rank"))) > 80
 
 
-@pytest.mark.parametrize("before", ["AP,", "AP ", "nDCG(gain=exp)@5,10,", "AP, P(rel=2)@5 "])
-def test_the_last_of_several_metrics_is_completed(before: str) -> None:
-    def found(incomplete: str) -> list[str]:
-        complete = ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE")
-        return [item.value for item in complete.get_completions(["q", "r", "-m"], incomplete)]
-
-    assert found(before + "rank") == [f"{before}rankDCG"]
-    assert len(found(before)) > 80
-    assert found(f"{before}nDCG(gain=exp,r") == found(f"{before}P@5,1") == []
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if shell == "bash":  # click asks bash for its version
-        monkeypatch.setattr("click.shell_completion.BashComplete._check_version", lambda *_: None)
-    result = CliRunner().invoke(app, [], prog_name="gradeval", env={"_GRADEVAL_COMPLETE": f"{shell}_source"})
-    assert result.exit_code == 0
-    assert f"_GRADEVAL_COMPLETE={shell}_complete" in result.output
+def test_completion_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("click.shell_completion.BashComplete._check_version", lambda *_: None)  # asks bash
+    for shell in ("bash", "zsh", "fish"):
+        env = {"_GRADEVAL_COMPLETE": f"{shell}_source"}
+        result = CliRunner().invoke(app, [], prog_name="gradeval", env=env)
+        assert result.exit_code == 0
+        assert f"_GRADEVAL_COMPLETE={shell}_complete" in result.output

@@ -1,12 +1,11 @@
-"""Options of reading: columns, splits, identical ids, directories and patterns of runs."""
+"""Options of reading: formats, features, group sizes, columns, splits, identical ids, patterns of runs."""
 
 import json
 from pathlib import Path
 
 import pytest
-from helpers import each
 
-from .command import fails, gradeval, values
+from .command import dcg, fails, gradeval, mean_of, values
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -14,21 +13,21 @@ pytestmark = pytest.mark.usefixtures("folder")
 def test_columns() -> None:
     Path("ratings").write_text("who,what,stars\nq1,a,3\nq1,b,0\n")
     Path("predictions").write_text("who,what,guess\nq1,b,2\nq1,a,1\n")
-    columns = "query=who,document=what,grade=stars,score=guess"
-    found = values("ratings", "predictions", "--columns", columns, "-m", "AP", run="predictions")
-    assert found == {("all", "AP"): 0.5}
+    Path("renamed").write_text("query_id,doc_id,score\nq1,b,2\nq1,a,1\n")
+    columns = "query=who,document=what,grade=stars"
+    for run, more in (("predictions", ",score=guess"), ("renamed", "")):
+        found = values("ratings", run, "--columns", columns + more, "-m", "AP", run=run)
+        assert found == {("all", "AP"): 0.5}
     said = fails("ratings", "predictions", "-m", "AP", "--columns", "user=who")
     assert said.startswith("gradeval: columns must be some of query=NAME, document=NAME")
-    Path("renamed").write_text("query_id,doc_id,score\nq1,b,2\nq1,a,1\n")
-    found = values("ratings", "renamed", "--columns", columns.partition(",score")[0], "-m", "AP", run="renamed")
-    assert found == {("all", "AP"): 0.5}
     Path("typo").write_text("query_id,doc_id,stars\n")
     assert "Name it with --columns grade=NAME" in fails("typo", "r")
 
 
-@each(
-    "command",
-    [
+def test_columns_that_no_file_has() -> None:
+    Path("usual").write_text("query_id,doc_id,grade\nq1,a,3\nq1,b,0\n")
+    Path("renamed").write_text("user,item,prediction\nq1,b,2\nq1,a,1\n")
+    for command in (
         "eval q renamed",
         "eval usual renamed",
         "compare usual renamed renamed",
@@ -37,59 +36,103 @@ def test_columns() -> None:
         "convert renamed - --to trec",
         "explain usual renamed --query q1 -m AP",
         "study levels usual renamed",
-    ],
-)
-def test_columns_that_no_file_has(command: str) -> None:
-    Path("usual").write_text("query_id,doc_id,grade\nq1,a,3\nq1,b,0\n")
-    Path("renamed").write_text("user,item,prediction\nq1,b,2\nq1,a,1\n")
-    has = "'query_id', 'doc_id', 'grade'" if "usual" in command else "'user', 'item', 'prediction'"
-    said = fails(*command.split(), "--columns", "query=user,document=itme")
-    assert said.startswith("gradeval: columns: document=itme is no column of any table; ")
-    assert said.rstrip().endswith(f" has {has}")
-    Path("trec").write_text("q1 0 a 1\n")
-    assert gradeval("trec", "renamed", "--columns", "query=user,document=item", "-m", "AP").code == 0
-    done = gradeval("q", "-", "--columns", "document=itme", "-m", "AP", stdin="renamed")
-    assert "document=itme is no column of any table; <stdin> has 'user'" in done.err
+    ):
+        has = "'query_id', 'doc_id', 'grade'" if "usual" in command else "'user', 'item', 'prediction'"
+        said = fails(*command.split(), "--columns", "query=user,document=itme")
+        assert said.startswith("gradeval: columns: document=itme is no column of any table; ")
+        assert said.rstrip().endswith(f" has {has}"), command
+    assert gradeval("q", "renamed", "--columns", "query=user,document=item", "-m", "AP").code == 0
+    said = fails("q", "-", "--columns", "document=itme", "-m", "AP", stdin="renamed")
+    assert "document=itme is no column of any table; <stdin> has 'user'" in said
 
 
-def test_split() -> None:
+def test_split_and_identical_ids() -> None:
     subsets = {"en": {"test": {"q1": {"a": 1, "b": 2}}}, "de": {"test": {"q1": {"a": 2}}}}
     Path("mteb").write_text(json.dumps({"mteb_model_meta": {}, **subsets}))
-    assert values("q", "mteb", "--split", "de", "-m", "num_ret", run="mteb") == {("all", "num_ret"): 1}
+    Path("self").write_text('{"q1": {"q1": 9, "a": 1}}')
+    for run, options, count in (
+        ("mteb", "--split de", 1),
+        ("self", "", 2),
+        ("self", "--ignore-identical-ids", 1),
+    ):
+        found = values("q", run, *options.split(), "-m", "num_ret", run=run)
+        assert found == {("all", "num_ret"): count}
     assert "the file has 'en/test', 'de/test'. Choose one with --split SUBSET/SPLIT" in fails("q", "mteb")
 
 
-def test_ignore_identical_ids() -> None:
-    Path("self").write_text('{"q1": {"q1": 9, "a": 1}}')
-    for options, count in (((), 2), (("--ignore-identical-ids",), 1)):
-        assert values("q", "self", *options, "-m", "num_ret", run="self") == {("all", "num_ret"): count}
-
-
-@pytest.mark.parametrize("given", ["runs", "runs/", "runs/*"])
-@pytest.mark.parametrize("command", ["eval", "compare"])
-def test_directories_and_patterns(given: str, command: str) -> None:
+def test_directories_and_patterns() -> None:
     Path("runs").mkdir()
     for name in ("b.run", "a.txt", "c.json", ".hidden"):
         Path("runs", name).write_text("q1 Q0 a 1 1 t\nq2 Q0 f 1 1 t\n")
-    done = gradeval(command, "q", given, "-m", "AP", "-f", "tsv", "--quiet")
-    assert done.code == 0, done.err
-    head, *rows = (line.split("\t") for line in done.out.splitlines())
-    assert [row[head.index("run")] for row in rows] == ["a", "b", "c"][command == "compare" :]
-    assert "runs/b.run" in fails("q", given, "-o", "runs/b.run")
+    for runs, command in (("runs", "eval"), ("runs/", "compare"), ("runs/*", "eval"), ("runs/*", "compare")):
+        done = gradeval(command, "q", runs, "-m", "AP", "-f", "tsv", "--quiet")
+        assert done.code == 0, done.err
+        head, *rows = (line.split("\t") for line in done.out.splitlines())
+        assert [row[head.index("run")] for row in rows] == ["a", "b", "c"][command == "compare" :]
+        assert "runs/b.run" in fails("q", runs, "-o", "runs/b.run")
     assert fails("q", "runs/x*") == "runs/x*: no such file. Check the path"
 
 
-@pytest.mark.parametrize(
-    "args",
-    [("q", "r"), ("compare", "q", "r", "r"), ("gate", "q", "r", "--require", "AP >= 0", "-f", "tsv")],
-    ids=str,
-)
-def test_query_ids_from_standard_input(args: tuple[str, ...], folder: Path) -> None:
-    chosen = ("--query-ids", "-", "-m", "AP") if args[0] != "gate" else ("--query-ids", "-")
+def test_query_ids_from_standard_input() -> None:
     Path("ids").write_text("q1\n")
-    given = gradeval(*args, *chosen, stdin="ids")
-    assert given.err.count("--query-ids") == 0
-    assert given.out == gradeval(*args, "--query-ids", "q1", *chosen[2:]).out
-    assert fails(*("-" if one == "r" else one for one in args), *chosen).startswith(
-        "gradeval: '-' can be given once only"
-    )
+    for line in ("q r -m AP", "compare q r r -m AP", "gate q r --require AP>=0 -f tsv"):
+        args = line.split()
+        found = gradeval(*args, "--query-ids", "-", stdin="ids")
+        assert "--query-ids" not in found.err
+        assert found.out == gradeval(*args, "--query-ids", "q1").out
+        said = fails(*("-" if word == "r" else word for word in args), "--query-ids", "-")
+        assert said.startswith("gradeval: '-' can be given once only")
+
+
+def test_formats() -> None:
+    assert mean_of("--qrels-format", "trec") == mean_of() == mean_of("--run-format", "trec")
+    scores = values("l", "s", "-m", "AP", run="s")
+    assert scores == values("l", "s", "--run-format", "scores", "-m", "AP", run="s")
+    for line, said in (
+        ("q r --qrels-format letor", "q:1: "),
+        ("l r --run-format scores", "r:1: "),
+        ("l s --run-format trec", "s:1: "),
+        ("l l --run-format letor", "--feature"),
+        ("l l --run-format trec --feature 1", "--feature requires LETOR files"),
+    ):
+        assert said in fails(*line.split()), line
+
+
+def test_feature() -> None:
+    """Of the qrels themselves, or of another LETOR file."""
+    for files in (["l"], ["l", "l"]):
+        for feature in ("1", "2"):
+            found = values(*files, "--feature", feature, "-m", "AP", run=f"feature{feature}")
+            assert found == {("all", "AP"): 0.75}
+        both = gradeval(*files, "--feature", "2,1-2", "-m", "AP", "-qn").out
+        assert [line.split("\t")[::3] for line in both.splitlines()[1:]] == [
+            ["feature2", "0.5000"],
+            ["feature2", "1.0000"],
+            ["feature1", "1.0000"],
+            ["feature1", "0.5000"],
+        ]
+        assert gradeval(*files, "--feature", "2", "--feature", "1-2", "-m", "AP", "-qn").out == both
+
+
+def test_qrels_feature() -> None:
+    """Feature 2 as the grades: 1, 5 / 2, 0; feature 1 ranks a b / d c."""
+    found = values("l", "--feature", "1", "--qrels-feature", "2", "-m", "nDCG", "-q", "-n", run="feature1")
+    assert found == pytest.approx({("1", "nDCG"): dcg(1, 5) / dcg(5, 1), ("2", "nDCG"): dcg(0, 2) / 2})
+    assert "requires a LETOR file" in fails("q", "r", "--qrels-feature", "1")
+    assert fails("l", "s", "--qrels-feature", "7") == "l: no line has feature 7"
+
+
+def test_groups() -> None:
+    Path("plain").write_text("2 1:3\n0 1:2\n1 1:1\n0 1:4\n")
+    Path("sizes").write_text("1\n3\n")
+    expected = {("1", "AP"): 1.0, ("2", "AP"): 1 / 3}
+    args = ("plain", "--feature", "1", "-m", "AP", "-qn")
+    assert values(*args, "--groups", "sizes", run="feature1") == expected
+    assert "--groups" in fails(*args)
+    Path("plain.query").write_text("1\n3\n")
+    assert values(*args, run="feature1") == expected
+    assert "requires a LETOR file" in fails("q", "r", "--groups", "sizes")
+    assert "is not a non-negative integer" in fails("plain", "s", "--groups", "s")
+    Path("sizes").write_text("1\n2\n")
+    said = "sizes: the group sizes add up to 3 lines, but plain has 4"
+    assert fails("plain", "s", "--groups", "sizes") == said

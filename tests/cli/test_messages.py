@@ -1,11 +1,10 @@
 """What is said on stderr besides errors: a line for each thing that is so, and the progress bar."""
 
-import io
 import os
 import threading
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers import each
@@ -39,40 +38,32 @@ def test_what_is_said_of_odd_input() -> None:
     assert said(qrels="q 0 a 1\nq 0 b 0\n", ranking="q Q0 a 1 2 t\nq Q0 x 1 1 t\nq Q0 y 1 1 t\n") == []
     # each line
     assert said() == [MISSING, UNJUDGED, TIED]
-    # control characters are escaped
-    assert fails("q", "\x1b[31mr\x07") == r"\x1b[31mr\x07: no such file. Check the path"
     # errors and warnings of a path with a line end
     Path("a\nb").write_text("q1 Q0 a 1 x t\nq1 Q0 a 1 y t\n")
-    assert fails("q", "a\nb").splitlines() == [
-        r"a\nb:1: the score 'x' is not a number",
-        r"a\nb:2: the score 'y' is not a number",
-    ]
+    wrong = [rf"a\nb:{n}: the score '{score}' is not a number" for n, score in ((1, "x"), (2, "y"))]
+    assert fails("q", "a\nb").splitlines() == wrong
     Path("a\nb").write_text("q1 Q0 a 1 1 t\n")
-    assert gradeval("q", "a\nb", "-m", "AP").lines == [
-        r"warning: a\nb: 2 judged queries are not in the run, counted as 0 [missing]"
-    ]
+    lacks = r"warning: a\nb: 2 judged queries are not in the run, counted as 0 [missing]"
+    assert gradeval("q", "a\nb", "-m", "AP").lines == [lacks]
     # the command comes first
     assert fails("-q", "metrics", "r").startswith("gradeval: The command comes first: gradeval metrics, then")
     Path("metrics").write_text(QRELS)
     assert gradeval("-q", "metrics", "r", "-m", "AP").code == 0
 
 
-@each(
-    ("args", "message"),
-    [
-        (("q", "a\nb"), r"a\nb: no such file. Check the path"),
-        (("a\n/b", "r"), r"a\n/b: no such file. Check the path"),
-        (("q", "r", "-o", "a\nb/c"), r"gradeval: --output a\nb/c: directory "),
-        (("q", "r", "-m", "a\nb"), r"gradeval: a: unknown metric"),
-        (("q", "r", "-l", "a\nb"), r"gradeval: Invalid value for '-l' / '--rel': 'a\nb' is not"),
-        (("q", "r", "--query-ids", "./a\nb"), r"./a\nb: no such file. Check the path"),
-        (("trec_eval", "q", "a\u2028b"), r"a\u2028b: no such file. Check the path"),
-    ],
-)
+@each("args, message", [
+    (("q", "a\nb"), r"a\nb: no such file. Check the path"),
+    (("a\n/b", "r"), r"a\n/b: no such file. Check the path"),
+    (("q", "\x1b[31mr\x07"), r"\x1b[31mr\x07: no such file. Check the path"),
+    (("q", "r", "-o", "a\nb/c"), r"gradeval: --output a\nb/c: directory "),
+    (("q", "r", "-m", "a\nb"), r"gradeval: a: unknown metric"),
+    (("q", "r", "-l", "a\nb"), r"gradeval: Invalid value for '-l' / '--rel': 'a\nb' is not"),
+    (("q", "r", "--query-ids", "./a\nb"), r"./a\nb: no such file. Check the path"),
+    (("trec_eval", "q", "a\u2028b"), r"a\u2028b: no such file. Check the path"),
+])  # fmt: skip
 def test_a_message_is_one_line(args: tuple[str, ...], message: str) -> None:
     said = fails(*args)
-    assert said.startswith(message)
-    assert "\n" not in said
+    assert said.startswith(message) and "\n" not in said
 
 
 @each("format", WRITERS)
@@ -89,65 +80,61 @@ def test_a_query_named_as_the_summary_is(format: str) -> None:
 
 
 def test_strict_lets_notes_and_allowed_kinds_pass() -> None:
-    said_last = fails("q", "r", "--strict", "--allow", "ties,missing", "-m", "nDCG").splitlines()[-1]
+    call = ("q", "r", "--strict", "-m", "nDCG")
+    said_last = fails(*call, "--allow", "ties,missing").splitlines()[-1]
     assert said_last == f"{STRICT}; --allow unjudged accepts this kind"
-    assert gradeval("q", "r", "--strict", "--allow", "ties missing,unjudged", "-m", "nDCG").code == 0
-    allowed = [f"--allow={kind}" for kind in ("ties", "missing", "unjudged")]
-    assert gradeval("q", "r", "--strict", *allowed, "-m", "nDCG").code == 0
+    assert gradeval(*call, "--allow", "ties missing", "--allow=unjudged").code == 0
     assert gradeval("q", "r", "none", "-m", "nDCG", "--strict").out == ""
     assert "unknown kind of warning 'tie'; the kinds are duplicates, " in fails("q", "r", "--allow", "tie")
     few = "".join(f"q1 Q0 x{rank} 1 {-rank} t\n" for rank in range(9))
     Path("q").write_text("q1 0 a 1\n")
     Path("r").write_text(f"q1 Q0 a 1 9 t\n{few}")
-    done = gradeval("q", "r", "--strict", "-m", "nDCG")
-    assert done.code == 0
-    assert done.lines == [
-        "note: r: 10 % of the first 10 documents are judged; the others count as not relevant (see Judged@10, "
-        "-J and bpref) [judged_share]"
-    ]
+    done = gradeval(*call)
+    share = "note: r: 10 % of the first 10 documents are judged; the others count as not relevant"
+    assert (done.code, done.lines) == (0, [f"{share} (see Judged@10, -J and bpref) [judged_share]"])
 
 
-@pytest.mark.parametrize("args", [(), ("-f", "jsonl"), ("-o", "out.tsv")])
-def test_fail_on_warning(args: tuple[str, ...]) -> None:
+@each("args", ["", "-f jsonl", "-o out.tsv"])
+def test_fail_on_warning(args: str) -> None:
     """The same is printed and written; an error in the input has its own code."""
-    call = ("q", "r", "-m", "nDCG", *args)
+    call = ("q", "r", "-m", "nDCG", *args.split())
     expected = gradeval(*call)
+    written = Path("out.tsv").read_text() if "-o" in call else ""
     done = gradeval(*call, "--fail-on-warning")
     allow = "--allow missing,unjudged,ties accepts these kinds"
     last = f"gradeval: exit code 3, for warnings (--fail-on-warning); {allow}"
     assert (done.code, done.out, done.lines) == (3, expected.out, [*expected.lines, last])
-    assert done.out or Path("out.tsv").read_text() == gradeval("q", "r", "-m", "nDCG").out
+    assert done.out or Path("out.tsv").read_text() == written != ""
     quiet = gradeval(*call, "--fail-on-warning", "--quiet")
     assert (quiet.code, quiet.lines) == (3, [MISSING, UNJUDGED, TIED, last])
-    done = gradeval(*call, "--fail-on-warning", "--quiet", "--allow", "ties,missing,unjudged")
-    assert (done.code, done.err) == (0, "")
-    assert gradeval("q", "r", "none", "--fail-on-warning").code == 2
-    assert "mutually exclusive" in fails(*call, "--strict", "--fail-on-warning")
+    if not args:
+        allowed = gradeval(*call, "--fail-on-warning", "--quiet", "--allow", "ties,missing,unjudged")
+        assert (allowed.code, allowed.err) == (0, "")
+        assert gradeval("q", "r", "none", "--fail-on-warning").code == 2
+        assert "mutually exclusive" in fails(*call, "--strict", "--fail-on-warning")
 
 
 def test_results_come_first() -> None:
     Path("s").write_text("q1 Q0 a 1 1 t\n")
-    for call in (
-        ("q", "r"),
-        ("compare", "q", "r", "b=r", "-f", "table"),
-        ("explain", "q", "r", "--query", "q3"),
-        ("study", "agreement", "q", "r", "s", "-m", "AP", "--splits", "1"),
-        ("trec_eval", "q", "r"),
+    for line in (
+        "q r -m nDCG",
+        "compare q r b=r -f table -m nDCG",
+        "explain q r --query q3",
+        "study agreement q r s -m AP --splits 1",
+        "trec_eval q r -m map",
     ):
-        log = io.BytesIO()
-        done = gradeval(*call, log=log)
-        assert done.out and done.err and log.getvalue().decode() == done.out + done.err
+        done = gradeval(*line.split())
+        assert done.out and done.err and gradeval(*line.split(), together=True).out == done.out + done.err
 
 
 def test_on_a_terminal_the_first_lines_of_many() -> None:
-    Path("r").write_text(Path("r").read_text().replace(" tag", " tag more"))
+    Path("r").write_text(RUN.replace(" tag", " tag more"))
     call = ("q", "r", "-m", "nDCG tau")
-    lines = gradeval(*call).lines
+    lines = gradeval(*call, terminal=True).lines
     assert len(lines) == 5
     shown = gradeval(*call, errors_on_terminal=True).lines
     assert shown == [*lines[:4], "… and 1 more (--verbose lists all)"]
     assert gradeval(*call, "--verbose", errors_on_terminal=True).lines == lines
-    assert gradeval(*call, terminal=True).lines == lines
     assert gradeval(*call, "--strict", errors_on_terminal=True).lines[:-1] == lines  # they are errors
     assert gradeval("q", "r", "-m", "nDCG", errors_on_terminal=True).lines[4:] == []
     assert "mutually exclusive" in fails(*call, "--quiet", "--verbose")
@@ -156,59 +143,45 @@ def test_on_a_terminal_the_first_lines_of_many() -> None:
 # The progress bar
 
 
-class Terminal:
-    """A terminal as standard error, and what it has shown when it is closed."""
+@contextmanager
+def terminal() -> Iterator[bytearray]:
+    """A terminal as standard error: what it has shown when it is closed."""
+    leader, follower = os.openpty()
+    shown = bytearray()
 
-    def __enter__(self) -> "Terminal":
-        self.leader, follower = os.openpty()
-        self.stream = open(follower, "w")
-        self.shown = bytearray()
-        self.reader = threading.Thread(target=self._read)
-        self.reader.start()
-        self.redirected = redirect_stderr(self.stream)
-        self.redirected.__enter__()
-        return self
+    def read() -> None:
+        with suppress(OSError):  # Linux says so that the other end is closed
+            while chunk := os.read(leader, 1 << 16):
+                shown.extend(chunk)
 
-    def _read(self) -> None:
-        try:
-            while chunk := os.read(self.leader, 1 << 16):
-                self.shown.extend(chunk)
-        except OSError:  # Linux says so that the other end is closed
-            pass
-
-    def __exit__(self, *error: Any) -> None:
-        self.redirected.__exit__(*error)
-        self.stream.close()
-        self.reader.join()
-        os.close(self.leader)
+    reader = threading.Thread(target=read)
+    reader.start()
+    with open(follower, "w") as stream, redirect_stderr(stream):
+        yield shown
+    reader.join()
+    os.close(leader)
 
 
-@pytest.fixture(name="impatient")
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo terminals here")
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 0)
     monkeypatch.setenv("TERM", "xterm")
-
-
-on_terminals = pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo terminals here")
-
-
-def use() -> None:
-    with Progress() as bar:
-        for name in ("q", "r"):
-            source = Source(name)
-            bar.watch(source)
-            for _ in source.blocks(16):
-                pass
-
-
-@on_terminals
-@pytest.mark.usefixtures("impatient")
-def test_progress_of_the_command() -> None:
-    with Terminal() as terminal, redirect_stdout(Stream()) as out:
+    with terminal() as shown, redirect_stdout(Stream()) as out:
         assert run(["q", "r", "r", "r", "-m", "nDCG"]) == 0
-    assert b"reading" in terminal.shown
-    assert terminal.shown.count(b"warning: ") == 3
+    assert b"reading" in shown
+    assert shown.count(b"warning: ") == 3
     assert out.text.count("\n") == 4
+    # it never passes the end: a file may be read in part to tell its format, or twice to sort it
+    with terminal() as shown, Progress() as bar:
+        source = Source("q")
+        bar.watch(source)
+        for _ in range(3):
+            list(source.blocks())
+        assert bar.read > bar.total == os.path.getsize("q")
+        assert bar._bar is not None
+        assert bar._bar.tasks[0].completed == bar.total
+    list(source.blocks())  # the bar is gone
+    assert b"reading" in shown
 
 
 def test_steps_take_the_place_of_bytes() -> None:
@@ -218,19 +191,3 @@ def test_steps_take_the_place_of_bytes() -> None:
     bar.steps(0, 2)
     list(source.blocks())
     assert bar.read == os.path.getsize("q")
-
-
-@on_terminals
-@pytest.mark.usefixtures("impatient")
-def test_progress_never_passes_the_end() -> None:
-    """A file may be read in part to tell its format, or twice to sort it."""
-    with Terminal() as terminal, Progress() as bar:
-        source = Source("q")
-        bar.watch(source)
-        for _ in range(3):
-            list(source.blocks())
-        assert bar.read > bar.total == os.path.getsize("q")
-        assert bar._bar is not None
-        assert bar._bar.tasks[0].completed == bar.total
-    list(source.blocks())  # the bar is gone
-    assert b"reading" in terminal.shown

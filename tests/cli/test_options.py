@@ -26,42 +26,33 @@ def per_query(metric: str, *args: object) -> dict[str, float]:
     return {query: value for (query, _), value in values("q", "r", "-m", metric, "-q", "-n", *args).items()}
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ("-m", "AP nDCG@5,10 P(rel=2)@5"),
-        ("-m", "AP", "-m", "nDCG@5,10", "--metric", "P(rel=2)@5"),
-        ("-m", "AP,nDCG@5,10,P(rel=2)@5"),
-        ("-m", "map", "-m", "ndcg_cut.5,10 ap", "-mP(rel=2)@5"),
-    ],
-)
-def test_metric(args: tuple[str, ...]) -> None:
+def test_metric() -> None:
     """In the order they are given, each once, by any name."""
-    assert [metric for _, metric in values("q", "r", *args)] == ["AP", "nDCG@5", "nDCG@10", "P(rel=2)@5"]
+    for args in (
+        ("-m", "AP nDCG@5,10 P(rel=2)@5"),
+        ("-m", "map,nDCG@5,10", "--metric", "P(rel=2)@5"),
+        ("-m", "map", "-m", "ndcg_cut.5,10 ap", "-mP(rel=2)@5"),
+    ):
+        assert [metric for _, metric in values("q", "r", *args)] == ["AP", "nDCG@5", "nDCG@10", "P(rel=2)@5"]
 
 
 def test_per_query_and_no_summary() -> None:
-    assert list(values("q", "r", "-m", "AP num_rel")) == [("all", "AP"), ("all", "num_rel")]
-    queries = [(query, metric) for query in ("q1", "q2", "q3") for metric in ("AP", "num_rel")]
-    assert list(values("q", "r", "-m", "AP num_rel", "-q", "-n")) == queries
-    assert list(values("q", "r", "-m", "AP num_rel", "-q")) == [*queries, ("all", "AP"), ("all", "num_rel")]
-    assert fails("q", "r", "-n").startswith("gradeval: -n requires -q: nothing would be printed.")
-
-
-def test_what_has_nothing_to_print_is_told() -> None:
-    assert fails("q", "r", "-m", "relstring relstring@2").startswith(
-        "gradeval: relstring, relstring@2: it has values per query only. Add -q."
-    )
-    assert fails("q", "r", "-m", "num_q", "-qn").startswith(
-        "gradeval: num_q: it has a summary only. Remove -n."
-    )
+    both = [(query, metric) for query in ("q1", "q2", "q3", "all") for metric in ("AP", "num_rel")]
+    for options, rows in ((["-q"], both), (["-qn"], both[:-2]), ([], both[-2:])):
+        assert list(values("q", "r", "-m", "AP num_rel", *options)) == rows
+    # what has nothing to print
+    for line, said in (
+        ("-n", "-n requires -q: nothing would be printed."),
+        ("-m relstring,relstring@2", "relstring, relstring@2: it has values per query only. Add -q."),
+        ("-m num_q -qn", "num_q: it has a summary only. Remove -n."),
+    ):
+        assert fails("q", "r", *line.split()).startswith(f"gradeval: {said}")
     assert gradeval("q", "r", "-m", "relstring", "-q", "-f", "tsv").out.count("\trelstring\t") == 3
     assert list(values("q", "r", "-m", "relstring AP")) == [("all", "AP")]
     assert ("all", "AP(rel=1)") in values("q", "r", "-m", "relstring", "--by-level")
 
 
 FLAGS = {
-    "-l 2": {"rel": 2},
     "--rel 1.5": {"rel": 1.5},
     "-l -7": {"rel": -7},
     "-M 3": {"depth": 3},
@@ -69,9 +60,7 @@ FLAGS = {
     "-J": {"judged_only": True},
     "--judged-only -M2": {"judged_only": True, "depth": 2},
     "--queries both": {"queries": "both"},
-    "-c": {"queries": "judged"},
-    "-c --queries judged": {},
-    "--zero-grade 1": {"zero_grade": 1},
+    "-c --queries judged": {"queries": "judged"},
     "--zero-grade -0.5": {"zero_grade": -0.5},
     "--ties best": {"ties": "best"},
     "--no-relevant 1 --zero-grade 1": {"no_relevant": 1, "zero_grade": 1},
@@ -79,75 +68,66 @@ FLAGS = {
 }
 
 
-@each(("flags", "options"), FLAGS.items())
+@each("flags, options", FLAGS.items())
 def test_flags_are_options(flags: str, options: dict[str, Any]) -> None:
     """Whose effect tests/evaluation has."""
-    metrics = "AP nDCG num_rel num_ret num_q"
-    expected = evaluate("q", "r", metrics, **options).render("tsv", per_query=True, digits="full")
-    printed = gradeval("q", "r", "-m", metrics, "-q", "-f", "tsv", "--digits", "full", *flags.split()).out
-    assert printed == expected
-    changes = flags not in ("--depth 1000000000", "-c", "-c --queries judged")
-    assert changes == (printed != evaluate("q", "r", metrics).render("tsv", per_query=True, digits="full"))
-
-
-def test_flags_that_are_refused() -> None:
-    assert "are mutually exclusive" in fails("q", "r", "-c", "--queries", "both")
-    assert "'2' is not one of '0', '1', 'skip'" in fails("q", "r", "--no-relevant", "2")
-
-
-@pytest.mark.parametrize("given", ["q3,q1", "q1, q3", "q3 q1,q1", "file", "./file"])
-def test_query_ids(given: str, folder: Path) -> None:
-    """In qrels order, from a list or a file, whatever ends its lines."""
-    (folder / "file").write_bytes(b"\xef\xbb\xbfq3\r\n\n \tq1")
-    assert per_query("AP", "--query-ids", given) == pytest.approx({"q1": AP["q1"], "q3": 0})
-    assert mean_of("--query-ids", given) == pytest.approx(AP["q1"] / 2)
-    assert mean_of("--query-ids", given, "--queries", "both") == pytest.approx(AP["q1"])
-
-
-def test_query_ids_that_cannot_be(folder: Path) -> None:
-    (folder / "none").write_text(" \n")
-    assert fails("q", "r", "--query-ids", "q1,q9") == "gradeval: --query-ids: query 'q9' is not in q"
-    assert fails("q", "r", "--query-ids", "q8,q9").endswith(": queries 'q8', 'q9' are not in q")
-    assert fails("q", "r", "--query-ids", "q4") == (
-        "gradeval: --query-ids: query 'q4' is not in q, nor is there a file 'q4'"
+    plain, expected = (
+        evaluate("q", "r", "AP nDCG num_rel num_ret num_q", **of).render("tsv", per_query=True)
+        for of in ({}, options)
     )
-    for empty in ("none", "", ",", " "):
-        assert fails("q", "r", "--query-ids", empty) == f"gradeval: --query-ids {empty}: no queries given"
-    assert fails("q", "r", "--query-ids", "./ids") == "./ids: no such file. Check the path"
-    assert fails("q", "r", "--query-ids", "./") == "./: this is a directory, not a file"
-    (folder / "9").mkdir()
-    assert fails("q", "r", "--query-ids", "9").startswith("gradeval: --query-ids: query '9' is not in q")
-    (folder / "listed").write_bytes(gzip.compress(b"# some\nq1 q9\n\n # none\r\nq8\r\n"))
-    assert fails("q", "r", "--query-ids", "listed").splitlines() == [
-        "listed:2: query 'q9' is not in q",
-        "listed:5: query 'q8' is not in q",
-    ]
+    call = ("q", "r", "-m", "AP nDCG num_rel num_ret num_q", "-q", "-f", "tsv", "--quiet")
+    assert gradeval(*call, *flags.split()).out == expected
+    assert (flags not in ("--depth 1000000000", "-c --queries judged")) == (expected != plain)
+
+
+@each("ids", ["q3 q1,q1", "q3, q1", "file", "./file"])
+def test_query_ids(ids: str) -> None:
+    """In qrels order, from a list or a file, whatever ends its lines."""
+    Path("file").write_bytes(b"\xef\xbb\xbfq3\r\n\n \tq1")
+    assert per_query("AP", "--query-ids", ids) == pytest.approx({"q1": AP["q1"], "q3": 0})
+    assert mean_of("--query-ids", ids) == pytest.approx(AP["q1"] / 2)
+    assert mean_of("--query-ids", ids, "--queries", "both") == pytest.approx(AP["q1"])
+
+
+def test_query_ids_that_cannot_be() -> None:
+    Path("none").write_text(" \n")
+    Path("9").mkdir()
+    Path("listed").write_bytes(gzip.compress(b"# some\nq1 q9\n\n # none\r\nq8\r\n"))
+    option = "gradeval: --query-ids"
+    for ids, said in {
+        "q1,q9": f"{option}: query 'q9' is not in q",
+        "q8,q9": f"{option}: queries 'q8', 'q9' are not in q",
+        "q4": f"{option}: query 'q4' is not in q, nor is there a file 'q4'",
+        "9": f"{option}: query '9' is not in q",
+        "./ids": "./ids: no such file. Check the path",
+        "./": "./: this is a directory, not a file",
+        "listed": "listed:2: query 'q9' is not in q\nlisted:5: query 'q8' is not in q",
+        **{empty: f"{option} {empty}: no queries given" for empty in ("none", "", ",", " ")},
+    }.items():
+        assert fails("q", "r", "--query-ids", ids).startswith(said), ids
     assert "no query in common" in fails("q", "r", "--query-ids", "q3")
 
 
-def test_query_ids_that_are_the_name_of_a_file_too(folder: Path) -> None:
+def test_query_ids_that_are_the_name_of_a_file_too() -> None:
     """Judged queries are meant, whatever the file is; not the file, which the warning names."""
     expected = per_query("AP", "--query-ids", "q1")
-    (folder / "q1").write_bytes(b"\0")  # it is not even read
-    (folder / "q3,q1").write_text("q2\n")
-    done = gradeval("q", "r", "-m", "AP", "-q", "-n", "--query-ids", "q1")
-    assert done.out == "run\tquery\tmetric\tvalue\nr\tq1\tAP\t0.2778\n"
+    Path("q1").write_bytes(b"\0")  # it is not even read
+    Path("q3,q1").write_text("q2\n")
+    Path("q1,q9").write_text("q1\n")
+    done = gradeval("q", "r", "-m", "AP", "-f", "json", "--query-ids", "q1")
+    assert json.loads(done.out)["options"]["query_ids"] == ["q1"]
     assert done.lines[0] == (
         "warning: --query-ids q1: the id is in the qrels, so the file of this name is ignored; "
         "./q1 names the file [ambiguous_ids]"
     )
     assert per_query("AP", "--query-ids", "q1") == expected
-    assert list(per_query("AP", "--query-ids", "q3,q1")) == ["q1", "q3"]
-    assert list(per_query("AP", "--query-ids", "./q3,q1")) == ["q2"]
+    for ids, queries in (("q3,q1", ["q1", "q3"]), ("./q3,q1", ["q2"]), ("q1,q9", ["q1"])):
+        assert list(per_query("AP", "--query-ids", ids)) == queries
     assert "the file of this name is ignored; ./q1 names" in fails("q", "r", "--query-ids", "q1", "--strict")
-    (folder / "q1,q9").write_text("q1\n")
-    assert list(per_query("AP", "--query-ids", "q1,q9")) == ["q1"]
     assert gradeval("-", "r", "-m", "AP", "--query-ids", "q1,q9", stdin="q").out.endswith("\t0.2778\n")
-    found = json.loads(gradeval("q", "r", "-m", "AP", "-f", "json", "--query-ids", "q1").out)
-    assert found["options"]["query_ids"] == ["q1"]
 
 
-def test_tie_range(folder: Path) -> None:
+def test_tie_range() -> None:
     """The order of a and c changes q1 alone."""
     low, high = (dcg(0, 0, *last) / IDEAL for last in ((1, 3), (3, 1)))
     args = ("q", "r", "-q", "-m", "nDCG runid relstring", "--digits", "full")
@@ -156,19 +136,22 @@ def test_tie_range(folder: Path) -> None:
         head, *rows = (line.split("\t") for line in done.out.splitlines())
         assert head == ["run", "query", "metric", "value", "low", "high", "expected"]
         found = {(row[1], row[2]): row[3:] for row in rows}
-        mean = (low + high) / 2
-        assert [float(value) for value in found["q1", "nDCG"]] == pytest.approx([expected, low, high, mean])
+        ends = np.array([expected, low, high, (low + high) / 2])
+        assert np.array(found["q1", "nDCG"], float) == pytest.approx(ends)
         assert len(set(found["q2", "nDCG"])) == len(set(found["q3", "nDCG"])) == 1
-        others = float(found["q2", "nDCG"][0])
-        ends = [(end + others) / 3 for end in (expected, low, high, mean)]
-        assert [float(value) for value in found["all", "nDCG"]] == pytest.approx(ends)
+        assert np.array(found["all", "nDCG"], float) == pytest.approx(
+            (ends + float(found["q2", "nDCG"][0])) / 3
+        )
         assert found["all", "runid"] == ["tag", "", "", ""]
         assert found["q1", "relstring"][1:] == ["", "", ""]
     # only texts, which have no range to print, need the notice
-    assert any("ties" in line for line in gradeval("q", "r", "-m", "nDCG").lines)
-    [notice] = [line for line in gradeval(*args, "--tie-range").lines if "ties" in line]
-    assert "ties could change relstring in 1 query" in notice
-    assert not any("ties" in line for line in gradeval("q", "r", "-m", "nDCG", "--tie-range").lines)
+    for metrics, option, what in (
+        ("nDCG", [], ["ties in 1 query could change nDCG"]),
+        ("nDCG relstring", ["--tie-range"], ["ties could change relstring in 1 query"]),
+        ("nDCG", ["--tie-range"], []),
+    ):
+        notices = [line for line in gradeval("q", "r", "-q", "-m", metrics, *option).lines if "ties" in line]
+        assert len(notices) == len(what) and all(map(str.__contains__, notices, what))
     assert "--tie-range and -f trec are mutually exclusive" in fails("q", "r", "--tie-range", "-f", "trec")
 
 
@@ -181,30 +164,24 @@ def test_interval() -> None:
     found = {(row[1], row[2]): row[4:] for row in rows}
     assert head[3:] == ["value", "low", "high"] and found["q1", "AP"] == found["all", "num_rel"] == ["", ""]
     assert [float(end) for end in found["all", "AP"]] == pytest.approx(wide)
-    for method in ("t", "bootstrap"):
-        low, high = evaluate("q", "r", "AP").interval(0, "AP", 90, method)
-        options = {"interval": method, "confidence": 90}
-        assert evaluate("q", "r", "AP", **options).interval(0, "AP") == (low, high)
-        saved = json.loads(
-            gradeval("q", "r", "-m", "AP", "--interval", method, "--confidence", "90", "-f", "json").out
-        )
-        assert saved["interval"] == {"method": method, "confidence": 90}
-        assert [saved["runs"][0][end]["AP"] for end in ("low", "high")] == [low, high]
-        twice = gradeval("q", "a=r", "b=r", "-m", "AP", "--interval", method)
-        assert [line for line in twice.lines if "separable" in line] == [
-            "note: 1 of 1 neighbouring pair is not separable at 95 % (compare --all-pairs shows which) "
-            "[not_separable]"
-        ]
     alike = evaluate({q: {"a": 1} for q in "pqr"}, {q: {"a": 1.0} for q in "pqr"}, "RR num_ret")
     for method in ("t", "bootstrap"):
+        options = {"interval": method, "confidence": 90}
+        low, high = evaluate("q", "r", "AP").interval(0, "AP", 90, method)
+        assert evaluate("q", "r", "AP", **options).interval(0, "AP") == (low, high)
+        call = ("q", "a=r", "b=r", "-m", "AP", "--interval", method, "--confidence", "90")
+        done = gradeval(*call, "-f", "json")
+        saved = json.loads(done.out)
+        assert saved["interval"] == {"method": method, "confidence": 90}
+        assert [saved["runs"][0][end]["AP"] for end in ("low", "high")] == [low, high]
+        assert [line for line in done.lines if "separable" in line] == [
+            "note: 1 of 1 neighbouring pair is not separable at 90 % (compare --all-pairs shows which) "
+            "[not_separable]"
+        ]
         assert alike.interval(0, "RR", 95, method) == (1, 1)
         assert np.isnan(alike.interval(0, "num_ret", 95, method)).all()
     expected = gradeval("q", "r", "--interval=t", "-m", "AP").out
-    for call in (("--interval", "q", "r"), ("q", "--interval", "r"), ("q", "r", "--interval")):
-        assert gradeval(*call, "-m", "AP").out == expected  # a file is no value of it
-    assert "--interval and -n are mutually exclusive" in fails("q", "r", "--interval", "-q", "-n")
-    assert "--confidence requires --interval" in fails("q", "r", "--confidence", "90")
-    assert "--tie-range and --interval are mutually exclusive" in fails("q", "r", "--tie-range", "--interval")
+    assert gradeval("q", "--interval", "r", "-m", "AP").out == expected  # a file is no value of it
 
 
 def test_by_level() -> None:
@@ -214,17 +191,13 @@ def test_by_level() -> None:
     levels = [rows["all", f"AP(rel={level})"] for level in (1, 2, 3)]
     assert levels == pytest.approx([AP["q1"], (1 / 4) / 2, 1 / 4])
     assert rows["all", "muAP"] == pytest.approx(sum(levels) / 3)
-    assert [metric for _, metric in values("q", "r", "-m", "P@5", "--by-level", "--zero-grade", "1.5")] == [
-        "AP(rel=0.5)",
-        "AP(rel=1.5)",
-        "P@5",
-    ]
+    with_zero = values("q", "r", "-m", "P@5", "--by-level", "--zero-grade", "1.5")
+    assert [metric for _, metric in with_zero] == ["AP(rel=0.5)", "AP(rel=1.5)", "P@5"]
 
 
 def test_jobs() -> None:
-    for jobs in (0, 3):
-        call = ("q", "r", "r", "-q", "-m", "AP nDCG")
-        assert gradeval(*call, "-j", jobs) == gradeval(*call)
+    call = ("q", "r", "r", "-q", "-m", "AP nDCG")
+    assert gradeval(*call, "-j", 0) == gradeval(*call, "-j", 3) == gradeval(*call)
 
 
 NUMBERS = {
@@ -242,26 +215,28 @@ NUMBERS = {
 }
 
 
-@each(("option", "value"), [(option, value) for option in NUMBERS for value in NUMBERS[option]])
+@each("option, value", [(option, value) for option in NUMBERS for value in NUMBERS[option]])
 def test_a_value_that_cannot_be_is_refused_in_one_line(option: str, value: str) -> None:
     said = fails("q", "r", option, value)
-    assert said.startswith("gradeval: Invalid value for ")
-    assert option in said
-    assert f"'{value}'" in said
-    assert "\n" not in said
+    assert said.startswith("gradeval: Invalid value for ") and "\n" not in said
+    assert option in said and f"'{value}'" in said
+
+
+@each("line, said", [
+    ("-c --queries both", "are mutually exclusive"),
+    ("--no-relevant 2", "'2' is not one of '0', '1', 'skip'"),
+    ("--interval -q -n", "--interval and -n are mutually exclusive"),
+    ("--confidence 90", "--confidence requires --interval"),
+    ("--tie-range --interval", "--tie-range and --interval are mutually exclusive"),
+    ("--query-weights w", "w: 3 queries have no weight: "),
+])  # fmt: skip
+def test_flags_that_are_refused(line: str, said: str) -> None:
+    Path("w").write_text("nobody\t1\n")  # tests/evaluation/test_query_weights.py has their values
+    assert said in fails("q", "r", *line.split())
 
 
 def test_every_option_has_its_test() -> None:
     """An option is tested here or in a sister module by one of its names in quotes."""
     texts = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
-    for param in eval_command.params:
-        if param.param_type_name == "option":
-            assert any(f'"{name}"' in texts for name in param.opts), param.opts
-
-
-def test_query_weights(folder: Path) -> None:
-    """tests/evaluation/test_query_weights.py has the values."""
-    weights = folder / "weights"
-    weights.write_text("nobody\t1\n")
-    said = fails("q", "r", "--query-weights", str(weights))
-    assert said.startswith(f"{weights}: ") and "no weight" in said
+    options = [param for param in eval_command.params if param.param_type_name == "option"]
+    assert [param.opts for param in options if not any(f'"{name}' in texts for name in param.opts)] == []

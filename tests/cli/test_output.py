@@ -3,13 +3,15 @@
 import json
 import os
 import re
-import stat
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from helpers import each
 
-from .command import fails, gradeval
+from gradeval.render import WRITERS
+
+from .command import RUN, fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -19,51 +21,33 @@ TSV = "run\tquery\tmetric\tvalue\nr\tall\tAP\t0.2593\n"
 def test_tsv_where_no_person_looks_and_a_table_where_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
-    assert gradeval("q", "r", "-m", "AP").out == TSV
-    table = gradeval("q", "r", "-m", "AP", terminal=True).out
+    call = ("q", "r", "-m", "AP")
+    assert gradeval(*call).out == gradeval(*call, "-f", "tsv", terminal=True).out == TSV
+    table = gradeval(*call, terminal=True).out
     assert "\x1b[" in table
-    assert re.sub(r"\x1b\[\d*m", "", table) == gradeval("q", "r", "-m", "AP", "-f", "table").out
-    assert gradeval("q", "r", "-m", "AP", "-f", "tsv", terminal=True).out == TSV
+    plain = re.sub(r"\x1b\[\d*m", "", table)
+    assert plain == gradeval(*call, "-f", "table").out
     for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
         with monkeypatch.context() as environment:
             environment.setenv(name, value)
-            assert "\x1b[" not in gradeval("q", "r", "-m", "AP", terminal=True).out
-    gradeval("q", "r", "-m", "AP", "-o", "out", terminal=True)
-    assert Path("out").read_text() == TSV
+            assert gradeval(*call, terminal=True).out == plain
 
 
-def test_json_lists_the_runs_that_failed(folder: Path) -> None:
-    (folder / "bad").write_text("q1 Q0 a 1 x tag\nq1 Q0 b 2 y tag\n")
-    (folder / "other").write_text("q9 Q0 a 1 1 tag\n")
+def test_json_lists_the_runs_that_failed() -> None:
+    Path("bad").write_text("q1 Q0 a 1 x tag\nq1 Q0 b 2 y tag\n")
+    Path("other").write_text("q9 Q0 a 1 1 tag\n")
     done = gradeval("q", "r", "bad", "none", "other", "-m", "AP", "-f", "json", "--quiet")
     assert done.code == 2
     found = json.loads(done.out)
     assert [run["path"] for run in found["runs"]] == ["r"]
-    assert found["failed"] == [
-        {
-            "path": "bad",
-            "errors": ["bad:1: the score 'x' is not a number", "bad:2: the score 'y' is not a number"],
-        },
-        {"path": "none", "errors": ["none: no such file. Check the path"]},
-        {
-            "path": "other",
-            "errors": [
-                "other: it has no query in common with q. Check the query ids: 'q9' here, 'q1', 'q2', 'q3' in q"
-            ],
-        },
-    ]
+    none_in_common = "it has no query in common with q. Check the query ids: 'q9' here, 'q1', 'q2', 'q3' in q"
+    assert {run["path"]: run["errors"] for run in found["failed"]} == {
+        "bad": ["bad:1: the score 'x' is not a number", "bad:2: the score 'y' is not a number"],
+        "none": ["none: no such file. Check the path"],
+        "other": [f"other: {none_in_common}"],
+    }
     assert [line for run in found["failed"] for line in run["errors"]] == done.lines
     assert json.loads(gradeval("q", "r", "-m", "AP", "-f", "json").out)["failed"] == []
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
-def test_devices() -> None:
-    """A device is written to, not replaced."""
-    assert fails("q", "r", "--quiet", "-o", "/dev/full") == (
-        "gradeval: /dev/full cannot be written (No space left on device)"
-    )
-    assert gradeval("q", "r", "-o", "/dev/null").code == 0
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
 # Names and several runs
@@ -89,121 +73,166 @@ def test_labels_name_runs() -> None:
     assert "it is one of the input files" in fails("q", "a=r", "-o", "r")
 
 
-@each("place", [0, 1, 2])
-@each("jobs", [1, 2, 4])
-def test_a_bad_run_is_reported_and_the_others_are_printed(place: int, jobs: int) -> None:
+def test_a_bad_run_is_reported_and_the_others_are_printed() -> None:
     Path("bad").write_text("q1 Q0 a 1 x t\nq1 Q0 b\n")
-    Path("r2").write_bytes(Path("r").read_bytes())
-    runs = ["r", "r2"]
-    runs.insert(place, "bad")
-    done = gradeval("q", *runs, "-m", "AP", "-j", jobs, "--quiet")
-    assert done.code == 2
-    assert done.out == TSV + "r2\tall\tAP\t0.2593\n"
-    assert done.lines == [
-        "bad:1: the score 'x' is not a number",
-        "bad:2: 3 fields where a run has 6 (query Q0 document rank score tag)",
-    ]
+    Path("r2").write_text(RUN)
+    lacks = "bad:2: 3 fields where a run has 6 (query Q0 document rank score tag)"
+    for runs, jobs in (("bad r r2", 1), ("r bad r2", 1), ("r bad r2", 4), ("r r2 bad", 2)):
+        done = gradeval("q", *runs.split(), "-m", "AP", "-j", jobs, "--quiet")
+        assert done[:2] == (2, TSV + "r2\tall\tAP\t0.2593\n")
+        assert done.lines == ["bad:1: the score 'x' is not a number", lacks]
     again = gradeval("q", "none", "r", "none", "-m", "AP", "--quiet")  # once
     assert (again.code, again.err) == (2, "none: no such file. Check the path\n")
 
 
-def test_ids_go_through_as_the_bytes_they_are(folder: Path) -> None:
+def test_ids_go_through_as_the_bytes_they_are() -> None:
     """Bytes that are no UTF-8, surrogates in UTF-8, and spaces that are none here."""
     for query in (b"\xff\xfe", b"\xed\xa0\x80", b"\xc0\x80", "a\u2003\u0085b".encode(), "é".encode()):
-        (folder / "odd").write_bytes(query + b" 0 d 1\n")
-        (folder / "r").write_bytes(query + b" Q0 d 1 1 t\n")
-        done = gradeval("odd", "r", "-m", "AP", "-q", "-n")
-        assert done.code == 0
-        assert done.out.encode("utf-8", "surrogateescape").split(b"\n")[1] == b"r\t" + query + b"\tAP\t1.0000"
-        text = os.fsdecode(query)
-        assert gradeval("odd", "r", "-q", "-m", "AP", "-n", "--query-ids", text).out == done.out
-        (folder / "ids").write_bytes(query)
-        assert gradeval("odd", "r", "-q", "-m", "AP", "-n", "--query-ids", "ids").out == done.out
+        Path("odd").write_bytes(query + b" 0 d 1\n")
+        Path("r").write_bytes(query + b" Q0 d 1 1 t\n")
+        Path("ids").write_bytes(query)
+        for ids in ([], ["--query-ids", os.fsdecode(query)], ["--query-ids", "ids"]):
+            done = gradeval("odd", "r", "-m", "AP", "-qn", *ids)
+            row = done.out.encode("utf-8", "surrogateescape").split(b"\n")[1]
+            assert (done.code, row) == (0, b"r\t" + query + b"\tAP\t1.0000")
 
 
 def test_sort() -> None:
     Path("worst").write_text("q1 Q0 b 1 9 t\nq2 Q0 e 1 9 t\n")
     Path("best").write_text("q1 Q0 a 1 9 t\nq2 Q0 a 1 9 t\n")
     runs, order = ("worst", "mid=r", "best"), ["best", "mid", "worst"]
-    for sort, expected in (("AP", order), ("map", order), ("-AP", order[::-1])):
-        assert names("q", *runs, "--sort", sort) == expected
-        for format in ("table", "md", "csv", "trec"):
-            out = gradeval("q", *runs, "-m", "AP P@1", "-f", format, "--sort", sort, "--quiet").out
-            assert sorted(order, key=out.index) == expected
+    for sort, format, expected in (
+        *(("AP", format, order) for format in ("table", "md", "csv", "trec")),
+        ("map", "tsv", order),
+        ("-AP", "tsv", order[::-1]),
+    ):
+        out = gradeval("q", *runs, "-m", "AP P@1", "-f", format, "--sort", sort, "--quiet").out
+        assert sorted(order, key=out.index) == expected
     assert names("q", *runs, "--sort", "AP", "--top", "2") == order[:2]
-    assert "give one of the metrics" in fails("q", "r", "-m", "P@1 P@2", "--sort", "P@1,2")
-    assert "was not evaluated" in fails("q", "r", "--by-level", "--sort", "RR")
     assert gradeval("q", "r", "-m", "muAP", "--by-level", "--sort", "AP(rel=2)").code == 0
+    for line, said in (
+        ("-m P@1,2 --sort P@1,2", "give one of the metrics"),
+        ("--by-level --sort RR", "was not evaluated"),
+        ("--top 2", "gradeval: --top requires --sort. Try 'gradeval --help'."),
+        ("-m AP,RR --sort nDCG", "gradeval: --sort nDCG: give one of the metrics with numbers: AP, RR. Try"),
+        ("--sort nDGC@10", "did you mean nDCG@10?"),
+    ):
+        assert said in fails("q", "r", *line.split())
 
 
 def test_wide() -> None:
-    Path("r2").write_bytes(Path("r").read_bytes())
-    wide = gradeval("q", "r", "x=r2", "-m", "AP num_rel", "-q", "--wide", "--quiet").out
+    wide = gradeval("q", "r", "x=r", "-m", "AP num_rel", "-q", "--wide", "--quiet").out
     assert wide.startswith("query\tmetric\tr\tx\nq1\tAP\t0.2778\t0.2778\n")
     assert gradeval("q", "r", "-m", "AP", "-qn", "--wide", "-f", "table").out.startswith("query       r\n")
     assert fails("q", "r", "--wide").startswith("gradeval: --wide requires -q.")
-    assert "--wide and --tie-range are mutually exclusive." in fails("q", "r", "-q", "--wide", "--tie-range")
-    assert "--wide and -f trec are mutually exclusive." in fails("q", "r", "-q", "--wide", "-f", "trec")
+    for option in ("--tie-range", "-f trec"):
+        said = fails("q", "r", "-q", "--wide", *option.split())
+        assert f"--wide and {option} are mutually exclusive." in said
 
 
 # Columns in front, and no head
 
 
-@pytest.mark.parametrize("args", [(), ("-q",), ("-q", "--wide"), ("-q", "--tie-range")])
-def test_labels(args: tuple[str, ...]) -> None:
+@each("options", ["-q", "-q --wide", "-q --tie-range"])
+def test_labels(options: str) -> None:
     """Each row has the same values in front, in the order given; the rest is as without them."""
-    call = ("q", "r", "-m", "AP runid", "--quiet", *args)
+    call = ("q", "r", "-m", "AP runid", "--quiet", *options.split(), "-f")
     labels = ("--label", "night=2026-11-22", "--label", 'say "a",b=\tx=1')
-    for format, front in (("tsv", "2026-11-22\t\\tx=1\t"), ("csv", "2026-11-22,\tx=1,")):
-        head, *rows = gradeval(*call, "-f", format).out.splitlines()
-        labelled, *with_labels = gradeval(*call, *labels, "-f", format).out.splitlines()
-        assert labelled == {"tsv": 'night\tsay "a",b\t', "csv": 'night,"say ""a"",b",'}[format] + head
-        assert with_labels == [front + row for row in rows] and rows
-        without_head = gradeval(*call, *labels, "-f", format, "--no-header").out.splitlines()
-        assert without_head == with_labels
-    objects = [json.loads(line) for line in gradeval(*call, "-f", "jsonl").out.splitlines()]
-    with_labels = [json.loads(line) for line in gradeval(*call, *labels, "-f", "jsonl").out.splitlines()]
-    front_of = {"night": "2026-11-22", 'say "a",b': "\tx=1"}
-    assert with_labels == [{**front_of, **values} for values in objects]
-    assert [*with_labels[0]][:2] == [*front_of]
+    for format, labelled, front in (
+        ("tsv", 'night\tsay "a",b\t', "2026-11-22\t\\tx=1\t"),
+        ("csv", 'night,"say ""a"",b",', "2026-11-22,\tx=1,"),
+    ):
+        head, *rows = gradeval(*call, format).out.splitlines()
+        with_labels = [front + row for row in rows]
+        assert gradeval(*call, format, *labels).out.splitlines() == [labelled + head, *with_labels] and rows
+        assert gradeval(*call, format, *labels, "--no-header").out.splitlines() == with_labels
+    plain, with_labels = (
+        [json.loads(line) for line in gradeval(*call, "jsonl", *of).out.splitlines()] for of in ((), labels)
+    )
+    front = {"night": "2026-11-22", 'say "a",b': "\tx=1"}
+    assert with_labels == [front | values for values in plain] and [*with_labels[0]][:2] == [*front]
 
 
 def test_labels_of_other_commands() -> None:
     Path("m.toml").write_text('metrics = "AP"\nsystems = ["s"]\nruns = "r"\n[collections.a]\nqrels = "q"\n')
-    for call in (
-        ("compare", "q", "r", "b=r", "--all-pairs", "-q"),  # two tables
-        ("batch", "m.toml"),
-        ("gate", "q", "r", "--require", "AP >= 0", "--min-coverage", "0"),
-        ("study", "levels", "q", "r"),
-        ("plot", "curve", "q", "r"),
+
+    def tables(line: str, *options: str) -> list[list[str]]:
+        out = gradeval(*line.split(), "-f", "tsv", "--quiet", *options).out
+        assert out
+        return [table.splitlines() for table in out.split("\n\n")]
+
+    for line in (
+        "compare q r b=r --all-pairs -q",  # two tables
+        "batch m.toml",
+        "gate q r --require AP>=0 --min-coverage 0",
+        "study levels q r",
+        "plot curve q r",
     ):
-        plain = gradeval(*call, "-f", "tsv", "--quiet").out
-        assert plain
-        tables = [table.splitlines() for table in plain.split("\n\n")]
-        labelled = gradeval(*call, "-f", "tsv", "--quiet", "--label", "a=b").out.split("\n\n")
-        assert [table.splitlines() for table in labelled] == [
-            [f"a\t{head}", *(f"b\t{row}" for row in rows)] for head, *rows in tables
-        ]
-        rows_alone = gradeval(*call, "-f", "tsv", "--quiet", "--no-header").out.split("\n\n")
-        assert [table.splitlines() for table in rows_alone] == [rows for _, *rows in tables]
+        plain = tables(line)
+        labelled = [[f"a\t{head}", *(f"b\t{row}" for row in rows)] for head, *rows in plain]
+        assert tables(line, "--label", "a=b") == labelled
+        assert tables(line, "--no-header") == [rows for _, *rows in plain]
     lines = gradeval("batch", "m.toml", "-f", "jsonl", "--label", "a=b").out.splitlines()
     assert lines and all(line.startswith('{"a": "b", ') for line in lines)
 
 
-@each(
-    ("args", "what"),
-    [
-        (("--spreadsheet",), "--spreadsheet requires -f csv"),
-        (("--label", "run=x"), "gradeval: label run: the output has a column of this name"),
-        (("--label", "run=x", "-f", "jsonl"), "gradeval: label run: the output has a column of this name"),
-        (("--label", "a=x", "--label", "a=y"), "'a' is given twice"),
-        (("--label", "a"), "'a' is not NAME=VALUE"),
-        (("--label", "=a"), "'=a' is not NAME=VALUE"),
-        (("--label", "a=x", "-f", "json"), "--label requires -f tsv, -f csv or -f jsonl"),
-        (("--label", "a=x", "-f", "trec"), "--label requires"),
-        (("--no-header", "-f", "table"), "--no-header requires -f tsv or -f csv"),
-        (("--no-header", "-f", "jsonl"), "--no-header requires"),
-    ],
-)
-def test_labels_that_cannot_be(args: tuple[str, ...], what: str) -> None:
-    assert what in fails("q", "r", "--quiet", *args)
+@each("options, what", [
+    ("--spreadsheet", "--spreadsheet requires -f csv"),
+    ("--label run=x", "gradeval: label run: the output has a column of this name"),
+    ("--label run=x -f jsonl", "gradeval: label run: the output has a column of this name"),
+    ("--label a=x --label a=y", "'a' is given twice"),
+    ("--label a", "'a' is not NAME=VALUE"),
+    ("--label =a", "'=a' is not NAME=VALUE"),
+    ("--label a=x -f json", "--label requires -f tsv, -f csv or -f jsonl"),
+    ("--label a=x -f trec", "--label requires"),
+    ("--no-header -f table", "--no-header requires -f tsv or -f csv"),
+    ("--no-header -f jsonl", "--no-header requires"),
+])  # fmt: skip
+def test_labels_that_cannot_be(options: str, what: str) -> None:
+    assert what in fails("q", "r", "--quiet", *options.split())
+
+
+# Nothing in the data can steer a terminal
+
+
+ODD = "\x1b[31m\x9b\u202e\u2028"
+ESCAPED = r"\x1b[31m\x9b\u202e\u2028"
+
+
+SHOWN = {
+    "json": r"\u001b[31m\u009b\u202e\u2028",
+    "jsonl": r"\u001b[31m\u009b\u202e\u2028",
+    "md": r"\\x1b\[31m\\x9b\\u202e\\u2028",
+    "latex": ESCAPED.replace("\\", r"\textbackslash{}").replace("[", "{[}"),
+}
+
+
+@each("name", WRITERS)
+def test_nothing_can_steer_a_terminal(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query, a tag, a file name. In a pipe or a file, formats for machines have names as they are."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    Path("odd").write_text(f"{ODD}q 0 a 1\n")
+    Path(f"{ODD}r").write_text(f"{ODD}q Q0 a 1 1 {ODD}t\n")
+    args = ("odd", f"{ODD}r", "-m", "AP runid", "-q", "-f", name)
+    shown, written = gradeval(*args, terminal=True).out, gradeval(*args).out
+    assert shown.count("\n") == written.count("\n")
+    escaped = SHOWN.get(name, ESCAPED)
+    for end in "qt" if name == "trec" else "qrt":  # which names no run where there is one only
+        assert escaped + end in shown
+        assert (ODD if name in ("tsv", "csv", "trec") else escaped) + end in written
+
+
+def test_other_commands_cannot_steer_a_terminal_either() -> None:
+    Path("odd").write_text(f"{ODD}q 0 a 1\n")
+    Path(f"{ODD}r").write_text(f"{ODD}q Q0 a 1 1 {ODD}t\n")
+    for args, shown in (
+        (("trec_eval", "odd", f"{ODD}r", "-q", "-m", "map"), f"map                   \t{ESCAPED}q\t1.0000\n"),
+        (("trec_eval", "odd", f"{ODD}r", "-m", "runid"), f"runid                 \tall\t{ESCAPED}t\n"),
+        (("convert", f"{ODD}r", "-", "--to", "trec"), f"{ESCAPED}q Q0 a 1 1 {ESCAPED}t\n"),
+        (("ir_measures", "odd", f"{ODD}r", "-q", "AP"), f"{ESCAPED}q\tAP\t1.0000\nall\tAP\t1.0000\n"),
+    ):
+        assert gradeval(*args, terminal=True).out.startswith(shown)
+        assert gradeval(*args).out.startswith(shown.replace(ESCAPED, ODD))
+    if find_spec("pyarrow") is not None:
+        said = "gradeval: a parquet file is not for a terminal: name OUT. Try 'gradeval convert --help'.\n"
+        assert gradeval("convert", "odd", "-", "--to", "parquet", terminal=True) == (2, "", said)

@@ -1,16 +1,16 @@
 """Files of --output: named by their endings, written whole or not at all."""
 
 import os
-import shutil
 import stat
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from helpers import each
 
 from gradeval.render import WRITERS
 
-from .command import fails, gradeval
+from .command import QRELS, RUN, fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -19,29 +19,26 @@ TSV = "run\tquery\tmetric\tvalue\nr\tall\tAP\t0.2593\n"
 
 @each("name", [name for name, format in WRITERS.items() if format.ending])
 def test_the_ending_of_the_file_sets_the_format(name: str) -> None:
+    expected = gradeval("q", "r", "-m", "AP", "-f", name).out
     for path in (f"out{WRITERS[name].ending}", f"a.b{WRITERS[name].ending.upper()}"):
         assert gradeval("q", "r", "-m", "AP", "-o", path, terminal=True).code == 0
-        assert Path(path).read_text() == gradeval("q", "r", "-m", "AP", "-f", name).out
-        assert gradeval("q", "r", "-m", "AP", "-o", path, "-f", "trec").code == 0
-        assert Path(path).read_text().startswith("map  ")
+        assert Path(path).read_text() == expected
 
 
-@pytest.mark.parametrize("path", ["out", ".out", "a.b/out", "out."])
-def test_a_file_without_an_ending_is_tsv(path: str) -> None:
+def test_a_file_without_an_ending_is_tsv() -> None:
     os.mkdir("a.b")
-    assert gradeval("q", "r", "-m", "AP", "-o", path).code == 0
-    assert Path(path).read_text() == TSV
-
-
-def test_an_unknown_ending_is_an_error(folder: Path) -> None:
-    assert fails("q", "r", "-o", "out.xlsx") == (
-        "gradeval: cannot infer a format from out.xlsx: the endings are "
-        ".txt, .tsv, .csv, .json, .jsonl, .md, .tex. -f sets the format"
-    )
-    assert fails("q", "r", "-o", "out.tsv.gz").startswith("gradeval: cannot infer a format from out.tsv.gz: ")
-    assert not list(folder.glob("out*"))
-    assert gradeval("q", "r", "-m", "AP", "-o", "out.xlsx", "-f", "tsv").code == 0
-    assert Path("out.xlsx").read_text() == TSV
+    for path in ("out", ".out", "a.b/out", "out."):
+        assert gradeval("q", "r", "-m", "AP", "-o", path).code == 0
+        assert Path(path).read_text() == TSV
+    for path in ("out.xlsx", "out.tsv.gz"):
+        assert fails("q", "r", "-o", path) == (
+            f"gradeval: cannot infer a format from {path}: the endings are "
+            ".txt, .tsv, .csv, .json, .jsonl, .md, .tex. -f sets the format"
+        )
+        assert not Path(path).exists()
+    for format, text in (("tsv", TSV), ("trec", gradeval("q", "r", "-m", "AP", "-f", "trec").out)):
+        assert gradeval("q", "r", "-m", "AP", "-o", "out.xlsx", "-f", format).code == 0
+        assert Path("out.xlsx").read_text() == text
 
 
 # Files
@@ -72,47 +69,55 @@ def test_a_file_is_replaced_with_its_mode_and_links(folder: Path) -> None:
     assert Path("there/out").read_text() == TSV
 
 
-ERRORS = [("q", "none"), ("none", "r"), ("q", "q"), ("q", "r", "-m", "qqq"), ("q", "r", "--strict")]
-
-
-@each("args", ERRORS, ids=" ".join)
-@each("old", [None, "old"])
-def test_an_error_leaves_the_file_as_it_is(args: tuple[str, ...], old: str | None, folder: Path) -> None:
-    if old:
-        Path("out").write_text(old)
-    before = sorted(os.listdir(folder))
-    fails(*args, "-o", "out")
-    assert sorted(os.listdir(folder)) == before
-    assert not old or Path("out").read_text() == old
-
-
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_write_that_ends_early_leaves_nothing(
-    error: BaseException, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("out").write_text("old")
-
-    def fail(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(os, "replace", fail)
-    done = gradeval("q", "r", "-m", "AP", "--quiet", "-o", "out")
-    if isinstance(error, OSError):
-        assert done == (2, "", "gradeval: out cannot be written (No space left on device)\n")
-    else:
-        assert done.code == 130
+@each("args", ["q none", "none r", "q q", "q r -m qqq", "q r --strict"])
+def test_an_error_leaves_the_file_as_it_is(args: str, folder: Path) -> None:
+    Path("out").unlink(missing_ok=True)
+    for text in ([], ["old"]):
+        for old in text:
+            Path("out").write_text(old)
+        before = sorted(os.listdir(folder))
+        fails(*args.split(), "-o", "out")
+        assert sorted(os.listdir(folder)) == before
     assert Path("out").read_text() == "old"
-    assert sorted(os.listdir(folder)) == ["l", "out", "q", "r", "s"]
+
+
+def test_a_write_that_ends_early_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("out").write_text("old")
+    said = "gradeval: out cannot be written (No space left on device)\n"
+    for error, code, err in (
+        (OSError(28, "No space left on device"), 2, said),
+        (KeyboardInterrupt(), 130, "\n"),
+    ):
+        monkeypatch.setattr(os, "replace", mock.Mock(side_effect=error))
+        assert gradeval("q", "r", "-m", "AP", "--quiet", "-o", "out") == (code, "", err)
+        assert Path("out").read_text() == "old"
+        assert sorted(os.listdir(folder)) == ["l", "out", "q", "r", "s"]
 
 
 def test_where_no_file_can_be_written(folder: Path) -> None:
     Path("there").mkdir()
-    assert fails("q", "r", "-o", "there") == ("gradeval: --output there: it is a directory")
-    assert fails("q", "r", "-o", "nowhere/out") == (
-        f"gradeval: --output nowhere/out: directory {folder.resolve() / 'nowhere'} does not exist"
-    )
-    assert fails("q", "r", "-o", "q/out").startswith("gradeval: --output q/out: directory ")
-    assert fails("q", "r", "-o", "") == "gradeval: --output: no file given"
+    (folder / "m.toml").write_text(MANIFEST)
+    before = sorted(os.listdir(folder))
+    option = "gradeval: --output"
+    for args, said in (
+        ("q r -o there", f"{option} there: it is a directory"),
+        (
+            "q r -o nowhere/out",
+            f"{option} nowhere/out: directory {folder.resolve() / 'nowhere'} does not exist",
+        ),
+        ("q r -o q/out", f"{option} q/out: directory "),
+        ("q r --output=", f"{option}: no file given"),
+        # files that are missing would be read the next time
+        ("batch m.toml -o ./later", f"{option} ./later: it would be one of the input files"),
+        ("q r -o q.query", f"{option} q.query: it would be one of the input files"),
+    ):
+        assert fails(*args.split()).startswith(said)
+    assert sorted(os.listdir(folder)) == before
+    if os.path.exists("/dev/full"):  # a device is written to, not replaced
+        said = "gradeval: /dev/full cannot be written (No space left on device)"
+        assert fails("q", "r", "--quiet", "-o", "/dev/full") == said
+        assert gradeval("q", "r", "-o", "/dev/null").code == 0
+        assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
 MANIFEST = """\
@@ -158,31 +163,24 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("command", READ)
-def test_no_file_that_is_read_is_written(command: str, folder: Path) -> None:
-    for name, text in {"ids": "q1\n", "list": "r\n", "groups": "q1\tx\n", "m.toml": MANIFEST}.items():
-        (folder / name).write_text(text)
-    for name in ("plain", "plain2"):
-        (folder / name).write_text("2 1:3\n0 1:2\n1 1:1\n0 1:4\n")
-    for name in ("sizes", "sizes.svg", "plain.query", "plain.group", "plain2.query"):
-        (folder / name).write_text("2\n2\n")
-    shutil.copy("r", "other")
-    shutil.copy("q", "again")
+def test_no_file_that_is_read_is_written() -> None:
+    texts = {
+        "ids": "q1\n",
+        "list": "r\n",
+        "groups": "q1\tx\n",
+        "m.toml": MANIFEST,
+        "other": RUN,
+        "again": QRELS,
+    }
+    texts |= dict.fromkeys(["plain", "plain2"], "2 1:3\n0 1:2\n1 1:1\n0 1:4\n")
+    sizes = ["sizes", "sizes.svg", "plain.query", "plain.group", "plain2.query"]
+    for name, text in (texts | dict.fromkeys(sizes, "2\n2\n")).items():
+        Path(name).write_text(text)
     os.symlink("r", "link")
     os.link("r", "hard")
-    name, args = READ[command], command.split()
-    stdin = {"q - -o r": "r", "- r -o q": "q"}.get(command)
-    before = Path(name).read_text()
-    option = {"-o": "--output", "--save": "--save"}.get(args[-2], "OUT")
-    assert fails(*args, stdin=stdin) == f"gradeval: {option} {args[-1]}: it is one of the input files"
-    assert Path(name).read_text() == before
-
-
-def test_no_file_is_written_where_an_input_is_missing(folder: Path) -> None:
-    """It would be read the next time."""
-    (folder / "m.toml").write_text(MANIFEST)
-    assert fails("batch", "m.toml", "-o", "./later") == (
-        "gradeval: --output ./later: it would be one of the input files"
-    )
-    assert fails("q", "r", "-o", "q.query") == "gradeval: --output q.query: it would be one of the input files"
-    assert sorted(os.listdir(folder)) == ["l", "m.toml", "q", "r", "s"]
+    for command, name in READ.items():
+        args, before = command.split(), Path(name).read_text()
+        option = {"-o": "--output", "--save": "--save"}.get(args[-2], "OUT")
+        said = fails(*args, stdin={"q - -o r": "r", "- r -o q": "q"}.get(command))
+        assert said == f"gradeval: {option} {args[-1]}: it is one of the input files", command
+        assert Path(name).read_text() == before

@@ -1,9 +1,11 @@
 """--max-passage and --duplicates in every command: as if the run had listed each document once."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+from helpers import each
 
 from gradeval.formats.diagnostics import first_in
 
@@ -26,56 +28,48 @@ OTHER = "1 Q0 a 1 3 t\n1 Q0 c 2 1 t\n2 Q0 x 1 2 t\n2 Q0 d 2 1 t\n"
 NOTE = "each document counts once, with its best score [collapsed]"
 
 
+def outputs(folder: str, *args: str) -> tuple[int, str, list[str]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = gradeval(*args)
+    return done.code, done.out, done.lines
+
+
 @pytest.fixture(autouse=True)
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Folders with one run: of documents, of passages, and with the same documents several times."""
     monkeypatch.chdir(tmp_path)
-    twice = (
-        PASSAGES.replace("#", " #").replace(" #1", "").replace(" #2", "").replace(" #9", "").replace(" #8", "")
-    )
+    twice = re.sub("#.", "", PASSAGES)
     for folder, run in (("once", DOCUMENTS), ("passages", PASSAGES), ("twice", twice)):
         Path(folder).mkdir()
-        Path(folder, "q").write_text(QRELS)
-        Path(folder, "r.run").write_text(run)
-        Path(folder, "o.run").write_text(OTHER)
+        for name, text in (("q", QRELS), ("r.run", run), ("o.run", OTHER)):
+            Path(folder, name).write_text(text)
 
 
-def both(*arguments: str) -> None:
+@each("line", [
+    "q r.run -m nDCG@2,AP,num_ret -q",
+    "q r.run -m nDCG@2,AP --ties worst -M 2 --tie-range",
+    "compare q r.run o.run -m AP,nDCG@2",
+    "gate q r.run --baseline o.run --no-worse AP --require AP>=0.9",
+    "explain q r.run -m AP --query 1",
+    "explain q r.run -m nDCG@2 --worst 2",
+    "plot curve q r.run -m P --at 1-3 -f tsv",
+    "study agreement q r.run o.run -m AP --splits 2",
+])  # fmt: skip
+def test_as_if_each_document_came_once(line: str) -> None:
     """The command prints the same of passages, of duplicates and of documents, but for the note."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir("once")
-        expected = gradeval(*arguments)
-    assert expected.code in (0, 1) and expected.out, expected.err
+    args = line.split()
+    code, out, said = outputs("once", *args)
+    assert code in (0, 1) and out
     for folder, options, what in (
         ("passages", ("--max-passage", "#"), "3 passages"),
         ("twice", ("--duplicates", "best"), "3 duplicates"),
     ):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(folder)
-            done = gradeval(*arguments, *options)
-        printed = done.out.replace(f", {options[0][2:].replace('-', '_')} = {options[1]}", "")  # by a gate
-        assert (done.code, printed) == (expected.code, expected.out), done.err
-        notes = [line for line in done.lines if "collapsed" in line]
-        assert notes == ([] if arguments[0] == "explain" else [f"note: r: {what} collapsed: {NOTE}"])
-        assert [line for line in done.lines if line not in notes] == expected.lines
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "q r.run -m nDCG@2,AP,num_ret -q",
-        "q r.run -m nDCG@2,AP --ties worst -M 2 --tie-range",
-        "compare q r.run o.run -m AP,nDCG@2",
-        "gate q r.run --require AP>=0.9",
-        "gate q r.run --baseline o.run --no-worse AP",
-        "explain q r.run -m AP --query 1",
-        "explain q r.run -m nDCG@2 --worst 2",
-        "plot curve q r.run -m P --at 1-3 -f tsv",
-        "study agreement q r.run o.run -m AP,nDCG@2",
-    ],
-)
-def test_as_if_each_document_came_once(arguments: str) -> None:
-    both(*arguments.split())
+        its_code, its_out, lines = outputs(folder, *args, *options)
+        its_out = its_out.replace(f", {options[0][2:].replace('-', '_')} = {options[1]}", "")  # by a gate
+        note = [] if args[0] == "explain" else [f"note: r: {what} collapsed: {NOTE}"]
+        assert [line for line in lines if "collapsed" in line] == note
+        assert (its_code, its_out, [line for line in lines if line not in note]) == (code, out, said)
 
 
 def test_validate() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from .command import Done, fails, gradeval
+from .command import fails, gradeval
 
 QRELS = "".join(f"q{q} 0 d{d} {(q * d) % 3}\n" for q in range(5) for d in range(5))
 
@@ -27,47 +27,34 @@ def save(path: str, *runs: str, metrics: str = "num_q AP nDCG@3 P@2 gm_map relst
     assert gradeval("qrels", *runs, "-m", metrics, "-q", "-f", "json", "-o", path, "--quiet").code == 0
 
 
-def shown(*arguments: object, stdin: str | None = None) -> Done:
-    done = gradeval("qrels", *arguments, stdin=stdin)
-    assert done.code == 0, done.err
-    return done
-
-
-METRICS = ("-m", "num_q AP P@2")
-
-
-@pytest.mark.parametrize(
-    "options", [("-q",), ("-f", "jsonl"), ("--sort", "AP"), ("-q", "--wide"), ("--queries", "both")]
-)
-def test_a_saved_result_is_as_good_as_its_run(options: tuple[str, ...]) -> None:
+@each("options", ["-q", "-f jsonl --sort AP", "-q --wide", "--queries both"])
+def test_a_saved_result_is_as_good_as_its_run(options: str) -> None:
+    options = ("-m", "num_q AP P@2", *options.split())
     if "--queries" in options:
-        gradeval("qrels", "b.run", *METRICS, "-q", "-f", "json", "-o", "b.json", "--quiet", *options)
-    expected = shown("a.run", "b.run", "c.run", *METRICS, *options)
-    assert expected.err
-    assert shown("a.run", "b.json", "c.run", *METRICS, *options) == expected
+        gradeval("qrels", "b.run", *options, "-q", "-f", "json", "-o", "b.json", "--quiet")
+    expected = gradeval("qrels", "a.run", "b.run", "c.run", *options)
+    assert expected.code == 0 and expected.err
+    assert gradeval("qrels", "a.run", "b.json", "c.run", *options) == expected
 
 
 def test_a_group_is_what_has_numbers_per_query() -> None:
     save("all.json", "b.run", metrics="all_trec")
-    done = shown("all.json", "-m", "all_trec")
-    expected = shown("b.run", "-m", "all_trec").out.splitlines()
+    done, expected = (gradeval("qrels", name, "-m", "all_trec") for name in ("all.json", "b.run"))
     others = ("runid", "gm_map", "gm_bpref")
-    assert done.out.splitlines() == [line for line in expected if line.split("\t")[2] not in others]
+    lines = [line for line in expected.out.splitlines() if line.split("\t")[2] not in others]
+    assert done.out.splitlines() == lines
     said = "no number for each query, excluded: runid, gm_map, relstring, gm_bpref [excluded_metrics]"
     assert f"note: 4 metrics of groups have {said}" in done.lines
 
 
-@each(
-    ("arguments", "error"),
-    [
-        (("-m", "gm_map"), "gm_map cannot be taken from a saved result, which has numbers per query"),
-        (("-m", "AP relstring"), "relstring cannot be taken from a saved result"),
-        (("--ignore-identical-ids",), "it was made with --ignore-identical-ids off, and this command has on"),
-        (("--columns", "grade=x"), "it was made with the default --columns, and this command has 'grade=x'"),
-        (("--tie-range", "-m", "AP"), "it has no values of other orders of ties. Give the run itself"),
-    ],
-)
-def test_what_does_not_agree_is_an_error_beside_the_other_runs(arguments: tuple[str, ...], error: str) -> None:
+@each("arguments, error", [
+    (["-m", "gm_map"], "gm_map cannot be taken from a saved result, which has numbers per query"),
+    (["-m", "AP relstring"], "relstring cannot be taken from a saved result"),
+    (["--ignore-identical-ids"], "it was made with --ignore-identical-ids off, and this command has on"),
+    (["--columns", "grade=x"], "it was made with the default --columns, and this command has 'grade=x'"),
+    (["--tie-range", "-m", "AP"], "it has no values of other orders of ties. Give the run itself"),
+])  # fmt: skip
+def test_what_does_not_agree_is_an_error_beside_the_other_runs(arguments: list[str], error: str) -> None:
     done = gradeval("qrels", "b.json", "a.run", *arguments, "--quiet")
     assert done.code == 2
     [line] = done.lines
@@ -76,15 +63,10 @@ def test_what_does_not_agree_is_an_error_beside_the_other_runs(arguments: tuple[
     assert done.out == gradeval("qrels", "a.run", *arguments, *metrics, "--quiet").out
 
 
-def test_a_result_in_the_place_of_qrels() -> None:
-    assert fails("b.json", "a.run") == (
-        "b.json: this saved result is in the place of the qrels. "
-        "The qrels come first, then runs and saved results"
-    )
-
-
-def test_a_result_of_spark() -> None:
-    """It has no values per query; whatever reads saved results says so."""
+def test_results_that_are_no_run() -> None:
+    place = "this saved result is in the place of the qrels. The qrels come first, then runs and saved results"
+    assert fails("b.json", "a.run") == f"b.json: {place}"
+    # one of Spark has no values per query; whatever reads saved results says so
     content = json.loads(Path("b.json").read_text())
     content["qrels"]["sha256"] = None
     for run in content["runs"]:
@@ -93,9 +75,8 @@ def test_a_result_of_spark() -> None:
     said = "spark.json: it has neither values per query nor the SHA-256 of its qrels, as all results of"
     for command in ("qrels spark.json", "compare qrels a.run spark.json", "report qrels spark.json -o r.html"):
         assert fails(*command.split()).startswith(said)
-    assert fails("explain", "qrels", "spark.json", "-m", "AP", "--query", "q1") == (
-        "spark.json: a saved result has no documents. Give the run that it was made from"
-    )
+    said = "spark.json: a saved result has no documents. Give the run that it was made from"
+    assert fails("explain", "qrels", "spark.json", "-m", "AP", "--query", "q1") == said
 
 
 LETOR = "2 1:3 2:1\n0 1:2 2:5\n1 1:1 2:2\n0 1:0 2:4\n2 1:2 2:2\n"
@@ -105,38 +86,37 @@ def test_group_sizes_are_part_of_what_a_result_is_made_from() -> None:
     Path("x").write_text(LETOR)
     for name, sizes in {"x.query": "3\n2\n", "same": "3\n2\n", "other": "1\n4\n"}.items():
         Path(name).write_text(sizes)
-    options = ("--feature", "2", "-m", "AP", "--quiet")
-    assert gradeval("x", *options, "-q", "-f", "json", "-o", "s.json").code == 0
-    assert gradeval("x", *options, "--groups", "same", "-q", "-f", "json", "-o", "given.json").code == 0
-    for saved in ("s.json", "given.json"):
-        for groups in ((), ("--groups", "same")):
-            assert gradeval("x", saved, "--quiet", *groups).code == 0
-        error = f"{saved}: it was made with other group sizes (SHA-256 "
-        assert fails("x", saved, "--groups", "other").startswith(error)
+    error = "it was made with other group sizes (SHA-256 "
+    for saved, groups in (("s.json", []), ("given.json", ["--groups", "same"])):
+        call = ("x", "--feature", "2", "-m", "AP", "--quiet", *groups, "-q", "-f", "json", "-o", saved)
+        assert gradeval(*call).code == 0
+        assert (
+            gradeval("x", saved, "--quiet").code
+            == gradeval("x", saved, "--quiet", "--groups", "same").code
+            == 0
+        )
+        assert fails("x", saved, "--groups", "other").startswith(f"{saved}: {error}")
     Path("x.query").write_text("1\n4\n")
-    assert fails("x", "s.json").startswith("s.json: it was made with other group sizes (SHA-256 ")
+    assert fails("x", "s.json").startswith(f"s.json: {error}")
     assert gradeval("gate", "x", "s.json", "--require", "AP >= 0").code == 2
-    assert fails("compare", "x", "s.json", "given.json", "--groups", "other").startswith("s.json: it was made")
+    assert fails("compare", "x", "s.json", "given.json", "--groups", "other").startswith(f"s.json: {error}")
     content = json.loads(Path("s.json").read_text())
     del content["qrels"]["groups_sha256"]  # as before there were any
     Path("s.json").write_text(json.dumps(content))
     assert "with other group sizes (no file of them)" in fails("x", "s.json")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("qrels", "b.json"),
-        ("compare", "qrels", "a.run", "b.json"),
-        ("gate", "qrels", "b.json", "--require", "AP >= 0"),
-        ("gate", "qrels", "a.run", "--baseline", "b.json", "--max-drop", "AP 50%"),
-        ("report", "qrels", "a.run", "b.json", "-o", "report.html"),
-    ],
-)
-def test_an_edited_result_is_an_error_everywhere(command: tuple[str, ...]) -> None:
+def test_an_edited_result_is_an_error_everywhere() -> None:
     content = json.loads(Path("b.json").read_text())
     content["runs"][0]["per_query"]["q1"]["AP"] = "1"
     Path("b.json").write_text(json.dumps(content))
-    done = gradeval(*command)
-    assert done.code == 2
-    assert "b.json: AP of query 'q1' of run 'b' is not a finite number. " in done.err
+    for command in (
+        "qrels b.json",
+        "compare qrels a.run b.json",
+        "gate qrels b.json --require AP>=0",
+        "gate qrels a.run --baseline b.json --no-worse AP",
+        "report qrels a.run b.json -o report.html",
+    ):
+        done = gradeval(*command.split())
+        assert done.code == 2
+        assert "b.json: AP of query 'q1' of run 'b' is not a finite number. " in done.err

@@ -46,22 +46,14 @@ def test_a_line_for_each_metric():
 
 OPTIONS = {
     "": {},
-    "--rel 1.5 --ties best --queries both --no-relevant skip": {
-        "rel": "1.5",
-        "ties": "best",
-        "queries": "both",
-        "no_relevant": "skip",
-    },
-    "--depth 2 -J --zero-grade 1 --ignore-identical-ids": {
-        "depth": "2",
-        "judged_only": "true",
-        "zero_grade": "1",
-        "ignore_identical_ids": "true",
-    },
+    "--rel 1.5 --ties best --queries both --no-relevant skip":
+        {"rel": "1.5", "ties": "best", "queries": "both", "no_relevant": "skip"},
+    "--depth 2 -J --zero-grade 1 --ignore-identical-ids":
+        {"depth": "2", "judged_only": "true", "zero_grade": "1", "ignore_identical_ids": "true"},
     "--ties expected --no-relevant 1": {"ties": "expected", "no_relevant": "1"},
     "--query-ids q1,q2": {"n": "2", "query_ids": "sha256:" + hashlib.sha256(b"q1\nq2").hexdigest()[:8]},
     "--tie-range -j 1 -M 9": {"depth": "9"},
-}
+}  # fmt: skip
 
 
 @each("options, expected", OPTIONS.items())
@@ -95,34 +87,40 @@ def test_of_letor_undefined_values_and_several_runs():
     assert first.startswith("r: AP|") and "|n:2|" in first
     assert second.startswith("short: AP|") and "|n:1|" in second
     assert len(signatures("q", "r", "short", "-m", "AP")) == 1
+    # of weighted means
+    Path("w").write_text("q1\t2\nq2\t1\nq3\t0.5\n")
+    [text] = signatures("q", "r", "-m", "AP", "--query-weights", "w")
+    digits = hashlib.sha256(b"q1\t2.0\nq2\t1.0\nq3\t0.5").hexdigest()[:8]
+    assert parts(text)[1]["query_weights"] == f"sha256:{digits}"
 
 
 def test_where_it_is_printed():
-    [text] = signatures("q", "r", "-m", "AP")
-    for format in ("table", "jsonl"):
-        done = gradeval("q", "r", "-m", "AP", "-f", format, "--signature", "--quiet")
-        assert done.lines == [text]
-        assert done.out == gradeval("q", "r", "-m", "AP", "-f", format, "--quiet").out
+    call = ("q", "r", "-m", "AP", "--quiet", "-f")
+    [text] = signatures(*call, "table")
     for format, block in (
+        ("table", ""),
+        ("jsonl", ""),
         ("md", f"```\n{text}\n```\n"),
         ("latex", f"{{verbatim}}\n{text}\n\\end{{verbatim}}\n"),
     ):
-        done = gradeval("q", "r", "-m", "AP", "-f", format, "--signature", "--quiet")
-        assert done.err == ""
-        assert done.out.endswith(block)
-    content = json.loads(gradeval("q", "r", "-m", "AP runid", "-f", "json", "--signature", "--quiet").out)
+        done = gradeval(*call, format, "--signature")
+        if block:
+            assert done.err == "" and done.out.endswith(block)
+        else:
+            assert (done.lines, done.out) == ([text], gradeval(*call, format).out)
+    content = json.loads(gradeval(*call, "json", "--signature").out)
     assert content["runs"][0]["signatures"] == {"AP": text}
-    assert "signatures" not in gradeval("q", "r", "-m", "AP", "-f", "json", "--quiet").out
+    assert "signatures" not in gradeval(*call, "json").out
 
 
 def test_of_comparisons():
-    call = ("compare", "q", "r", "short", "-m", "AP nDCG@5", "--signature")
-    expected = signatures("q", "r", "short", "-m", "AP nDCG@5")
-    assert signatures(*call) == expected
-    assert json.loads(gradeval(*call, "-f", "json", "--quiet").out)["signatures"] == expected
+    call = ("compare", "q", "r", "short", "-m", "AP nDCG@5", "--quiet", "-f")
+    expected = signatures(*call[1:], "tsv")
+    assert signatures(*call, "tsv") == expected
+    assert json.loads(gradeval(*call, "json", "--signature").out)["signatures"] == expected
+    assert "signatures" not in gradeval(*call, "json").out
     for format in ("md", "latex"):
-        assert "\n".join(expected) in gradeval(*call, "-f", format, "--quiet").out
-    assert "signatures" not in gradeval(*call[:-1], "-f", "json", "--quiet").out
+        assert "\n".join(expected) in gradeval(*call, format, "--signature").out
     done = gradeval("compare", "--values", "a.csv", "b.csv", "--signature")
     assert done.lines[0].startswith("gradeval: --signature and --values are mutually exclusive")
 
@@ -161,10 +159,3 @@ def test_of_batches():
     for _ in range(2):  # cells that are kept have them too
         assert gradeval(*call, "--signature").code == 0
         assert json.loads(Path("out.json").read_text())["signatures"] == expected
-
-
-def test_of_weighted_means():
-    Path("w").write_text("q1\t2\nq2\t1\nq3\t0.5\n")
-    [text] = signatures("q", "r", "-m", "AP", "--query-weights", "w")
-    digits = hashlib.sha256(b"q1\t2.0\nq2\t1.0\nq3\t0.5").hexdigest()[:8]
-    assert parts(text)[1]["query_weights"] == f"sha256:{digits}"

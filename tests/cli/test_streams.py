@@ -49,11 +49,24 @@ def test_who_reads_no_further() -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
-def test_a_full_disk() -> None:
-    said = "gradeval: standard output cannot be written (No space left on device)\n"
-    for command in ("q r -m AP --quiet", "--help"):
-        done = shell(f"gradeval {command} > /dev/full")
-        assert (done.returncode, done.stderr) == (2, said)
+def test_what_cannot_be_written() -> None:
+    """A full disk; a limit of the size of files, where a part is written before; a closed stream."""
+    many(200)
+    for command, why in (
+        ("gradeval q r -m AP --quiet > /dev/full", "No space left on device"),
+        ("ulimit -f 1; PYTHONUNBUFFERED=1 gradeval q r -q -m AP --quiet > out", "File too large"),
+        ("gradeval --help >&-", "it is closed"),
+    ):
+        done = shell(command)
+        assert (done.returncode, done.stderr) == (2, f"gradeval: standard output cannot be written ({why})\n")
+    done = shell("gradeval q - -m AP <&-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "<stdin>: the file cannot be read (standard input is closed)\n"
+    # the results do not hang on standard error, and are UTF-8 whatever the encoding of the terminal
+    shown = gradeval("q", "r", "-m", "tau AUC", "-f", "md").out
+    for way in ("2>/dev/full", "2>&-"):
+        done = shell(f"PYTHONIOENCODING=ascii gradeval q r -m 'tau AUC' -f md {way}")
+        assert (done.returncode, done.stdout) == (0, shown) and "τ" in shown
 
 
 NON_BLOCKING = (
@@ -74,38 +87,18 @@ def test_input_that_is_not_there_yet_is_waited_for() -> None:
 
 
 def test_output_that_has_no_room_yet_is_waited_for() -> None:
-    """More is written than a pipe holds, whose reader sleeps: results and errors."""
+    """More is written than a pipe holds, whose reader sleeps: errors and results."""
     many(5000)
-    done = shell(f"PYTHONUNBUFFERED=1 {non_blocking(1, 'q r -q -m AP')} | (sleep 0.3; cat)")
-    assert (done.returncode, done.stdout) == (0, gradeval("q", "r", "-q", "-m", "AP").out)
-    names = [f"none{number}" for number in range(2000)]
-    command = non_blocking(2, f"q {' '.join(names)} --quiet")
-    done = shell(f"{command} 2>&1 >/dev/null | (sleep 0.3; cat)")
-    assert done.stdout == "".join(f"{name}: no such file. Check the path\n" for name in names)
+    args = f"q r {' '.join(f'none{number}' for number in range(2000))} -q -m AP --quiet"
+    done = shell(f"PYTHONUNBUFFERED=1 {non_blocking(1, args)} 2>&1 | (sleep 0.3; cat)")
+    assert done.stdout == gradeval(*args.split(), together=True).out
+    assert done.stdout.count("no such file") == 2000 and done.stdout.count("\tAP\t1.0000\n") == 5001
 
 
 def many(queries: int) -> None:
     """Qrels and a run of so many queries."""
     Path("q").write_text("".join(f"q{n} 0 a 1\n" for n in range(queries)))
     Path("r").write_text("".join(f"q{n} Q0 a 1 2 t\n" for n in range(queries)))
-
-
-def test_a_limit_of_the_size_of_files() -> None:
-    """A part is written, and then it is an error."""
-    many(200)
-    done = shell("ulimit -f 1; PYTHONUNBUFFERED=1 gradeval q r -q -m AP --quiet > out")
-    said = "gradeval: standard output cannot be written (File too large)\n"
-    assert (done.returncode, done.stderr) == (2, said)
-
-
-def test_closed_streams() -> None:
-    done = shell("gradeval q r -m AP --quiet >&-")
-    assert (done.returncode, done.stderr) == (2, "gradeval: standard output cannot be written (it is closed)\n")
-    done = shell("gradeval q r -m AP 2>&-")
-    assert (done.returncode, done.stdout) == (0, TSV.format("r"))
-    done = shell("gradeval q - -m AP <&-")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "<stdin>: the file cannot be read (standard input is closed)\n"
 
 
 @pytest.fixture(name="interruptible")
@@ -197,47 +190,27 @@ __main__.main()
 def test_a_signal_leaves_no_temporary_file(number: int, folder: Path) -> None:
     Path("out").write_text("old")
     before = sorted(os.listdir(folder))
-    code = INSTEAD_OF_RENAMING.format(int(number))
-    command = [sys.executable, "-c", code, "q", "r", "--quiet", "-o", "out"]
+    command = [sys.executable, "-c", INSTEAD_OF_RENAMING.format(int(number)), "q", "r", "--quiet", "-o", "out"]
     heed = partial(signal.signal, number, signal.SIG_DFL)  # which nohup has ignored
     done = subprocess.run(command, capture_output=True, timeout=60, check=False, preexec_fn=heed)
     assert (done.returncode, done.stdout, done.stderr) == (-number, b"", b"")
     assert Path("out").read_text() == "old"
     assert sorted(os.listdir(folder)) == before
+    if number == signal.SIGHUP:  # one that is ignored, as by nohup, stays so
+        ignore = partial(signal.signal, number, signal.SIG_IGN)
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False, preexec_fn=ignore)
+        assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
 def test_an_open_file_is_written_where_it_stands() -> None:
     """It is neither replaced nor truncated."""
-    Path("log").write_text("")
-    inode = os.stat("log").st_ino
-    done = shell("(echo before; gradeval q r -m AP --quiet -o /dev/fd/3) 3> log >&3; echo after >> log")
-    assert (done.returncode, done.stderr) == (0, "")
+    with open("log", "wb", buffering=0) as log:
+        log.write(b"before\n")
+        done = gradeval("q", "r", "-m", "AP", "--quiet", "-o", f"/dev/fd/{log.fileno()}")
+        log.write(b"after\n")
+        assert (done.code, done.err, os.fstat(log.fileno()).st_ino) == (0, "", os.stat("log").st_ino)
     assert Path("log").read_text() == "before\n" + TSV.format("r") + "after\n"
-    assert os.stat("log").st_ino == inode
-
-
-@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no /dev/fd here")
-def test_a_descriptor_that_cannot_be_written() -> None:
-    done = shell("gradeval q r -m AP -o /dev/fd/9 9<l")
-    assert (done.returncode, done.stderr) == (2, "gradeval: --output /dev/fd/9: Bad file descriptor\n")
-
-
-def test_the_results_do_not_hang_on_standard_error() -> None:
-    done = shell("gradeval q r -m 'AP AUC' 2>/dev/full")
-    assert done.returncode == 0
-    assert done.stdout.startswith("run\tquery\tmetric\tvalue\n")
-
-
-def test_any_encoding_of_the_terminal() -> None:
-    """What is written is UTF-8, as files are."""
-    done = shell("PYTHONIOENCODING=ascii gradeval metrics tau nDCGphi")
-    assert done.returncode == 0
-    assert "τ" in done.stdout
-
-
-def test_a_signal_that_is_ignored_stays_so() -> None:
-    """As by nohup."""
-    code = INSTEAD_OF_RENAMING.format(int(signal.SIGHUP))
-    done = shell(f"trap '' HUP; '{sys.executable}' -c '{code}' q r --quiet -o out")
-    assert (done.returncode, done.stderr) == (0, "")
+    with open("l") as file:
+        path = f"/dev/fd/{file.fileno()}"
+        assert fails("q", "r", "-m", "AP", "-o", path) == f"gradeval: --output {path}: Bad file descriptor"

@@ -159,14 +159,11 @@ def test_what_is_unchanged_is_kept(format: str, baseline: str | None, evaluated:
     assert (again.render("json"), again.notices) == (first.render("json"), first.notices)
 
 
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        ("west/qrels", {("west", system) for system in SYSTEMS}),
-        ("west/one.run", {("west", system) for system in SYSTEMS}),
-        ("west/three.run", {("west", "one"), ("west", "three")}),  # the values of the baseline are needed
-    ],
-)
+@pytest.mark.parametrize("changed, expected", [
+    ("west/qrels", {("west", system) for system in SYSTEMS}),
+    ("west/one.run", {("west", system) for system in SYSTEMS}),
+    ("west/three.run", {("west", "one"), ("west", "three")}),  # the values of the baseline are needed
+])  # fmt: skip
 def test_what_depends_on_a_change(
     changed: str, expected: set[tuple[str, str]], evaluated: list[tuple[str, str]]
 ) -> None:
@@ -192,20 +189,17 @@ def test_other_settings_keep_nothing(
     assert again.render("json") == gradeval.batch(manifest(**more), baseline=baseline).render("json")
 
 
-@each(
-    "text",
-    [
-        "",
-        "run\tquery\n",
-        "[1]",
-        "{}",
-        '{"gradeval": "0.1.0", "runs": []}',
-        '{"cells": [1]}',
-        '{"cells": 3}',
-        '{"a": 1}\n{"b": 2}\n',
-        "\xff",
-    ],
-)
+@each("text", [
+    "",
+    "run\tquery\n",
+    "[1]",
+    "{}",
+    '{"gradeval": "0.1.0", "runs": []}',
+    '{"cells": [1]}',
+    '{"cells": 3}',
+    '{"a": 1}\n{"b": 2}\n',
+    "\xff",
+])  # fmt: skip
 def test_other_files_are_no_earlier_output(text: str) -> None:
     Path("old").write_bytes(text.encode("latin-1"))
     if not text:  # as an interrupted command may leave it

@@ -141,19 +141,16 @@ def test_missing_runs_are_warnings() -> None:
     ]
 
 
-@each(
-    ("args", "what"),
-    [
-        ([], "gradeval: Missing argument 'MANIFEST'. Try 'gradeval batch --help'."),
-        (["m.toml", "m.toml"], "gradeval: Got unexpected extra argument (m.toml)."),
-        (["none.toml"], "none.toml: no such file. Check the path"),
-        (["m.toml", "--baseline", "x"], "gradeval: no system x for the baseline: they are good, bad <b>"),
-        (["m.toml", "--resume"], "gradeval: --resume requires -o FILE in json or jsonl."),
-        (["m.toml", "--resume", "-o", "x.csv"], "gradeval: --resume requires -o FILE in json or jsonl."),
-        (["m.toml", "--resume", "-o", "x.jsonl", "--label", "a=b"], "gradeval: --resume and --label are"),
-        (["m.toml", "-o", "north/good.run"], "gradeval: --output north/good.run: it is one of the input files"),
-    ],
-)  # fmt: skip
+@each("args, what", [
+    ([], "gradeval: Missing argument 'MANIFEST'. Try 'gradeval batch --help'."),
+    (["m.toml", "m.toml"], "gradeval: Got unexpected extra argument (m.toml)."),
+    (["none.toml"], "none.toml: no such file. Check the path"),
+    (["m.toml", "--baseline", "x"], "gradeval: no system x for the baseline: they are good, bad <b>"),
+    (["m.toml", "--resume"], "gradeval: --resume requires -o FILE in json or jsonl."),
+    (["m.toml", "--resume", "-o", "x.csv"], "gradeval: --resume requires -o FILE in json or jsonl."),
+    (["m.toml", "--resume", "-o", "x.jsonl", "--label", "a=b"], "gradeval: --resume and --label are"),
+    (["m.toml", "-o", "north/good.run"], "gradeval: --output north/good.run: it is one of the input files"),
+])  # fmt: skip
 def test_what_is_refused(args: list[str], what: str) -> None:
     assert fails("batch", *args).startswith(what)
 

@@ -31,17 +31,14 @@ def test_a_saved_result_is_as_good_as_its_run() -> None:
     assert batch(*options).out == expected
 
 
-@pytest.mark.parametrize(
-    ("systems", "metrics", "error"),
-    [
-        (["good", "bad <b>"], "AP P@2", "it has 2 runs, and a system has one"),
-        (
-            ["bad <b>"],
-            "AP",
-            "it has no values of P@2, only of AP. Choose other metrics, or evaluate the run again",
-        ),
-    ],
-)
+@pytest.mark.parametrize("systems, metrics, error", [
+    (["good", "bad <b>"], "AP P@2", "it has 2 runs, and a system has one"),
+    (
+        ["bad <b>"],
+        "AP",
+        "it has no values of P@2, only of AP. Choose other metrics, or evaluate the run again",
+    ),
+])  # fmt: skip
 def test_saved_results_that_are_no_cell(systems: list[str], metrics: str, error: str) -> None:
     save(*systems, path="saved.json", metrics=metrics)
     os.replace("saved.json", "north/bad <b>.run")

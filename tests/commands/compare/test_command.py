@@ -131,33 +131,30 @@ def test_missing_queries_are_counted() -> None:
 RUNS = ("compare", "qrels", "good.run", "poor.run")
 
 
-@each(
-    ("args", "message"),
-    [
-        (("compare",), "Missing argument 'QRELS RUN RUN...': the qrels, then two runs or more."),
-        (("compare", "qrels"), "Missing argument 'QRELS RUN RUN...': tables without qrels go with --values."),
-        (("compare", "--values"), "Missing argument: the tables of values to compare."),
-        (("compare", "--values", "a.csv", "b.csv", "-l", "2"), "--rel and --values are mutually exclusive"),
-        (("compare", "--values", "a.csv", "b.csv", "-J"), "--judged-only and --values are mutually exclusive"),
-        (("compare", "qrels", "r", "r", "--lower-is-better", "AP"), "--lower-is-better requires --values"),
-        (("compare", "--values", "a.csv", "b.csv", "-m", "x"), "x is in no table: there are AP, y, z"),
-        (("compare", "--values", "a.csv", "b.csv", "-m", "y"), "b.csv: it has no values of y, only of AP, z"),
-        (("compare", "--values", "a.csv", "d.csv"), "no metric is in every table (a.csv: AP, y; d.csv: w)"),
-        (("compare", "--values", "a.csv", "e.csv", "--queries", "both"),
-         "e.csv: it has no query in common with the other tables"),
-        (("compare", "--values", "a.csv", "b.csv", "--lower-is-better", "x"), "x is in no table"),
-        (("compare", "--values", "a.csv", "b.csv", "--query-ids", "9"), "query '9' is not in the tables"),
-        (("compare", "--values", "a.csv", "none"), "none: no such file. Check the path"),
-        ((*RUNS, "-m", "num_q"), "num_q has no value for each query"),
-        (("compare", "qrels", "-", "-"), "'-' can be given once only"),
-        ((*RUNS, "-n"), "-n requires -q: nothing would be printed."),
-        ((*RUNS, "-n", "-q", "-f", "json"), "-n and -f json are mutually exclusive"),
-        ((*RUNS, "--confidence", "x"), "'x' is not a percentage from 50 to"),
-        ((*RUNS, "--confidence", "100"), "'100' is not a percentage"),
-        ((*RUNS, "--samples", "5"), "'5' is not an integer from 100"),
-        ((*RUNS, "--test", "tukey"), "Add --all-pairs"),
-    ],
-)  # fmt: skip
+@each("args, message", [
+    (("compare",), "Missing argument 'QRELS RUN RUN...': the qrels, then two runs or more."),
+    (("compare", "qrels"), "Missing argument 'QRELS RUN RUN...': tables without qrels go with --values."),
+    (("compare", "--values"), "Missing argument: the tables of values to compare."),
+    (("compare", "--values", "a.csv", "b.csv", "-l", "2"), "--rel and --values are mutually exclusive"),
+    (("compare", "--values", "a.csv", "b.csv", "-J"), "--judged-only and --values are mutually exclusive"),
+    (("compare", "qrels", "r", "r", "--lower-is-better", "AP"), "--lower-is-better requires --values"),
+    (("compare", "--values", "a.csv", "b.csv", "-m", "x"), "x is in no table: there are AP, y, z"),
+    (("compare", "--values", "a.csv", "b.csv", "-m", "y"), "b.csv: it has no values of y, only of AP, z"),
+    (("compare", "--values", "a.csv", "d.csv"), "no metric is in every table (a.csv: AP, y; d.csv: w)"),
+    (("compare", "--values", "a.csv", "e.csv", "--queries", "both"),
+     "e.csv: it has no query in common with the other tables"),
+    (("compare", "--values", "a.csv", "b.csv", "--lower-is-better", "x"), "x is in no table"),
+    (("compare", "--values", "a.csv", "b.csv", "--query-ids", "9"), "query '9' is not in the tables"),
+    (("compare", "--values", "a.csv", "none"), "none: no such file. Check the path"),
+    ((*RUNS, "-m", "num_q"), "num_q has no value for each query"),
+    (("compare", "qrels", "-", "-"), "'-' can be given once only"),
+    ((*RUNS, "-n"), "-n requires -q: nothing would be printed."),
+    ((*RUNS, "-n", "-q", "-f", "json"), "-n and -f json are mutually exclusive"),
+    ((*RUNS, "--confidence", "x"), "'x' is not a percentage from 50 to"),
+    ((*RUNS, "--confidence", "100"), "'100' is not a percentage"),
+    ((*RUNS, "--samples", "5"), "'5' is not an integer from 100"),
+    ((*RUNS, "--test", "tukey"), "Add --all-pairs"),
+])  # fmt: skip
 def test_refused(args: tuple[str, ...], message: str) -> None:
     Path("a.csv").write_text("id,AP,y\n1,1,1\n2,2,1\n")
     Path("b.csv").write_text("id,AP,z\n1,1,1\n2,2,1\n")

@@ -35,34 +35,31 @@ def test_compare_and_results_compare_are_the_same() -> None:
     assert gradeval.evaluate(qrels, runs, "nDCG@5 AP").compare("AP").values.metrics[0].name == "AP"
 
 
-@each(
-    ("options", "message"),
-    [
-        ({"test": "u"}, "test must be one of t, randomization"),
-        ({"correction": 5}, "correction must be one of holm"),
-        ({"confidence": 5}, "confidence must be a percentage from 50 to 99.9999, not 5.0"),
-        ({"confidence": "95"}, "confidence must be a percentage"),
-        ({"confidence": NAN}, "confidence must be a percentage"),
-        ({"samples": 0}, "samples must be an integer from 100"),
-        ({"seed": -1}, "seed must be an integer from 0"),
-        ({"seed": True}, "seed must be an integer from 0"),
-        ({"worst": 1.5}, "worst must be an integer"),
-        ({"power": 1}, "power must be true or false"),
-        ({"baseline": True}, "baseline must be the name or position"),
-        ({"baseline": "A", "all_pairs": True}, "baseline and all_pairs are mutually exclusive"),
-        ({"test": "tukey"}, "Add --all-pairs"),
-        ({"test": "tukey", "all_pairs": True, "correction": "holm"}, "already corrected"),
-        ({"test": "bootstrap", "correction": "bh"}, "no p-values"),
-        ({"test": "wilcoxon", "correction": "maxt"}, "requires --test t or randomization"),
-        ({"by": 5}, "by must be"),
-        ({"by": {"q1": "all"}}, "a group of queries is named 'all', which stands for all queries. Rename it"),
-        ({"by": [1]}, "by must be"),
-        (
-            {"bye": 5},
-            r"unknown option bye: did you mean by\? The options are baseline, all_pairs, test, correction",
-        ),
-    ],
-)
+@each("options, message", [
+    ({"test": "u"}, "test must be one of t, randomization"),
+    ({"correction": 5}, "correction must be one of holm"),
+    ({"confidence": 5}, "confidence must be a percentage from 50 to 99.9999, not 5.0"),
+    ({"confidence": "95"}, "confidence must be a percentage"),
+    ({"confidence": NAN}, "confidence must be a percentage"),
+    ({"samples": 0}, "samples must be an integer from 100"),
+    ({"seed": -1}, "seed must be an integer from 0"),
+    ({"seed": True}, "seed must be an integer from 0"),
+    ({"worst": 1.5}, "worst must be an integer"),
+    ({"power": 1}, "power must be true or false"),
+    ({"baseline": True}, "baseline must be the name or position"),
+    ({"baseline": "A", "all_pairs": True}, "baseline and all_pairs are mutually exclusive"),
+    ({"test": "tukey"}, "Add --all-pairs"),
+    ({"test": "tukey", "all_pairs": True, "correction": "holm"}, "already corrected"),
+    ({"test": "bootstrap", "correction": "bh"}, "no p-values"),
+    ({"test": "wilcoxon", "correction": "maxt"}, "requires --test t or randomization"),
+    ({"by": 5}, "by must be"),
+    ({"by": {"q1": "all"}}, "a group of queries is named 'all', which stands for all queries. Rename it"),
+    ({"by": [1]}, "by must be"),
+    (
+        {"bye": 5},
+        r"unknown option bye: did you mean by\? The options are baseline, all_pairs, test, correction",
+    ),
+])  # fmt: skip
 def test_wrong_options(options: dict, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         CompareOptions.of(**options)

@@ -106,42 +106,36 @@ def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None
     assert (low > 0 or high < 0) and row[head.index("verdict")] == verdict
 
 
-@each(
-    ("options", "parts"),
-    [
-        ({}, ["significantly better, worse than bm25_k1 (paired t-test, two-sided; Holm correction for 3 "
-              "comparisons; alpha = 0.05; n = 4 to 5).",
-              "95 % confidence, of the mean difference, uncorrected"]),
-        ({"correction": "none", "confidence": 99}, ["two-sided; uncorrected; alpha = 0.01;"]),
-        ({"test": "randomization"}, ["randomization test by sign flips", "all 32 sign flips"]),
-        ({"test": "bootstrap", "samples": 1000, "seed": 7},
-         ["bootstrap BCa interval excludes 0; uncorrected", "Samples: 1,000 bootstrap resamples; seed 7."]),
-        ({"test": "wilcoxon"}, ["of the estimate: the Hodges-Lehmann estimate of the nonzero differences"]),
-        ({"test": "sign", "correction": "bh"},
-         ["of the estimate: the median of the nonzero differences", "Benjamini-Hochberg"]),
-        ({"test": "tukey", "all_pairs": True, "samples": 1000},
-         ["randomized Tukey HSD test; for all pairs of runs, metric by metric",
-          "Samples: all 1,296 permutations within queries, all 7,776 permutations within queries.",
-          "Simultaneous intervals: 95 %"]),
-        ({"by": {"q1": "x", "q2": "x"}}, ["Holm correction for 3 comparisons, and within each group"]),
-    ],
-)  # fmt: skip
+@each("options, parts", [
+    ({}, ["significantly better, worse than bm25_k1 (paired t-test, two-sided; Holm correction for 3 "
+          "comparisons; alpha = 0.05; n = 4 to 5).",
+          "95 % confidence, of the mean difference, uncorrected"]),
+    ({"correction": "none", "confidence": 99}, ["two-sided; uncorrected; alpha = 0.01;"]),
+    ({"test": "randomization"}, ["randomization test by sign flips", "all 32 sign flips"]),
+    ({"test": "bootstrap", "samples": 1000, "seed": 7},
+     ["bootstrap BCa interval excludes 0; uncorrected", "Samples: 1,000 bootstrap resamples; seed 7."]),
+    ({"test": "wilcoxon"}, ["of the estimate: the Hodges-Lehmann estimate of the nonzero differences"]),
+    ({"test": "sign", "correction": "bh"},
+     ["of the estimate: the median of the nonzero differences", "Benjamini-Hochberg"]),
+    ({"test": "tukey", "all_pairs": True, "samples": 1000},
+     ["randomized Tukey HSD test; for all pairs of runs, metric by metric",
+      "Samples: all 1,296 permutations within queries, all 7,776 permutations within queries.",
+      "Simultaneous intervals: 95 %"]),
+    ({"by": {"q1": "x", "q2": "x"}}, ["Holm correction for 3 comparisons, and within each group"]),
+])  # fmt: skip
 def test_the_legend_says_how(options: dict[str, Any], parts: list[str]) -> None:
     text = " ".join(compared(**options).render().split())
     for part in parts:
         assert part in text
 
 
-@each(
-    ("low", "high", "text"),
-    [
-        (0.12344, 0.5, "[0.1234, 0.5000]"),
-        (math.ulp(0.0), 0.5, "(0.0000, 0.5000]"),
-        (-0.5, -math.ulp(0.0), "[-0.5000, 0.0000)"),
-        (-math.inf, math.inf, "(-inf, inf)"),
-        (NAN, NAN, "-"),
-    ],
-)
+@each("low, high, text", [
+    (0.12344, 0.5, "[0.1234, 0.5000]"),
+    (math.ulp(0.0), 0.5, "(0.0000, 0.5000]"),
+    (-0.5, -math.ulp(0.0), "[-0.5000, 0.0000)"),
+    (-math.inf, math.inf, "(-inf, inf)"),
+    (NAN, NAN, "-"),
+])  # fmt: skip
 def test_ends_of_intervals(low: float, high: float, text: str) -> None:
     from dataclasses import replace
 

@@ -33,20 +33,17 @@ HEAD = "The first line names the columns: one of query ids, and one for each met
 EXPECTED = {"AP": {"q1": 0.5, "q2": 0.25}, "P@5": {"q1": 1.0, "q2": 0.2}}
 
 
-@each(
-    "text",
-    [
-        "query,AP,P@5\nq1,0.5,1\nq2,.25,2e-1\n",
-        "query,AP,P@5\r\nq1,0.5,1\r\n\r\nq2,.25,2e-1\r\n",
-        'qid,AP,"P@5"\n"q1", 0.5,1\nq2,.25,"0.2"',
-        "query\tAP\tP@5\nq1\t0.5\t1\nq2\t0.25\t0.2\n",
-        "query;AP;P@5\nq1;0.5;1\nq2;0.25;0.2\n",
-        "\ufeffquery,AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
-        "AP,Query ID,P@5\n0.5,q1,1\n.25,q2,.2\n",
-        "id,AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
-        "AP,qid,query,P@5\n0.5,q1,a text,1\n.25,q2,another,.2\n",
-    ],
-)
+@each("text", [
+    "query,AP,P@5\nq1,0.5,1\nq2,.25,2e-1\n",
+    "query,AP,P@5\r\nq1,0.5,1\r\n\r\nq2,.25,2e-1\r\n",
+    'qid,AP,"P@5"\n"q1", 0.5,1\nq2,.25,"0.2"',
+    "query\tAP\tP@5\nq1\t0.5\t1\nq2\t0.25\t0.2\n",
+    "query;AP;P@5\nq1;0.5;1\nq2;0.25;0.2\n",
+    "\ufeffquery,AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
+    "AP,Query ID,P@5\n0.5,q1,1\n.25,q2,.2\n",
+    "id,AP,P@5\nq1,0.5,1\nq2,.25,.2\n",
+    "AP,qid,query,P@5\n0.5,q1,a text,1\n.25,q2,another,.2\n",
+])  # fmt: skip
 def test_columns(tmp_path: Path, text: str) -> None:
     [table] = read(tmp_path, text)
     assert values(table) == EXPECTED
@@ -106,42 +103,39 @@ def test_undefined(tmp_path: Path, text: str) -> None:
     assert math.isnan(table.values["AP"]["q1"])
 
 
-@each(
-    ("text", "message"),
-    [
-        ("", "t: the file is empty"),
-        ("\n \n", "t: no data: all lines are blank or comments"),
-        ('{"gradeval": 1}', "t: this is JSON. Compare saved results with the qrels and without --values: "
-         "gradeval compare QRELS RESULT.json ..."),
-        ("query\nq1\n", f"t:1: there is one column only. {HEAD}"),
-        ("q1,0.5\nq2,1\n", f"t:1: column 2 is named '0.5'. {HEAD}"),
-        ("query,AP,\nq1,1,2\n", f"t:1: column 3 has no name. {HEAD}"),
-        ("AP,RR\n0.5,1\n", "t: no query column (queryid, qid, topicid, userid, uid, query, topic, user, "
-         "querytext); the "
-         "columns are 'AP', 'RR'. Name it with --columns query=NAME"),
-        ("id,query,AP\n0,7,1\n",
-         "t: the query column may be 'query' or 'id'. Choose with --columns query=NAME"),
-        (",AP\n0,1\n1,2\n2,0\n", f"t:1: column 1 has no name. {HEAD}"),
-        ("Unnamed: 0,query,AP\n0,q,1\n", f"t:1: column 1 is named 'Unnamed: 0'. {HEAD}"),
-        ("query\tmetric\ta\ta\nq1\tAP\t1\t1\n", "t:1: two columns are named 'a'"),
-        ("query,AP,AP\nq1,1,2\n", "t:1: two columns are named 'AP'"),
-        ("query,AP\nq1,1\nq1,2\n", "t:3: AP of query 'q1' appears twice"),
-        ("query,AP\n,1\n", "t:2: the query id is missing"),
-        ("query,AP\nq1\nq2,1,2\n", "t:2: 1 field where a line has 2\nt:3: 3 fields where a line has 2"),
-        ("query,AP\nq1,x\n", "t:2: the value 'x' of AP is not a finite number"),
-        ("query,AP\nq1,inf\n", "t:2: the value 'inf' of AP is not a finite number"),
-        ("query,AP\nq1,-1e151\n", "t:2: the value '-1e151' of AP is beyond 1e+150"),
-        ('query,AP\n"q1,1\n', "t:2: this is not CSV (unexpected end of data)"),
-        ('query,AP\n"a\nb",1\n"q"1,1\n', "t:4: this is not CSV (',' expected after '\"')"),
-        ("query,AP\rq1,1\r", "t:1: there is a CR within a line. Lines end in LF or CRLF"),
-        ("map\tq1\t0.5\nmap\tq1\t0.6\n", "t:2: map of query 'q1' appears twice"),
-        ("map\tq1\t0.5\nmap q1\n", "t:2: 2 fields where a line has 3"),
-        ("map\tall\t0.5\n", "t: there are no values per query. Print them with -q"),
-        ("run\tquery\tmetric\tvalue\n", "t: there are no values per query. Print them with -q"),
-        ("query,AP\n", "t: there are no values per query. Print them with -q"),
-        ("query,AP\nq\0,1\n", "t:2: binary data (a NUL byte). Is this the right file?"),
-    ],
-)  # fmt: skip
+@each("text, message", [
+    ("", "t: the file is empty"),
+    ("\n \n", "t: no data: all lines are blank or comments"),
+    ('{"gradeval": 1}', "t: this is JSON. Compare saved results with the qrels and without --values: "
+     "gradeval compare QRELS RESULT.json ..."),
+    ("query\nq1\n", f"t:1: there is one column only. {HEAD}"),
+    ("q1,0.5\nq2,1\n", f"t:1: column 2 is named '0.5'. {HEAD}"),
+    ("query,AP,\nq1,1,2\n", f"t:1: column 3 has no name. {HEAD}"),
+    ("AP,RR\n0.5,1\n", "t: no query column (queryid, qid, topicid, userid, uid, query, topic, user, "
+     "querytext); the "
+     "columns are 'AP', 'RR'. Name it with --columns query=NAME"),
+    ("id,query,AP\n0,7,1\n",
+     "t: the query column may be 'query' or 'id'. Choose with --columns query=NAME"),
+    (",AP\n0,1\n1,2\n2,0\n", f"t:1: column 1 has no name. {HEAD}"),
+    ("Unnamed: 0,query,AP\n0,q,1\n", f"t:1: column 1 is named 'Unnamed: 0'. {HEAD}"),
+    ("query\tmetric\ta\ta\nq1\tAP\t1\t1\n", "t:1: two columns are named 'a'"),
+    ("query,AP,AP\nq1,1,2\n", "t:1: two columns are named 'AP'"),
+    ("query,AP\nq1,1\nq1,2\n", "t:3: AP of query 'q1' appears twice"),
+    ("query,AP\n,1\n", "t:2: the query id is missing"),
+    ("query,AP\nq1\nq2,1,2\n", "t:2: 1 field where a line has 2\nt:3: 3 fields where a line has 2"),
+    ("query,AP\nq1,x\n", "t:2: the value 'x' of AP is not a finite number"),
+    ("query,AP\nq1,inf\n", "t:2: the value 'inf' of AP is not a finite number"),
+    ("query,AP\nq1,-1e151\n", "t:2: the value '-1e151' of AP is beyond 1e+150"),
+    ('query,AP\n"q1,1\n', "t:2: this is not CSV (unexpected end of data)"),
+    ('query,AP\n"a\nb",1\n"q"1,1\n', "t:4: this is not CSV (',' expected after '\"')"),
+    ("query,AP\rq1,1\r", "t:1: there is a CR within a line. Lines end in LF or CRLF"),
+    ("map\tq1\t0.5\nmap\tq1\t0.6\n", "t:2: map of query 'q1' appears twice"),
+    ("map\tq1\t0.5\nmap q1\n", "t:2: 2 fields where a line has 3"),
+    ("map\tall\t0.5\n", "t: there are no values per query. Print them with -q"),
+    ("run\tquery\tmetric\tvalue\n", "t: there are no values per query. Print them with -q"),
+    ("query,AP\n", "t: there are no values per query. Print them with -q"),
+    ("query,AP\nq\0,1\n", "t:2: binary data (a NUL byte). Is this the right file?"),
+])  # fmt: skip
 def test_refused(tmp_path: Path, text: str, message: str) -> None:
     assert refused(tmp_path, text) == message
 

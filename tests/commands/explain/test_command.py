@@ -76,24 +76,21 @@ def test_titles(files, tmp_path):
     )
 
 
-@each(
-    "args, message",
-    [
-        ([], "No query given: --query ID chooses one"),
-        (["--query", "q1", "--worst", "1"], "--query and --worst are mutually exclusive"),
-        (["--query", "q1", "--text", "none.tsv"], "none.tsv: no such file"),
-        (
-            ["--query", "q1", "--query-ids", "q1"],
-            "--query-ids and --query are mutually exclusive: --worst chooses",
-        ),
-        (["--query", "q1", "--queries", "judged"], "--queries and --query are mutually exclusive"),
-        (["--worst", "1", "--query-ids", "q1,x"], "--query-ids: query 'x' is not in "),
-        (["--worst", "0"], "'0' is not an integer from 1"),
-        (["--query", "q1", "--ranks", "0"], "'0' is not an integer from 1"),
-        (["--query", "q1", "-f", "tsv"], "'tsv' is not one of"),
-        (["--query", "q1", "-o", "x.csv"], "cannot infer a format from x.csv"),
-    ],
-)
+@each("args, message", [
+    ([], "No query given: --query ID chooses one"),
+    (["--query", "q1", "--worst", "1"], "--query and --worst are mutually exclusive"),
+    (["--query", "q1", "--text", "none.tsv"], "none.tsv: no such file"),
+    (
+        ["--query", "q1", "--query-ids", "q1"],
+        "--query-ids and --query are mutually exclusive: --worst chooses",
+    ),
+    (["--query", "q1", "--queries", "judged"], "--queries and --query are mutually exclusive"),
+    (["--worst", "1", "--query-ids", "q1,x"], "--query-ids: query 'x' is not in "),
+    (["--worst", "0"], "'0' is not an integer from 1"),
+    (["--query", "q1", "--ranks", "0"], "'0' is not an integer from 1"),
+    (["--query", "q1", "-f", "tsv"], "'tsv' is not one of"),
+    (["--query", "q1", "-o", "x.csv"], "cannot infer a format from x.csv"),
+])  # fmt: skip
 def test_errors(files, args, message):
     said = fails("explain", *files, *args)
     assert message in said

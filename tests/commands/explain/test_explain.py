@@ -60,29 +60,26 @@ def test_a_run_of_files_is_the_same(tmp_path: Path):
 LETOR = Path(__file__).parents[3] / "sample_data/letor/test.letor"
 
 
-@each(
-    "given, options, error, message",
-    [
-        (("AP",), {}, OptionError, "no query given"),
-        (("AP", "q"), {"worst": 1}, OptionError, "mutually exclusive"),
-        (("AP",), {"worst": 0}, OptionError, "worst must be a positive integer, not 0"),
-        (("AP", "nothing"), {}, OptionError, "query 'nothing' is not in"),
-        (("AP P@5", "q"), {}, MetricError, "one metric is explained at a time, not AP, P@5"),
-        (("relstring", "q"), {}, MetricError, "relstring is a text, and no number to explain"),
-        (("num_ret",), {"worst": 1}, MetricError, "neither high nor low values are better"),
-        (("rankDCG",), {"worst": 1}, MetricError, "undefined for all queries"),
-        (
-            ("AP",),
-            {"worst": 1, "queries": "both", "query_ids": "p"},
-            OptionError,
-            "no query is left .* in the run",
-        ),
-        (("nDGC", "q"), {}, MetricError, "did you mean"),
-        (("AP", "q"), {"nothing": 1}, OptionError, "unknown option nothing"),
-        (("AP", "q"), {"against": [{"q": {"a": 1}}, {"q": {"a": 2}}]}, OptionError, "against must be one run"),
-        (("AP", "q"), {"against": "no-such-file"}, InputError, "no such file"),
-    ],
-)
+@each("given, options, error, message", [
+    (("AP",), {}, OptionError, "no query given"),
+    (("AP", "q"), {"worst": 1}, OptionError, "mutually exclusive"),
+    (("AP",), {"worst": 0}, OptionError, "worst must be a positive integer, not 0"),
+    (("AP", "nothing"), {}, OptionError, "query 'nothing' is not in"),
+    (("AP P@5", "q"), {}, MetricError, "one metric is explained at a time, not AP, P@5"),
+    (("relstring", "q"), {}, MetricError, "relstring is a text, and no number to explain"),
+    (("num_ret",), {"worst": 1}, MetricError, "neither high nor low values are better"),
+    (("rankDCG",), {"worst": 1}, MetricError, "undefined for all queries"),
+    (
+        ("AP",),
+        {"worst": 1, "queries": "both", "query_ids": "p"},
+        OptionError,
+        "no query is left .* in the run",
+    ),
+    (("nDGC", "q"), {}, MetricError, "did you mean"),
+    (("AP", "q"), {"nothing": 1}, OptionError, "unknown option nothing"),
+    (("AP", "q"), {"against": [{"q": {"a": 1}}, {"q": {"a": 2}}]}, OptionError, "against must be one run"),
+    (("AP", "q"), {"against": "no-such-file"}, InputError, "no such file"),
+])  # fmt: skip
 def test_errors(given, options, error, message):
     with pytest.raises(error, match=message):
         gradeval.explain({"q": {"a": 1, "b": 1}, "p": {"a": 0}}, {"q": {"a": 1.0}}, *given, **options)
@@ -118,17 +115,14 @@ def test_titles_in_json(tmp_path, key):
     assert read(tmp_path, "\n".join(lines)) == {"d1": "first text", "d2": "Two"}
 
 
-@each(
-    "text, message",
-    [
-        ("d1 title\n", "t:1: there is no tab after the id"),
-        ('{"id": "d1", "title": "a"}\nd2\tb\n', "t:2: this is not a JSON object, as the first line is"),
-        ('{"title": "a"}\n', "t:1: the object has no id; its name is one of _id, id"),
-        ('{"id": "d1", "titel": "a"}\n', "t:1: the object has no text; its name is one of title, text"),
-        ("d1\ta\0\n", "t:1: binary data"),
-        ("x\n" * 50, "t:20: reading stopped here"),
-    ],
-)
+@each("text, message", [
+    ("d1 title\n", "t:1: there is no tab after the id"),
+    ('{"id": "d1", "title": "a"}\nd2\tb\n', "t:2: this is not a JSON object, as the first line is"),
+    ('{"title": "a"}\n', "t:1: the object has no id; its name is one of _id, id"),
+    ('{"id": "d1", "titel": "a"}\n', "t:1: the object has no text; its name is one of title, text"),
+    ("d1\ta\0\n", "t:1: binary data"),
+    ("x\n" * 50, "t:20: reading stopped here"),
+])  # fmt: skip
 def test_files_that_are_no_titles(tmp_path, text, message):
     with pytest.raises(GradevalError, match=message):
         read(tmp_path, text)

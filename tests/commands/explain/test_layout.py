@@ -167,19 +167,16 @@ def test_many_grades_are_cut(metric, rest):
     assert rest in one.render()
 
 
-@each(
-    "metric, run, sentence",
-    [
-        ("rbp(gain=binary)", RUN, "rbp(gain=binary) = 0.1000 · sum 4.2048 = 0.4205"),
-        ("AP", RUN, "AP = sum 4.6810 / 6 = 0.7802"),
-        ("RR", RUN, "RR = sum 1.0000\n"),
-        ("AP", {"t": {"A": 1, "X": 2}}, "Not judged: 1 of the first 2 (grade -)"),
-        ("AP", {"t": {"A": 1, "X": 1}}, "Tied scores: 2 of the first 2, ordered by --ties trec"),
-        ("AP", {"t": {"A": 1, "X": 1}}, "Not retrieved (rank -): 5 documents with a grade above 0."),
-        ("nDCG(ideal=max)@2", RUN, "any"),
-        ("tau", {"t": {"A": 1}}, "τ is undefined for this query."),
-    ],
-)
+@each("metric, run, sentence", [
+    ("rbp(gain=binary)", RUN, "rbp(gain=binary) = 0.1000 · sum 4.2048 = 0.4205"),
+    ("AP", RUN, "AP = sum 4.6810 / 6 = 0.7802"),
+    ("RR", RUN, "RR = sum 1.0000\n"),
+    ("AP", {"t": {"A": 1, "X": 2}}, "Not judged: 1 of the first 2 (grade -)"),
+    ("AP", {"t": {"A": 1, "X": 1}}, "Tied scores: 2 of the first 2, ordered by --ties trec"),
+    ("AP", {"t": {"A": 1, "X": 1}}, "Not retrieved (rank -): 5 documents with a grade above 0."),
+    ("nDCG(ideal=max)@2", RUN, "any"),
+    ("tau", {"t": {"A": 1}}, "τ is undefined for this query."),
+])  # fmt: skip
 def test_sentences(metric, run, sentence):
     assert sentence in shown(metric, run)
 

@@ -15,44 +15,41 @@ from .calls import QUERIES, gate, save
 pytestmark = pytest.mark.usefixtures("gate_files")
 
 
-@each(
-    ("line", "code"),
-    [
-        # the run by itself
-        ("qrels good.run --require 'nDCG@10 >= 0.5'", 0),
-        ("qrels good.run --require 'nDCG@10 >= 0.5' --require 'AP > 1'", 1),
-        ("qrels good.run --require 'num_q >= 60' --require 'coverage >= 100%' --require 'Judged@9 >= 1'", 0),
-        ("qrels good.run --require 'gm_map >= 0.1' --require 'num_rel_ret > 100'", 0),
-        # against a baseline
-        ("qrels good.run --baseline poor.run --max-drop 'nDCG@10 0' --no-worse 'nDCG@10 AP'", 0),
-        ("qrels poor.run --baseline good.run --max-drop 'nDCG@10 0.01'", 1),
-        ("qrels poor.run --baseline good.run --no-worse nDCG@10", 1),
-        ("qrels poor.run --baseline good.run --non-inferior 'nDCG@10 0.001'", 1),
-        ("qrels poor.run --baseline good.run --non-inferior 'nDCG@10 0.9'", 0),
-        ("qrels poor.run --baseline good.run --max-query-drop 'AP 0.1 in 5%'", 1),
-        ("qrels poor.run --baseline good.run --max-query-drop 'AP 0.1 in 100%'", 0),
-        # could not be judged
-        ("qrels part.run --require 'nDCG@10 >= 0' --queries both", 2),
-        ("qrels part.run --require 'nDCG@10 >= 0' --min-coverage 91", 2),
-        ("qrels part.run --require 'nDCG@10 >= 0' --min-coverage 90", 0),
-        ("qrels good.run --baseline part.run --max-drop 'AP 0.5'", 2),
-        ("qrels good.run --query-ids q59 --require 'AP > 0'", 0),
-        ("qrels good.run --query-ids q59 --baseline poor.run --no-worse AP", 2),
-        ("qrels good.run --require 'tau <= 1' -l 2", 0),
-        ("none good.run --require 'AP >= 0'", 2),
-        ("qrels good.run --require 'AP >= 0' --baseline none.run", 2),
-        ("qrels good.run", 2),
-        ("qrels good.run --max-drop 'AP 0.1'", 2),
-        ("qrels good.run --require 'AP >= x'", 2),
-        ("qrels good.run --require 'AP >= 0' --config none.toml", 2),
-        ("qrels good.run --require 'AP >= 0' -o none/x", 2),
-        ("qrels good.run --require 'AP >= 0' --junit none/x", 2),
-        ("qrels good.run --require 'AP >= 0' --query-ids none", 2),
-        ("qrels r --require 'AP >= 0' --min-coverage 0", 2),
-        ("l l --feature 1 --require 'AP >= 0' --ties trec", 0),
-        ("l s --require 'AP >= 0'", 0),
-    ],
-)
+@each("line, code", [
+    # the run by itself
+    ("qrels good.run --require 'nDCG@10 >= 0.5'", 0),
+    ("qrels good.run --require 'nDCG@10 >= 0.5' --require 'AP > 1'", 1),
+    ("qrels good.run --require 'num_q >= 60' --require 'coverage >= 100%' --require 'Judged@9 >= 1'", 0),
+    ("qrels good.run --require 'gm_map >= 0.1' --require 'num_rel_ret > 100'", 0),
+    # against a baseline
+    ("qrels good.run --baseline poor.run --max-drop 'nDCG@10 0' --no-worse 'nDCG@10 AP'", 0),
+    ("qrels poor.run --baseline good.run --max-drop 'nDCG@10 0.01'", 1),
+    ("qrels poor.run --baseline good.run --no-worse nDCG@10", 1),
+    ("qrels poor.run --baseline good.run --non-inferior 'nDCG@10 0.001'", 1),
+    ("qrels poor.run --baseline good.run --non-inferior 'nDCG@10 0.9'", 0),
+    ("qrels poor.run --baseline good.run --max-query-drop 'AP 0.1 in 5%'", 1),
+    ("qrels poor.run --baseline good.run --max-query-drop 'AP 0.1 in 100%'", 0),
+    # could not be judged
+    ("qrels part.run --require 'nDCG@10 >= 0' --queries both", 2),
+    ("qrels part.run --require 'nDCG@10 >= 0' --min-coverage 91", 2),
+    ("qrels part.run --require 'nDCG@10 >= 0' --min-coverage 90", 0),
+    ("qrels good.run --baseline part.run --max-drop 'AP 0.5'", 2),
+    ("qrels good.run --query-ids q59 --require 'AP > 0'", 0),
+    ("qrels good.run --query-ids q59 --baseline poor.run --no-worse AP", 2),
+    ("qrels good.run --require 'tau <= 1' -l 2", 0),
+    ("none good.run --require 'AP >= 0'", 2),
+    ("qrels good.run --require 'AP >= 0' --baseline none.run", 2),
+    ("qrels good.run", 2),
+    ("qrels good.run --max-drop 'AP 0.1'", 2),
+    ("qrels good.run --require 'AP >= x'", 2),
+    ("qrels good.run --require 'AP >= 0' --config none.toml", 2),
+    ("qrels good.run --require 'AP >= 0' -o none/x", 2),
+    ("qrels good.run --require 'AP >= 0' --junit none/x", 2),
+    ("qrels good.run --require 'AP >= 0' --query-ids none", 2),
+    ("qrels r --require 'AP >= 0' --min-coverage 0", 2),
+    ("l l --feature 1 --require 'AP >= 0' --ties trec", 0),
+    ("l s --require 'AP >= 0'", 0),
+])  # fmt: skip
 def test_exit_codes(line: str, code: int) -> None:
     done = gate(line)
     assert done.code == code, done
@@ -129,20 +126,17 @@ def test_a_feature_of_the_judgments_is_the_run() -> None:
     assert done.code == 0 and '"nDCG@5 >= 1"' in done.out
 
 
-@each(
-    ("line", "message"),
-    [
-        ("", "Missing argument 'QRELS'."),
-        ("qrels", "Missing argument 'RUN'."),
-        ("qrels good.run poor.run --require 'AP > 0'", "Got unexpected extra argument (poor.run)"),
-        ("qrels good.run -m AP --require 'AP > 0'", "-m requires --init: the checks name their metrics."),
-        ("qrels good.run --init --require 'AP > 0'", "--init writes a file of checks, and goes with none"),
-        ("qrels good.run --init --junit x", "--init writes a file of checks, and goes with none"),
-        ("qrels good.run --require 'AP > 0' --junit x -o x", "--junit and --output name the same file."),
-        ("qrels good.run --require 'AP > 0' --min-coverage 101", "'101' is not a percentage from 0 to 100."),
-        ("qrels - --baseline - --no-worse AP", "'-' can be given once only"),
-    ],
-)
+@each("line, message", [
+    ("", "Missing argument 'QRELS'."),
+    ("qrels", "Missing argument 'RUN'."),
+    ("qrels good.run poor.run --require 'AP > 0'", "Got unexpected extra argument (poor.run)"),
+    ("qrels good.run -m AP --require 'AP > 0'", "-m requires --init: the checks name their metrics."),
+    ("qrels good.run --init --require 'AP > 0'", "--init writes a file of checks, and goes with none"),
+    ("qrels good.run --init --junit x", "--init writes a file of checks, and goes with none"),
+    ("qrels good.run --require 'AP > 0' --junit x -o x", "--junit and --output name the same file."),
+    ("qrels good.run --require 'AP > 0' --min-coverage 101", "'101' is not a percentage from 0 to 100."),
+    ("qrels - --baseline - --no-worse AP", "'-' can be given once only"),
+])  # fmt: skip
 def test_usage(line: str, message: str) -> None:
     said = fails("gate", *shlex.split(line))
     assert said.startswith("gradeval: ") and message in said

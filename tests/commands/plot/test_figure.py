@@ -133,15 +133,12 @@ def test_characters_that_the_font_lacks(tmp_path):
     assert "测测测测测测测测测测…" in str(without_glyphs("测" * 20))
 
 
-@each(
-    "picture",
-    [
-        lambda: gradeval.plot.queries(TINY, TINY_RUN, "rankDCG"),
-        lambda: gradeval.plot.queries({"q": {"a": 1}}, {"r": {"q": {"a": 1.0}}, "s": {"q": {"b": 1.0}}}),
-        lambda: gradeval.plot.phi({"q": {"a": 0}}, query="q"),
-        lambda: gradeval.plot.swaps("nDCG", levels=(2,), items=2, repeats=1, swaps=1),
-    ],
-)
+@each("picture", [
+    lambda: gradeval.plot.queries(TINY, TINY_RUN, "rankDCG"),
+    lambda: gradeval.plot.queries({"q": {"a": 1}}, {"r": {"q": {"a": 1.0}}, "s": {"q": {"b": 1.0}}}),
+    lambda: gradeval.plot.phi({"q": {"a": 0}}, query="q"),
+    lambda: gradeval.plot.swaps("nDCG", levels=(2,), items=2, repeats=1, swaps=1),
+])  # fmt: skip
 def test_little_data(picture):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

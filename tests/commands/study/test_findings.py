@@ -9,18 +9,15 @@ from gradeval.commands.study.swaps import _finding as of_swaps
 from gradeval.commands.study.tables import Table
 
 
-@each(
-    ("rows", "sentence"),
-    [
-        (
-            [("even", "A", 0.1, 0.2), ("uneven", "A", 0.3, 0.2), ("even", "B", 0.1, 0.2)],
-            "The distance is above the noise, so the number of levels matters, for A; it is within the noise "
-            "for B.",
-        ),
-        ([("even", "A", 0.2, 0.2)], "The distance is within the noise for A."),
-        ([("even", "A", 0.3, 0.2)], "The distance is above the noise, so the number of levels matters, for A."),
-    ],
-)
+@each("rows, sentence", [
+    (
+        [("even", "A", 0.1, 0.2), ("uneven", "A", 0.3, 0.2), ("even", "B", 0.1, 0.2)],
+        "The distance is above the noise, so the number of levels matters, for A; it is within the noise "
+        "for B.",
+    ),
+    ([("even", "A", 0.2, 0.2)], "The distance is within the noise for A."),
+    ([("even", "A", 0.3, 0.2)], "The distance is above the noise, so the number of levels matters, for A."),
+])  # fmt: skip
 def test_swaps(rows, sentence):
     assert of_swaps(rows) == sentence
 
