@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,6 +98,7 @@ _OFFSETS = {b"u": "i4", b"z": "i4", b"U": "i8", b"Z": "i8"}  # strings and bytes
 _VIEWS = (b"vu", b"vz")
 _INLINE = 12  # bytes of a string that fit in its view
 _NULL, _BOOLEAN = b"n", b"b"
+_TYPES = {_NULL, _BOOLEAN, *_NUMBERS, *_OFFSETS, *_VIEWS}
 _DECIMAL = re.compile(rb"d:\d+,(-?\d+)(?:,(\d+))?")  # precision, scale, and bits if not 128
 
 
@@ -117,10 +119,6 @@ class Chunk(NamedTuple):
     owner: object
     validate: Callable[[], object] | None = None
 
-    def rows(self, first: int, last: int) -> Chunk:
-        """Rows first:last of it."""
-        return self._replace(offset=self.offset + first, length=last - first)
-
     @property
     def dictionary(self) -> Chunk | None:
         """The distinct values of a column that is encoded by a dictionary."""
@@ -131,14 +129,9 @@ class Chunk(NamedTuple):
             self.name, schema.format, array, schema, array.offset, array.length, self.owner, self.validate
         )
 
-    @property
-    def is_null(self) -> bool:
-        """Whether its type has no values but null."""
-        return self.format == _NULL
-
     def missing(self) -> Bools | None:
         """Which rows are null, (n,); None where none is."""
-        if self.is_null:
+        if self.format == _NULL:
             return np.ones(self.length, bool)
         if self.array.null_count == 0 or self.array.n_buffers == 0 or not self.array.buffers[0]:
             return None
@@ -155,12 +148,12 @@ class Chunk(NamedTuple):
             return None
         return self._buffer(1, _NUMBERS[self.format], self.offset, self.length)
 
-    def texts(self) -> Ids | None:
-        """The values of a column of strings or bytes, (n,); None for another type. Nulls have any value.
+    def texts(self) -> Ids:
+        """The values of a column of strings or bytes, (n,). Nulls have any value.
 
         Raises ValueError where an offset is damaged, which would read other memory.
         """
-        if not self.length and (self.format in _OFFSETS or self.format in _VIEWS):
+        if not self.length:
             return Ids.of([])
         if self.format in _OFFSETS:
             kind = _OFFSETS[self.format]
@@ -172,58 +165,7 @@ class Chunk(NamedTuple):
             text = self._buffer(2, "u1", first, end - first)
             self._check_text(text)
             return Ids(np.concatenate([text, np.zeros(PAD, np.uint8)]), offsets[:-1] - first, length)
-        return self._views() if self.format in _VIEWS else None
-
-    def decimals(self) -> tuple[NDArray[Any], int] | None:
-        """The values of a column of decimals as integers, times 10^-scale, and the scale; None for others.
-
-        The integers are of 64 bits where all fit, else Python's. Rows that are null have any value.
-        """
-        kind = _DECIMAL.fullmatch(self.format)
-        if kind is None:
-            return None
-        count = int(kind[2] or 128) // 32
-        words = self._buffer(1, "u4", count * self.offset, count * self.length).reshape(-1, count)
-        missing = self.missing()
-        if missing is not None:
-            words = np.where(missing[:, None], np.uint32(0), words)
-        low = words[:, :2].astype(np.uint64) << np.array([0, 32][:count], np.uint64)
-        value = (
-            low.sum(1, dtype=np.uint64).view(np.int64) if count > 1 else words.view(np.int32)[:, 0].astype("i8")
-        )
-        sign = np.where(value < 0, np.uint32(2**32 - 1), np.uint32(0))
-        if (words[:, 2:] == sign[:, None]).all():
-            return value, int(kind[1])
-        large = [int.from_bytes(row.tobytes(), sys.byteorder, signed=True) for row in words]
-        return np.array(large, object), int(kind[1])
-
-    def short_views(self) -> ShortIds | None:
-        """The values of a column of views that hold up to 8 bytes each, without NUL; else None."""
-        if self.format not in _VIEWS or self.missing() is not None:
-            return None
-        views = self._buffer(1, "u4", 4 * self.offset, 4 * self.length).reshape(-1, 4)
-        length = views[:, 0].astype(np.int64)
-        if length.max(initial=0) > 8:
-            return None
-        words = MASKS.take(length)
-        words &= views[:, 1:3].view("<u8")[:, 0]
-        self._check_text(words.view(np.uint8))
-        return ShortIds(words) if np.count_nonzero(words.view(np.uint8)) == length.sum() else None
-
-    def may_hold_nul(self, texts: Ids) -> bool:
-        """Whether one of its texts() may have a NUL byte; false where none has, as nearly always."""
-        if self.format not in _VIEWS:
-            return bool((texts.block[:-PAD] == 0).any())
-        size = 16 * len(texts)  # of the views: the length, then the string up to zeros, or a place
-        length, views = texts.length, texts.block[:size]
-        is_inline = length <= _INLINE
-        if not is_inline.all():
-            length, views = length[is_inline], views.reshape(-1, 16)[is_inline]
-        expected = length.sum() + np.count_nonzero(length)  # which are one byte each
-        return np.count_nonzero(views != 0) != expected or bool((texts.block[size:-PAD] == 0).any())
-
-    def _views(self) -> Ids:
-        """A string of up to 12 bytes is in its view, behind the length; of others the view has the place."""
+        # a string of up to 12 bytes is in its view, behind the length; of others the view has the place
         views = self._buffer(1, "i4", 4 * self.offset, 4 * self.length).reshape(-1, 4)
         length = views[:, 0].astype(np.int64)
         missing = self.missing()
@@ -251,6 +193,40 @@ class Chunk(NamedTuple):
             self._check_text(block)
         return Ids(np.concatenate([*blocks, np.zeros(PAD, np.uint8)]), start, length)
 
+    def decimals(self) -> tuple[NDArray[Any], int] | None:
+        """The values of a column of decimals as integers, times 10^-scale, and the scale; None for others.
+
+        The integers are of 64 bits where all fit, else Python's. Rows that are null have any value.
+        """
+        kind = _DECIMAL.fullmatch(self.format)
+        if kind is None:
+            return None
+        count = int(kind[2] or 128) // 32
+        words = self._buffer(1, "u4", count * self.offset, count * self.length).reshape(-1, count)
+        missing = self.missing()
+        if missing is not None:
+            words = np.where(missing[:, None], np.uint32(0), words)
+        low = words[:, :2].astype(np.uint64) << np.array([0, 32][:count], np.uint64)
+        value = (
+            low.sum(1, dtype=np.uint64).view(np.int64) if count > 1 else words.view(np.int32)[:, 0].astype("i8")
+        )
+        sign = np.where(value < 0, np.uint32(2**32 - 1), np.uint32(0))
+        if (words[:, 2:] == sign[:, None]).all():
+            return value, int(kind[1])
+        large = [int.from_bytes(row.tobytes(), sys.byteorder, signed=True) for row in words]
+        return np.array(large, object), int(kind[1])
+
+    def short_views(self) -> ShortIds | None:
+        """The values of a column of views where all have up to 8 bytes, without NUL; else None."""
+        views = self._buffer(1, "u4", 4 * self.offset, 4 * self.length).reshape(-1, 4)
+        length = views[:, 0].astype(np.int64)
+        if length.max(initial=0) > 8:
+            return None
+        words = MASKS.take(length)
+        words &= views[:, 1:3].view("<u8")[:, 0]
+        self._check_text(words.view(np.uint8))
+        return ShortIds(words) if np.count_nonzero(words.view(np.uint8)) == length.sum() else None
+
     def _check_text(self, text: Bytes) -> None:
         """Raise where a string is not UTF-8, which ASCII is."""
         if self.validate is not None and text.max(initial=0) > 127:
@@ -271,20 +247,11 @@ class Chunk(NamedTuple):
         if not count:
             return np.empty(0, kind)
         size = np.dtype(kind).itemsize
-        return np.asarray(_Memory(self.array.buffers[number] + first * size, kind, count, self.owner))
-
-
-class _Memory:
-    """Memory of another library as numpy takes it; arrays that view it keep its owner alive."""
-
-    def __init__(self, address: int, kind: str, count: int, owner: object) -> None:
-        self.owner = owner
-        self.__array_interface__ = {
-            "data": (address, True),
-            "typestr": np.dtype(kind).str,
-            "shape": (count,),
-            "version": 3,
-        }
+        memory: Any = (ctypes.c_char * (count * size)).from_address(self.array.buffers[number] + first * size)
+        memory.owner = self.owner  # arrays that view it keep its owner alive
+        values: NDArray[Any] = np.frombuffer(memory, kind)
+        values.flags.writeable = False
+        return values
 
 
 class _Owner:
@@ -300,71 +267,54 @@ class _Owner:
         weakref.finalize(self, release).atexit = False
 
 
+_capsule_pointer: Callable[[Any, bytes], int] = ctypes.PYFUNCTYPE(
+    ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
+)(("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
 def batches(data: Any) -> Iterator[list[Chunk]]:
     """The record batches of a table, each as its columns.
 
     Raises what the library raises, and ValueError where it reports an error or the data have no columns.
     """
-    for table, validate in _checked(data):
-        yield from _exported(table, validate)
-
-
-def _checked(data: Any) -> Iterator[tuple[Any, Callable[[], object] | None]]:
-    """The data, and for those of pyarrow Chunk.validate. The first and the last offset of their text is checked
-    here, since the interface does not export the sizes of buffers.
-    """
     pyarrow = sys.modules.get("pyarrow")
     tables: Iterable[Any] = [data]
     if pyarrow is not None and isinstance(data, (pyarrow.RecordBatch, pyarrow.RecordBatchReader)):
-        batches_of = [data] if isinstance(data, pyarrow.RecordBatch) else data
-        tables = (pyarrow.Table.from_batches([batch]) for batch in batches_of)
+        parts = [data] if isinstance(data, pyarrow.RecordBatch) else data
+        tables = (pyarrow.Table.from_batches([part]) for part in parts)
     for table in tables:
+        validate = None
         if pyarrow is not None and isinstance(table, pyarrow.Table):
+            # the first and the last offset of its text, as the interface does not export the sizes of buffers
             table.validate()
-            yield table, cache(partial(table.validate, full=True))  # five times the time of a look for ASCII
-        else:
-            yield table, None
+            validate = cache(partial(table.validate, full=True))  # five times the time of a look for ASCII
+        capsule = table.__arrow_c_stream__()  # which releases the stream at its end
+        address = _capsule_pointer(capsule, b"arrow_array_stream")
+        stream = ctypes.cast(address, ctypes.POINTER(_Stream)).contents
 
+        def check(code: int, stream: Any = stream) -> None:
+            if code:
+                message = stream.get_last_error(stream)
+                raise ValueError(message.decode("utf-8", "replace") if message else f"error {code}")
 
-def _exported(data: Any, validate: Callable[[], object] | None) -> Iterator[list[Chunk]]:
-    capsule = data.__arrow_c_stream__()  # which releases the stream at its end
-    stream = ctypes.cast(_capsule_pointer(capsule, b"arrow_array_stream"), ctypes.POINTER(_Stream)).contents
-    schema = _Schema()
-    _check(stream, stream.get_schema(stream, schema))
-    types = _Owner(schema)
-    if schema.format != b"+s":
-        raise ValueError("a table with columns is needed")
-    while True:
-        array = _Array()
-        _check(stream, stream.get_next(stream, array))
-        if not array.release:
-            return
-        owner = _Owner(array, schema, types)
-        columns = [(schema.children[i].contents, array.children[i].contents) for i in range(schema.n_children)]
-        yield [
-            Chunk(
-                of.name.decode("utf-8", "replace") if of.name else "",
-                of.format,
-                column,
-                of,
-                column.offset + array.offset,
-                array.length,
-                owner,
-                validate,
-            )
-            for of, column in columns
-        ]
-
-
-def _check(stream: Any, code: int) -> None:
-    if code:
-        message = stream.get_last_error(stream)
-        raise ValueError(message.decode("utf-8", "replace") if message else f"error {code}")
-
-
-_capsule_pointer: Callable[[Any, bytes], int] = ctypes.PYFUNCTYPE(
-    ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p
-)(("PyCapsule_GetPointer", ctypes.pythonapi))
+        schema = _Schema()
+        check(stream.get_schema(stream, schema))
+        types = _Owner(schema)
+        if schema.format != b"+s":
+            raise ValueError("a table with columns is needed")
+        while True:
+            array = _Array()
+            check(stream.get_next(stream, array))
+            if not array.release:
+                break
+            owner = _Owner(array, schema, types)
+            chunks = []
+            for number in range(schema.n_children):
+                of, column = schema.children[number].contents, array.children[number].contents
+                name = of.name.decode("utf-8", "replace") if of.name else ""
+                offset = column.offset + array.offset
+                chunks.append(Chunk(name, of.format, column, of, offset, array.length, owner, validate))
+            yield chunks
 
 
 class Arrow:
@@ -373,12 +323,12 @@ class Arrow:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = chunks
         self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
-        dictionaries = [chunk.dictionary for chunk in chunks]
         self.distinct = [
-            None if dictionary is None else Distinct(Arrow([dictionary])) for dictionary in dictionaries
+            None if (dictionary := chunk.dictionary) is None else Distinct(Arrow([dictionary]))
+            for chunk in chunks
         ]
-        part = (chunks[0].dictionary or chunks[0]).rows(0, 0) if chunks else None
-        if part and not part.is_null and all(of() is None for of in (part.numbers, part.decimals, part.texts)):
+        kind = (chunks[0].dictionary or chunks[0]).format if chunks else _NULL
+        if kind not in _TYPES and not _DECIMAL.fullmatch(kind):
             column = f"the type of column {chunks[0].name} ({chunks[0].format.decode()})"
             raise TypeError(f"{column} is neither text nor number. Cast it to one of these")
 
@@ -406,12 +356,14 @@ class Arrow:
             if start >= end:
                 break
             if chunk.length:
-                yield chunk.rows(max(first - start, 0), min(end - start, chunk.length)), self.distinct[number]
+                skip, count = max(first - start, 0), min(end - start, chunk.length)
+                part = chunk._replace(offset=chunk.offset + skip, length=count - skip)
+                yield part, self.distinct[number]
 
 
 def _values(chunk: Chunk, distinct: Distinct | None) -> Values | None:
     """The values of a chunk, None where they are strings or decimals. Raises ValueError for damaged codes."""
-    if chunk.is_null:
+    if chunk.format == _NULL:
         return Objects([None] * chunk.length)
     codes, missing = chunk.numbers(), chunk.missing()
     if codes is None or distinct is None:
@@ -438,12 +390,20 @@ def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids,
         values = Numeric(integers, missing)
     if values is not None:
         return values.ids(slice(None), what)
-    if (short := chunk.short_views()) is not None:
+    is_view = chunk.format in _VIEWS
+    if is_view and missing is None and (short := chunk.short_views()) is not None:
         return short, NOTHING
     ids = chunk.texts()
-    assert ids is not None
     wrong = missing_rows(missing, what)
-    if not wrong.total and chunk.may_hold_nul(ids):
+    may_hold_nul = bool((ids.block[:-PAD] == 0).any())
+    if is_view and may_hold_nul:  # the views are the length, then the string up to zeros, or a place
+        size = 16 * len(ids)
+        is_inline = ids.length <= _INLINE
+        length, views = ids.length[is_inline], ids.block[:size].reshape(-1, 16)[is_inline]
+        expected = length.sum() + np.count_nonzero(length)  # which are one byte each
+        behind = ids.block[size:-PAD]
+        may_hold_nul = np.count_nonzero(views) != expected or not behind.all()
+    if not wrong.total and may_hold_nul:
         nuls = np.append(0, np.cumsum(ids.block == 0))
         rows = np.flatnonzero(nuls[ids.start + ids.length] > nuls[ids.start])
         wrong = LineProblems.of(rows, lambda i: f"the {what} {shown(ids[int(rows[i])])} contains a NUL byte")
@@ -463,13 +423,10 @@ def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[
             values = Numeric(np.array(rounded_once, np.float64), missing)
     if values is not None:
         return values.numbers(slice(None), what)
-    ids = chunk.texts()
-    assert ids is not None
-    texts: list[str | None] = [text.decode("utf-8", "surrogateescape") for text in ids.tolist()]
+    texts = np.array([text.decode("utf-8", "surrogateescape") for text in chunk.texts().tolist()], object)
     if missing is not None:
-        for row in np.flatnonzero(missing).tolist():
-            texts[row] = None
-    return object_numbers(texts, what)
+        texts[missing] = None
+    return object_numbers(texts.tolist(), what)
 
 
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
@@ -537,105 +494,26 @@ def _series(series: Any) -> Values:
     return Objects(list(series))
 
 
-_Opened = tuple[list[str], Callable[[list[str]], Iterator[Any]]]
-"""The names of a file's columns, and what makes record batches of some of them."""
-
-
 def table(source: Source, number: str, options: Options) -> Table:
-    return _file_table(_File(source, "Arrow", ARROW, _open_arrow), number, options)
+    return _file_table(source, "Arrow", ARROW, number, options)
 
 
 def parquet_table(source: Source, number: str, options: Options) -> Table:
-    return _file_table(_File(source, "Parquet", (PARQUET,), _open_parquet), number, options)
+    return _file_table(source, "Parquet", (PARQUET,), number, options)
 
 
-def _open_parquet(arrow: Any, stream: Any) -> _Opened:
-    import pyarrow.parquet
-
-    file = pyarrow.parquet.ParquetFile(stream, pre_buffer=False)
-
-    def batches_of(names: list[str]) -> Iterator[Any]:
-        for group in range(file.num_row_groups):  # singly, since pyarrow keeps those it was asked for
-            yield from file.iter_batches(BLOCK_ROWS, row_groups=[group], columns=names)
-
-    return file.schema_arrow.names, batches_of
-
-
-def _open_arrow(arrow: Any, stream: Any) -> _Opened:
-    is_file = stream.read(len(ARROW[0])) == ARROW[0]
-    stream.seek(0)
-    if is_file:
-        file = arrow.ipc.open_file(stream)
-        stored = (file.get_batch(number) for number in range(file.num_record_batches))
-    else:
-        file = arrow.ipc.open_stream(stream)
-        stored = iter(file)
-    return file.schema.names, lambda names: (batch.select(names) for batch in stored)
-
-
-def _file_table(file: _File, number: str, options: Options) -> Table:
-    """Raises InputError."""
-    with file.open() as (names, _):
-        chosen = choose(names, number, dict(options.columns), file.name)
-    file.names = [*dict.fromkeys(chosen.names)]
+def _file_table(source: Source, kind: str, magic: tuple[bytes, ...], number: str, options: Options) -> Table:
+    """A file that pyarrow reads and that begins with a magic number. Raises InputError."""
+    with _opened(source, kind, magic) as (names, _):
+        chosen = choose(names, number, dict(options.columns), source.name)
     labels = column_labels(chosen, number)
 
-    def columns(block: tuple[Any, bool, bool]) -> Columns:
-        rows, is_first, is_last = block
-        with readable(file.name):
-            [chunks] = batches(rows)
-            by_name = {chunk.name: chunk for chunk in chunks}
-            values = [Arrow([by_name[name]]) for name in chosen.names]
-            read = read_values(values, labels, slice(0, rows.num_rows), is_first, is_last)
-            return chosen.finished(read, number)
-
-    return of_one_run(Table.of(file.source, columns, names, file.blocks), chosen.run)
-
-
-class _File:
-    """A file that pyarrow reads and that begins with a magic number. opened: (pyarrow, stream) -> _Opened.
-    names: of the columns that are read.
-    """
-
-    def __init__(
-        self, source: Source, kind: str, magic: tuple[bytes, ...], opened: Callable[[Any, Any], _Opened]
-    ) -> None:
-        self.source, self.name = source, source.name
-        self.kind, self.magic, self.opened = kind, magic, opened
-        self.names: list[str] = []
-
-    @contextmanager
-    def open(self) -> Iterator[_Opened]:
-        """Raises InputError, also for what the block does with it."""
-        try:
-            import pyarrow
-        except ImportError:
-            hint = "Run: pip install 'gradeval[arrow]'"
-            raise InputError(self.name, f"{self.kind} support (pyarrow) is not installed", hint=hint) from None
-        with self.source.seekable() as stream:
-            try:
-                is_of_kind = stream.read(max(map(len, self.magic))).startswith(self.magic)
-                stream.seek(0)
-                if not is_of_kind:
-                    hint = "Omit the format: it is detected"
-                    raise InputError(self.name, f"this is no {self.kind} file", hint=hint)
-                yield self.opened(pyarrow, _Bounded(stream))
-            except GradevalError:
-                raise
-            except Exception as error:  # pyarrow raises Python's own too, as for a name that is not UTF-8
-                is_of_pyarrow = isinstance(error, pyarrow.ArrowException)
-                if not is_of_pyarrow and (isinstance(error, MemoryError) or getattr(error, "errno", None)):
-                    raise
-                why = printable(str(error).strip().split("\n")[0].rstrip("."))
-                what = f"the {self.kind} file is damaged or incomplete ({why or type(error).__name__})"
-                raise InputError(self.name, what, hint="Fetch it again") from None
-
-    def blocks(self) -> Iterator[tuple[Any, bool, bool]]:
+    def blocks() -> Iterator[tuple[Any, bool, bool]]:
         """Objects that export some rows as Arrow data, each with whether it is the first, and the last."""
-        with self.open() as (_, read):
+        with _opened(source, kind, magic) as (_, read):
             before = None
             is_first = True
-            for batch in read(self.names):
+            for batch in read([*dict.fromkeys(chosen.names)]):
                 batch.validate(full=True)  # whose offsets are read without another look
                 for start in range(0, batch.num_rows, BLOCK_ROWS):  # a file may have a single batch
                     if before is not None:
@@ -643,8 +521,68 @@ class _File:
                         is_first = False
                     before = batch.slice(start, BLOCK_ROWS)
             if before is None:
-                raise InputError(self.name, "no data: the file has no rows")
+                raise InputError(source.name, "no data: the file has no rows")
             yield before, is_first, True
+
+    def columns(block: tuple[Any, bool, bool]) -> Columns:
+        rows, is_first, is_last = block
+        with readable(source.name):
+            [chunks] = batches(rows)
+            by_name = {chunk.name: chunk for chunk in chunks}
+            values = [Arrow([by_name[name]]) for name in chosen.names]
+            read = read_values(values, labels, slice(0, rows.num_rows), is_first, is_last)
+            return chosen.finished(read, number)
+
+    return of_one_run(Table.of(source, columns, names, blocks), chosen.run)
+
+
+@contextmanager
+def _opened(
+    source: Source, kind: str, magic: tuple[bytes, ...]
+) -> Iterator[tuple[list[str], Callable[[list[str]], Iterator[Any]]]]:
+    """The names of a file's columns, and what makes record batches of some of them.
+
+    Raises InputError, also for what the block does with it.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        hint = "Run: pip install 'gradeval[arrow]'"
+        raise InputError(source.name, f"{kind} support (pyarrow) is not installed", hint=hint) from None
+    with source.seekable() as stream:
+        try:
+            start = stream.read(max(map(len, magic)))
+            if not start.startswith(magic):
+                raise InputError(source.name, f"this is no {kind} file", hint="Omit the format: it is detected")
+            stream.seek(0)
+            bounded = _Bounded(stream)
+            if kind == "Parquet":
+                import pyarrow.parquet
+
+                file = pyarrow.parquet.ParquetFile(bounded, pre_buffer=False)
+                groups = range(file.num_row_groups)  # singly, since pyarrow keeps those it was asked for
+                yield (
+                    file.schema_arrow.names,
+                    lambda names: chain.from_iterable(
+                        file.iter_batches(BLOCK_ROWS, row_groups=[group], columns=names) for group in groups
+                    ),
+                )
+            elif start.startswith(ARROW[0]):
+                file = pyarrow.ipc.open_file(bounded)
+                numbers = range(file.num_record_batches)
+                yield file.schema.names, lambda names: (file.get_batch(n).select(names) for n in numbers)
+            else:
+                file = pyarrow.ipc.open_stream(bounded)
+                yield file.schema.names, lambda names: (batch.select(names) for batch in file)
+        except GradevalError:
+            raise
+        except Exception as error:  # pyarrow raises Python's own too, as for a name that is not UTF-8
+            is_of_pyarrow = isinstance(error, pyarrow.ArrowException)
+            if not is_of_pyarrow and (isinstance(error, MemoryError) or getattr(error, "errno", None)):
+                raise
+            why = printable(str(error).strip().split("\n")[0].rstrip("."))
+            what = f"the {kind} file is damaged or incomplete ({why or type(error).__name__})"
+            raise InputError(source.name, what, hint="Fetch it again") from None
 
 
 class _Bounded:
