@@ -3,6 +3,7 @@
 import functools
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,6 +121,18 @@ def golden(path: Path) -> bytes:
     """A whole output that is kept in a file. That of JSON has several members in a line there."""
     data = path.read_bytes()
     return (json.dumps(json.loads(data), indent=2) + "\n").encode() if path.stem == "json" else data
+
+
+def error_of(kind: Any, call: Callable[..., object], *args: Any, **options: Any) -> str:
+    """The message of the error of this kind that a call raises."""
+    with pytest.raises(kind) as caught:
+        call(*args, **options)
+    return str(caught.value)
+
+
+def raises(kind: Any, pattern: str, call: Callable[..., object], *args: Any, **options: Any) -> None:
+    """Check that a call raises an error of this kind, whose message fits the pattern."""
+    assert re.search(pattern, error_of(kind, call, *args, **options))
 
 
 Case = TypeVar("Case")

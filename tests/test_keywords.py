@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
+from helpers import error_of, raises
 
 import gradeval
 from gradeval.compare_options import OF_SUMS
@@ -90,9 +91,7 @@ def test_functions_show_their_options_and_refuse_others(name: str, function: Cal
     first, *options = [option for option, _, _ in keywords(function)]
     assert all(f"\n    {option}: " in (function.__doc__ or "") for option in (first, *options))
     assert "options" not in inspect.signature(function).parameters
-    with pytest.raises(OptionError) as caught:
-        function(**{f"{first}x": 1})
-    message = str(caught.value)
+    message = error_of(OptionError, function, **{f"{first}x": 1})
     assert message.startswith(f"unknown option {first}x: did you mean {first}? The options are ")
     assert all(option in message for option in options)
 
@@ -114,8 +113,7 @@ def test_functions_show_their_options_and_refuse_others(name: str, function: Cal
     ],
 )
 def test_an_option_without_effect_is_an_error(call: Callable[[], object], what: str) -> None:
-    with pytest.raises(OptionError, match=what):
-        call()
+    raises(OptionError, what, call)
 
 
 def test_no_public_function_is_left_out() -> None:

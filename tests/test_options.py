@@ -1,8 +1,7 @@
 """Options from Python: each field with values of every kind is what it says, or an OptionError."""
 
 import numpy as np
-import pytest
-from helpers import each
+from helpers import each, raises
 from junk import junk
 
 from gradeval import OptionError, evaluate
@@ -86,5 +85,4 @@ def test_a_wrong_option_of_evaluate():
         "rel": [1],
         "ties": np.ones(2),
     }.items():
-        with pytest.raises(OptionError, match=f"^{name}"):
-            evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP", **{name: value})
+        raises(OptionError, f"^{name}", evaluate, {"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP", **{name: value})

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from helpers import each, examples
+from helpers import each, error_of, examples, raises
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,11 +106,9 @@ def test_names_that_are_supported():
 def test_measures_that_are_not_supported():
     for measure in ("x", "MAP", "ndcg_cut.x", "rbp", "yaap", "prefs", "", "map "):
         for one in (ours, theirs):
-            with pytest.raises(ValueError, match="unsupported measure"):
-                one.RelevanceEvaluator(QRELS, {measure})
+            raises(ValueError, "unsupported measure", one.RelevanceEvaluator, QRELS, {measure})
     for measure in ("P.0", "recall_5,05", "ndcg.10", "map_cut_0", "G_1"):  # which end the process there
-        with pytest.raises(ValueError, match=r"\w"):
-            ours.RelevanceEvaluator(QRELS, {measure})
+        raises(ValueError, r"\w", ours.RelevanceEvaluator, QRELS, {measure})
 
 
 RUNS = [
@@ -138,11 +136,9 @@ def test_runs(run):
 @pytest.mark.parametrize("one", [ours, theirs])
 def test_wrong_types(one):
     for run in WRONG_RUNS:
-        with pytest.raises(TypeError):
-            one.RelevanceEvaluator(QRELS, {"map"}).evaluate(run)
+        error_of(TypeError, one.RelevanceEvaluator(QRELS, {"map"}).evaluate, run)
     for qrels, level in WRONG_QRELS:
-        with pytest.raises(TypeError):
-            one.RelevanceEvaluator(qrels, {"map"}, level)
+        error_of(TypeError, one.RelevanceEvaluator, qrels, {"map"}, level)
 
 
 def test_what_is_wrong_is_named():
@@ -163,14 +159,10 @@ def test_lines():
     assert ours.parse_qrel(qrels) == theirs.parse_qrel(qrels)
     for one in (ours, theirs):
         for lines in (["1 Q0 a 1"], ["1 Q0 a 1 x t"]):
-            with pytest.raises(ValueError, match=r"\w"):
-                one.parse_run(lines)
-        with pytest.raises(ValueError, match="invalid literal"):
-            one.parse_qrel(["1 0 a 1.5"])
-        with pytest.raises(AssertionError):
-            one.parse_run(run[:1] * 2)
-        with pytest.raises(AssertionError):
-            one.parse_qrel(qrels[:1] * 2)
+            raises(ValueError, r"\w", one.parse_run, lines)
+        raises(ValueError, "invalid literal", one.parse_qrel, ["1 0 a 1.5"])
+        error_of(AssertionError, one.parse_run, run[:1] * 2)
+        error_of(AssertionError, one.parse_qrel, qrels[:1] * 2)
 
 
 def test_summaries():

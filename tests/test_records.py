@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from helpers import error_of
 
 from gradeval.records import Record, fields_of
 
@@ -48,8 +49,7 @@ def test_fields_are_those_of_a_dataclass(values: tuple[int, ...], named: dict[st
 )
 def test_wrong_fields_are_type_errors(values: tuple[Any, ...], named: dict[str, Any]) -> None:
     for kind in (Point, Plain):
-        with pytest.raises(TypeError):
-            kind(*values, **named)
+        error_of(TypeError, kind, *values, **named)
     with pytest.raises(TypeError, match="z"):
         Point(1).replace(z=1)  # type: ignore[call-arg]
 

@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from helpers import each
+from helpers import each, error_of, raises
 
 from gradeval.arrays import threads as parallel
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
@@ -81,8 +81,7 @@ def test_an_error_comes_in_its_place(jobs, bad):
 
     for results in (ordered_map(checked, range(30), jobs), ordered_map(str, map(checked, range(30)), jobs)):
         assert [next(results) for _ in range(bad)] in ([None] * bad, ["None"] * bad)
-        with pytest.raises(ValueError, match=f"^{bad}$"):
-            next(results)
+        raises(ValueError, f"^{bad}$", next, results)
         assert list(results) == []
 
 
@@ -249,8 +248,7 @@ def test_one_thread_that_is_too_many():
         raise MemoryError
 
     for jobs in (1, 3):
-        with pytest.raises(MemoryError):
-            with_fewer(make, jobs)
+        error_of(MemoryError, with_fewer, make, jobs)
     assert tried == [1, 3, 1]
 
 
@@ -266,5 +264,4 @@ def test_default_jobs(monkeypatch):
 
 @each("jobs", [0, -1])
 def test_no_threads_are_an_error(jobs):
-    with pytest.raises(ValueError, match="jobs must be at least 1"):
-        list(ordered_map(str, [1, 2, 3], jobs))
+    raises(ValueError, "jobs must be at least 1", list, ordered_map(str, [1, 2, 3], jobs))

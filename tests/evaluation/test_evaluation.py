@@ -5,7 +5,7 @@ import html
 from datetime import datetime
 
 import pytest
-from helpers import each
+from helpers import each, error_of, raises
 
 import gradeval
 from gradeval import InputError, OptionError, evaluate
@@ -150,21 +150,16 @@ def test_no_common_query():
     runs = [({query: {"a": 1.0} for query in "7890"}, ids), ({}, ""), ({"1": {}}, "")]
     for run, shown in runs:
         what = rf"^run1: it has no query in common with qrels\. Check the query ids{shown}$"
-        with pytest.raises(InputError, match=what):
-            evaluate(QRELS, run, "AP")
-    with pytest.raises(InputError, match="no query in common"):
-        evaluate(QRELS, RUN, "AP", query_ids=["3"])
+        raises(InputError, what, evaluate, QRELS, run, "AP")
+    raises(InputError, "no query in common", evaluate, QRELS, RUN, "AP", query_ids=["3"])
     for qrels, run in (({1: {"a": 1}}, {1.0: {"a": 1}}), ({"2.0": {"a": 1}}, {"1": {"a": 1}})):
         own, judged = str(*run), str(*qrels)
-        with pytest.raises(InputError, match=f"compared as text: '{own}' here, '{judged}' in qrels$"):
-            evaluate(qrels, run, "AP")
+        raises(InputError, f"compared as text: '{own}' here, '{judged}' in qrels$", evaluate, qrels, run, "AP")
 
 
 def test_wrong_arguments(tmp_path):
-    with pytest.raises(OptionError, match="query '7' is not in qrels"):
-        evaluate(QRELS, RUN, "AP", query_ids=["1", "7"])
-    with pytest.raises(InputError, match="this directory has no files"):
-        evaluate(QRELS, str(tmp_path), "AP")
+    raises(OptionError, "query '7' is not in qrels", evaluate, QRELS, RUN, "AP", query_ids=["1", "7"])
+    raises(InputError, "this directory has no files", evaluate, QRELS, str(tmp_path), "AP")
 
 
 def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
@@ -266,8 +261,7 @@ def test_runs_that_fail_are_kept():
     line = f"error: {results.failed[0].error}"
     assert str(results).splitlines()[3] == line and "failed=1" in repr(results)
     assert html.escape(line) in results._repr_html_()
-    with pytest.raises(InputError):
-        gradeval.evaluate(QRELS, runs, "AP")
+    error_of(InputError, gradeval.evaluate, QRELS, runs, "AP")
     with pytest.raises(InputError, match=r"^b:1: "):
         gradeval.evaluate(QRELS, {"b": runs["b"], "c": "nowhere"}, "AP", errors="keep")
     with pytest.raises(OptionError, match="errors must be raise or keep, not 'ignore'"):

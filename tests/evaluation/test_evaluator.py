@@ -6,8 +6,7 @@ import pickle
 import random
 import weakref
 
-import pytest
-from helpers import each
+from helpers import each, raises
 
 from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
 from gradeval.evaluation import outcome
@@ -32,10 +31,8 @@ def test_an_evaluator_can_be_used_again(tmp_path):
     evaluator = Evaluator(qrels, METRICS, depth=20, by_level=True)
     for runs in (run, other, [run, other], {"mine": run}, run):
         assert same(evaluator.evaluate(runs), evaluate(qrels, runs, METRICS, depth=20, by_level=True))
-    with pytest.raises(InputError, match="no query in common"):
-        evaluator.evaluate({"z": {"a": 1}})
-    with pytest.raises(InputError, match="no runs given"):
-        evaluator.evaluate([])
+    raises(InputError, "no query in common", evaluator.evaluate, {"z": {"a": 1}})
+    raises(InputError, "no runs given", evaluator.evaluate, [])
 
 
 @each("options", [{}, {"judged_only": True}, {"depth": 5, "rel": 2}, {"tie_range": True}])
@@ -167,10 +164,8 @@ def test_tables_that_are_read_once(tmp_path):
 
 def test_what_is_read_once_has_a_short_repr_and_options_of_its_own():
     for read in (read_qrels, read_run):
-        with pytest.raises(OptionError, match=r"options are jobs, (qrels|run)_format, "):
-            read({}, format="csv")
-    with pytest.raises(OptionError, match="unknown option depth"):
-        read_run({}, depth=3)
+        raises(OptionError, r"options are jobs, (qrels|run)_format, ", read, {}, format="csv")
+    raises(OptionError, "unknown option depth", read_run, {}, depth=3)
     assert repr(read_qrels({"1": {"a": 1, "b": 0}})) == "OpenedQrels(path='qrels', queries=1, judgments=2)"
 
 
@@ -179,13 +174,8 @@ def test_what_is_no_run_by_itself(tmp_path):
     letor.write_bytes(LETOR)
     scores.write_bytes(b"1\n2\n3\n")
     bad.write_bytes(b"1 Q0 a 1 x tag\n")
-    with pytest.raises(OptionError, match="features must be the one feature"):
-        read_run(letor)
-    with pytest.raises(InputError, match="no line has feature 9"):
-        read_run(letor, features=9)
-    with pytest.raises(InputError, match="require the lines of a LETOR file"):
-        read_run(scores)
-    with pytest.raises(InputError, match="bad:1: the score 'x' is not a number"):
-        read_run(bad)
-    with pytest.raises(InputError, match=r"^run:2: the score is missing$"):
-        read_run([("1", "a", 1), ("1", "b", None)])
+    raises(OptionError, "features must be the one feature", read_run, letor)
+    raises(InputError, "no line has feature 9", read_run, letor, features=9)
+    raises(InputError, "require the lines of a LETOR file", read_run, scores)
+    raises(InputError, "bad:1: the score 'x' is not a number", read_run, bad)
+    raises(InputError, r"^run:2: the score is missing$", read_run, [("1", "a", 1), ("1", "b", None)])

@@ -4,7 +4,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from helpers import each, examples
+from helpers import each, error_of, examples
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,8 +101,7 @@ def test_the_example_of_the_definitions():
 
 @each("name", ["bpref", "infAP", "iprec_at_recall@0.5", "G"])
 def test_no_closed_form(name):
-    with pytest.raises(NoExpectedValueError):
-        score(table([[1.0, 0.0]], [], [range(2)])[1], parse(name))
+    error_of(NoExpectedValueError, score, table([[1.0, 0.0]], [], [range(2)])[1], parse(name))
 
 
 def test_the_depth_divides_tied_documents():

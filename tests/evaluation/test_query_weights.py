@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import gradeval as command
-from helpers import each
+from helpers import each, error_of, raises
 
 import gradeval
 from gradeval.errors import GradevalError, InputErrors, OptionError
@@ -63,10 +63,8 @@ def test_wrong_weights(weights: object, what: str) -> None:
 
 def test_tests_and_intervals_refuse_them() -> None:
     results = gradeval.evaluate(QRELS, {"a": RUN, "b": RUN}, "RR", query_weights=WEIGHTS)
-    with pytest.raises(OptionError, match=r"^tests and the means beside them are of unweighted"):
-        results.compare()
-    with pytest.raises(OptionError, match=r"^intervals are of unweighted means"):
-        results.interval(0, 0)
+    raises(OptionError, r"^tests and the means beside them are of unweighted", results.compare)
+    raises(OptionError, r"^intervals are of unweighted means", results.interval, 0, 0)
     with pytest.raises(OptionError, match="query_weights and interval are mutually exclusive"):
         gradeval.evaluate(QRELS, RUN, "RR", query_weights=WEIGHTS, interval="t")
 
@@ -94,9 +92,7 @@ def test_files(tmp_path: Path) -> None:
 def test_wrong_files(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     path.write_text("1 2\n2\t-1\n3\tx\n2\t1\n4\t1e308\n")
-    with pytest.raises(InputErrors) as caught:
-        gradeval.evaluate(QRELS, RUN, "RR", query_weights=path)
-    assert str(caught.value).splitlines() == [
+    assert error_of(InputErrors, gradeval.evaluate, QRELS, RUN, "RR", query_weights=path).splitlines() == [
         f"{path}:1: a line has a query and its weight, with a tab between",
         f"{path}:2: the weight '-1' is not a number from 0",
         f"{path}:3: the weight 'x' is not a number from 0",
@@ -109,8 +105,7 @@ def test_wrong_files(tmp_path: Path) -> None:
     ):
         gradeval.evaluate(QRELS, RUN, "RR", query_weights=path)
     path.write_text("")
-    with pytest.raises(GradevalError, match="empty"):
-        gradeval.evaluate(QRELS, RUN, "RR", query_weights=path)
+    raises(GradevalError, "empty", gradeval.evaluate, QRELS, RUN, "RR", query_weights=path)
 
 
 def put(folder: Path, weights: str = "1\t1\n2\t3\n3\t0\n") -> None:

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import error_of, raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,18 +65,13 @@ def test_any_spelling_and_place(results: Results) -> None:
 
 
 def test_names_that_are_not_there(results: Results) -> None:
-    with pytest.raises(GradevalError, match="unknown run 'bm25': the runs are run0, run1"):
-        results.mean("bm25", "rankDCG")
+    raises(GradevalError, "unknown run 'bm25': the runs are run0, run1", results.mean, "bm25", "rankDCG")
     with pytest.raises(MetricError, match=r"nDCG@5 was not evaluated: the metrics are num_q, rankDCG, nDCG@10"):
         results.mean(0, "nDCG@5")
-    with pytest.raises(MetricError, match="is 2 metrics"):
-        results.mean(0, "nDCG@5,10")
-    with pytest.raises(MetricError):
-        results.mean(0, "nDGC@10")
-    with pytest.raises(GradevalError, match="run 2 is out of range: there are 2"):
-        results.mean(2, 0)
-    with pytest.raises(GradevalError, match="metric 3 is out of range: there are 3"):
-        results.mean(0, 3)
+    raises(MetricError, "is 2 metrics", results.mean, 0, "nDCG@5,10")
+    error_of(MetricError, results.mean, 0, "nDGC@10")
+    raises(GradevalError, "run 2 is out of range: there are 2", results.mean, 2, 0)
+    raises(GradevalError, "metric 3 is out of range: there are 3", results.mean, 0, 3)
 
 
 def test_geometric_mean() -> None:
@@ -99,12 +95,10 @@ def test_texts() -> None:
     results = words()
     assert results.texts(0, "runid") == {"b": "me", "a": "me"}
     assert results.texts("run0", 2) == {"b": "1-", "a": '0\t"'}
-    with pytest.raises(MetricError, match=r"AP is numeric: use Results.values"):
-        results.texts(0, "AP")
+    raises(MetricError, r"AP is numeric: use Results.values", results.texts, 0, "AP")
     for asked in (results.mean, results.values, results.per_query, results.undefined):
         for name in ("relstring", "runid", 2, results.specs[0]):
-            with pytest.raises(MetricError, match=r"is text: use Results.texts"):
-                asked(0, name)
+            raises(MetricError, r"is text: use Results.texts", asked, 0, name)
     [run] = results.to_dict(per_query=True)["runs"]
     assert run["summary"] == {"runid": "me", "AP": 0.5}
     assert run["undefined"] == {}
@@ -136,12 +130,10 @@ def test_range() -> None:
     assert ranged.range("run0", "AP") == (0.25, 0.75)
     assert ranged.range(0, "num_q") == (2, 2)
     assert ranged.by_id().range(0, 0) == (0.25, 0.75)
-    with pytest.raises(OptionError, match="evaluate with tie_range=True"):
-        results.range(0, "AP")
+    raises(OptionError, "evaluate with tie_range=True", results.range, 0, "AP")
     ranged = evaluate({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}, "RR relstring", tie_range=True)
     assert ranged.range(0, "RR") == (0.5, 1)
-    with pytest.raises(MetricError, match="is text"):
-        ranged.range(0, "relstring")
+    raises(MetricError, "is text", ranged.range, 0, "relstring")
 
 
 def test_sorted_by() -> None:
@@ -159,8 +151,7 @@ def test_sorted_by() -> None:
     assert names("AP") == names("map") == names(0) == names("num_ret") == "cadeb"
     assert names("AP", worst_first=True) == "eadcb"
     assert [results.sorted_by("AP").mean(r, "AP") for r in range(2)] == [0.75, 0.5]
-    with pytest.raises(MetricError, match="was not evaluated"):
-        results.sorted_by("RR")
+    raises(MetricError, "was not evaluated", results.sorted_by, "RR")
     error = Spec(results.specs[0].metric.replace(higher_is_better=False))
     results = results.replace(specs=(error, results.specs[1]))
     assert names(0) == "eadcb"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, error_of
 
 import gradeval
 from gradeval.errors import InputError
@@ -54,9 +54,8 @@ def change(path: str, edit: Callable[[Any], object]) -> None:
 
 
 def refused(*runs: str, metrics: str | None = "AP", **options: Any) -> str:
-    with pytest.raises(InputError) as raised:
-        gradeval.compare("q", list(runs), metrics, **options)
-    return str(raised.value)
+    error = error_of(InputError, gradeval.compare, "q", list(runs), metrics, **options)
+    return error
 
 
 @pytest.mark.usefixtures("folder")

@@ -4,7 +4,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, error_of
 
 from gradeval.errors import InputError
 from gradeval.evaluation.results import Results, RunResult
@@ -42,9 +42,7 @@ def test_read(tmp_path):
 def test_bad_file(tmp_path, text, what):
     file = tmp_path / "z"
     file.write_text(text)
-    with pytest.raises(InputError) as caught:
-        read_zscores(str(file))
-    assert str(caught.value).startswith(f"{file}{what}")
+    assert error_of(InputError, read_zscores, str(file)).startswith(f"{file}{what}")
 
 
 def results(metrics, values, texts=None):

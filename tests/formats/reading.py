@@ -1,6 +1,6 @@
 """Files as their readers give them, in small blocks."""
 
-import pytest
+from helpers import error_of
 from plain import Cut
 
 from gradeval.errors import GradevalError
@@ -34,9 +34,8 @@ def read(source, number="score", **options):
 
 
 def errors_of(source, number="score", **options):
-    with pytest.raises(GradevalError) as caught:
-        read(source, number, **options)
-    return [line.removeprefix(source.name).removeprefix(":") for line in str(caught.value).splitlines()]
+    error = error_of(GradevalError, read, source, number, **options)
+    return [line.removeprefix(source.name).removeprefix(":") for line in error.splitlines()]
 
 
 class Small(Cut):

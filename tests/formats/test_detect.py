@@ -2,8 +2,7 @@
 
 import gzip
 
-import pytest
-from helpers import each
+from helpers import each, raises
 from plain import pipe
 
 from gradeval.errors import InputError
@@ -94,5 +93,4 @@ def test_lines_that_end_in_a_bare_cr(line, kind, put):
     ],
 )
 def test_no_data(content, what, put):
-    with pytest.raises(InputError, match=what):
-        detect(put(content))
+    raises(InputError, what, detect, put(content))

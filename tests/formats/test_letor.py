@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from helpers import each, examples
+from helpers import each, error_of, examples, raises
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut
@@ -38,9 +38,8 @@ def rows_of(path, text, features=(), size=1 << 20, groups=None, jobs=1):
 
 def errors_of(path, text, features=(), size=1 << 20, groups=None):
     path.write_bytes(text)
-    with pytest.raises((InputError, InputErrors)) as caught:
-        read_letor(Cut(path, size), set(features), groups)
-    return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+    error = error_of((InputError, InputErrors), read_letor, Cut(path, size), set(features), groups)
+    return [line.removeprefix(f"{path}:") for line in error.splitlines()]
 
 
 FILE = (
@@ -150,8 +149,7 @@ def test_features_that_no_line_has(size, path):
     letor = read_letor(Cut(path, size), {1, 3, 9999999})
     assert letor.features == {1}
     for feature in (3, 9999999):
-        with pytest.raises(InputError, match=f"^{path}: no line has feature {feature}$"):
-            letor.feature(feature)
+        raises(InputError, f"^{path}: no line has feature {feature}$", letor.feature, feature)
     assert str(letor.missing([8, 1, 2, 3, 5, 6, 10])) == f"{path}: no line has features 1-3, 5-6, 8, 10"
     assert str(letor.missing(range(0, 99, 3))).endswith(", 54, 57, …")
 
@@ -162,10 +160,9 @@ def test_a_feature_that_is_given_twice(size, path):
     path.write_bytes(b"# x\n1 qid:1 1:1 2:1 1:1 1:3\n\n1 qid:1 1:4 2:2\n1 qid:1 2:3 1:1 1:1 # d\n")
     letor = read_letor(Cut(path, size), {1, 2}, jobs=2)
     assert letor.feature(2).tolist() == [1, 2, 3]
-    with pytest.raises(InputErrors) as caught:
-        letor.feature(1)
+    error = error_of(InputErrors, letor.feature, 1)
     what = "feature 1 is given more than once"
-    assert str(caught.value).splitlines() == [f"{path}:2: {what}", f"{path}:5: {what}"]
+    assert error.splitlines() == [f"{path}:2: {what}", f"{path}:5: {what}"]
 
 
 @each("size", SIZES)
@@ -240,9 +237,8 @@ def test_read_numbers(size, path):
 )
 def test_wrong_numbers(text, errors, size, path):
     path.write_bytes(text)
-    with pytest.raises((InputError, InputErrors)) as caught:
-        read_numbers(Cut(path, size), "score")
-    assert str(caught.value).splitlines() == [f"{path}:{error}" for error in errors]
+    said = error_of((InputError, InputErrors), read_numbers, Cut(path, size), "score")
+    assert said.splitlines() == [f"{path}:{error}" for error in errors]
 
 
 @each(("name", "whole"), [("score", False), ("group size", True)])
@@ -343,5 +339,4 @@ def test_ranklib(tmp_path):
     ],
 )
 def test_wrong_scores_of_ranklib(scores, error, tmp_path):
-    with pytest.raises(GradevalError, match=error):
-        ranklib(tmp_path, scores, "ranklib")
+    raises(GradevalError, error, ranklib, tmp_path, scores, "ranklib")

@@ -4,8 +4,7 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-import pytest
-from helpers import each
+from helpers import each, error_of, raises
 from plain import Cut
 
 from gradeval.arrays.strings import PAD
@@ -27,8 +26,7 @@ def test_ids(size, tmp_path):
     for stored in (text, gzip.compress(text), b"\xef\xbb\xbf" + text):
         assert ids_of(tmp_path / "ids", stored, size) == ("2", "1", "é", "\udcff")
     assert ids_of(tmp_path / "ids", b"# 1\n", size) == ()
-    with pytest.raises(InputError, match=r"binary data \(a NUL byte\)"):
-        ids_of(tmp_path / "ids", b"1\n2\0\n", size)
+    raises(InputError, r"binary data \(a NUL byte\)", ids_of, tmp_path / "ids", b"1\n2\0\n", size)
 
 
 def test_ids_that_never_end():
@@ -40,9 +38,7 @@ def test_ids_that_never_end():
                 text = b"1 2\n%d\n" % (number + 10)
                 yield Block(np.frombuffer(text + bytes(PAD), np.uint8), len(text), not number, False)
 
-    with pytest.raises(InputErrors) as caught:
-        read_query_ids(Endless("ids"), {"1", "2"}, "qrels")
-    *lines, end = str(caught.value).splitlines()
+    *lines, end = error_of(InputErrors, read_query_ids, Endless("ids"), {"1", "2"}, "qrels").splitlines()
     assert lines == [f"ids:{2 * n}: query '{n + 9}' is not in qrels" for n in range(1, 21)]
     assert end == "ids:40: reading stopped here"
 
@@ -71,9 +67,7 @@ def test_groups(tmp_path: Path) -> None:
     ],
 )
 def test_refused(tmp_path: Path, text: bytes, message: str) -> None:
-    with pytest.raises((InputError, InputErrors)) as raised:
-        read(tmp_path, text)
-    assert str(raised.value).replace(f"{tmp_path}/", "") == message
+    assert error_of((InputError, InputErrors), read, tmp_path, text).replace(f"{tmp_path}/", "") == message
 
 
 def toml(path: Path, data: bytes) -> TomlFile:
@@ -126,7 +120,6 @@ def test_the_line_of_a_key(text: str, key: str, table: str, line: int | None) ->
     ],
 )
 def test_not_toml(tmp_path: Path, data: bytes, message: str) -> None:
-    with pytest.raises(InputError) as raised:
-        toml(tmp_path / "t", data)
-    assert str(raised.value).startswith(f"{tmp_path / 't'}{message}")
-    assert "\n" not in str(raised.value)
+    error = error_of(InputError, toml, tmp_path / "t", data)
+    assert error.startswith(f"{tmp_path / 't'}{message}")
+    assert "\n" not in error

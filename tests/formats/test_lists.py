@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-from helpers import each
+from helpers import each, error_of
 
 import gradeval
 
@@ -74,6 +73,4 @@ def test_runs(form, indent, tmp_path) -> None:
 def test_errors(text, message, tmp_path) -> None:
     path = tmp_path / "run"
     path.write_text(text)
-    with pytest.raises(gradeval.GradevalError) as error:
-        values(QRELS, path)
-    assert str(error.value).startswith(f"{path}{message}")
+    assert error_of(gradeval.GradevalError, values, QRELS, path).startswith(f"{path}{message}")

@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from helpers import each
+from helpers import each, error_of
 
 import gradeval
 from gradeval.errors import InputError, InputErrors
@@ -133,9 +133,8 @@ def test_binary_files(magic: bytes, tmp_path: Path) -> None:
     path = tmp_path / "given"
     path.write_bytes(magic + b"\x15\0\x15 q\n1 2 3\n" * 50)
     for files in ((path, RUN), (QRELS, path)):  # of which Parquet and Arrow are read otherwise
-        with pytest.raises(InputError) as caught:
-            gradeval.evaluate(*files, "AP", qrels_format="trec", run_format="trec")
-        assert str(caught.value).startswith(f"{path}: this is {BINARY[magic]}")
+        error = error_of(InputError, gradeval.evaluate, *files, "AP", qrels_format="trec", run_format="trec")
+        assert error.startswith(f"{path}: this is {BINARY[magic]}")
 
 
 @each("mode", ["w", "w:gz", "w:bz2"])
@@ -145,12 +144,8 @@ def test_archives(mode: str, tmp_path: Path) -> None:
         archive.add(tmp_path / "run", "run")
     expected = f"{tmp_path}/given: this is a tar archive. Extract it first, with tar -xf"
     for files in ((tmp_path / "given", RUN), (QRELS, tmp_path / "given")):
-        with pytest.raises(InputError) as caught:
-            gradeval.evaluate(*files, "AP")
-        assert str(caught.value) == expected
-    with pytest.raises(InputError) as caught:
-        gradeval.convert(tmp_path / "given", tmp_path / "made.json")
-    assert str(caught.value) == expected
+        assert error_of(InputError, gradeval.evaluate, *files, "AP") == expected
+    assert error_of(InputError, gradeval.convert, tmp_path / "given", tmp_path / "made.json") == expected
 
 
 HEADS = [

@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from helpers import each
+from helpers import each, raises
 from plain import pipe
 
 from gradeval.errors import InputError
@@ -122,8 +122,7 @@ def test_standard_input(file, monkeypatch):
 
 def test_standard_input_that_is_closed(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(InputError, match=r"^<stdin>: the file cannot be read .standard input is closed"):
-        text_of(Source("-"))
+    raises(InputError, r"^<stdin>: the file cannot be read .standard input is closed", text_of, Source("-"))
     assert Source("-").stored_size == 0
 
 

@@ -8,7 +8,7 @@ import random
 from contextlib import nullcontext
 
 import pytest
-from helpers import each, examples
+from helpers import each, error_of, examples, raises
 from hypothesis import example, given
 from hypothesis import strategies as st
 from plain import pipe
@@ -22,18 +22,15 @@ from .stored import COMPRESSED, LINES, PACKERS, check_blocks, text_of
 
 
 def test_missing(tmp_path):
-    with pytest.raises(InputError, match=r"/no\.run: no such file\. Check the path"):
-        text_of(Source(str(tmp_path / "no.run")))
+    raises(InputError, r"/no\.run: no such file\. Check the path", text_of, Source(str(tmp_path / "no.run")))
 
 
 def test_directory(tmp_path):
     (tmp_path / ".hidden").touch()
     (tmp_path / "deep").mkdir()
-    with pytest.raises(InputError, match=r"this directory has no files\. Hidden files"):
-        text_of(Source(str(tmp_path)))
+    raises(InputError, r"this directory has no files\. Hidden files", text_of, Source(str(tmp_path)))
     (tmp_path / "run").touch()
-    with pytest.raises(InputError, match="this is a directory, not a file"):
-        text_of(Source(str(tmp_path)))
+    raises(InputError, "this is a directory, not a file", text_of, Source(str(tmp_path)))
 
 
 @each(
@@ -201,8 +198,7 @@ def test_archives(name, file):
 
 
 def test_zip(file):
-    with pytest.raises(InputError, match=r"zip archive\. Extract it first"):
-        text_of(file(b"PK\x03\x04 and so on"))
+    raises(InputError, r"zip archive\. Extract it first", text_of, file(b"PK\x03\x04 and so on"))
 
 
 def test_zstd_without_a_reader(file, monkeypatch):
@@ -223,8 +219,7 @@ def test_a_disk_that_fails_is_not_a_damaged_archive(pack, file, monkeypatch):
         return plain(self, buffer)
 
     monkeypatch.setattr(sources._Counted, "readinto", fail)
-    with pytest.raises(InputError, match=r"the file cannot be read \(Input/output error\)"):
-        text_of(source)
+    raises(InputError, r"the file cannot be read \(Input/output error\)", text_of, source)
 
 
 @each("pack", [bz2.compress, lzma.compress])
@@ -235,8 +230,7 @@ def test_what_follows_a_stream_is_another_or_an_error(tmp_path, pack):
     assert text_of(Source(path)) == b"one\ntwo\n"
     for between, behind in ((b"X", b""), (b"", b"XXXX"), (b"XXXX", b"")):
         path.write_bytes(pack(b"one\n") + between + pack(b"two\n") + behind)
-        with pytest.raises(InputError, match="the archive is damaged"):
-            text_of(Source(path))
+        raises(InputError, "the archive is damaged", text_of, Source(path))
 
 
 def test_xz_streams_may_be_padded(tmp_path):
@@ -252,9 +246,7 @@ def test_a_folder_of_beir_is_its_judgments(tmp_path):
     folder.mkdir()
 
     def error():
-        with pytest.raises(InputError) as raised:
-            Source(tmp_path)
-        return str(raised.value)
+        return error_of(InputError, Source, tmp_path)
 
     assert error() == f"{tmp_path}: its folder qrels has no files"
     for name in ("dev.tsv", "train.tsv"):

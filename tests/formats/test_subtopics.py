@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, error_of
 
 import gradeval
 from gradeval.formats import memory
@@ -157,6 +157,4 @@ def test_a_column_of_another_role_is_no_subtopic(tmp_path: Path) -> None:
     ],
 )
 def test_errors(qrels, message) -> None:
-    with pytest.raises(gradeval.InputError) as error:
-        values(qrels(pytest.importorskip("pandas")))
-    assert str(error.value).startswith(message)
+    assert error_of(gradeval.InputError, values, qrels(pytest.importorskip("pandas"))).startswith(message)

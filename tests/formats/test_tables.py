@@ -6,7 +6,7 @@ from functools import partial
 from random import Random
 
 import pytest
-from helpers import each
+from helpers import each, raises
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -190,8 +190,7 @@ def test_given_columns(put):
         " no column named 'stars'; the columns are 'qid', 'docno', 'rel'"
     ]
     for wrong in ("u", "user=u", "query=", "query=a,query=b"):
-        with pytest.raises(OptionError, match="columns must be"):
-            Options.of(columns=wrong)
+        raises(OptionError, "columns must be", Options.of, columns=wrong)
 
 
 def test_an_arrow_file_without_rows(put):

@@ -4,8 +4,7 @@ import re
 from itertools import pairwise
 
 import numpy as np
-import pytest
-from helpers import each, examples
+from helpers import each, error_of, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, read_trec_qrels
@@ -47,9 +46,8 @@ def run_of(path, text):
 
 def errors_of(path, text, size=1 << 20, jobs=1):
     path.write_bytes(text)
-    with pytest.raises((InputError, InputErrors)) as caught:
-        read_trec_qrels(Cut(path, size), jobs)
-    return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+    error = error_of((InputError, InputErrors), read_trec_qrels, Cut(path, size), jobs)
+    return [line.removeprefix(f"{path}:") for line in error.splitlines()]
 
 
 @each(

@@ -1,7 +1,7 @@
 """The families cascade, user_model, ntcir, overlap and diagnosis, worked by hand."""
 
 import pytest
-from helpers import each, judgments_of, ranked, value, values
+from helpers import each, judgments_of, raises, ranked, value, values
 
 from gradeval.errors import MetricError
 from gradeval.registry.metric import REGISTRY
@@ -9,8 +9,7 @@ from gradeval.registry.metric import REGISTRY
 
 def test_the_largest_grade_is_that_of_the_qrels_where_it_is_above_4():
     assert values("ERR@1", ranked([1]), ranked([6])) == [1 / 64, 63 / 64]
-    with pytest.raises(MetricError, match="max_grade=2 is below the largest grade, 3"):
-        value("ERR(max_grade=2)", ranked([3]))
+    raises(MetricError, "max_grade=2 is below the largest grade, 3", value, "ERR(max_grade=2)", ranked([3]))
 
 
 def test_grades_of_any_size():

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from helpers import each, examples, judgments_of, ranked, scored, value, values, with_needed
+from helpers import each, examples, judgments_of, raises, ranked, scored, value, values, with_needed
 from hypothesis import given
 
 import gradeval
@@ -150,8 +150,7 @@ def test_nerr_beside_a_query_of_larger_grades(largest):
 )
 def test_gains_that_are_no_float_are_an_error(name, what):
     qrels = {"1": {"a": 1e150 if "beta" not in name else 1000.0}, "2": {"a": 1.0}}
-    with pytest.raises(MetricError, match=what):
-        gradeval.evaluate(qrels, {"1": {"a": 1.0}}, name)
+    raises(MetricError, what, gradeval.evaluate, qrels, {"1": {"a": 1.0}}, name)
 
 
 @each("name", ["AP(rel={})", "nDCG(ideal=max,max_grade={})@3", "nDCG(gain=1:{})", "ERR(max_grade={})"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers import ranked, value, values
+from helpers import error_of, raises, ranked, value, values
 
 from gradeval.errors import MetricError
 from gradeval.metrics import rbp as rank_biased
@@ -16,8 +16,7 @@ def test_as_ranx_spells_it():
     assert value("rbp.95", ranked([1, None, 1, 0], missed=[1])) == pytest.approx(0.095125, abs=1e-15)
     assert parse("rbp.95 rbp.5 rbp.050") == parse("rbp(p=0.95) rbp(p=0.5) rbp(p=0.05)")
     for name in ("rbp.0", "rbp.٣", "rbp.9x", "rbp.9,8", "rbp_95", "rbp_resid.95"):
-        with pytest.raises(MetricError):
-            parse(name)
+        error_of(MetricError, parse, name)
 
 
 def test_binary_gain_has_a_level():
@@ -28,8 +27,7 @@ def test_binary_gain_has_a_level():
     assert value("rbp(p=0.5)", query, level=2) == value("rbp(p=0.5)", query)
     with pytest.raises(MetricError, match=r"gain must be binary, linear, exp, or grade:gain.*, not 'square'"):
         parse("rbp(gain=square)")
-    with pytest.raises(MetricError, match="rel and gain are mutually exclusive"):
-        parse("rbp(gain=binary,rel=2)")
+    raises(MetricError, "rel and gain are mutually exclusive", parse, "rbp(gain=binary,rel=2)")
 
 
 def test_residual_of_many_queries(monkeypatch):

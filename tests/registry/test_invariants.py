@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from helpers import Query, check_each, each, examples, judgments_of, ranking
+from helpers import Query, check_each, each, error_of, examples, judgments_of, ranking
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
@@ -276,8 +276,7 @@ def test_does_not_hold_outside_its_conditions(invariant):
         if not pending:
             raise _AllFoundError
 
-    with pytest.raises(_AllFoundError):
-        run()
+    error_of(_AllFoundError, run)
 
 
 @each(

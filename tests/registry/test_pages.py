@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, error_of, raises
 
 import gradeval
 from gradeval.registry import pages
@@ -225,8 +225,7 @@ def test_the_best_matches_come_first(word, first):
     ],
 )
 def test_a_list_of_nothing(which, what):
-    with pytest.raises(gradeval.MetricError, match=what):
-        table(**which)
+    raises(gradeval.MetricError, what, table, **which)
 
 
 def test_names_elsewhere():
@@ -308,6 +307,4 @@ def test_spellings_of_other_tools(text, expected):
     ],
 )
 def test_spellings_that_are_refused(text, what):
-    with pytest.raises(gradeval.MetricError) as caught:
-        parse(text)
-    assert what in str(caught.value)
+    assert what in error_of(gradeval.MetricError, parse, text)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 import pytest
-from helpers import each, judgments_of, ranked
+from helpers import each, error_of, judgments_of, raises, ranked
 from junk import junk
 
 import gradeval
@@ -102,8 +102,7 @@ def test_a_plugin_that_cannot_be_loaded(plugin, what):
     plugin(declaring("First", total), fail, declaring("Last", total))
     assert load_plugins() == (f"plugin toy1 cannot be loaded: {what}",)
     assert evaluated("first last middle AP").means[0, :3].tolist() == [8 / 3, 8 / 3, 8 / 3]
-    with pytest.raises(MetricError, match=r"unknown metric: .* \(plugin toy1 cannot be loaded: "):
-        parse("unknown")
+    raises(MetricError, r"unknown metric: .* \(plugin toy1 cannot be loaded: ", parse, "unknown")
 
 
 def test_plugins_that_cannot_be_listed(plugin, monkeypatch):
@@ -153,15 +152,12 @@ def test_a_program_that_declares_a_metric_itself(plugin):
     assert evaluated("Mine also").means.tolist() == [[8 / 3, 8 / 3]]
     declaring("AP", total)()
     declaring("Mapped", total, aliases=["map"])()
-    with pytest.raises(MetricError) as caught:
-        parse("RR")
-    assert str(caught.value) == (
+    assert error_of(MetricError, parse, "RR") == (
         f"{HERE}: metric 'AP' is ignored: the name is already used for AP; "
         f"{HERE}: alias 'map' of metric Mapped is ignored: it is already used for AP"
     )
     assert evaluated("map Mapped").means[0, 1] == 8 / 3  # once said, it is ignored
-    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
-        declaring("Worse", total, colour="red")()
+    raises(TypeError, "unexpected keyword argument 'colour'", declaring("Worse", total, colour="red"))
 
 
 def declared(**more):
@@ -266,9 +262,7 @@ def test_what_a_metric_does_wrong(plugin, what):
     state = np.geterr()
     plugin(declaring("Toy", DOES[what]), declaring("Good", total))
     who = f"{HERE} failed"
-    with pytest.raises(MetricError) as caught:
-        evaluated(f"AP Toy {OTHERS}")
-    assert str(caught.value) == f"Toy: {who}: {what}"
+    assert error_of(MetricError, evaluated, f"AP Toy {OTHERS}") == f"Toy: {who}: {what}"
     assert evaluated(OTHERS).to_dict(per_query=True)["runs"] == expected["runs"]
     assert evaluated("Good").values(0, "Good").tolist() == [4, 3, 1]
     assert np.geterr() == state
@@ -281,10 +275,8 @@ def test_an_alias_and_an_error_in_a_thread_of_its_own(plugin, monkeypatch):
     plugin(declaring("Toy", FAILING["SystemExit: 3"], aliases=["plaything"]), declaring("P_x", total))
     assert str(parse("plaything")[0]) == "Toy"
     assert evaluated("p_x").values(0, "P_x").tolist() == [4, 3, 1]
-    with pytest.raises(MetricError, match=r"did you mean Toy\(judged_only=true\)\?"):
-        parse("Toyy(judged_only=true)")
-    with pytest.raises(MetricError, match=r"^Toy: plugin .* failed: SystemExit: 3$"):
-        evaluated("AP Toy", jobs=3)
+    raises(MetricError, r"did you mean Toy\(judged_only=true\)\?", parse, "Toyy(judged_only=true)")
+    raises(MetricError, r"^Toy: plugin .* failed: SystemExit: 3$", evaluated, "AP Toy", jobs=3)
 
 
 FINE = {
@@ -312,8 +304,7 @@ def test_texts(plugin, words):
         declaring("Bad", lambda judgments: words, kind=Kind.TEXT),
     )
     assert evaluated("Toy AP").texts(0, "Toy") == {"1": "a", "2": "b", "3": "c"}
-    with pytest.raises(MetricError, match=f"^Bad: {HERE} failed: it did not return 3 strings$"):
-        evaluated("Bad AP")
+    raises(MetricError, f"^Bad: {HERE} failed: it did not return 3 strings$", evaluated, "Bad AP")
 
 
 def graded_sum(judgments, *, cutoff: Cutoff | None = None):
@@ -365,8 +356,7 @@ def test_terms_that_are_wrong(plugin, name):
         return Terms(Segments(np.array([0, 2, 3, 3])), rows, 1.0).replace(**fields)
 
     plugin(declaring("Toy", toy))
-    with pytest.raises(MetricError, match=f"^Toy: {HERE} failed: .*{re.escape(what)}"):
-        evaluated("Toy AP")
+    raises(MetricError, f"^Toy: {HERE} failed: .*{re.escape(what)}", evaluated, "Toy AP")
 
 
 def test_sums_and_counts(plugin):
@@ -410,8 +400,7 @@ def test_a_condition_of_an_invariant_that_fails(plugin):
     plugin(declaring("Toy", total, invariants=[PROMOTION_HELPS.where(broken)]))
     assert not load_plugins()
     assert "; only with luck" in page("Toy")
-    with pytest.raises(MetricError, match="failed: ZeroDivisionError"):
-        REGISTRY["Toy"].holds(PROMOTION_HELPS, {}, np.zeros(1))
+    raises(MetricError, "failed: ZeroDivisionError", REGISTRY["Toy"].holds, PROMOTION_HELPS, {}, np.zeros(1))
 
 
 # What it prints

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-from helpers import each, golden
+from helpers import each, golden, raises
 
 import gradeval
 from gradeval.errors import OptionError
@@ -37,10 +36,7 @@ def test_parts_are_left_out(format: str, results: Results, make) -> None:
 
 
 def test_unknown_formats_and_digits(results: Results) -> None:
-    with pytest.raises(OptionError, match="unknown format 'xml': choose from table, tsv"):
-        results.render("xml")
-    with pytest.raises(OptionError, match="unknown format"):
-        results.render([])
+    raises(OptionError, "unknown format 'xml': choose from table, tsv", results.render, "xml")
+    raises(OptionError, "unknown format", results.render, [])
     for digits in (-1, 2.5, "all", 101, 10**400):
-        with pytest.raises(OptionError, match="digits"):
-            results.render("tsv", digits=digits)
+        raises(OptionError, "digits", results.render, "tsv", digits=digits)

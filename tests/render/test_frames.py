@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from helpers import error_of, raises
 
 from gradeval import GradevalError, evaluate
 
@@ -68,9 +69,8 @@ def test_libraries_that_are_not_installed(monkeypatch):
         ("to_arrow", "pyarrow", "gradeval[arrow]"),
         ("__arrow_c_stream__", "pyarrow", "gradeval[arrow]"),
     ):
-        with pytest.raises(GradevalError) as caught:
-            getattr(found, method)()
-        assert str(caught.value) == f"{library} is not installed. Install it with pip install '{package}'"
+        error = error_of(GradevalError, getattr(found, method))
+        assert error == f"{library} is not installed. Install it with pip install '{package}'"
 
 
 def test_names_that_are_not_utf8():
@@ -80,5 +80,4 @@ def test_names_that_are_not_utf8():
         ({"run": {"1": {"a": 1.0}}}, r"query 'q\\udcff': data frames need names in UTF-8"),
         ({"r\udcff": {"1": {"a": 1.0}}}, r"run 'r\\udcff': data frames need names in UTF-8"),
     ):
-        with pytest.raises(GradevalError, match=message):
-            evaluate(qrels, runs, "AP").to_pandas()
+        raises(GradevalError, message, evaluate(qrels, runs, "AP").to_pandas)

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, raises
 
 from gradeval.errors import OptionError
 from gradeval.evaluation.results import Results, RunResult
@@ -55,8 +55,7 @@ def test_labels_are_of_some_formats(words, format: str) -> None:
     ],
 )
 def test_unknown_options(words, name: str, message: str) -> None:
-    with pytest.raises(OptionError, match=f"^unknown option {name}{message}"):
-        words.render("tsv", **{name: 1})
+    raises(OptionError, f"^unknown option {name}{message}", words.render, "tsv", **{name: 1})
 
 
 @each("format", WRITERS)

@@ -1,7 +1,7 @@
 """Queries as rows and runs side by side."""
 
 import numpy as np
-import pytest
+from helpers import raises
 
 from gradeval.errors import OptionError
 from gradeval.evaluation.results import Results
@@ -72,5 +72,4 @@ def test_json_stays_as_it_is(results: Results, make) -> None:
 
 
 def test_what_cannot_be_wide(results: Results) -> None:
-    with pytest.raises(OptionError, match="the format trec cannot be printed wide"):
-        both("trec", results)
+    raises(OptionError, "the format trec cannot be printed wide", both, "trec", results)

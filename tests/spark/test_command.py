@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import fails, gradeval
+from helpers import raises
 
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.spark import evaluate
@@ -120,8 +121,7 @@ def test_groups_leave_out_text() -> None:
     assert notice.informational
     [notice] = Request.of(["all_trec"], {}).notices
     assert notice.rule == "runid, relstring"
-    with pytest.raises(MetricError, match="relstring is text"):
-        Request.of("official relstring", {})
+    raises(MetricError, "relstring is text", Request.of, "official relstring", {})
     assert Request.of("AP", {}).notices == ()
 
 

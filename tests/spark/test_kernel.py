@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import error_of, raises
 from hypothesis import given
 from hypothesis import strategies as st
 from metrics.test_every_option import QRELS, RUN
@@ -135,14 +136,12 @@ def test_comparison_of_what_it_cannot() -> None:
         ({"basline": 1}, r"unknown option basline: did you mean baseline\? The options are baseline, all"),
         ({"correction": "maxt"}, "the maxT correction requires the values of all queries"),
     ):
-        with pytest.raises(GradevalError, match=message):
-            chosen_options(options)
+        raises(GradevalError, message, chosen_options, options)
     with pytest.raises(GradevalError, match="on Spark, means are not weighted by query_weights"):
         Request.of("AP", {"query_weights": {"q1": 1.0}})
     job, alone = job_of(QRELS, RUNS, ["AP"]), job_of(QRELS, {"first": RUN}, ["AP"])
     for of, metrics, message in ((job, "nDCG@5", "nDCG@5 was not evaluated"), (alone, None, "there is 1 run")):
-        with pytest.raises(GradevalError, match=message):
-            comparison(of, metrics, chosen_options({}), lambda job: [])
+        raises(GradevalError, message, comparison, of, metrics, chosen_options({}), lambda job: [])
 
 
 def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:
@@ -240,10 +239,8 @@ def test_a_summary_has_means_only() -> None:
         lambda: results.to_dict(per_query=True),
     ]
     for ask in asks:
-        with pytest.raises(GradevalError, match=r"stay on the cluster: SparkResults\.per_query\(\) has them"):
-            ask()
-    with pytest.raises(GradevalError, match=r"SparkResults\.compare\(\) compares there"):
-        results.compare()
+        raises(GradevalError, r"stay on the cluster: SparkResults\.per_query\(\) has them", ask)
+    raises(GradevalError, r"SparkResults\.compare\(\) compares there", results.compare)
     assert results.sorted_by("AP").runs
     assert repr(results) == "SparkSummary(qrels='qrels', runs=2, metrics=3)"
     assert repr(results.queries) == "<on the cluster: SparkResults.per_query()>"
@@ -275,9 +272,8 @@ def test_what_only_all_buckets_know() -> None:
     large = {q: dict.fromkeys(of, 2000.0) for q, of in QRELS.items()}
     job = job_of(large, RUNS, ["nDCG(gain=exp)"])
     failed = merged(evaluated(large, RUNS, job, 3)[0], job).failed
-    with pytest.raises(gradeval.MetricError) as expected:
-        gradeval.evaluate(large, RUN, "nDCG(gain=exp)")
-    assert [str(one.error) for one in failed] == [str(expected.value)] * 2
+    error = error_of(gradeval.MetricError, gradeval.evaluate, large, RUN, "nDCG(gain=exp)")
+    assert [str(one.error) for one in failed] == [error] * 2
 
 
 def test_places_are_the_order_of_ties() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import error_of, raises
 from metrics.test_every_option import QRELS, RUN
 
 import gradeval
@@ -129,13 +130,10 @@ def test_a_wrong_schema_starts_no_job(spark: Any, frames: Any) -> None:
         ("query_id string, doc_id string, relevance boolean", "grade .column relevance. has the type boolean"),
         ("query_id string, doc_id array<int>, relevance double", "id .column doc_id. has the type array"),
     ):
-        with pytest.raises(InputError, match=message):
-            gradeval.spark.evaluate(spark.createDataFrame([], schema), frames[1])
+        raises(InputError, message, gradeval.spark.evaluate, spark.createDataFrame([], schema), frames[1])
     for options in ({"metrics": "nDGC"}, {"rel": "x"}, {"jobs": 2}, {"buckets": 0}, {"metrics": "runid"}):
-        with pytest.raises(GradevalError):
-            gradeval.spark.evaluate(*frames, **options)
-    with pytest.raises(InputError, match="no column named 'line'"):
-        gradeval.spark.evaluate(*frames, columns={"order": "line"})
+        error_of(GradevalError, gradeval.spark.evaluate, *frames, **options)
+    raises(InputError, "no column named 'line'", gradeval.spark.evaluate, *frames, columns={"order": "line"})
     assert jobs_of(spark) == before
 
 
@@ -143,8 +141,7 @@ def test_other_data_than_frames(spark: Any, frames: Any) -> None:
     """An error that says what to give, before any job."""
     before = jobs_of(spark)
     qrels, runs = frames
-    with pytest.raises(OptionError, match="two runs have the label '1'"):
-        gradeval.spark.evaluate(qrels, {1: runs, "1": runs})
+    raises(OptionError, "two runs have the label '1'", gradeval.spark.evaluate, qrels, {1: runs, "1": runs})
     joined = runs.alias("a").join(runs.alias("b"), "doc_id")
     twice = joined.select("a.query_id", "b.query_id", "doc_id", "a.score")
     with pytest.raises(InputError, match=r"the query column may be 'query_id' or 'query_id'\. Rename one"):
@@ -158,16 +155,13 @@ def test_other_data_than_frames(spark: Any, frames: Any) -> None:
         ((qrels, {"a": {"q": {"d": 1}}}), "a: a dict is not a data frame of Spark. Give spark.createDataFrame"),
         ((None, runs), "qrels: a NoneType is not a data frame of Spark"),
     ):
-        with pytest.raises(InputError) as caught:
-            gradeval.spark.evaluate(*data)
-        assert str(caught.value).startswith(said)
+        assert error_of(InputError, gradeval.spark.evaluate, *data).startswith(said)
     for columns, said in (
         ({"query": "user"}, "columns: query=user is no column of any table; qrels has 'query_id'"),
         ({"score": "user"}, "runs: no column named 'user'; the columns are 'run', 'query_id'"),
         ({"run": "user"}, "runs: no column named 'user'"),
     ):
-        with pytest.raises(GradevalError, match=said):
-            gradeval.spark.evaluate(qrels, runs, columns=columns)
+        raises(GradevalError, said, gradeval.spark.evaluate, qrels, runs, columns=columns)
     with pytest.raises(InputError, match=r"a: no score column .* Name it with columns=\{'score': NAME\}"):
         gradeval.spark.evaluate(qrels, {"a": runs.drop("score")})
     assert jobs_of(spark) == before
@@ -189,12 +183,10 @@ def test_results_are_shown_without_a_job(spark: Any, frames: Any) -> None:
 def test_a_bad_row_fails_cleanly(spark: Any, frames: Any) -> None:
     bad = spark.createDataFrame([("first", "q1", "x", math.nan)], f"run string, {RUN_COLUMNS}")
     results = gradeval.spark.evaluate(frames[0], frames[1].unionByName(bad), "AP", buckets=3)
-    with pytest.raises(GradevalError, match=r"first: query 'q1', document 'x': the score .* nan is"):
-        results.summary()
+    raises(GradevalError, r"first: query 'q1', document 'x': the score .* nan is", results.summary)
     listed = results.results()
     assert [one.name for one in listed.runs] == ["second"]
-    with pytest.raises(GradevalError, match="query 'q1', document 'x'"):
-        results.per_query()
+    raises(GradevalError, "query 'q1', document 'x'", results.per_query)
     results.unpersist()
     other = frames[1].selectExpr("run", "'z' || query_id query_id", "doc_id", "score")
     with pytest.raises(GradevalError, match="first: it has no query in common with qrels"):
@@ -209,8 +201,7 @@ def test_nothing_to_evaluate(spark: Any, frames: Any) -> None:
         (frames[0].where("false"), frames[1], "no judgments given"),
         (frames[0], {"a": nothing}, "a: no data: it has no rows"),
     ):
-        with pytest.raises(InputError, match=said):
-            gradeval.spark.evaluate(qrels, runs).summary()
+        raises(InputError, said, gradeval.spark.evaluate(qrels, runs).summary)
 
 
 def once(fault: Callable[[], object], function: Any, marker: str) -> Any:

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, error_of, raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,13 +48,11 @@ def test_the_same_grade_again_is_a_warning():
 
 def test_another_grade_is_an_error():
     rows = [(b"1", b"a", 1.0), (b"2", b"a", 2.0), (b"1", b"a", 0.5)]
-    with pytest.raises(InputError, match=r"^Q:3: document 'a' has grade 0\.5 here and 1 before in line 1$"):
-        qrels_of(rows)
+    raises(InputError, r"^Q:3: document 'a' has grade 0\.5 here and 1 before in line 1$", qrels_of, rows)
     with pytest.raises(InputError, match=r"^Q:10: document 'a' has grade 0\.5 here and 1 before in line 8$"):
         qrels_of(rows, np.arange(7, 10))
-    with pytest.raises(InputErrors) as caught:
-        qrels_of([*rows, (b"2", b"a", -1.0), (b"2", b"a", 2.0)], np.arange(5))
-    assert str(caught.value).splitlines() == [
+    error = error_of(InputErrors, qrels_of, [*rows, (b"2", b"a", -1.0), (b"2", b"a", 2.0)], np.arange(5))
+    assert error.splitlines() == [
         "Q:3: document 'a' has grade 0.5 here and 1 before in line 1",
         "Q:4: document 'a' has grade -1 here and 2 before in line 2",
     ]
@@ -80,10 +78,9 @@ def test_grades_out_of_range_are_errors_with_their_lines():
     rows = [(b"2", b"a", 1.01e150), (b"1", b"a", 0.0), (b"2", b"b", -1e308), (b"1", b"c", 5e-324)]
     hint = "Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them"
     for line, places in ((None, (1, 3, 4)), (np.array([6, 7, 8, 9]), (7, 9, 10))):
-        with pytest.raises(InputErrors) as caught:
-            qrels_of(rows, line)
+        error = error_of(InputErrors, qrels_of, rows, line)
         grades = zip(places, ("1.01e+150", "-1e+308", "5e-324"), strict=True)
-        assert str(caught.value).splitlines() == [
+        assert error.splitlines() == [
             f"Q:{place}: the grade {grade} is out of range. {hint}" for place, grade in grades
         ]
 

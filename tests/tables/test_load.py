@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, error_of, raises
 
 import gradeval
 from gradeval.errors import InputError, OptionError
@@ -50,8 +50,7 @@ def test_frame_columns_of_several_names():
     frame = pandas_frame(rows, ("query", "query_id", "doc_id", "relevance"))
     assert qrels_of(frame) == {"1": {"a": 1.0}, "2": {"b": 0.0}}
     frame = pandas_frame([("1", "a", 1.0, 2.0)], ("qid", "docno", "Rel", "rel"))
-    with pytest.raises(InputError, match="the grade column may be 'Rel' or 'rel'"):
-        qrels_of(frame)
+    raises(InputError, "the grade column may be 'Rel' or 'rel'", qrels_of, frame)
     assert qrels_of(frame, columns={"grade": "rel"}) == {"1": {"a": 2.0}}
 
 
@@ -94,9 +93,7 @@ NEEDED = "Give a path, a data frame, {query: {document: grade}} or (query, docum
     ],
 )
 def test_data_that_is_no_table(data, what):
-    with pytest.raises(InputError) as caught:
-        qrels_of(data)
-    assert str(caught.value) == what
+    assert error_of(InputError, qrels_of, data) == what
 
 
 @each(
@@ -113,15 +110,12 @@ def test_data_that_is_no_table(data, what):
     ],
 )  # fmt: skip
 def test_what_is_no_run(run, what):
-    with pytest.raises(InputError) as caught:
-        gradeval.evaluate({"q1": {"d1": 1}}, run)
-    assert str(caught.value).startswith(what)
+    assert error_of(InputError, gradeval.evaluate, {"q1": {"d1": 1}}, run).startswith(what)
 
 
 def test_empty_data():
     for data in ({}, [], {"q": {}}):
-        with pytest.raises(InputError, match=r"^qrels: no judgments given$"):
-            qrels_of(data)
+        raises(InputError, r"^qrels: no judgments given$", qrels_of, data)
         assert ranks_of(data) == [("run1", {})]
 
 
@@ -148,9 +142,7 @@ def test_empty_data():
     ],
 )
 def test_wrong_options(options, what):
-    with pytest.raises(OptionError) as caught:
-        Options.of(**options)
-    assert str(caught.value).startswith(what)
+    assert error_of(OptionError, Options.of, **options).startswith(what)
 
 
 def test_options():
@@ -160,8 +152,7 @@ def test_options():
     assert Options.of(query_ids="1,b  c,").query_ids == ("1", "b", "c")
     assert Options.of(query_ids=["1,b"]).query_ids == ("1,b",)  # an id with a comma
     for none in ("", " ,", [], ()):
-        with pytest.raises(OptionError, match="no query ids given"):
-            Options.of(query_ids=none)
+        raises(OptionError, "no query ids given", Options.of, query_ids=none)
     assert Options.of(features="2,1").features == (2, 1)
     assert Options.of(features=5).features == (5,)
     told = options.to_dict()
@@ -187,8 +178,7 @@ def test_features(texts, features):
 def test_so_many_features_no_file_has():
     assert len(parse_features(["1-100000", "1-100000"])) == 100_000
     for text in ("1-9999999", "0-100000", "1-60000,100000-160000"):
-        with pytest.raises(OptionError, match="more than 100,000 features given: choose those"):
-            parse_features([text])
+        raises(OptionError, "more than 100,000 features given: choose those", parse_features, [text])
 
 
 @each("given", ["file", "dict", "table"])
@@ -196,6 +186,5 @@ def test_a_run_that_is_emptied_is_not_called_empty(given: str, tmp_path: Path) -
     path = tmp_path / "run"
     path.write_text("1 Q0 1 1 2 t\n")
     run = {"file": path, "dict": {"1": {"1": 2.0}}, "table": gradeval.read_run(path)}[given]
-    with pytest.raises(InputError) as caught:
-        gradeval.evaluate({"1": {"a": 1}}, run, "AP", ignore_identical_ids=True)
-    assert "no document is left: the id of each is that of its query" in str(caught.value)
+    error = error_of(InputError, gradeval.evaluate, {"1": {"a": 1}}, run, "AP", ignore_identical_ids=True)
+    assert "no document is left: the id of each is that of its query" in error

@@ -1,6 +1,7 @@
 """LETOR data as qrels and as runs: features, group sizes and scores."""
 
 import pytest
+from helpers import error_of, raises
 
 from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.options import Options
@@ -21,8 +22,7 @@ def test_letor_qrels(letor):
     assert qrels_of(letor) == {"1": {"a": 2.0, "b": 0.0}, "2": {"1": 1.0}}
     assert qrels_of(letor, qrels_feature=3) == {"1": {"a": 7.0, "b": 7.0}, "2": {"1": 0.0}}
     assert qrels_of(str(letor), qrels_format="letor") == qrels_of(letor)
-    with pytest.raises(InputError, match="no line has feature 9"):
-        qrels_of(letor, qrels_feature=9)
+    raises(InputError, "no line has feature 9", qrels_of, letor, qrels_feature=9)
 
 
 def test_letor_features_are_runs(letor):
@@ -64,9 +64,8 @@ def test_scores(letor, tmp_path):
     assert ranks_of(scores, letor) == [(None, expected)]
     assert ranks_of(scores, letor, run_format="scores") == [(None, expected)]
     scores.write_bytes(b"0.5\n2\n")
-    with pytest.raises(InputError) as caught:
-        ranks_of(scores, letor)
-    assert str(caught.value) == f"{scores}: there are 2 scores, but {letor} has 3 lines of data"
+    error = error_of(InputError, ranks_of, scores, letor)
+    assert error == f"{scores}: there are 2 scores, but {letor} has 3 lines of data"
     scores.write_bytes(b"2\n1\n")
     with pytest.raises(
         InputError, match=r"3 lines of data\. It looks like the group sizes: .*\.query or .*--groups"
@@ -83,10 +82,8 @@ def test_grades_of_letor_files_have_their_range_too(tmp_path):
     path = tmp_path / "letor"
     path.write_bytes(b"# 1\n1 qid:1 1:1e200 2:1\n2e150 qid:1 1:5 2:2\n")
     what = r"is out of range\. Grades are 0 or between 1e-150 and 1e150 in absolute value; rescale them$"
-    with pytest.raises(InputError, match=rf"^{path}:3: the grade 2e\+150 {what}"):
-        qrels_of(path)
-    with pytest.raises(InputError, match=rf"^{path}:2: the grade 1e\+200 {what}"):
-        qrels_of(path, qrels_feature=1)
+    raises(InputError, rf"^{path}:3: the grade 2e\+150 {what}", qrels_of, path)
+    raises(InputError, rf"^{path}:2: the grade 1e\+200 {what}", qrels_of, path, qrels_feature=1)
     assert qrels_of(path, qrels_feature=2) == {"1": {"1": 1.0, "2": 2.0}}
     trec = tmp_path / "qrels"
     trec.write_bytes(b"1 0 1 1\n1 0 2 1\n")
@@ -97,23 +94,19 @@ def test_forced_formats(letor, tmp_path):
     odd = tmp_path / "odd"
     odd.write_bytes(b"1 1:1 2:2 3\n")  # looks like TREC, and is
     assert qrels_of(odd, qrels_format="trec") == {"1": {"2:2": 3.0}}
-    with pytest.raises(GradevalError, match="'3' is not feature:value"):
-        qrels_of(odd, qrels_format="letor")
+    raises(GradevalError, "'3' is not feature:value", qrels_of, odd, qrels_format="letor")
     with pytest.raises(GradevalError, match=r"none of the 3 lines is right\. This looks like format letor"):
         ranks_of(letor, letor, run_format="trec")
-    with pytest.raises(GradevalError, match="where one score per line is expected"):
-        ranks_of(letor, letor, run_format="scores")
+    raises(GradevalError, "where one score per line is expected", ranks_of, letor, letor, run_format="scores")
 
 
 def test_options_that_need_letor(letor, tmp_path):
     trec = tmp_path / "trec"
     trec.write_bytes(b"1 0 a 1\n")
     for options in ({"qrels_feature": 1}, {"groups": "sizes"}):
-        with pytest.raises(OptionError, match=f"requires a LETOR file as qrels, but {trec} is not one"):
-            qrels_of(trec, **options)
+        raises(OptionError, f"requires a LETOR file as qrels, but {trec} is not one", qrels_of, trec, **options)
     with pytest.raises(
         InputError, match=r"this is a LETOR file\. Choose what ranks its documents with --feature"
     ):
         ranks_of(letor)
-    with pytest.raises(InputError, match=r"this is not a LETOR file\. --feature requires LETOR files"):
-        ranks_of(trec, features=1)
+    raises(InputError, r"this is not a LETOR file\. --feature requires LETOR files", ranks_of, trec, features=1)

@@ -4,8 +4,7 @@ import random
 from decimal import Decimal
 
 import numpy as np
-import pytest
-from helpers import each
+from helpers import each, raises
 
 from gradeval import InputError, read_qrels
 from gradeval.formats.memory import Nested
@@ -130,8 +129,7 @@ def test_other_orders_of_ties(ties):
 )
 def test_errors_are_those_of_reduction(documents, message):
     run = run_of_data(Nested("run", changed("2", documents), "score"), "run")
-    with pytest.raises(InputError, match=message):
-        run.reduce(read_qrels(QRELS).qrels, 1)
+    raises(InputError, message, run.reduce, read_qrels(QRELS).qrels, 1)
 
 
 class Odd(str):

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, error_of
 
 from gradeval import InputError, evaluate
 from gradeval.errors import InputErrors
@@ -100,10 +100,9 @@ def test_errors_name_the_row_in_any_block(monkeypatch):
             what = f"{keys if form is nested else ''}the (score|document id) is missing"
             with pytest.raises(InputError, match=f"^run1:{place + 1}: {what}$"):
                 evaluate(judged, form([*rows[:place], bad, *rows[place:]]), "AP")
-    with pytest.raises(InputError) as caught:
-        evaluate(judged, [*rows[:11], rows[3], *rows[11:]], "AP")
+    error = error_of(InputError, evaluate, judged, [*rows[:11], rows[3], *rows[11:]], "AP")
     again = f"duplicate document 'd3' for its query. {first_in(3)}"
-    assert str(caught.value) == f"run1:12: {again}"
+    assert error == f"run1:12: {again}"
     with pytest.raises(InputErrors) as several:
         evaluate([(q, d, None if n in (1, 6) else 1) for n, (q, d, _) in enumerate(rows)], rows, "AP")
     assert str(several.value) == "qrels:2: the grade is missing\nqrels:7: the grade is missing"

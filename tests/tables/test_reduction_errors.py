@@ -1,7 +1,7 @@
 """What is wrong with a run, by line, in blocks of any size: bad lines, and documents that come twice."""
 
 import pytest
-from helpers import each, examples
+from helpers import each, error_of, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, reduced, repeated
@@ -33,9 +33,8 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
             qrels, run, ties
         )
         return
-    with pytest.raises((InputError, InputErrors)) as caught:
-        reduce_blocks(Table.of(source, run_columns), table, ties, jobs)
-    lines = str(caught.value).splitlines()
+    error = error_of((InputError, InputErrors), reduce_blocks, Table.of(source, run_columns), table, ties, jobs)
+    lines = error.splitlines()
     again = {line for line, _, _ in repeats}
     start = number.index(repeats[0][0])
     stretch = next((n for n, line in enumerate(number[start:]) if line not in again), len(number) - start)
@@ -59,9 +58,8 @@ def test_a_document_that_comes_twice_in_a_later_block(folder, size):
     path = folder / "run"
     rows = [(q, 1 if (q, d) == (35, 4) else d, d) for q in range(40) for d in (1, 2, 3, 4)]
     path.write_bytes(b"".join(b"%d Q0 d%d 0 %d t\n" % row for row in rows))
-    with pytest.raises(InputError) as caught:
-        reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
-    assert str(caught.value).splitlines() == messages(path, [(144, 141, b"d1")])
+    error = error_of(InputError, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
+    assert error.splitlines() == messages(path, [(144, 141, b"d1")])
 
 
 def twice(path, line, documents):
@@ -83,9 +81,8 @@ def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
     table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
     path = folder / "run"
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for run in [TWICE, *copies] for line in run))
-    with pytest.raises(InputError) as caught:
-        reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", jobs)
-    assert str(caught.value) == twice(path, len(TWICE) + 1, len(TWICE))
+    error = error_of(InputError, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", jobs)
+    assert error == twice(path, len(TWICE) + 1, len(TWICE))
 
 
 @each("size", [150, 1 << 20])
@@ -99,9 +96,8 @@ def test_a_file_that_holds_a_part_of_the_run_twice(folder, size):
     ):
         reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in [*TWICE, *again, (b"9", b"x", 1.0)]))
-    with pytest.raises(InputErrors) as caught:
-        reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
-    lines = str(caught.value).splitlines()
+    error = error_of(InputErrors, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
+    lines = error.splitlines()
     assert lines[:20] == messages(path, [(201 + n, 1 + n, again[n][1]) for n in range(20)])
     assert lines[20:] == [f"{path}: 70 more errors"]
 
@@ -155,9 +151,8 @@ def test_the_first_errors_by_line_are_shown_whatever_they_are(folder):
     table = table_of(folder, {b"1": {b"a": 1}})
     errors = []
     for size in (1, 50, 1 << 20):
-        with pytest.raises(InputErrors) as caught:
-            reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
-        errors.append(str(caught.value).splitlines()[:20])
+        error = error_of(InputErrors, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
+        errors.append(error.splitlines()[:20])
     assert errors[0][0] == messages(path, [(3, 1, b"a")])[0]
     assert errors[0][1:] == [f"{path}:{n}: the score 'x' is not a number" for n in range(4, 23)]
     assert errors == [errors[0]] * 3
