@@ -10,12 +10,8 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Any, NamedTuple
 
-from metrics import reference_correlation, reference_trec, reference_user
-from metrics.reference import REFERENCE
+from metrics.reference import REFERENCE, Topic
 from plain import Line, data_of, gathered, number_of, ranking, repeated
-
-for module in (reference_correlation, reference_trec, reference_user):
-    assert module.REFERENCE is REFERENCE  # they fill the same table
 
 _FEATURE = re.compile(rb"(\d{1,8}):(.*)", re.DOTALL)
 
@@ -320,7 +316,7 @@ def _value(
     scores = ranked if name in BY_SCORE else {d: -float(place) for place, d in enumerate(ranked)}
     # the reference has text for ids: in this encoding in the order of the bytes
     by_text = [{d.decode("latin-1"): number for d, number in of.items()} for of in (grades, scores)]
-    return REFERENCE[name](*by_text, rel, judged, **params)
+    return REFERENCE[name](Topic(*by_text, rel, judged), **params)
 
 
 def _summary(metric: Metric, values: Sequence[Any]) -> Value:

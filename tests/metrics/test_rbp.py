@@ -1,32 +1,22 @@
-"""Rank-biased precision and its residual, worked by hand."""
+"""Rank-biased precision: its names and its residual; and the metrics that are words."""
+
+import tracemalloc
 
 import numpy as np
-import pytest
-from helpers import error_of, raises, ranked, value, values
+from helpers import judgments_of, raises, ranked, values
 
 from gradeval.errors import MetricError
-from gradeval.metrics import rbp as rank_biased
+from gradeval.metrics import rbp
 from gradeval.registry.spec import parse
 
-QUERY = ranked([1, None, 0, 1, -1])
 
-
-def test_as_ranx_spells_it():
-    """The digits are those after the point; 0.095125 is what ranx 0.3.21 says of this query."""
-    assert value("rbp.95", ranked([1, None, 1, 0], missed=[1])) == pytest.approx(0.095125, abs=1e-15)
+def test_names_and_parameters():
+    """As ranx spells it, the digits are those after the point."""
     assert parse("rbp.95 rbp.5 rbp.050") == parse("rbp(p=0.95) rbp(p=0.5) rbp(p=0.05)")
     for name in ("rbp.0", "rbp.٣", "rbp.9x", "rbp.9,8", "rbp_95", "rbp_resid.95"):
-        error_of(MetricError, parse, name)
-
-
-def test_binary_gain_has_a_level():
-    query = ranked([1, 2, None, 3])
-    assert value("rbp(p=0.5,gain=binary)", query) == pytest.approx(0.5 * (1 + 1 / 2 + 1 / 8))
-    assert value("rbp(p=0.5,gain=Binary)", query, level=2) == pytest.approx(0.5 * (1 / 2 + 1 / 8))
-    assert value("rbp(p=0.5,rel=3)", query, level=2) == pytest.approx(0.5 / 8)
-    assert value("rbp(p=0.5)", query, level=2) == value("rbp(p=0.5)", query)
-    with pytest.raises(MetricError, match=r"gain must be binary, linear, exp, or grade:gain.*, not 'square'"):
-        parse("rbp(gain=square)")
+        raises(MetricError, "", parse, name)
+    what = r"gain must be binary, linear, exp, or grade:gain.*, not 'square'"
+    raises(MetricError, what, parse, "rbp(gain=square)")
     raises(MetricError, "rel and gain are mutually exclusive", parse, "rbp(gain=binary,rel=2)")
 
 
@@ -35,20 +25,33 @@ def test_residual_of_many_queries(monkeypatch):
     queries = [ranked([None if (n * m) % 7 == 3 else 1 for n in range(60 * m)]) for m in range(1, 8)]
     expected = []
     for grades, run in queries:
-        unknown = [place for place, name in enumerate(run) if name not in grades]
-        total = 0.0
-        for place in unknown:
-            total += 0.5**place
-        expected.append(0.5 ** len(run) + 0.5 * total if unknown else 0.0)
+        unknown = [0.5**place for place, name in enumerate(run) if name not in grades]
+        expected.append(0.5 ** len(run) + 0.5 * sum(unknown) if unknown else 0.0)
     together = values("rbp_resid(p=0.5)", *queries)
     assert together == expected
-    monkeypatch.setattr(rank_biased, "_AT_ONCE", 100)
+    monkeypatch.setattr(rbp, "_AT_ONCE", 100)
     assert values("rbp_resid(p=0.5)", *queries) == expected
-
-
-def test_far_down():
-    reaching = rank_biased.reach_probability
     ranks = np.array([1.0, 1000.0, 70_000.0])
-    assert reaching(ranks, 0.9999).tolist() == pytest.approx([0.9999 ** (r - 1) for r in ranks])
-    assert reaching(ranks[:2], 0.5).tolist() == pytest.approx([1, 0.5**999])
-    assert reaching(ranks[:0], 0.5).tolist() == []
+    np.testing.assert_allclose(rbp.reach_probability(ranks, 0.9999), 0.9999 ** (ranks - 1))
+    assert rbp.reach_probability(ranks[:0], 0.5).tolist() == []
+
+
+def test_words():
+    """One long ranking does not make all the others long, nor a long tag each text."""
+    queries = [ranked([1, -1, None, 0, 9.5, 10, 2.75]), ({}, {}), ranked([None] * 4999 + [2])]
+    queries += [ranked([0])] * 1000
+    table = judgments_of(queries).replace(tag="µ" * 10_000)
+    for name, expected in (("relstring", "1.-09>2"), ("relstring@3", "1.-"), ("relstring@1", "1")):
+        [spec] = parse(name)
+        assert np.isnan(spec.metric(table, **spec.params)).all()
+        assert spec.metric.texts(table, **spec.params)[:2] == [expected, ""]
+    row, condensed, tag = parse("relstring@10000 relstring(judged_only=true)@4 runid")
+    assert condensed.metric.texts(table, **condensed.params)[0] == "109>"
+    tracemalloc.start()
+    try:
+        found, tags = row.metric.texts(table, **row.params), tag.metric.texts(table)
+        assert tracemalloc.get_traced_memory()[1] < 500_000
+    finally:
+        tracemalloc.stop()
+    assert found[2:] == ["-" * 4999 + "2", *["0"] * 1000]
+    assert tags == [table.tag] * 1003
