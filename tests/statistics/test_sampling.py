@@ -23,16 +23,13 @@ from gradeval.statistics.sampling import (
 )
 
 
-def test_the_stream_of_a_seed_is_fixed() -> None:
-    words = Stream(seed=1, purpose=1, block=0).take(3)
-    assert words.tolist() == [0x133D1B1836B49E25, 0xFBD9FF744933275E, 0xF289B1B94EF9E741]
-
-
-def test_the_generator_is_the_published_one() -> None:
+def test_the_stream_of_a_seed_is_fixed_and_the_published_one() -> None:
     """The test vector of philox4x64 with 10 rounds and all bits set, of Random123's kat_vectors.
 
     numpy counts up before it makes the first four words, so its counter is one below.
     """
+    words = Stream(seed=1, purpose=1, block=0).take(3)
+    assert words.tolist() == [0x133D1B1836B49E25, 0xFBD9FF744933275E, 0xF289B1B94EF9E741]
     ones = np.full(4, 2**64 - 1, np.uint64)
     words = np.random.Philox(key=ones[:2], counter=ones - np.array([1, 0, 0, 0], np.uint64)).random_raw(4)
     assert words.tolist() == [0x87B092C3013FE90B, 0x438C3C67BE8D0224, 0x9CC7D7C69CD777B6, 0xA09CAEBF594F0BA0]
@@ -93,7 +90,7 @@ def test_random_flips_are_those_of_the_documented_stream(n: int, samples: int) -
 # resamples
 
 
-@each(("n", "restarted"), [(2, 0), (9, 0), (17, 0), (50, 0), (200, 1)])
+@each(("n", "restarted"), [(2, 0), (17, 0), (50, 0), (200, 1)])
 def test_resamples_are_those_of_the_documented_stream(n: int, restarted: int) -> None:
     values = np.random.default_rng(n).integers(-100, 100, (n, 2)) / 64
     means = resampled_means(values, Sampling(100, seed=33))
