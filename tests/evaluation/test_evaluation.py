@@ -38,6 +38,8 @@ def files(tmp_path):
 
 def test_files(files):
     qrels, run = files
+    specs = evaluate(qrels, run).specs
+    assert " ".join(map(str, specs)) == "num_q nDCG@10 AP muAP NDCNG@10 nDCGphi@10 rankDCG"
     for results in (evaluate(qrels, run, "AP"), evaluate(str(qrels), [str(run)], ["AP"], jobs=1)):
         assert results.per_query("bm25", "AP") == pytest.approx(AP)
         assert (results.qrels, results.runs[0].path) == (str(qrels), str(run))
@@ -77,21 +79,10 @@ def test_several_runs(runs, names, files):
     assert results.means[:, 0].tolist() == pytest.approx([(1 / 6 + 1) / 3, 0.5 / 3])
 
 
-def test_default_metrics():
-    specs = evaluate(QRELS, RUN).specs
-    assert " ".join(map(str, specs)) == "num_q nDCG@10 AP muAP NDCNG@10 nDCGphi@10 rankDCG"
-
-
 @each(
-    ("options", "expected"),
+    ("options", "expected"),  # others are tried on every metric in tests/metrics/test_every_option.py
     [
-        ({}, AP),
-        ({"rel": 2}, {"1": 1 / 3, "2": 0.0, "3": 0.0}),
         ({"rel": 0}, {"1": (1 + 2 / 3) / 3, "2": 1.0, "3": 0.0}),
-        ({"depth": 2}, {"1": 0.0, "2": 1.0, "3": 0.0}),
-        ({"judged_only": True}, {"1": 1 / 4, "2": 1.0, "3": 0.0}),
-        ({"judged_only": True, "depth": 1}, {"1": 0.0, "2": 1.0, "3": 0.0}),
-        ({"zero_grade": 1}, {"1": 1 / 3, "2": 0.0, "3": 0.0}),
         ({"zero_grade": -0.5}, {"1": (1 + 2 / 3) / 3, "2": 1.0, "3": 0.0}),
         ({"queries": "both"}, {"1": 1 / 6, "2": 1.0}),
         ({"query_ids": ["3", "1"]}, {"1": 1 / 6, "3": 0.0}),
@@ -145,7 +136,9 @@ def test_features_that_no_line_has_are_one_error(tmp_path):
 # Errors
 
 
-def test_no_common_query():
+def test_no_common_query(tmp_path):
+    raises(OptionError, "query '7' is not in qrels", evaluate, QRELS, RUN, "AP", query_ids=["1", "7"])
+    raises(InputError, "this directory has no files", evaluate, QRELS, str(tmp_path), "AP")
     ids = ": '7', '8', '9', … here, '1', '2', '3' in qrels"
     runs = [({query: {"a": 1.0} for query in "7890"}, ids), ({}, ""), ({"1": {}}, "")]
     for run, shown in runs:
@@ -155,11 +148,6 @@ def test_no_common_query():
     for qrels, run in (({1: {"a": 1}}, {1.0: {"a": 1}}), ({"2.0": {"a": 1}}, {"1": {"a": 1}})):
         own, judged = str(*run), str(*qrels)
         raises(InputError, f"compared as text: '{own}' here, '{judged}' in qrels$", evaluate, qrels, run, "AP")
-
-
-def test_wrong_arguments(tmp_path):
-    raises(OptionError, "query '7' is not in qrels", evaluate, QRELS, RUN, "AP", query_ids=["1", "7"])
-    raises(InputError, "this directory has no files", evaluate, QRELS, str(tmp_path), "AP")
 
 
 def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
@@ -181,13 +169,13 @@ def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
 # The package
 
 
-def of_ranx(kind, rows, name=None):
-    """An object of ranx, which holds its rows in typed dicts of its own."""
-    names = {"__module__": f"ranx.data_structures.{kind.lower()}", "to_dict": lambda self: rows, "name": name}
-    return type(kind, (), names)()
-
-
 def test_objects_of_ranx():
+    """Which hold their rows in typed dicts of their own."""
+
+    def of_ranx(kind, rows, name=None):
+        module = f"ranx.data_structures.{kind.lower()}"
+        return type(kind, (), {"__module__": module, "to_dict": lambda self: rows, "name": name})()
+
     expected = evaluate(QRELS, RUN, "AP").means.tolist()
     run = of_ranx("Run", RUN, "bm25")
     for runs in (run, [run], {"bm25": run}):
@@ -200,32 +188,22 @@ def test_objects_of_ranx():
 @each("library", ["pandas", "polars", "pyarrow"])
 def test_a_frame_of_several_runs(library):
     frames = pytest.importorskip(library)
-    rows = {
-        "run": ["b", "a", "b"],
-        "query": ["1", "1", "2"],
-        "document": ["x", "x", "y"],
-        "score": [1.0, 2.0, 3.0],
-    }
-    frame = frames.table(rows) if library == "pyarrow" else frames.DataFrame(rows)
-    qrels = {"1": {"x": 1}, "2": {"y": 1}}
+    make = frames.table if library == "pyarrow" else frames.DataFrame
+    columns = {"query": ["1", "1", "2"], "document": ["x", "x", "y"], "score": [1.0, 2.0, 3.0]}
+    frame, qrels = make({"run": ["b", "a", "b"], **columns}), {"1": {"x": 1}, "2": {"y": 1}}
     for runs in (frame, [frame]):
         assert gradeval.evaluate(qrels, runs, "P@1")["P@1"] == {"b": 1.0, "a": 0.5}
     assert gradeval.compare(qrels, frame, "AP").find("a", "AP").difference == -0.5
-    for read in (gradeval.read_run, lambda frame: gradeval.evaluate(qrels, {"x": frame}, "P@1")):
-        with pytest.raises(
-            InputError, match=r"2: the column run names a second run \('a'\), after 'b'. Give evaluate\(\) the"
-        ):
-            read(frame)
-    dated = {**rows, "run": [datetime(2026, 11, day) for day in (1, 2, 1)]}
-    frame = frames.table(dated) if library == "pyarrow" else frames.DataFrame(dated)
-    assert gradeval.evaluate(qrels, frame, "P@1")["P@1"] == {
-        f"2026-11-0{day} 00:00:00": 1.5 - day / 2 for day in (1, 2)
-    }
-    rows["run"][1] = None
-    frame = frames.table(rows) if library == "pyarrow" else frames.DataFrame(rows)
+    second = r"2: the column run names a second run \('a'\), after 'b'. Give evaluate\(\) the"
+    raises(InputError, second, gradeval.read_run, frame)
+    raises(InputError, second, gradeval.evaluate, qrels, {"x": frame}, "P@1")
+    dated = make({"run": [datetime(2026, 11, day) for day in (1, 2, 1)], **columns})
+    expected = {"2026-11-01 00:00:00": 1.0, "2026-11-02 00:00:00": 0.5}
+    assert gradeval.evaluate(qrels, dated, "P@1")["P@1"] == expected
+    frame = make({"run": ["b", None, "b"], **columns})
     for runs, name in ((frame, "runs"), ({"x": frame}, "x")):
-        with pytest.raises(InputError, match=rf"^{name}:2: the run \(column run\) is missing"):
-            gradeval.evaluate(qrels, runs, "P@1")
+        what = rf"^{name}:2: the run \(column run\) is missing"
+        raises(InputError, what, gradeval.evaluate, qrels, runs, "P@1")
 
 
 @each("ending", ["csv", "jsonl", "parquet"])
@@ -243,10 +221,8 @@ def test_a_file_with_the_column_run_has_one_run(ending, tmp_path):
     write = {"csv": "write_csv", "jsonl": "write_ndjson", "parquet": "write_parquet"}[ending]
     getattr(frames.DataFrame(rows), write)(path)
     row = lines + (ending == "csv")
-    with pytest.raises(
-        InputError, match=rf"{row}: the column run names a second run \('b'\), after 'a'. Split"
-    ):
-        gradeval.evaluate(qrels, path, "R@1")
+    what = rf"{row}: the column run names a second run \('b'\), after 'a'. Split"
+    raises(InputError, what, gradeval.evaluate, qrels, path, "R@1")
     getattr(frames.DataFrame({**rows, "run": ["a"] * lines}), write)(path)
     assert list(gradeval.evaluate(qrels, path, "R@1").queries) == queries
 

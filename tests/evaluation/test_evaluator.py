@@ -66,41 +66,31 @@ def test_notices_are_those_of_evaluate(options):
     assert len({notice.kind for notice in found.notices}) > 2
 
 
-def test_notices_are_found_when_they_are_looked_at(monkeypatch):
+def test_when_notices_are_found(monkeypatch):
+    """When they are looked at, or at once where nothing else is kept of a run; each run has its own."""
     found = []
     spread = outcome.spread
     monkeypatch.setattr(outcome, "spread", lambda *given: found.append(given) or spread(*given))
-    results = Evaluator(TIED, METRICS).evaluate(TIED_RUN)
+    evaluator = Evaluator(TIED, METRICS)
+    results = evaluator.evaluate(TIED_RUN)
     results.means, results.render(), results.to_dict
     assert not found
-    assert results.notices
-    assert len(found) == 1
-    assert results.warnings
+    assert results.notices and results.warnings
     assert len(found) == 1
     evaluate(TIED, TIED_RUN, METRICS)
     assert len(found) == 2
-
-
-@each("how", [{"on_run": lambda results: None}, {"keep_values": False}])
-def test_notices_are_found_at_once_where_nothing_else_is_kept_of_a_run(how, monkeypatch):
-    found = []
-    spread = outcome.spread
-    monkeypatch.setattr(outcome, "spread", lambda *given: found.append(given) or spread(*given))
     runs = [("one", TIED_RUN), ("two", {"r": {"a": 1.0}})]
-    evaluator = Evaluator(TIED, METRICS)
-    results = evaluator.evaluate_each(runs, **how)
-    assert len(found) == 2
-    assert results.notices == evaluator.evaluate(dict(runs)).notices
-    assert len(found) == 4
-
-
-def test_each_run_is_shown_with_its_own_notices():
+    expected = evaluator.evaluate(dict(runs)).notices
+    for how in ({"on_run": lambda results: None}, {"keep_values": False}):
+        found.clear()
+        results = evaluator.evaluate_each(runs, **how)
+        assert len(found) == 2
+        assert results.notices == expected
     shown = []
-    runs = [("one", TIED_RUN), ("two", {"r": {"a": 1.0}})]
-    results = Evaluator(TIED, METRICS).evaluate_each(runs, shown.append)
+    evaluator.evaluate_each(runs, shown.append)
     assert [[run.name for run in part.runs] for part in shown] == [["one"], ["two"]]
     for part, (name, _) in zip(shown, runs, strict=True):
-        assert part.notices == tuple(one for one in results.notices if one.subject == name)
+        assert part.notices == tuple(one for one in expected if one.subject == name)
     assert shown[0].notices
 
 
@@ -162,14 +152,11 @@ def test_tables_that_are_read_once(tmp_path):
     assert Evaluator(letor, "RR", features="1,2").evaluate(letor).means[:, 0].tolist() == [0.75, 1.0]
 
 
-def test_what_is_read_once_has_a_short_repr_and_options_of_its_own():
+def test_what_is_no_run_by_itself(tmp_path):
     for read in (read_qrels, read_run):
         raises(OptionError, r"options are jobs, (qrels|run)_format, ", read, {}, format="csv")
     raises(OptionError, "unknown option depth", read_run, {}, depth=3)
     assert repr(read_qrels({"1": {"a": 1, "b": 0}})) == "OpenedQrels(path='qrels', queries=1, judgments=2)"
-
-
-def test_what_is_no_run_by_itself(tmp_path):
     letor, scores, bad = tmp_path / "letor", tmp_path / "scores", tmp_path / "bad"
     letor.write_bytes(LETOR)
     scores.write_bytes(b"1\n2\n3\n")

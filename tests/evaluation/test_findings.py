@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.command import gradeval
-from helpers import each
+from helpers import each, raises
 
 from gradeval import OptionError, compare, evaluate
 from gradeval.evaluation.outcome import with_depths
@@ -154,70 +154,66 @@ def test_none_relevant() -> None:
     )
 
 
-class TestNoRelevant:
-    """A query without a relevant document, beside one with."""
+# a query without a relevant document, beside one with
+SOME_QRELS: Data = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "b": 0}}
+SOME_RUN: Data = {"1": ranking("b", "a", "c"), "2": ranking("a", "b")}
+KEEP_ZERO = (
+    "P@2 RR RR@5 ERR@5 set_P DCG CG gP Success@2 rbp iRBU INST(max_rel=2) num_rel utility rankDCG tau AUC"
+)
+load()
+DIVIDE = "AP@2 nDCG(gain=exp)@2 nDCG(ideal=local) " + " ".join(
+    metric.usage for metric in REGISTRY.values() if metric.is_ours and metric.needs_relevant
+)
 
-    QRELS: Data = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "b": 0}}  # noqa: RUF012
-    RUN: Data = {"1": ranking("b", "a", "c"), "2": ranking("a", "b")}  # noqa: RUF012
-    KEEP_ZERO = "P@2 RR RR@5 ERR@5 set_P DCG CG gP Success@2 rbp iRBU INST(max_rel=2) num_rel utility"
-    load()
-    DIVIDE = "AP@2 nDCG(gain=exp)@2 nDCG(ideal=local) " + " ".join(
-        metric.usage for metric in REGISTRY.values() if metric.is_ours and metric.needs_relevant
+
+@each(("rule", "value"), [("0", 0.0), ("1", 1.0), ("skip", math.nan)])
+def test_values_without_a_relevant_document(rule: str, value: float) -> None:
+    """Of the metrics that divide by what is relevant: as the rule says."""
+    named = {spec.partition("@")[0].partition("(")[0] for spec in DIVIDE.split()}
+    assert named > set("AP muAP nDCG NDCNG nDCGphi R F Rprec bpref infAP Q ERR_IA alpha_nDCG".split())
+    plain = evaluate(SOME_QRELS, SOME_RUN, f"{DIVIDE} {KEEP_ZERO}")
+    results = evaluate(SOME_QRELS, SOME_RUN, DIVIDE, no_relevant=rule)
+    for spec in results.specs:
+        of_rule, of_plain = results.values(0, spec), plain.values(0, spec)
+        np.testing.assert_equal(of_rule, [of_plain[0], value])
+        assert of_plain[1] == 0
+        if rule == "skip" and spec.metric.per_query:
+            assert results.mean(0, spec) == of_plain[0]
+    others = evaluate(SOME_QRELS, SOME_RUN, KEEP_ZERO, no_relevant=rule)
+    for spec in others.specs:
+        np.testing.assert_equal(others.values(0, spec), plain.values(0, spec))
+    # a query that the run lacks or misses is no such query
+    qrels: Data = {"1": {"a": 2}, "2": {"a": 2, "b": 0}, "3": {"a": 2}}
+    results = evaluate(qrels, {"1": ranking("a"), "2": ranking("b", "x")}, DIVIDE, no_relevant=rule)
+    assert all(list(results.values(0, spec)[1:]) == [0, 0] for spec in results.specs)
+    assert not [notice for notice in results.notices if notice.kind is Kind.NO_RELEVANT]
+
+
+def test_no_relevant() -> None:
+    notices = found(SOME_QRELS, SOME_RUN, "AP nDCG P@2")[Kind.NO_RELEVANT]
+    told = [(one.metric, one.count, one.total, one.informational) for one in notices]
+    assert told == [("AP", 1, 2, False), ("nDCG", 1, 2, False)]
+    assert next(lines(notices)) == (
+        "qrels: 1 query has no relevant document, counted as 0 in the mean of AP and of 1 other metric "
+        "(see --no-relevant)"
     )
-
-    def test_the_metrics_that_divide_by_what_is_relevant(self) -> None:
-        named = {spec.partition("@")[0].partition("(")[0] for spec in self.DIVIDE.split()}
-        assert named > set("AP muAP nDCG NDCNG nDCGphi R F Rprec bpref infAP Q ERR_IA alpha_nDCG".split())
-
-    @pytest.mark.parametrize(("rule", "value"), [("0", 0.0), ("1", 1.0), ("skip", math.nan)])
-    def test_their_value_is_what_the_rule_says(self, rule: str, value: float) -> None:
-        plain = evaluate(self.QRELS, self.RUN, f"{self.DIVIDE} {self.KEEP_ZERO} rankDCG tau AUC")
-        results = evaluate(self.QRELS, self.RUN, self.DIVIDE, no_relevant=rule)
-        for spec in results.specs:
-            of_rule, of_plain = results.values(0, spec), plain.values(0, spec)
-            assert of_rule[0] == of_plain[0]
-            np.testing.assert_equal(of_rule[1], value)
-            assert of_plain[1] == 0
-            if rule == "skip" and spec.metric.per_query:
-                assert results.mean(0, spec) == of_plain[0]
-        others = evaluate(self.QRELS, self.RUN, f"{self.KEEP_ZERO} rankDCG tau AUC", no_relevant=rule)
-        for spec in others.specs:
-            np.testing.assert_equal(others.values(0, spec), plain.values(0, spec))
-        # a query that the run lacks or misses is no such query
-        qrels: Data = {"1": {"a": 2}, "2": {"a": 2, "b": 0}, "3": {"a": 2}}
-        results = evaluate(qrels, {"1": ranking("a"), "2": ranking("b", "x")}, self.DIVIDE, no_relevant=rule)
-        assert all(list(results.values(0, spec)[1:]) == [0, 0] for spec in results.specs)
-        assert not [notice for notice in results.notices if notice.kind is Kind.NO_RELEVANT]
-
-    def test_the_notice(self) -> None:
-        kinds = found(self.QRELS, self.RUN, "AP nDCG P@2")
-        assert [(one.metric, one.count, one.total, one.informational) for one in kinds[Kind.NO_RELEVANT]] == [
-            ("AP", 1, 2, False),
-            ("nDCG", 1, 2, False),
-        ]
-        assert next(lines(kinds[Kind.NO_RELEVANT])) == (
-            "qrels: 1 query has no relevant document, counted as 0 in the mean of AP and of 1 other metric "
-            "(see --no-relevant)"
-        )
-        kinds = found(self.QRELS, self.RUN, "AP(rel=2)", no_relevant="skip")
-        [notice] = kinds[Kind.NO_RELEVANT]
-        assert notice.informational and notice.queries == ("2",)
-        assert str(notice) == "qrels: 1 query has no relevant document, excluded from the mean of AP(rel=2)"
-        assert Kind.UNDEFINED not in kinds
-        assert Kind.NO_RELEVANT not in found(self.QRELS, self.RUN, "AP", query_ids="1")
-        with pytest.raises(OptionError, match="no_relevant must be 0 or 1 or skip, not '2'"):
-            evaluate(self.QRELS, self.RUN, "AP", no_relevant=2)
-
-    def test_queries_that_the_run_lacks(self) -> None:
-        """Each notice says what is counted, in any of the runs."""
-        run: Data = {"1": ranking("b", "a", "c")}
-        for rule, fate in ((None, "counted as 0"), ("1", "evaluated with an empty ranking")):
-            kinds = found(self.QRELS, run, "AP", no_relevant=rule)
-            assert str(kinds[Kind.MISSING][0]) == f"run1: 1 judged query is not in the run, {fate}"
-        assert Kind.NO_RELEVANT in kinds
-        for runs, expected in ((run, False), ([run, self.RUN], True), ([self.RUN, run], True)):
-            kinds = found(self.QRELS, runs, "AP", no_relevant="1", queries="both")
-            assert (Kind.NO_RELEVANT in kinds) == expected
+    kinds = found(SOME_QRELS, SOME_RUN, "AP(rel=2)", no_relevant="skip")
+    [notice] = kinds[Kind.NO_RELEVANT]
+    assert notice.informational and notice.queries == ("2",)
+    assert str(notice) == "qrels: 1 query has no relevant document, excluded from the mean of AP(rel=2)"
+    assert Kind.UNDEFINED not in kinds
+    assert Kind.NO_RELEVANT not in found(SOME_QRELS, SOME_RUN, "AP", query_ids="1")
+    what = "no_relevant must be 0 or 1 or skip, not '2'"
+    raises(OptionError, what, evaluate, SOME_QRELS, SOME_RUN, "AP", no_relevant=2)
+    # queries that the run lacks: each notice says what is counted, in any of the runs
+    run: Data = {"1": ranking("b", "a", "c")}
+    for rule, fate in ((None, "counted as 0"), ("1", "evaluated with an empty ranking")):
+        kinds = found(SOME_QRELS, run, "AP", no_relevant=rule)
+        assert str(kinds[Kind.MISSING][0]) == f"run1: 1 judged query is not in the run, {fate}"
+    assert Kind.NO_RELEVANT in kinds
+    for runs, expected in ((run, False), ([run, SOME_RUN], True), ([SOME_RUN, run], True)):
+        kinds = found(SOME_QRELS, runs, "AP", no_relevant="1", queries="both")
+        assert (Kind.NO_RELEVANT in kinds) == expected
 
 
 def test_many_runs() -> None:
@@ -308,12 +304,7 @@ OWN_RUN: Data = {
     "q3": ranking("q3"),
 }
 OTHERS_QRELS: Data = {"q1": {"q1": 0}, "q2": {"a": 1}, "q3": {"a": 1, "q3": 1}, "q4": {"q4": -1, "a": 1}}
-OTHERS_RUN: Data = {
-    "q1": ranking("q1"),
-    "q2": ranking("q2"),
-    "q3": ranking("a", "x", "q3"),
-    "q4": ranking("q4"),
-}
+OTHERS_RUN: Data = {q: ranking(*["a", "x"] * (q == "q3"), q) for q in ("q1", "q2", "q3", "q4")}
 JUDGED_ONLY = {"judged_only": True}
 
 
@@ -344,34 +335,33 @@ def test_identical_ids(metrics: str, options: Any, expected: str) -> None:
     assert Kind.IDENTICAL_IDS not in found(qrels, {"q1": ranking("a", "q2"), "q2": ranking("q1", "b")}, "AP")
 
 
-class TestIdenticalIds:
-    @pytest.mark.parametrize("ids", [False, True])
-    def test_documents_without_ids(self, ids: bool, tmp_path: Path) -> None:
-        """Those of a LETOR file are named by their places, and these are no ids."""
-        text = (f"{n % 2} qid:1 1:{n}{f' # {n}' * ids}\n" for n in range(1, 5))
-        path, scores = written(tmp_path, letor="".join(text), scores="4\n3\n2\n1\n")
-        for run, options in ((path, {"features": 1}), (scores, {})):
-            notices = evaluate(path, run, "AP", **options).notices
-            assert (Kind.IDENTICAL_IDS in {one.kind for one in notices}) == ids
+@each("ids", [False, True])
+def test_documents_without_ids(ids: bool, tmp_path: Path) -> None:
+    """Those of a LETOR file are named by their places, and these are no ids."""
+    text = (f"{n % 2} qid:1 1:{n}{f' # {n}' * ids}\n" for n in range(1, 5))
+    path, scores = written(tmp_path, letor="".join(text), scores="4\n3\n2\n1\n")
+    for run, options in ((path, {"features": 1}), (scores, {}), ({"1": ranking("1", "2")}, {})):
+        notices = evaluate(path, run, "AP", **options).notices
+        assert (Kind.IDENTICAL_IDS in {one.kind for one in notices}) == ids
+        if not isinstance(run, dict):
             values = evaluate(path, run, "num_ret", ignore_identical_ids=True, **options).runs[0].values
             assert values.tolist() == [[4 - ids]]
-        notices = evaluate(path, {"1": ranking("1", "2")}, "AP").notices  # as convert writes its features
-        assert (Kind.IDENTICAL_IDS in {one.kind for one in notices}) == ids
 
-    def test_the_lines(self, tmp_path: Path) -> None:
-        hint = "ignore_identical_ids=True removes these, as BEIR does by default"
-        text = run_lines(OWN_RUN)
-        scattered = "".join(text[::2] + text[1::2])
-        qrels, *runs = written(tmp_path, q=qrels_text(OWN_QRELS), run="".join(text), scattered=scattered)
-        for run in (OWN_RUN, *runs):
-            [notice] = found(qrels, run, "nDCG@3")[Kind.IDENTICAL_IDS]
-            assert set(notice.queries) == {"q1", "a-long-query-id"}
-        [notice] = found(OWN_QRELS, OWN_RUN, "nDCG@3")[Kind.IDENTICAL_IDS]
-        ids = "'q1', 'a-long-query-id'"
-        assert str(notice) == f"run1: 2 queries retrieve a document with the query's id ({ids}); {hint}"
-        both = evaluate(OWN_QRELS, [OWN_RUN, {"q1": ranking("q1")}], "nDCG@3").warnings
-        most = "in up to 2 queries (run1)"
-        assert f"2 of 2 runs have documents with the id of their query, {most}; {hint}" in both
+
+def test_lines_of_identical_ids(tmp_path: Path) -> None:
+    hint = "ignore_identical_ids=True removes these, as BEIR does by default"
+    text = run_lines(OWN_RUN)
+    scattered = "".join(text[::2] + text[1::2])
+    qrels, *runs = written(tmp_path, q=qrels_text(OWN_QRELS), run="".join(text), scattered=scattered)
+    for run in (*runs, OWN_RUN):
+        [notice] = found(qrels, run, "nDCG@3")[Kind.IDENTICAL_IDS]
+        assert set(notice.queries) == {"q1", "a-long-query-id"}
+    [notice] = found(OWN_QRELS, OWN_RUN, "nDCG@3")[Kind.IDENTICAL_IDS]
+    ids = "'q1', 'a-long-query-id'"
+    assert str(notice) == f"run1: 2 queries retrieve a document with the query's id ({ids}); {hint}"
+    both = evaluate(OWN_QRELS, [OWN_RUN, {"q1": ranking("q1")}], "nDCG@3").warnings
+    most = "in up to 2 queries (run1)"
+    assert f"2 of 2 runs have documents with the id of their query, {most}; {hint}" in both
 
 
 DEEP_QRELS: Data = {"1": {f"d{n}": int(n % 3 == 0) for n in range(30)}, "2": {"d0": 1, "d29": 2}}
@@ -399,59 +389,59 @@ def test_depth(metrics: str, options: Any, expected: list[str]) -> None:
     assert Kind.DEPTH not in found(DEEP_QRELS, (MORE, SHORT), "AP")  # a tenth more is no difference
 
 
-class TestDepth:
-    def test_the_line(self) -> None:
-        results = evaluate(DEEP_QRELS, {"bm25": DEEP, "other": SHORT}, "nDCG@10 AP R@20")
-        said = "runs differ in depth: bm25 29 documents per query, other 10; AP, R@20 depend on it"
-        assert f"{said} (depth=10)" in results.warnings
-        assert f"{said} (-M 10)" in lines(results.notices)
-        [notice] = [one for one in results.notices if one.metric == "AP" and one.kind is Kind.DEPTH]
-        same = [("bm25", (9,) * 5), ("other", (9,) * 5)]  # joined with others, they are looked at again
-        assert with_depths([notice], same, parse("AP"), {}) == ()
-        again = [("bm25", (29,) * 5), ("other", (10,) * 5)]
-        assert with_depths([notice], again, parse("AP"), results.options) == (notice,)
+def test_lines_of_depths(tmp_path: Path) -> None:
+    results = evaluate(DEEP_QRELS, {"bm25": DEEP, "other": SHORT}, "nDCG@10 AP R@20")
+    said = "runs differ in depth: bm25 29 documents per query, other 10; AP, R@20 depend on it"
+    assert f"{said} (depth=10)" in results.warnings
+    assert f"{said} (-M 10)" in lines(results.notices)
+    [notice] = [one for one in results.notices if one.metric == "AP" and one.kind is Kind.DEPTH]
+    same = [("bm25", (9,) * 5), ("other", (9,) * 5)]  # joined with others, they are looked at again
+    assert with_depths([notice], same, parse("AP"), {}) == ()
+    again = [("bm25", (29,) * 5), ("other", (10,) * 5)]
+    assert with_depths([notice], again, parse("AP"), results.options) == (notice,)
+    # of saved results
+    texts = {name: "".join(run_lines(run)) for name, run in (("deep", DEEP), ("short", SHORT))}
+    qrels, deep, short = written(tmp_path, q=qrels_text(DEEP_QRELS), **texts)
+    [path] = written(tmp_path, saved=gradeval("-f", "json", "-q", "-m", "AP", qrels, deep).out)
+    [expected, of_saved] = [
+        [one for one in compare(qrels, [first, short], "AP").notices if one.kind is Kind.DEPTH]
+        for first in (deep, path)
+    ]
+    assert expected and expected == of_saved
+    # comparisons name the reason, not that unjudged documents favor older systems
+    unjudged = {query: ranking(*run, *(f"x{n}" for n in range(500))) for query, run in DEEP.items()}
+    for metric, depth in (("nDCG@100", True), ("nDCG@10", False)):
+        kinds = {one.kind for one in compare(DEEP_QRELS, {"deep": unjudged, "short": SHORT}, metric).notices}
+        assert (Kind.DEPTH in kinds) == depth and not (depth and Kind.JUDGED_DIFFERS in kinds)
 
-    @pytest.mark.parametrize(
-        ("deep", "said"),
-        [
-            (1, "deep 29 documents per query, other 10"),  # one deep query is no depth
-            (4, "deep 29 documents per query, other 10 (first deciles)"),
-            (17, "deep 29 documents per query, other 10 (first deciles)"),
-            (19, None),  # as one shallow query is none
-        ],
-    )
-    def test_of_most_or_some_queries(self, deep: int, said: str | None) -> None:
-        qrels = {str(n): DEEP_QRELS["1"] for n in range(20)}
-        runs = {
-            name: {query: (DEEP if int(query) < count else SHORT)["1"] for query in qrels}
-            for name, count in (("deep", 20), ("other", deep))
-        }
-        rules = [one.rule for one in found(qrels, runs, "AP").get(Kind.DEPTH, [])]
-        assert rules == ([] if said is None else [said])
 
-    def test_comparisons_name_the_reason(self) -> None:
-        """Not that unjudged documents favor older systems, since the share of judged ones differs by depth."""
-        unjudged = {query: ranking(*run, *(f"x{n}" for n in range(500))) for query, run in DEEP.items()}
-        runs = {"deep": unjudged, "short": SHORT}
-        kinds = {one.kind for one in compare(DEEP_QRELS, runs, "nDCG@100").notices}
-        assert Kind.DEPTH in kinds and Kind.JUDGED_DIFFERS not in kinds
-        assert Kind.DEPTH not in {one.kind for one in compare(DEEP_QRELS, runs, "nDCG@10").notices}
+DECILES = "deep 29 documents per query, other 10"
 
-    def test_of_saved_results(self, tmp_path: Path) -> None:
-        texts = {name: "".join(run_lines(run)) for name, run in (("deep", DEEP), ("short", SHORT))}
-        qrels, deep, short = written(tmp_path, q=qrels_text(DEEP_QRELS), **texts)
-        saved = gradeval("-f", "json", "-q", "-m", "AP", qrels, deep)
-        [path] = written(tmp_path, saved=saved.out)
-        expected = [one for one in compare(qrels, [deep, short], "AP").notices if one.kind is Kind.DEPTH]
-        assert expected and expected == [
-            one for one in compare(qrels, [path, short], "AP").notices if one.kind is Kind.DEPTH
-        ]
+
+@each(
+    ("deep", "said"),
+    [
+        (1, DECILES),  # one deep query is no depth
+        (4, f"{DECILES} (first deciles)"),
+        (17, f"{DECILES} (first deciles)"),
+        (19, None),  # as one shallow query is none
+    ],
+)
+def test_depth_of_most_or_some_queries(deep: int, said: str | None) -> None:
+    qrels = {str(n): DEEP_QRELS["1"] for n in range(20)}
+    runs = {
+        name: {query: (DEEP if int(query) < count else SHORT)["1"] for query in qrels}
+        for name, count in (("deep", 20), ("other", deep))
+    }
+    rules = [one.rule for one in found(qrels, runs, "AP").get(Kind.DEPTH, [])]
+    assert rules == ([] if said is None else [said])
 
 
 FOUR: Data = {str(query): {"a": 1, "b": 0, "c": 1} for query in range(4)}
 TWO_EACH = {query: ranking("a", "x") for query in FOUR}
 HALF = {query: ranking("a", *"xyz"[: 3 * (query < "2")]) for query in FOUR}
 OF_FOUR = "run1: fewer documents than the cutoff in 4 of 4 queries (nDCG@3"
+OF_ONE = "run1: fewer documents than the cutoff in 1 of 1 query (nDCG@3 and 1 other metric)"
 BOTH = "2 of 2 runs have fewer documents than the cutoff, in up to 4 of 4 queries (nDCG@3 of run1)"
 
 
@@ -462,21 +452,11 @@ BOTH = "2 of 2 runs have fewer documents than the cutoff, in up to 4 of 4 querie
         ([TWO_EACH], "nDCG@3,4", {}, [f"{OF_FOUR} and 1 other metric)"]),
         ([TWO_EACH] * 2, "nDCG@3", {}, [BOTH]),
         ([TWO_EACH], "nDCG@3", {"depth": 2}, []),
-        (
-            [TWO_EACH, {query: ranking("a", "x", "b") for query in FOUR}],
-            "nDCG@3",
-            {},
-            [],
-        ),  # they differ in depth
+        ([TWO_EACH, {query: ranking("a", "x", "b") for query in FOUR}], "nDCG@3", {}, []),  # unlike depths
         ([HALF], "nDCG@3 P@2", {}, []),  # not most queries
         ([{**HALF, "1": ranking("a")}], "nDCG@3", {}, [OF_FOUR.replace("4 of 4", "3 of 4") + ")"]),
         ([{**HALF, "1": ranking("a")}], "num_ret Judged@3 AP", {}, []),
-        (  # of the queries of the run
-            [{"0": ranking("a")}],
-            "nDCG@3 P@2",
-            {},
-            ["run1: fewer documents than the cutoff in 1 of 1 query (nDCG@3 and 1 other metric)"],
-        ),
+        ([{"0": ranking("a")}], "nDCG@3 P@2", {}, [OF_ONE]),  # of the queries of the run
         ([{query: ranking("a", "c", "b") for query in FOUR}], "nDCG@10", {}, []),  # complete rankings
     ],
 )

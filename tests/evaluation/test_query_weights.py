@@ -27,15 +27,8 @@ def test_means_are_weighted_and_sums_are_not() -> None:
     assert skipped.mean(0, "AP") == 0.75
     chosen = gradeval.evaluate(QRELS, RUN, "RR", query_ids="1,2", query_weights={"1": 1, "2": 0})
     assert chosen.mean(0, "RR") == 1
-
-
-def test_a_series_of_weights() -> None:
-    pandas = pytest.importorskip("pandas")
-    results = gradeval.evaluate(QRELS, RUN, "RR", query_weights=pandas.Series({1: 1, 2: 3, 3: 0}))
-    assert results.mean(0, "RR") == (1 * 1 + 3 * 0.5) / 4
-
-
-def test_what_is_noticed_is_weighted() -> None:
+    weights = pytest.importorskip("pandas").Series({1: 1, 2: 3, 3: 0})
+    assert gradeval.evaluate(QRELS, RUN, "RR", query_weights=weights).mean(0, "RR") == 2.5 / 4
     tied = {"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0, "b": 1.0}, "3": {"a": 1.0}}
     results = gradeval.evaluate(QRELS, tied, "RR", query_weights=WEIGHTS, no_relevant=0)
     [notice] = [notice for notice in results.notices if notice.kind == "ties"]
@@ -69,16 +62,27 @@ def test_tests_and_intervals_refuse_them() -> None:
         gradeval.evaluate(QRELS, RUN, "RR", query_weights=WEIGHTS, interval="t")
 
 
-def test_files(tmp_path: Path) -> None:
-    qrels, run, weights = (tmp_path / name for name in ("qrels", "run", "weights"))
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The qrels, two runs alike and the weights, as files."""
+    qrels, run = (
+        tmp_path / "qrels",
+        "".join(f"{q} Q0 {d} 0 {s} t\n" for q, of in RUN.items() for d, s in of.items()),
+    )
     qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, of in QRELS.items() for d, g in of.items()))
-    run.write_text("".join(f"{q} Q0 {d} 0 {s} t\n" for q, of in RUN.items() for d, s in of.items()))
+    for name, text in (("a.run", run), ("b.run", run), ("weights", "1\t1\n2\t3\n3\t0\n")):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_files(folder: Path) -> None:
+    qrels, run, weights = (folder / name for name in ("qrels", "a.run", "weights"))
     weights.write_text("query\tweight\n# traffic\n\n1\t1\r\n2\t3\n3\t0\n")
     args = (str(qrels), str(run), "-m", "RR", "--query-weights", str(weights), "--quiet")
     assert command(*args).out.splitlines()[1].endswith("RR\t0.6250")
     strict = command(*args[:-1], "--strict", "-m", "RR", "--no-relevant", "0")
     assert (strict.code, f"note: means are weighted by {weights} [weighted]\n" in strict.err) == (0, True)
-    saved = tmp_path / "saved.json"
+    saved = folder / "saved.json"
     assert command(*args, "-q", "-f", "json", "-o", str(saved)).code == 0
     assert json.loads(saved.read_text())["options"]["query_weights"] == {"1": 1.0, "2": 3.0, "3": 0.0}
     again = command(str(qrels), str(saved), "-m", "RR", "--query-weights", str(weights), "--quiet")
@@ -100,27 +104,14 @@ def test_wrong_files(tmp_path: Path) -> None:
         f"{path}:5: the weight '1e308' is too large: the largest is 1e150",
     ]
     path.write_text("# traffic\n1 2\n2 3\n")
-    with pytest.raises(
-        GradevalError, match=r"weights: no line has a tab, and .* Write 'query TAB weight' lines"
-    ):
-        gradeval.evaluate(QRELS, RUN, "RR", query_weights=path)
+    what = r"weights: no line has a tab, and .* Write 'query TAB weight' lines"
+    raises(GradevalError, what, gradeval.evaluate, QRELS, RUN, "RR", query_weights=path)
     path.write_text("")
     raises(GradevalError, "empty", gradeval.evaluate, QRELS, RUN, "RR", query_weights=path)
 
 
-def put(folder: Path, weights: str = "1\t1\n2\t3\n3\t0\n") -> None:
-    """The qrels, two runs alike and the weights, as files of the folder."""
-    (folder / "qrels").write_text("".join(f"{q} 0 {d} {g}\n" for q, of in QRELS.items() for d, g in of.items()))
-    for name in ("a.run", "b.run"):
-        (folder / name).write_text(
-            "".join(f"{q} Q0 {d} 0 {s} t\n" for q, of in RUN.items() for d, s in of.items())
-        )
-    (folder / "weights").write_text(weights)
-
-
-def test_batch(tmp_path: Path) -> None:
-    put(tmp_path)
-    manifest, out = tmp_path / "m.toml", tmp_path / "out.json"
+def test_batch(folder: Path) -> None:
+    manifest, out, weights = folder / "m.toml", folder / "out.json", folder / "weights"
     manifest.write_text(
         'metrics = "RR"\nqrels = "qrels"\nruns = "{system}.run"\nsystems = ["a", "b"]\n[options]\n'
         'query_weights = "weights"\n[collections.file]\n[collections.table.options]\n'
@@ -134,30 +125,24 @@ def test_batch(tmp_path: Path) -> None:
         return [cell["values"]["RR"]["mean"] for cell in json.loads(out.read_text())["cells"]]
 
     assert values() == [0.625, 0.625, 0.375, 0.375]
-    put(tmp_path, "1\t1\n2\t1\n3\t0\n")  # other weights: these cells are evaluated again
+    weights.write_text("1\t1\n2\t1\n3\t0\n")  # other weights: these cells are evaluated again
     assert values("--resume") == [0.75, 0.75, 0.375, 0.375]
     for option, what in ((["--pool"], "over all queries together"), (["--baseline", "a"], "tests against")):
         done = command(*args, *option)
         assert (done.code, f"file: {'averages ' * ('--pool' in option)}{what}" in done.err) == (2, True)
-    put(tmp_path, "1\t1\n")
+    weights.write_text("1\t1\n")
     done = command(*args)
-    assert (
-        done.code,
-        "file: query_weights: 2 queries have no weight: '2', '3'" in done.err,
-    ) == (2, True)
-    (tmp_path / "weights").unlink()
-    assert str(tmp_path / "weights") in command(*args).err
-    assert command("batch", str(manifest), "-o", str(tmp_path / "qrels")).code == 2
+    assert done.code == 2 and "file: query_weights: 2 queries have no weight: '2', '3'" in done.err
+    weights.unlink()
+    assert str(weights) in command(*args).err
+    assert command("batch", str(manifest), "-o", str(folder / "qrels")).code == 2
 
 
-def test_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(tmp_path)
-    (tmp_path / "worse.run").write_text(
-        "1 Q0 a 0 2 t\n2 Q0 x 0 2 t\n2 Q0 a 0 1 t\n2 Q0 b 0 0 t\n3 Q0 a 0 1 t\n"
-    )
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "ci").mkdir()
-    (tmp_path / "ci" / "gate.toml").write_text(
+def test_gate(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    Path("worse.run").write_text("1 Q0 a 0 2 t\n2 Q0 x 0 2 t\n2 Q0 a 0 1 t\n2 Q0 b 0 0 t\n3 Q0 a 0 1 t\n")
+    Path("ci").mkdir()
+    Path("ci/gate.toml").write_text(
         'require = "RR > 0.62"\nmax-drop = "RR 0.12"\nbaseline = "../a.json"\n'
         '[options]\nquery_weights = "../weights"\n'
     )
@@ -165,7 +150,7 @@ def test_gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert command(*save).code == 0  # without weights: those of the gate count
     gated = ("gate", "qrels", "b.run", "--config", "ci/gate.toml", "--quiet")
     assert command(*gated, "--update-baseline").code == 0
-    [saved] = json.loads((tmp_path / "a.json").read_text())["runs"]
+    [saved] = json.loads((folder / "a.json").read_text())["runs"]
     assert saved["summary"]["RR"] == 0.625
     assert command(*gated).code == 0
     worse = command("gate", "qrels", "worse.run", "--config", "ci/gate.toml", "--quiet", "-f", "json")
