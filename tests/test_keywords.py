@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from helpers import error_of, raises
+from helpers import each, error_of, raises
 
 import gradeval
 from gradeval.compare_options import OF_SUMS
@@ -82,9 +82,19 @@ def module() -> str:
 
 def test_the_module_is_of_the_tables() -> None:
     assert FILE.read_text() == module() and FILE.with_name("py.typed").exists()
+    public = [getattr(gradeval, name) for name in gradeval.__all__]
+    public += [value for module in (gradeval.plot, gradeval.study) for value in vars(module).values()]
+    functions = filter(inspect.isfunction, public)
+    taking = {one for one in functions if "**options" in inspect.getsource(one).split('"""')[0]}
+    assert taking == {one for of in FUNCTIONS.values() for one in of} - {Evaluator.__init__, Results.compare}
+    assert set(get_args(Format)) == {*WRITERS, "html"}
+    parameters = inspect.signature(gradeval.Evaluator).parameters  # at run time
+    assert list(parameters)[:2] == ["qrels", "metrics"] and parameters["confidence"].default == 95.0
+    assert "Literal['trec', 'input', 'best', 'worst', 'expected'] | None" in str(parameters["ties"])
+    assert get_type_hints(gradeval.read_qrels)["return"].__name__ == "OpenedQrels"
 
 
-@pytest.mark.parametrize(("name", "function"), [(name, one) for name, of in FUNCTIONS.items() for one in of])
+@each(("name", "function"), [(name, one) for name, of in FUNCTIONS.items() for one in of])
 def test_functions_show_their_options_and_refuse_others(name: str, function: Callable[..., Any]) -> None:
     assert re.search(rf"\*\*options: Unpack\[{name}(Options)?\]", inspect.getsource(function))
     assert keywords(function) == keywords(FUNCTIONS[name][0])
@@ -96,7 +106,7 @@ def test_functions_show_their_options_and_refuse_others(name: str, function: Cal
     assert all(option in message for option in options)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "what"),
     [
         (lambda: gradeval.explain("q", "r", "AP", "1", query_ids="2"), "those that worst chooses from"),
@@ -114,26 +124,6 @@ def test_functions_show_their_options_and_refuse_others(name: str, function: Cal
 )
 def test_an_option_without_effect_is_an_error(call: Callable[[], object], what: str) -> None:
     raises(OptionError, what, call)
-
-
-def test_no_public_function_is_left_out() -> None:
-    modules = [gradeval.plot, gradeval.study]
-    public = [getattr(gradeval, name) for name in gradeval.__all__]
-    public += [value for module in modules for value in vars(module).values()]
-    functions = filter(inspect.isfunction, public)
-    taking = {one for one in functions if "**options" in inspect.getsource(one).split('"""')[0]}
-    assert taking == {one for of in FUNCTIONS.values() for one in of} - {Evaluator.__init__, Results.compare}
-
-
-def test_formats_are_those_of_the_writers() -> None:
-    assert set(get_args(Format)) == {*WRITERS, "html"}
-
-
-def test_signatures_at_run_time() -> None:
-    parameters = inspect.signature(gradeval.Evaluator).parameters
-    assert list(parameters)[:2] == ["qrels", "metrics"] and parameters["confidence"].default == 95.0
-    assert "Literal['trec', 'input', 'best', 'worst', 'expected'] | None" in str(parameters["ties"])
-    assert get_type_hints(gradeval.read_qrels)["return"].__name__ == "OpenedQrels"
 
 
 RIGHT = """

@@ -24,15 +24,9 @@ def test_each_kind_has_a_sentence() -> None:
                 rest = line.replace(odd, "")
                 assert line and not {"{", "}", "[", "|"} & set(rest), (kind, line)
                 assert not (in_python and ("--" in rest or " -" in rest)), (kind, line)
-
-
-def test_what_accepts_a_notice_is_an_option() -> None:
-    accepted_by = {kind.row.accepted_by for kind in Kind} - {""}
+    accepted_by = {kind.row.accepted_by for kind in Kind} - {""}  # which are options
     assert accepted_by == {"no_relevant", "ties"}
     assert all(getattr(Options(), name) is None for name in accepted_by)
-
-
-def test_a_note_is_informational() -> None:
     notes = {kind for kind in Kind if Notice(kind, "", 1).informational}
     of_runs = {Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED, Kind.WEIGHTED}
     assert notes == {Kind.SUBTOPICS, Kind.JUDGED_UNKNOWN, *of_runs}
@@ -95,19 +89,18 @@ def test_python_is_warned_once_for_each_kind_where_it_calls() -> None:
     assert str(results) == results.render() + "".join(caveats)
 
 
-def test_notes_are_printed_and_not_warned_of() -> None:
-    run = {"1": {"a": 3.0, "x": 2.0, "y": 1.0}}
-    results, messages = caught(gradeval.evaluate, {"1": {"a": 1, "b": 0}}, run, "AP@3 P@10")
-    assert messages == [] and "note: " in str(results) and "warning: " not in str(results)
-
-
-def test_what_is_known_is_not_warned_of_again() -> None:
+def test_what_is_not_warned_of() -> None:
     runs = {"x": TIED, "y": {"1": {"a": 1.0}, "2": {"a": 1.0}}}
     results, _ = caught(gradeval.evaluate, QRELS, runs, "AP")
     comparison, messages = caught(results.compare)
     assert [str(one.message).partition(";")[0] for one in messages] == ["only 3 queries"]
     _, messages = caught(gradeval.compare, QRELS, runs, "AP")
     assert [str(one.message) for one in messages] == comparison.sentences(False)
+    results, messages = caught(gradeval.Evaluator(QRELS, "AP").evaluate, TIED)
+    assert messages == [] and len(results.notices) == 3
+    run = {"1": {"a": 3.0, "x": 2.0, "y": 1.0}}  # notes are printed
+    results, messages = caught(gradeval.evaluate, {"1": {"a": 1, "b": 0}}, run, "AP@3 P@10")
+    assert messages == [] and "note: " in str(results) and "warning: " not in str(results)
 
 
 @pytest.mark.parametrize(
@@ -129,11 +122,6 @@ def test_every_function_warns(function: Any, tmp_path: Path, monkeypatch: pytest
     assert messages and [str(one.message) for one in messages] == result.sentences(False)
     assert {one.filename for one in messages} == {__file__}
     assert f"notices={len(result.warnings)}" in repr(result)
-
-
-def test_an_evaluator_does_not_warn() -> None:
-    results, messages = caught(gradeval.Evaluator(QRELS, "AP").evaluate, TIED)
-    assert messages == [] and len(results.notices) == 3
 
 
 @pytest.mark.parametrize("args", [["eval"], ["study", "levels"], ["plot", "queries"]])

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import each
 
 import gradeval
 from gradeval import errors
@@ -72,23 +71,21 @@ def judgments() -> Judgments:
     return Judgments.of(qrels, slice(0, 2), rank, score, np.array([3, 0]), 2.0, "tag")
 
 
-def test_specs_as_their_names() -> None:
+def test_specs_options_notices_and_ids() -> None:
     load()
     for metric in REGISTRY.values():
         for spec in parse(metric.usage):
             assert again(spec) == spec
-            assert len(pickle.dumps(spec)) < 100 + len(str(spec))
-
-
-def test_options() -> None:
+            assert len(pickle.dumps(spec)) < 100 + len(str(spec))  # as their names
     options = Options.of(rel=2, query_ids=["a\udcff"], features="1,5-9", groups="x", tie_range=True)
     assert again(options) == options
-
-
-def test_notices() -> None:
     for kind in Kind:
         notice = Notice(kind, "r\udcff", 3, "AP", ("q1", "q2"), "trec", 0.5, 0.25, 0.75, True)
         assert again(notice) == notice and str(again(notice)) == str(notice)
+    texts = Texts(Ids.of([b"q\xff", b"a long id of a query"]))
+    before = pickle.dumps(texts)
+    assert list(again(texts)) == list(texts) == ["q\udcff", "a long id of a query"]
+    assert pickle.dumps(texts) == before  # without their texts
 
 
 def test_judgments_without_what_was_computed_from_them() -> None:
@@ -99,14 +96,6 @@ def test_judgments_without_what_was_computed_from_them() -> None:
     assert len(pickle.dumps(table)) == before
     assert same(again(table), table)
     assert same(score(again(table), specs), values)
-
-
-def test_ids_without_their_texts() -> None:
-    texts = Texts(Ids.of([b"q\xff", b"a long id of a query"]))
-    before = pickle.dumps(texts)
-    assert list(texts) == ["q\udcff", "a long id of a query"]
-    assert pickle.dumps(texts) == before
-    assert list(again(texts)) == list(texts)
 
 
 def test_results() -> None:
@@ -131,14 +120,11 @@ ERRORS = [
 ]
 
 
-def test_every_class_of_errors_is_here() -> None:
+def test_errors() -> None:
     classes = {value for value in vars(errors).values() if isinstance(value, type)}
     assert {type(error) for error in ERRORS} == {one for one in classes if issubclass(one, GradevalError)}
-
-
-@each("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_errors(error: GradevalError) -> None:
-    assert same(again(error), error)
+    for error in ERRORS:
+        assert same(again(error), error)
 
 
 def test_processes() -> None:

@@ -76,6 +76,21 @@ def test_names_of_measures(measure):
     check(QRELS, RUN, sorted({measure, "map_cut_7", "P.3"} - {"official", "set"}))
 
 
+def test_measures_that_are_supported():
+    assert ours.supported_measures == theirs.supported_measures
+    for name, measures in ours.supported_nicknames.items():
+        assert theirs.supported_nicknames[name] == measures
+    for measure in ("x", "MAP", "ndcg_cut.x", "rbp", "yaap", "prefs", "", "map "):
+        for one in (ours, theirs):
+            raises(ValueError, "unsupported measure", one.RelevanceEvaluator, QRELS, {measure})
+    for measure in ("P.0", "recall_5,05", "ndcg.10", "map_cut_0", "G_1"):  # which end the process there
+        raises(ValueError, r"\w", ours.RelevanceEvaluator, QRELS, {measure})
+    values = np.random.default_rng(1).random(1000).tolist()
+    for measure in ("num_q", "gm_map", "map", "ndcg_cut_10"):
+        found, expected = (one.compute_aggregated_measure(measure, values) for one in (ours, theirs))
+        assert type(found) is float and found == expected
+
+
 def test_interpolated_precision_of_an_empty_ranking():
     """0 documents of 0: NaN, where the recall is that of no documents."""
     qrels = {"1": {"a": 1}, "2": {"a": 0}, "3": {"a": 1}}
@@ -95,20 +110,6 @@ def test_a_query_whose_grades_are_all_below_0():
     check(qrels, {"1": {"a": 1.0}, "2": {"a": 3.0, "b": 2.0, "x": 1.0}}, MEASURES)
     first = ours.RelevanceEvaluator({"2": {"a": -5}}, {"num_ret", "num_rel", "map"}).evaluate({"2": {"x": 1.0}})
     assert first == {"2": {"num_ret": 1.0, "num_rel": 0.0, "map": 0.0}}
-
-
-def test_names_that_are_supported():
-    assert ours.supported_measures == theirs.supported_measures
-    for name, measures in ours.supported_nicknames.items():
-        assert theirs.supported_nicknames[name] == measures
-
-
-def test_measures_that_are_not_supported():
-    for measure in ("x", "MAP", "ndcg_cut.x", "rbp", "yaap", "prefs", "", "map "):
-        for one in (ours, theirs):
-            raises(ValueError, "unsupported measure", one.RelevanceEvaluator, QRELS, {measure})
-    for measure in ("P.0", "recall_5,05", "ndcg.10", "map_cut_0", "G_1"):  # which end the process there
-        raises(ValueError, r"\w", ours.RelevanceEvaluator, QRELS, {measure})
 
 
 RUNS = [
@@ -163,13 +164,6 @@ def test_lines():
         raises(ValueError, "invalid literal", one.parse_qrel, ["1 0 a 1.5"])
         error_of(AssertionError, one.parse_run, run[:1] * 2)
         error_of(AssertionError, one.parse_qrel, qrels[:1] * 2)
-
-
-def test_summaries():
-    values = np.random.default_rng(1).random(1000).tolist()
-    for measure in ("num_q", "gm_map", "map", "ndcg_cut_10"):
-        found, expected = (one.compute_aggregated_measure(measure, values) for one in (ours, theirs))
-        assert type(found) is float and found == expected
 
 
 def test_a_few_of_many_queries() -> None:

@@ -58,34 +58,6 @@ success_1 0.2500 success_5 0.5000 success_10 0.5000 set_P 0.1932 set_relative_P 
 set_map 0.1449 set_F 0.2500 num_nonrel_judged_ret 6 yaap -0.4169 rbp_resid 0.5161 unj_5 0.2000
 unj_10 0.1750 unj_20 0.1000
 """,
-    "-l 2": """
-runid sys num_q 4 num_ret 20 num_rel_ret 2 map 0.0670 gm_map 0.0001 Rprec 0.0000 bpref 0.0000 recip_rank
-0.0625 iprec_at_recall_0.00 0.0714 iprec_at_recall_0.10 0.0714 iprec_at_recall_0.20 0.0714
-iprec_at_recall_0.30 0.0714 iprec_at_recall_0.40 0.0714 iprec_at_recall_0.50 0.0714 iprec_at_recall_0.60
-0.0714 iprec_at_recall_0.70 0.0714 iprec_at_recall_0.80 0.0714 iprec_at_recall_0.90 0.0714
-iprec_at_recall_1.00 0.0714 P_5 0.0500 P_10 0.0500 recall_5 0.1250 recall_10 0.2500 infAP 0.0729 gm_bpref
-0.0000 Rprec_mult_0.20 0.0000 Rprec_mult_0.40 0.0000 Rprec_mult_0.60 0.0000 Rprec_mult_0.80 0.0000
-Rprec_mult_1.00 0.0000 Rprec_mult_1.20 0.0000 Rprec_mult_1.40 0.0000 Rprec_mult_1.60 0.0625 Rprec_mult_1.80
-0.0625 Rprec_mult_2.00 0.0625 utility -4.0000 11pt_avg 0.0714 binG 0.0984 G 0.2028 dcg 1.0504 ideal_dcg 2.5963
-ndcg 0.2885 ndcg_rel 0.2687 Rndcg 0.0512 ndcg_cut_5 0.2216 ndcg_cut_10 0.2885 map_cut_5 0.0312 map_cut_10
-0.0670 relative_P_5 0.1250 relative_P_10 0.2500 success_1 0.0000 success_5 0.2500 success_10 0.2500 set_P
-0.0455 set_relative_P 0.2500 set_recall 0.2500 set_map 0.0455 set_F 0.0769 num_nonrel_judged_ret 10 yaap
--0.2915 rbp_resid 0.5161 unj_5 0.2000 unj_10 0.1750
-""",
-    "-M 3": """
-runid sys num_q 4 num_ret 9 num_rel 10 num_rel_ret 2 map 0.0833 gm_map 0.0012 Rprec 0.1250 bpref 0.0938
-recip_rank 0.3333 iprec_at_recall_0.00 0.3333 iprec_at_recall_0.10 0.3333 iprec_at_recall_0.20 0.3333
-iprec_at_recall_0.30 0.3333 iprec_at_recall_0.40 0.0000 iprec_at_recall_0.50 0.0000 iprec_at_recall_0.60
-0.0000 iprec_at_recall_0.70 0.0000 iprec_at_recall_0.80 0.0000 iprec_at_recall_0.90 0.0000
-iprec_at_recall_1.00 0.0000 P_5 0.1000 P_10 0.0500 recall_5 0.1250 recall_10 0.1250 infAP 0.0833 gm_bpref
-0.0013 Rprec_mult_0.20 0.2500 Rprec_mult_0.40 0.1250 Rprec_mult_0.60 0.1667 Rprec_mult_0.80 0.1250
-Rprec_mult_1.00 0.1250 Rprec_mult_1.20 0.1000 Rprec_mult_1.40 0.0833 Rprec_mult_1.60 0.0714 Rprec_mult_1.80
-0.0625 Rprec_mult_2.00 0.0625 utility -1.2500 11pt_avg 0.1212 binG 0.0938 G 0.0752 dcg 0.3750 ideal_dcg 2.5963
-ndcg 0.1217 ndcg_rel 0.1603 Rndcg 0.1056 ndcg_cut_5 0.1217 ndcg_cut_10 0.1217 map_cut_5 0.0833 map_cut_10
-0.0833 relative_P_5 0.1250 relative_P_10 0.1250 success_1 0.2500 success_5 0.5000 success_10 0.5000 set_P
-0.1667 set_relative_P 0.1667 set_recall 0.1250 set_map 0.0417 set_F 0.1429 num_nonrel_judged_ret 5 yaap
--0.7611 rbp_resid 0.4073 unj_5 0.1000 unj_10 0.0500
-""",
     "-J -M 6": """
 runid sys num_q 4 num_ret 10 num_rel 10 num_rel_ret 5 map 0.2042 gm_map 0.0020 Rprec 0.2500 bpref 0.1250
 recip_rank 0.3750 iprec_at_recall_0.30 0.4167 iprec_at_recall_0.40 0.3167 iprec_at_recall_0.50 0.3167
