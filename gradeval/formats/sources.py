@@ -40,26 +40,6 @@ def compression_of(start: bytes) -> str:
     return next((name for magic, name in _NAMES.items() if start.startswith(magic)), "")
 
 
-def _decompressed(stream: Any, name: str) -> tuple[Any, tuple[type[Exception], ...]]:
-    """The decompressed stream, by its magic number, and the errors that reading it may raise."""
-    kind = compression_of(stream.peek(MAGIC_BYTES)[:MAGIC_BYTES])
-    if kind == "zip":
-        is_arrays = name.endswith(".npz")
-        what = "this is a file of NumPy arrays" if is_arrays else "this is a zip archive"
-        hint = "Load it in Python, and give its arrays to gradeval.score_arrays()"
-        raise InputError(name, what, hint=hint if is_arrays else "Extract it first")
-    if not kind:
-        return stream, ()
-    module = _module_of(kind, name)
-    if kind == "gzip":
-        return module.GzipFile(fileobj=stream), (module.BadGzipFile, module.zlib.error)
-    if kind == "bzip2":
-        return _Streams(stream, module.BZ2Decompressor), (OSError, ValueError)
-    if kind == "xz":
-        return _Streams(stream, module.LZMADecompressor, padding=b"\0"), (module.LZMAError,)
-    return _Streams(stream, module.ZstdDecompressor), (module.ZstdError,)
-
-
 @contextmanager
 def compressed(sink: Any, name: str) -> Iterator[Any]:
     """A file whose data go to the sink, compressed as the ending of the name says. Raises InputError."""
@@ -109,7 +89,7 @@ class _Streams(io.RawIOBase):
                 self.left = b""
                 if not stored:
                     return 0
-                stored = stored.lstrip(self.padding) if self.padding else stored
+                stored = stored.lstrip(self.padding)
                 if not stored:
                     continue
                 self.decompressor = self.new()
@@ -155,8 +135,18 @@ class Source:
         self.path = os.fsdecode(path)
         if "\0" in self.path:
             raise InputError(printable(self.path), "a path cannot contain a NUL byte")
-        if os.path.isdir(os.path.join(self.path, "qrels")):
-            self.path = _beir_qrels(self.path)
+        folder = os.path.join(self.path, "qrels")
+        if os.path.isdir(folder):  # of BEIR: qrels/test.tsv, or the only file there
+            try:
+                files = files_of(folder)
+            except OSError as error:
+                raise InputError(self.path, error.strerror or str(error)) from None
+            tests = [path for path in files if os.path.basename(path) == "test.tsv"] or files
+            if len(tests) != 1:
+                several = f"several files of judgments: {first_names(files, 10)}"
+                what = several if files else "its folder qrels has no files"
+                raise InputError(self.path, what, hint="Give one of them" if files else "")
+            [self.path] = tests
         self.name = "<stdin>" if self.path == "-" else self.path
         self.progress: Callable[[int], object] | None = None
         self.compression = ""
@@ -218,14 +208,27 @@ class Source:
     def _reader(self) -> Iterator[Callable[[Any], int]]:
         """readinto() of the decompressed bytes. Raises InputError for errors within the block."""
         with self._system_errors(), io.BufferedReader(self._from(0), 1 << 16) as stored:
-            self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
-            stream, errors = _decompressed(stored, self.name)
+            kind = self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
+            if kind == "zip":
+                if self.name.endswith(".npz"):
+                    hint = "Load it in Python, and give its arrays to gradeval.score_arrays()"
+                    raise InputError(self.name, "this is a file of NumPy arrays", hint=hint)
+                raise InputError(self.name, "this is a zip archive", hint="Extract it first")
+            stream: Any = stored
+            errors: tuple[type[Exception], ...] = ()  # that reading it may raise
+            module: Any = _module_of(kind, self.name) if kind else None
+            if kind == "gzip":
+                stream, errors = module.GzipFile(fileobj=stored), (module.BadGzipFile, module.zlib.error)
+            elif kind == "bzip2":
+                stream, errors = _Streams(stored, module.BZ2Decompressor), (OSError, ValueError)
+            elif kind == "xz":
+                stream, errors = _Streams(stored, module.LZMADecompressor, b"\0"), (module.LZMAError,)
+            elif kind == "zstd":
+                stream, errors = _Streams(stored, module.ZstdDecompressor), (module.ZstdError,)
             try:
                 yield stream.readinto
             except (EOFError, *errors) as error:  # type: ignore[misc]
-                if (
-                    isinstance(error, OSError) and error.errno
-                ):  # a system error; those of gzip and bz2 have none
+                if isinstance(error, OSError) and error.errno:  # of the system; those of gzip and bz2 have none
                     raise
                 what = f"the archive is damaged or incomplete ({error})"
                 raise InputError(self.name, what, hint="Recompress it or fetch it again") from None
@@ -235,7 +238,7 @@ class Source:
         try:
             yield
         except OSError as error:
-            hint = ""
+            what, hint = f"the file cannot be read ({error.strerror or error})", ""
             if isinstance(error, IsADirectoryError):
                 what = "this is a directory, not a file"
                 with suppress(OSError):
@@ -246,8 +249,6 @@ class Source:
                 what, hint = "no such file", "Check the path"
             elif isinstance(error, PermissionError):
                 what = "permission denied"
-            else:
-                what = f"the file cannot be read ({error.strerror or error})"
             raise InputError(self.name or "''", what, hint=hint) from None
 
     def hash_while_reading(self) -> None:
@@ -263,8 +264,7 @@ class Source:
         with self._from(self._hashed) as stored:
             while stored.read(1 << 20):
                 pass
-        digest: str = self._digest.hexdigest()
-        return digest
+        return str(self._digest.hexdigest())
 
     def _take(self, offset: int, data: memoryview) -> None:
         """Count the bytes that were read at this offset, and hash those that were not hashed before."""
@@ -409,7 +409,12 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
         filled = len(rest) + _fill(readinto, buffer[len(rest) : room])
         last = filled < room
         too_long = False
-        end = filled if last else _after_last_line(buffer, filled)
+        end = filled
+        if not last:  # behind the last line end, which is usually in the last bytes
+            for start in (max(0, filled - _BEGINNING), 0):
+                end = start + buffer[start:filled].tobytes().rfind(b"\n") + 1
+                if end > start:
+                    break
         if not end and not last:
             too_long = filled > LONGEST_LINE
             if not too_long and buffer[:filled].all():
@@ -428,15 +433,6 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
             first = False
 
 
-def _after_last_line(buffer: Bytes, filled: int) -> int:
-    """The offset after the last line end, 0 without one."""
-    for start in (max(0, filled - _BEGINNING), 0):
-        place = buffer[start:filled].tobytes().rfind(b"\n")
-        if place >= 0:
-            return start + place + 1
-    return 0
-
-
 def temporary_error(name: str, error: OSError) -> InputError:
     """The error for a temporary file, for a pipe or an unsorted run, that cannot be created or written."""
     from tempfile import gettempdir
@@ -447,19 +443,6 @@ def temporary_error(name: str, error: OSError) -> InputError:
         what, error = "a pipe or an unsorted run needs a temporary file", unusable
     hint = "Set TMPDIR to a directory that can be written and has room"
     return InputError(name, f"{what} ({error.strerror or error})", hint=hint)
-
-
-def _beir_qrels(folder: str) -> str:
-    """The judgments of a folder of BEIR: qrels/test.tsv, or the only file there. Raises InputError."""
-    try:
-        files = files_of(os.path.join(folder, "qrels"))
-    except OSError as error:
-        raise InputError(folder, error.strerror or str(error)) from None
-    tests = [path for path in files if os.path.basename(path) == "test.tsv"] or files
-    if len(tests) == 1:
-        return tests[0]
-    what = f"several files of judgments: {first_names(files, 10)}" if files else "its folder qrels has no files"
-    raise InputError(folder, what, hint="Give one of them" if files else "")
 
 
 def files_of(folder: str) -> list[str]:
