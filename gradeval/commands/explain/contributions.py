@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -42,77 +42,75 @@ _AT_ONCE = 1 << 20  # judgments of the tables that are scored together, each wit
 _AT_MOST = 10**8  # judgments of all these tables: about 5 seconds
 
 
-class Ranking(NamedTuple):
-    """All documents of a query, as Explanation.documents. judged: by row of the qrels from the first."""
+def documents_of(
+    run: Run, qrels: Qrels, q: int, judgments: Judgments, reduced: Reduced, columns: Columns
+) -> tuple[tuple[Document, ...], dict[int, Document]]:
+    """All documents of query q, as Explanation.documents, and those that are judged by their rows in the qrels.
 
-    documents: tuple[Document, ...]
-    judged: list[Document]
-    first: int
-
-    @classmethod
-    def of(
-        cls, run: Run, qrels: Qrels, q: int, judgments: Judgments, reduced: Reduced, columns: Columns
-    ) -> Ranking:
-        """The documents of query q. judgments: of the query. reduced, columns: the run."""
-        first, last = int(qrels.offsets[q]), int(qrels.offsets[q + 1])
-        of_query = slice(first, last)
-        ids, grade = qrels.documents.take(of_query).compact(), qrels.grade[of_query]
-        rank, score = reduced.rank[of_query], reduced.score[of_query]
-        query = qrels.queries.take(np.array([q]))
-        rows = columns.of_queries(IdIndex(query))
-        unjudged = np.flatnonzero(IdIndex(ids).find(rows.documents) < 0)
-        if len(unjudged):
-            # ranked as the judged ones are: a table of judgments in which these are judged too, with grade 0
-            ids = Ids.joined([ids, rows.documents.take(unjudged).compact()])
-            grades = np.append(grade, np.zeros(len(unjudged)))
-            everything = Qrels(qrels.path, query, np.array([0, len(ids)]), ids, grades)
-            ranked = reduce_columns(rows, everything, run.ties, run.path)
-            rank, score = ranked.rank, ranked.score
-            grade = np.append(grade, np.full(len(unjudged), np.nan))
-        missed = judgments.document[np.isinf(judgments.rank)] - first
-        retrieved = np.argsort(rank, kind="stable")[: np.count_nonzero(np.isfinite(rank))]
-        order = np.append(retrieved, missed[np.argsort(-grade[missed], kind="stable")])
-        values = zip(Texts(ids), rank.tolist(), score.tolist(), grade.tolist(), strict=True)
-        documents = [
-            Document(
-                name,
-                None if rank == math.inf else int(rank),
-                None if rank == math.inf else score,
-                None if math.isnan(grade) else grade,
-            )
-            for name, rank, score, grade in values
-        ]
-        return cls(tuple(documents[row] for row in order.tolist()), documents[: last - first], first)
-
-    def of_rows(self, judgments: Judgments) -> list[Document]:
-        """The document of each row of a table."""
-        return [self.judged[row] for row in (judgments.document - self.first).tolist()]
-
-    def unjudged(self) -> list[Document]:
-        """Those retrieved only, by rank."""
-        return [document for document in self.documents if document.grade is None]
+    judgments: of the query. reduced, columns: the run.
+    """
+    first, last = int(qrels.offsets[q]), int(qrels.offsets[q + 1])
+    of_query = slice(first, last)
+    ids, grade = qrels.documents.take(of_query).compact(), qrels.grade[of_query]
+    rank, score = reduced.rank[of_query], reduced.score[of_query]
+    query = qrels.queries.take(np.array([q]))
+    rows = columns.of_queries(IdIndex(query))
+    unjudged = np.flatnonzero(IdIndex(ids).find(rows.documents) < 0)
+    if len(unjudged):
+        # ranked as the judged ones are: a table of judgments in which these are judged too, with grade 0
+        ids = Ids.joined([ids, rows.documents.take(unjudged).compact()])
+        grades = np.append(grade, np.zeros(len(unjudged)))
+        everything = Qrels(qrels.path, query, np.array([0, len(ids)]), ids, grades)
+        ranked = reduce_columns(rows, everything, run.ties, run.path)
+        rank, score = ranked.rank, ranked.score
+        grade = np.append(grade, np.full(len(unjudged), np.nan))
+    missed = judgments.document[np.isinf(judgments.rank)] - first
+    retrieved = np.argsort(rank, kind="stable")[: np.count_nonzero(np.isfinite(rank))]
+    order = np.append(retrieved, missed[np.argsort(-grade[missed], kind="stable")])
+    documents = [
+        Document(
+            name,
+            None if rank == math.inf else int(rank),
+            None if rank == math.inf else score,
+            None if math.isnan(grade) else grade,
+        )
+        for name, rank, score, grade in zip(
+            Texts(ids), rank.tolist(), score.tolist(), grade.tolist(), strict=True
+        )
+    ]
+    judged = dict(enumerate(documents[: last - first], first))
+    return tuple(documents[row] for row in order.tolist()), judged
 
 
 def made_of(
-    basis: Explanation, spec: Spec, whole: Judgments, options: Options, ranking: Ranking
+    basis: Explanation, spec: Spec, whole: Judgments, options: Options, judged: Mapping[int, Document]
 ) -> Explanation:
-    """The explanation, with what its value is made of. whole: the table before options are applied."""
+    """The explanation, with what its value is made of. whole: the table before options are applied. judged: as
+    of documents_of().
+    """
     name = spec.metric.name
     judgments = prepared(whole, options)
     terms = spec.metric.terms(judgments, **spec.params)
     if spec.params.get("judged_only"):
         judgments = judgments.judged_only()
-    documents = ranking.of_rows(judgments)
+    documents = [judged[row] for row in judgments.document.tolist()]
     if options.judged_only or spec.params.get("judged_only"):
         ranks = zip(documents, judgments.rank.tolist(), strict=True)
         basis = replace(basis, positions={document: int(rank) for document, rank in ranks if rank != np.inf})
+    unjudged = [document for document in basis.documents if document.grade is None]
     if terms is None:
-        without = leave_one_out(spec, whole, options, ranking)
+        without = leave_one_out(
+            spec, whole, options, [judged[row] for row in whole.document.tolist()], unjudged
+        )
         values = [(document, without[document]) for document in basis.documents if document in without]
         changes = tuple(Change(document, value, value - basis.value) for document, value in values)
         return replace(basis, changes=changes, untried=len(basis.documents) - len(changes))
     params = {key: value for key, value in spec.given if key != "judged_only"}
-    scaled, scale = _scale(name, judgments, params)
+    # the scaled grades that the gains are made from: their name, and grades -> them
+    scaled, scale = ("φ", _phi(judgments, params)) if name == "nDCGphi" else ("", None)
+    if name == "NDCNG":
+        highest = float(judgments.highest[0]) or 1.0
+        scaled, scale = "grade/m", lambda grade: np.maximum(grade, 0.0) / highest
     best = None if terms.ideal is None else terms.ideal()
     ideal = None if best is None else _terms(best, terms, documents, None, scale)
     total, base = float(terms.total[0]), float(np.broadcast_to(terms.base, 1)[0])
@@ -121,7 +119,7 @@ def made_of(
     if (each := terms.unjudged) and basis.positions is None:
         # documents that are not judged have no rows, but names here
         lowest = options.depth or math.inf
-        others = [document for document in ranking.unjudged() if (document.rank or 0) <= lowest]
+        others = [document for document in unjudged if (document.rank or 0) <= lowest]
         adds = terms.scale * each / normalizer
         numbered = enumerate(others, 1)
         added += tuple(Term(other, each, total + n * each, adds, other.rank) for n, other in numbered)
@@ -150,14 +148,6 @@ def made_of(
 
 
 _Scale = Callable[[Floats], Floats]
-
-
-def _scale(name: str, judgments: Judgments, params: dict[str, Any]) -> tuple[str, _Scale | None]:
-    """The scaled grades that the gains of a metric are made from: their name, and grades -> them."""
-    if name == "NDCNG":
-        highest = float(judgments.highest[0])
-        return "grade/m", lambda grade: np.maximum(grade, 0.0) / (highest or 1.0)
-    return ("φ", _phi(judgments, params)) if name == "nDCGphi" else ("", None)
 
 
 def _terms(
@@ -252,16 +242,15 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
 
 
 def leave_one_out(
-    spec: Spec, judgments: Judgments, options: Options, ranking: Ranking
+    spec: Spec, judgments: Judgments, options: Options, judged: list[Document], unjudged: list[Document]
 ) -> dict[Document, float]:
     """The value without each document: removed from the run and the judgments, with the ranks closed up.
 
     judgments: the table of the query, to which options are applied after a document was removed, so that
     documents below the depth move up. The scale of grades stays that of the whole qrels. Where that takes more
     than _AT_MOST judgments, only documents of the first ranks and the highest grades that were not retrieved
-    are removed.
+    are removed. judged: the document of each row. unjudged: those that were retrieved only, by rank.
     """
-    unjudged = ranking.unjudged()
     unjudged_ranks = np.array([document.rank for document in unjudged], np.float64)
     ranks = judgments.rank[judgments.is_retrieved]
     # between two judged documents it does not matter which one is removed
@@ -283,23 +272,18 @@ def leave_one_out(
     step = max(1, _AT_ONCE // (count + 1))
     values: dict[int, float] = {}
     for some in (tried[a : a + step] for a in range(0, len(tried), step)):
-        table = prepared(_without(judgments, removed[some], rank[some], is_retrieved[some]), options)
-        values.update(zip(some.tolist(), score(table, [spec])[0].tolist(), strict=True))
-    case = [*range(count), *(count + which).tolist()]
-    documents = [*ranking.of_rows(judgments), *unjudged]
-    return {document: values[c] for document, c in zip(documents, case, strict=True) if c in values}
-
-
-def _without(judgments: Judgments, removed: Floats, rank: Floats, is_retrieved: Floats) -> Judgments:
-    """A query for each removal. removed: the row, -1 for none; rank: those below it move up, (C,) each."""
-    stays = np.arange(len(judgments.rank)) != removed[:, None]
-    case, row = np.nonzero(stays)
-    before = judgments.rank[row]
-    return judgments.replace(
-        segments=Segments(np.append(0, np.cumsum(stays.sum(axis=1)))),
-        grade=judgments.grade[row],
-        rank=before - (before > rank[case]),
-        score=judgments.score[row],
-        document=judgments.document[row],
-        retrieved=judgments.retrieved[0] - is_retrieved,
-    )
+        stays = np.arange(count) != removed[some][:, None]  # a query for each removal
+        case, row = np.nonzero(stays)
+        before = judgments.rank[row]
+        table = judgments.replace(
+            segments=Segments(np.append(0, np.cumsum(stays.sum(axis=1)))),
+            grade=judgments.grade[row],
+            rank=before - (before > rank[some][case]),
+            score=judgments.score[row],
+            document=judgments.document[row],
+            retrieved=judgments.retrieved[0] - is_retrieved[some],
+        )
+        values.update(zip(some.tolist(), score(prepared(table, options), [spec])[0].tolist(), strict=True))
+    cases = [*range(count), *(count + which).tolist()]
+    documents = [*judged, *unjudged]
+    return {document: values[case] for document, case in zip(documents, cases, strict=True) if case in values}

@@ -17,7 +17,7 @@ import numpy as np
 from gradeval.arrays import Ints
 from gradeval.arrays.strings import IdIndex, Texts
 from gradeval.arrays.threads import default_jobs
-from gradeval.commands.explain.contributions import Ranking, made_of
+from gradeval.commands.explain.contributions import documents_of, made_of
 from gradeval.commands.explain.result import Explanation, Explanations
 from gradeval.errors import MetricError, OptionError, described
 from gradeval.evaluation.outcome import (
@@ -198,7 +198,7 @@ def _of_run(
     rows = zip(positions.tolist(), Texts(ids), scores.values.T.tolist(), scores.empty.T.tolist(), strict=True)
     for q, query, values, empty in rows:
         judgments = judgments_of(qrels, reduced, np.array([q]), whole_run, "")
-        ranking = Ranking.of(run, qrels, q, judgments, reduced, columns)
+        documents, judged = documents_of(run, qrels, q, judgments, reduced, columns)
         explanations = []
         for spec, value, is_empty in zip(specs, values, empty, strict=True):
             basis = Explanation(
@@ -208,14 +208,14 @@ def _of_run(
                 name,
                 query,
                 value,
-                ranking.documents,
+                documents,
                 is_empty=is_empty,
                 cutoff=spec.params.get("cutoff"),
                 ties=run.ties,
                 options=options_used,
                 notices=notices,
             )
-            explanations.append(made_of(basis, spec, judgments, options, ranking))
+            explanations.append(made_of(basis, spec, judgments, options, judged))
         yield explanations
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from gradeval.commands.explain.result import Document as RankedDocument
-from gradeval.commands.explain.result import Explanation, Phi, Selection, Term
+from gradeval.commands.explain.result import Explanation, Selection, Term
 from gradeval.errors import OptionError, first_names, visible
 from gradeval.notices import many
 from gradeval.render import Digits
@@ -69,17 +69,36 @@ def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) ->
         difference = signed(explanation.value - other.value, digits)
         yield Line(f"{query}: {values}, difference {difference}", "heading")
         yield from _differences(explanation, other, ranks, digits)
-    if loss:
-        yield _losses(explanation, ranks, digits)
+    if not loss:
+        return
+    if not explanation.has_losses:
+        raise OptionError(
+            f"{explanation.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
+            "normalizes, such as nDCG"
+        )
+    losses = [loss for loss in explanation.losses if loss.loss]
+    rows = [
+        {
+            **_described(explanation, loss.document),
+            "ideal rank": loss.ideal_position,
+            "adds": loss.contribution,
+            "ideally adds": loss.ideal_contribution,
+            "loss": loss.loss,
+        }
+        for loss in losses[:ranks]
+    ]
+    rows += _rest("loss", [loss.loss for loss in losses[ranks:]])
+    rows.append({"document": "1 - value", "loss": 1 - explanation.value})
+    names = ("rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title")
+    yield _grid("What each document loses by not being at its ideal rank", rows, names, digits)
 
 
 def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
-    """The documents and what each adds; then the fraction, and what is left out."""
+    """The documents and what each adds; then the ideal ranking, the fraction, and what is left out."""
     selection = explanation.selected(ranks)
-    values = (_terms if explanation.is_sum else _changes)(explanation, selection.documents)
     rows: list[Row] = []
     last = 0
-    for document, of_metric in zip(selection.documents, values, strict=True):
+    for document, of_metric in zip(selection.documents, _values(explanation, selection.documents), strict=True):
         place = explanation.place(document) or 0
         if place > last + 1:
             rows.append({"rank": "…"})
@@ -92,10 +111,18 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
         "" if explanation.is_sum else removed, rows, [*names, "value without", "change", "title"], digits
     )
     if explanation.ideal and all(term.position for term in explanation.ideal):
-        yield _ideal(explanation, explanation.ideal, ranks, digits)
+        rows = []
+        for term in explanation.ideal[:ranks]:
+            row: Row = {"document": "any"}
+            if term.document is not None:
+                row = {**_described(explanation, term.document), "run rank": term.document.rank}
+            row |= {"rank": term.position, "gain": term.gain or 0.0, "term": term.value}
+            rows.append({**row, "discount": "" if term.discount is None else term.discount})
+        rows += _rest("term", [term.value for term in explanation.ideal[ranks:]])
+        names = ["rank", "document", "run rank", "grade", "gain", "discount", "term", "title"]
+        yield _grid("Ideal ranking", rows, names, digits)
     yield fraction(explanation, digits) if explanation.is_sum else no_sum(explanation)
-    sentences = notes(explanation, selection, ranks, digits)
-    if sentences:
+    if sentences := notes(explanation, selection, ranks, digits):
         yield " ".join(sentences)
 
 
@@ -128,7 +155,7 @@ def _described(explanation: Explanation, document: RankedDocument) -> Row:
         "document": visible(document.id),
         "score": "" if document.score is None else document.score,
         "grade": document.grade,
-        "title": _title(explanation, document.id),
+        "title": _cut(explanation.titles.get(document.id, "")),
     }
 
 
@@ -138,10 +165,6 @@ def grade_of(grade: float | None) -> str:
 
 def value_of(explanation: Explanation, digits: Digits) -> str:
     return "undefined" if math.isnan(explanation.value) else number(explanation.value, digits)
-
-
-def _title(explanation: Explanation, document: str) -> str:
-    return _cut(explanation.titles.get(document, ""))
 
 
 def _cut(text: str) -> str:
@@ -162,12 +185,18 @@ def _sum_name(explanation: Explanation) -> str:
     return "DCG'" if explanation.groups else "DCG"
 
 
-def _terms(explanation: Explanation, documents: Sequence[RankedDocument]) -> Iterator[Row]:
+def _values(explanation: Explanation, documents: Sequence[RankedDocument]) -> Iterator[Row]:
+    """What the metric makes of each of the documents."""
+    changes = {change.document: (change.value, change.change) for change in explanation.changes}
     terms = {term.document: term for term in explanation.terms or ()}
     is_dcg = any(term.gain is not None for term in terms.values()) or bool(explanation.discounts)
     running = sorted((term.position, term.running) for term in terms.values() if term.position is not None)
     last = explanation.cutoff or math.inf
     for document in documents:
+        if not explanation.is_sum:
+            value, change = changes.get(document, (math.nan, math.nan))
+            yield {"value without": value, "change": change}
+            continue
         place, term = explanation.place(document), terms.get(document)
         if term is None and place is not None and place <= last:
             # a document without a term adds 0
@@ -179,35 +208,11 @@ def _terms(explanation: Explanation, documents: Sequence[RankedDocument]) -> Ite
         values: Row = {}
         if term is not None:
             values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
-            if not explanation.levels:  # µAP has a term for each level
-                values["term"] = term.value
-            if is_dcg:
-                values[_sum_name(explanation)] = term.running
-            else:
-                values["adds"] = term.contribution
+            values |= {} if explanation.levels else {"term": term.value}  # µAP has a term for each level
+            values |= {_sum_name(explanation): term.running} if is_dcg else {"adds": term.contribution}
         if place is not None and place <= len(explanation.by_rank):
             values[f"{_name(explanation)}@k"] = explanation.by_rank[place - 1]
         yield {name: value for name, value in values.items() if value is not None}
-
-
-def _changes(explanation: Explanation, documents: Sequence[RankedDocument]) -> Iterator[Row]:
-    changes = {change.document: (change.value, change.change) for change in explanation.changes}
-    for document in documents:
-        value, change = changes.get(document, (math.nan, math.nan))
-        yield {"value without": value, "change": change}
-
-
-def _ideal(explanation: Explanation, ideal: Sequence[Term], ranks: int, digits: Digits) -> Grid:
-    rows = []
-    for term in ideal[:ranks]:
-        row: Row = {"document": "any"}
-        if term.document is not None:
-            row = {**_described(explanation, term.document), "run rank": term.document.rank}
-        row |= {"rank": term.position, "gain": term.gain or 0.0, "term": term.value}
-        rows.append({**row, "discount": "" if term.discount is None else term.discount})
-    rows += _rest("term", [term.value for term in ideal[ranks:]])
-    names = ("rank", "document", "run rank", "grade", "gain", "discount", "term", "title")
-    return _grid("Ideal ranking", rows, names, digits)
 
 
 def fraction(explanation: Explanation, digits: Digits) -> str:
@@ -223,7 +228,10 @@ def fraction(explanation: Explanation, digits: Digits) -> str:
     is_dcg = any(term.gain is not None for term in (*(explanation.terms or ()), *(explanation.ideal or ())))
     sum_name = _sum_name(explanation) if is_dcg else "sum"
     text = total = f"{sum_name} {number(explanation.total, digits)}"
-    divisor, base = (_short(part, digits) for part in (explanation.normalizer, explanation.base))
+    divisor, base = (  # counts have no decimals
+        str(int(part)) if part.is_integer() and abs(part) < 2**53 else number(part, digits)
+        for part in (explanation.normalizer, explanation.base)
+    )
     if explanation.groups:
         most = number(explanation.normalizer + explanation.base, digits)
         text = f"({total} - minimum {base}) / (maximum {most} - minimum {base})"
@@ -234,11 +242,6 @@ def fraction(explanation: Explanation, digits: Digits) -> str:
         text = f"{number(explanation.scale, digits)} · {text}" if explanation.scale != 1 else text
         text = f"{text} / {divisor}" if explanation.normalizer != 1 else text
     return f"{name} = {text}" + (f" = {value}" if text != total else "")
-
-
-def _short(value: float, digits: Digits) -> str:
-    """A number that may be a count, which has no decimals."""
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else number(value, digits)
 
 
 def no_sum(explanation: Explanation, differences: bool = False) -> str:
@@ -289,29 +292,6 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
     return sentences
 
 
-def _losses(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
-    if not explanation.has_losses:
-        raise OptionError(
-            f"{explanation.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
-            "normalizes, such as nDCG"
-        )
-    losses = [loss for loss in explanation.losses if loss.loss]
-    rows = [
-        {
-            **_described(explanation, loss.document),
-            "ideal rank": loss.ideal_position,
-            "adds": loss.contribution,
-            "ideally adds": loss.ideal_contribution,
-            "loss": loss.loss,
-        }
-        for loss in losses[:ranks]
-    ]
-    rows += _rest("loss", [loss.loss for loss in losses[ranks:]])
-    rows.append({"document": "1 - value", "loss": 1 - explanation.value})
-    names = ("rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title")
-    return _grid("What each document loses by not being at its ideal rank", rows, names, digits)
-
-
 def _rest(column: str, values: Sequence[float], label: str = "document") -> list[Row]:
     """A row for those that are not shown."""
     return [{label: f"{len(values)} more", column: math.fsum(values)}] if values else []
@@ -329,7 +309,7 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
             f"{run} adds": difference.contribution,
             f"{other_run} adds": difference.other,
             "difference": difference.difference,
-            "title": _title(explanation, difference.id),
+            "title": _cut(explanation.titles.get(difference.id, "")),
         }
         for difference in differences[:ranks]
     ]
@@ -350,33 +330,57 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
         if above:
             displaced.append({**row, "displaced by": first_names(texts, _DISPLACING)})
     if displaced:
-        names = ("document", "grade", f"{other_run} rank", f"{run} rank", "displaced by")
+        names = ["document", "grade", f"{other_run} rank", f"{run} rank", "displaced by"]
         yield _grid("What displaced the documents that were lost (grade)", displaced, names, "full")
-    yield _side_by_side(explanation, other, ranks)
-
-
-def _side_by_side(explanation: Explanation, other: Explanation, ranks: int) -> Grid:
-    rows: list[Row] = []
+    ranked: list[Row] = []
     for side in (explanation, other):
         run = visible(side.run)
         for place, document in enumerate(side.ranked[:ranks]):
-            if place == len(rows):
-                rows.append({"rank": place + 1})
-            rows[place][f"{run} document"] = visible(document.id)
-            rows[place][f"{run} grade"] = document.grade
-            rows[place][f"{run} title"] = _title(explanation, document.id)
-    runs = [visible(side.run) for side in (explanation, other)]
-    names = ["rank", *(name for run in runs for name in (f"{run} document", f"{run} grade", f"{run} title"))]
-    left = frozenset(("rank", *(f"{run} {what}" for run in runs for what in ("document", "title"))))
-    return _grid(f"The first {len(rows)} ranks", rows, names, "full", left)
+            if place == len(ranked):
+                ranked.append({"rank": place + 1})
+            ranked[place][f"{run} document"] = visible(document.id)
+            ranked[place][f"{run} grade"] = document.grade
+            ranked[place][f"{run} title"] = _cut(explanation.titles.get(document.id, ""))
+    names = ["rank"]
+    for run in (visible(explanation.run), other_run):
+        names += [f"{run} document", f"{run} grade", f"{run} title"]
+    left = frozenset(name for name in names if not name.endswith(" grade"))
+    yield _grid(f"The first {len(ranked)} ranks", ranked, names, "full", left)
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
     """The levels of µAP, φ of nDCGφ, the groups of rankDCG."""
-    if explanation.levels:
-        yield _levels(explanation, ranks, digits)
-    if explanation.phi is not None:
-        yield from _phi(explanation.phi, digits)
+    if explanation.levels:  # Scheel's table 1: each threshold, or those of the largest weight
+        heaviest = sorted(explanation.levels, key=lambda level: -level.weight)
+        length = min(len(explanation.levels[0].marks), ranks)
+        rows: list[Row] = [
+            {
+                "levels": f"grade >= {grade_of(level.grade)}",
+                f"ranks 1-{length}" if length > 1 else "rank 1": level.marks[:ranks],
+                "relevant": level.relevant,
+                "AP": level.average_precision,
+                "weight": level.weight,
+                "AP · weight": level.average_precision * level.weight,
+            }
+            for level in sorted(heaviest[:_MOST], key=lambda level: level.grade)
+        ]
+        others = [level.average_precision * level.weight for level in heaviest[_MOST:]]
+        rows += _rest("AP · weight", others, "levels")
+        rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
+        yield _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]), digits)
+    if (phi := explanation.phi) is not None:
+        if phi.points:
+            columns = ("point", "grade", "φ")
+            rows = [dict(zip(columns, point, strict=True)) for point in phi.points]
+            yield _grid("Control points of φ", rows, columns, digits)
+        else:
+            yield "There are no control points of φ: no grade is above 0."
+        if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
+            whisker = number(phi.whisker, digits)
+            yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
+        names = ("grade", "judged", "φ", "gain")
+        rows = [dict(zip(names, value, strict=True)) for value in phi.values]
+        yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(rows), names, digits)
     if explanation.groups:
         rows = [
             {
@@ -388,45 +392,9 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
             for group in explanation.groups
         ]
         title = "Levels, which are the gains, and the discount that documents of a level share"
-        yield _grid(title, _first_rows(rows, "grade"), list(rows[0]), digits)
+        yield _grid(title, _first_rows(rows), list(rows[0]), digits)
 
 
-def _first_rows(rows: list[Row], label: str) -> list[Row]:
+def _first_rows(rows: list[Row]) -> list[Row]:
     rest = len(rows) - _MOST
-    return [*rows[:_MOST], {label: f"{rest} more"}] if rest > 0 else rows
-
-
-def _levels(explanation: Explanation, ranks: int, digits: Digits) -> Grid:
-    """Scheel's table 1: a row for each threshold, or those of the largest weight, then the weighted mean."""
-    heaviest = sorted(explanation.levels, key=lambda level: -level.weight)
-    length = min(len(explanation.levels[0].marks), ranks)
-    marks = f"ranks 1-{length}" if length > 1 else "rank 1"
-    rows = [
-        {
-            "levels": f"grade >= {grade_of(level.grade)}",
-            marks: level.marks[:ranks],
-            "relevant": level.relevant,
-            "AP": level.average_precision,
-            "weight": level.weight,
-            "AP · weight": level.average_precision * level.weight,
-        }
-        for level in sorted(heaviest[:_MOST], key=lambda level: level.grade)
-    ]
-    others = [level.average_precision * level.weight for level in heaviest[_MOST:]]
-    rows += _rest("AP · weight", others, "levels")
-    rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
-    return _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]), digits)
-
-
-def _phi(phi: Phi, digits: Digits) -> Iterator[Grid | str]:
-    points = [dict(zip(("point", "grade", "φ"), point, strict=True)) for point in phi.points]
-    if points:
-        yield _grid("Control points of φ", points, list(points[0]), digits)
-    else:
-        yield "There are no control points of φ: no grade is above 0."
-    if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
-        whisker = number(phi.whisker, digits)
-        yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
-    names = ("grade", "judged", "φ", "gain")
-    values = [dict(zip(names, value, strict=True)) for value in phi.values]
-    yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(values, "grade"), names, digits)
+    return [*rows[:_MOST], {"grade": f"{rest} more"}] if rest > 0 else rows

@@ -299,11 +299,15 @@ class Explanation(WithNotices, Tabular):
         """The contribution of each document to the difference of the runs, the largest first."""
         if self.against is None:
             return ()
-        ours, theirs = ({document.id: document for document in of.documents} for of in (self, self.against))
+        sides = (self, self.against)
+        ours, theirs = ({document.id: document for document in side.documents} for side in sides)
         differences = []
         for name in dict.fromkeys([*ours, *theirs]):
             document, other = ours.get(name), theirs.get(name)
-            adds, other_adds = self._adds(document), self.against._adds(other)
+            adds, other_adds = (  # None for a document that was not tried
+                0.0 if at is None else side.contributions.get(at, None if side.untried else 0.0)
+                for side, at in zip(sides, (document, other), strict=True)
+            )
             if adds is not None and other_adds is not None:
                 grade = (document or other).grade  # type: ignore[union-attr]
                 rank, other_rank = document and document.rank, other and other.rank
@@ -329,12 +333,6 @@ class Explanation(WithNotices, Tabular):
         if place is None or ours.get(document, math.inf) <= place:
             return []
         return [taken for taken in self.ranked[: place + 1] if theirs.get(taken.id, math.inf) > place]
-
-    def _adds(self, document: Document | None) -> float | None:
-        """The contribution of a document; None for one that was not tried."""
-        if document is None:
-            return 0.0
-        return self.contributions.get(document, None if self.untried else 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """The object of json. Numbers are exact, undefined ones None."""
