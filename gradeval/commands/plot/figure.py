@@ -11,8 +11,7 @@ import logging
 import math
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -81,26 +80,19 @@ def image(picture: Picture, format: str, size: tuple[float, float] | None = None
     """The picture in a format of matplotlib, and the characters that its font lacks. Raises OptionError."""
     if size is not None and not all(0 < inches <= _MOST_INCHES for inches in size):
         raise OptionError(f"size must be width and height in inches, up to {_MOST_INCHES:g}, not {size}")
-    with _plain_settings(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        figure = _figure(picture, size)
-        sink = io.BytesIO()
-        figure.savefig(sink, format=format, metadata=_METADATA[format])
-    codes = {int(code[1]) for warning in caught if (code := re.match(r"Glyph (\d+) ", str(warning.message)))}
-    return sink.getvalue(), "".join(map(chr, sorted(codes)))
-
-
-@contextmanager
-def _plain_settings() -> Iterator[None]:
-    """matplotlib's defaults with ours, and nothing on standard error about fonts and caches."""
+    # matplotlib's defaults with ours, and nothing on standard error about fonts and caches
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        with style.context(["default", _SETTINGS]):
-            yield
+        with style.context(["default", _SETTINGS]), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            sink = io.BytesIO()
+            _figure(picture, size).savefig(sink, format=format, metadata=_METADATA[format])
     finally:
         logger.setLevel(level)
+    codes = {int(code[1]) for warning in caught if (code := re.match(r"Glyph (\d+) ", str(warning.message)))}
+    return sink.getvalue(), "".join(map(chr, sorted(codes)))
 
 
 def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
@@ -108,10 +100,8 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     of_bars = panels[0].bars is not None
     across = picture.across if picture.across > 1 else min(len(panels), 3 if len(panels) > _MANY else 2)
     down = -(-len(panels) // across)
-    wide, high = (
-        round(_LEAST_WIDTH * across, 2),
-        round(_LEAST_HEIGHT * down + (_LEGEND if down > 1 else 0.0), 2),
-    )
+    wide = round(_LEAST_WIDTH * across, 2)
+    high = round(_LEAST_HEIGHT * down + (_LEGEND if down > 1 else 0.0), 2)
     if size is None and len(panels) == 1:
         size = _WIDE if of_bars else _ALONE
     elif size is None:
@@ -143,7 +133,16 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
             _range(axes, panel, size[0] / across)
     lines = panels[0].lines
     if len(lines) > 1:
-        _legend(figure, handles, lines, size[0])
+        names = shortened([_shown(line.name) for line in lines], _NAME)
+        room = size[0] * _POINTS / (max(map(len, names)) * 4 + 40)
+        columns = max(1, min(len(lines), int(room)))
+        # a name that begins with _ would be left out, so names come afterwards
+        widths = ["x" * len(name) for name in names]
+        legend = figure.legend(
+            handles, widths, loc="outside upper center", ncols=columns, frameon=False, handlelength=3
+        )
+        for text, name in zip(legend.get_texts(), names, strict=True):
+            text.set_text(name)
     if picture.note:
         what = "Error bars" if of_bars or len(lines) > _MOST_BANDS else "Shaded"
         figure.supxlabel(f"{what}: {picture.note}", fontsize=6.5, color="0.35")
@@ -160,12 +159,17 @@ def _draw(axes: Any, panel: Panel, width: float, count: int) -> list[Any]:
     axes.set_xlabel(_shown(panel.x.label))
     axes.set_ylabel(_shown(panel.y.label))
     title = shortened([_shown(panel.title)], 60 if count == 1 else 44)
-    if panel.bars is not None:
-        title.append(_summary(panel.bars))
+    if (bars := panel.bars) is not None:
+        summary = f"mean {number(bars.mean, _DIGITS)}"
+        if (pair := bars.pair) is not None:
+            mean = signed(bars.mean, _DIGITS).replace("-", "−")
+            p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, _DIGITS)}"
+            summary = f"{pair.won} won, {pair.tied} tied, {pair.lost} lost; mean {mean}{p}"
+        title.append(summary)
     if panel.title:
         axes.set_title("\n".join(title), loc="left")
-    if panel.bars is not None:
-        _bars(axes, panel.bars, width)
+    if bars is not None:
+        _bars(axes, bars, width)
         return []
     handles = [_line(axes, line, place, len(panel.lines)) for place, line in enumerate(panel.lines)]
     named = [line.points for line in panel.lines if line.points]
@@ -275,24 +279,3 @@ def _bars(axes: Any, bars: Bars, width: float) -> None:
         axes.tick_params(axis="x", length=0)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=_STEPS))
-
-
-def _summary(bars: Bars) -> str:
-    if bars.pair is None:
-        return f"mean {number(bars.mean, _DIGITS)}"
-    pair, mean = bars.pair, signed(bars.mean, _DIGITS).replace("-", "−")
-    p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, _DIGITS)}"
-    return f"{pair.won} won, {pair.tied} tied, {pair.lost} lost; mean {mean}{p}"
-
-
-def _legend(figure: Figure, handles: Sequence[Any], lines: Sequence[Line], width: float) -> None:
-    names = shortened([_shown(line.name) for line in lines], _NAME)
-    room = width * _POINTS / (max(map(len, names)) * 4 + 40)
-    across = max(1, min(len(lines), int(room)))
-    # a name that begins with _ would be left out, so names come afterwards
-    widths = ["x" * len(name) for name in names]
-    legend = figure.legend(
-        handles, widths, loc="outside upper center", ncols=across, frameon=False, handlelength=3
-    )
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(name)

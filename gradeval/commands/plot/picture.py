@@ -173,11 +173,11 @@ def document(picture: Picture, how: doc.RenderOptions, *, table: str | None = No
         for panel in picture.panels:
             if panel.bars is None:
                 yield _curves(panel, how.digits)
-            else:
-                yield doc.Line(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
-                if len(panel.bars.y):
-                    yield doc.Lines(_bars(panel.bars, min(how.width or WIDTH, WIDTH) - len(_BELOW)))
-                yield doc.Sentences(list(_of_bars(panel.bars, how.digits)))
+                continue
+            yield doc.Line(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
+            if len(panel.bars.y):
+                yield doc.Lines(_bars(panel.bars, min(how.width or WIDTH, WIDTH) - len(_BELOW)))
+            yield doc.Sentences(list(_of_bars(panel.bars, how.digits)))
         yield doc.Line(f"Intervals: {picture.note}.", "dim")
 
     return doc.Document(blocks=blocks, rows=numbers.rows, content=numbers.content)

@@ -9,7 +9,7 @@ swaps     how metrics fall as pairs of an ideal ranking are swapped, with an int
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,6 @@ from gradeval.arrays.segments import Segments, distinct
 from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
 from gradeval.commands.compare.result import PairComparison, QueryValues
 from gradeval.commands.explain.contributions import phi_of
-from gradeval.commands.explain.result import Phi
 from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
 from gradeval.commands.study.options import SWAPS_METRICS
 from gradeval.commands.study.swaps import LEVELS, USES
@@ -111,7 +110,23 @@ def queries(
     else:
         if baseline is not None:
             values.run(baseline)  # raises where there is no such run
-        panels, tables = _of_one(values, of_results.means[0].tolist(), confidence)
+        [run] = values.runs
+        panels, rows, summary = list[Panel](), list[Row](), list[Row]()
+        for metric, y, mean in zip(values.metrics, values.values[0], of_results.means[0].tolist(), strict=True):
+            order = _order(y, 1)
+            ids = tuple(values.queries[q] for q in order.tolist())
+            bars = Bars(ids, y[order], mean, *interval_of_mean(y, mean, "t", confidence))
+            x = Axis(f"Queries by value ({len(order)})")
+            panels.append(Panel(run, x, Axis(metric.display, 0.0, 1.0), bars=bars))
+            places = range(1, len(ids) + 1)
+            rows += [(run, metric.name, *row) for row in zip(places, ids, y[order].tolist(), strict=True)]
+            summary.append((run, metric.name, len(order), mean, bars.low, bars.high))
+        columns = ("run", "metric", "position", "query", "value")
+        of_means = ("run", "metric", "queries", "mean", "low", "high")
+        tables = [
+            Table("queries", "Value of each query", columns, rows),
+            Table("summary", "Mean over the queries", of_means, summary),
+        ]
     picture = Picture(
         name="queries",
         options={
@@ -124,42 +139,15 @@ def queries(
         noticed=(tuple(notices),),
         runs_read=len(results.runs),
         note=note,
-        panels=panels,
-        tables=tables,
+        panels=tuple(panels),
+        tables=tuple(tables),
     )
     return warned(picture)
 
 
-def _of_one(
-    values: QueryValues, means: Sequence[float], confidence: float
-) -> tuple[tuple[Panel, ...], tuple[Table, ...]]:
-    [run] = values.runs
-    panels: list[Panel] = []
-    rows: list[Row] = []
-    summary: list[Row] = []
-    for metric, y, mean in zip(values.metrics, values.values[0], means, strict=True):
-        order = _order(y, 1)
-        ids = tuple(values.queries[q] for q in order.tolist())
-        low, high = interval_of_mean(y, mean, "t", confidence)
-        x = Axis(f"Queries by value ({len(order)})")
-        bars = Bars(ids, y[order], mean, low, high)
-        panels.append(Panel(run, x, Axis(metric.display, 0.0, 1.0), bars=bars))
-        places = range(1, len(ids) + 1)
-        rows += [(run, metric.name, *row) for row in zip(places, ids, y[order].tolist(), strict=True)]
-        summary.append((run, metric.name, len(order), mean, low, high))
-    return tuple(panels), (
-        Table("queries", "Value of each query", ("run", "metric", "position", "query", "value"), rows),
-        Table("summary", "Mean over the queries", ("run", "metric", "queries", "mean", "low", "high"), summary),
-    )
-
-
-def of_pairs(
-    values: QueryValues, pairs: Sequence[PairComparison]
-) -> tuple[tuple[Panel, ...], tuple[Table, ...]]:
+def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list[Panel], list[Table]]:
     """The differences of runs from a baseline. values: of the runs and metrics, queries in the order of ids."""
-    panels: list[Panel] = []
-    rows: list[Row] = []
-    summary: list[Row] = []
+    panels, rows, summary = list[Panel](), list[Row](), list[Row]()
     for pair in pairs:
         m = values.metric(pair.metric)
         sign, name = values.metrics[m].sign, values.metrics[m].display
@@ -171,20 +159,16 @@ def of_pairs(
         x = Axis(f"Queries by difference ({len(order)})")
         bars = Bars(ids, y[order], pair.difference, pair.low, pair.high, sign, pair)
         panels.append(Panel(title, x, Axis(f"Difference in {name}"), bars=bars))
-        columns = (column.tolist() for column in (*(values.values[run, m, order] for run in runs), y[order]))
+        numbers = (column.tolist() for column in (*(values.values[run, m, order] for run in runs), y[order]))
         label = (pair.run, pair.baseline, pair.metric)
-        rows += [(*label, *row) for row in zip(range(1, len(ids) + 1), ids, *columns, strict=True)]
+        rows += [(*label, *row) for row in zip(range(1, len(ids) + 1), ids, *numbers, strict=True)]
         summary.append((*label, pair.n, *(getattr(pair, name) for name in _PAIR)))
     labels = ("run", "baseline", "metric")
-    return tuple(panels), (
-        Table(
-            "queries",
-            "Difference of each query",
-            (*labels, "position", "query", "baseline_value", "value", "difference"),
-            rows,
-        ),
+    columns = (*labels, "position", "query", "baseline_value", "value", "difference")
+    return panels, [
+        Table("queries", "Difference of each query", columns, rows),
         Table("summary", "Mean difference, paired t-test", (*labels, "queries", *_PAIR), summary),
-    )
+    ]
 
 
 def _order(y: Floats, sign: int) -> Ints:
@@ -269,8 +253,21 @@ def curve(
 
 def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
     """The curves that metrics stand for. Raises MetricError, OptionError."""
+    specs: list[Spec] = []
+    for name in single_names(metrics):
+        if "@" in name or group_of(name) is not None or dotted(name) is not None:
+            if at is not None:
+                raise OptionError(f"{name} has its own cutoffs, so --at is not for it")
+            specs += parse_one(name)
+            continue
+        metric = metric_of(name)
+        if metric.at is None:
+            hint = "for example nDCG, P, R or iprec_at_recall"
+            raise MetricError(f"{name}: {metric.name} takes no cutoff, so it has no curve", hint=hint)
+        *_, values = _AXES.get(metric.at.name, (AT,))
+        specs += parse_one(f"{name}@{','.join(expanded(at or values))}")
     curves: Curves = {}
-    for spec in dict.fromkeys(spec for name in single_names(metrics) for spec in _specs(name, at)):
+    for spec in dict.fromkeys(specs):
         param = spec.metric.at
         value = None if param is None else spec.params.get(param.name)
         if spec.metric.kind is not Kind.MEAN or not spec.metric.per_query or param is None:
@@ -288,20 +285,6 @@ def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
             raise MetricError(f"{spec}: a curve needs two cutoffs or more", hint=hint)
         curves[without] = dict(sorted(by_value.items()))
     return curves
-
-
-def _specs(name: str, at: str | None) -> list[Spec]:
-    """The Specs of a name, with the given values after '@', or the default ones, where it has none."""
-    if "@" in name or group_of(name) is not None or dotted(name) is not None:
-        if at is not None:
-            raise OptionError(f"{name} has its own cutoffs, so --at is not for it")
-        return parse_one(name)
-    metric = metric_of(name)
-    if metric.at is None:
-        hint = "for example nDCG, P, R or iprec_at_recall"
-        raise MetricError(f"{name}: {metric.name} takes no cutoff, so it has no curve", hint=hint)
-    *_, values = _AXES.get(metric.at.name, (AT,))
-    return parse_one(f"{name}@{','.join(expanded(at or values))}")
 
 
 def expanded(text: str) -> list[str]:
@@ -351,11 +334,26 @@ def phi(
         by_query = [judged.grade[judged.offsets[q] : judged.offsets[q + 1]] for q in positions]
         grades = {f"query {name}": grade for name, grade in zip(names, by_query, strict=True)}
     curves = {name: phi_of(_table(grade), params, _SAMPLES) for name, grade in grades.items()}
-    lines = []
+    lines: list[Line] = []
+    by_grade: list[list[Row]] = []  # of each curve
+    points: list[Row] = []
     for name, drawn in curves.items():
         x, y = np.array(drawn.curve).T
         lines.append(Line(name, x, y, points=drawn.points))
-    tables, note = _phi_tables(curves), ""
+        by_grade.append([(name, *row) for row in drawn.values[::-1]])
+        points += [(name, *point, True) for point in drawn.points]
+        if drawn.whisker is not None and all(point[0] != "whisker" for point in drawn.points):
+            points.append((name, "whisker", drawn.whisker, None, False))
+    columns, what = ("curve", "grade", "judged", "phi", "gain"), "φ and gain 2^φ - 1 of each grade"
+    longest = max(map(len, by_grade))
+    some = [rows[place] for rows in by_grade for place in spaced(len(rows), _SHOWN)]
+    about = f"{what}, {_SHOWN} of up to {longest} grades"
+    tables = [
+        Table("phi", what, columns, [*chain(*by_grade)], shown=longest <= _SHOWN),
+        Table("overview", about, columns, some, data=False, shown=longest > _SHOWN),
+        Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
+    ]
+    note = ""
     if not names and "points" not in params:
         line, table, note = _quartiles(judged, params.get("variant", "paper"))
         lines.append(line)
@@ -371,31 +369,6 @@ def phi(
         panels=(Panel(title, Axis("Grade", whole=is_whole), Axis("φ", 0.0, 1.0), tuple(lines)),),
     )
     return warned(picture)
-
-
-def _phi_tables(curves: Mapping[str, Phi]) -> list[Table]:
-    """φ of each grade, of at most _SHOWN of them for people, and the control points."""
-    columns = ("curve", "grade", "judged", "phi", "gain")
-    title = "φ and gain 2^φ - 1 of each grade"
-    rows = {name: [(name, *row) for row in drawn.values[::-1]] for name, drawn in curves.items()}
-    longest = max(map(len, rows.values()))
-    points: list[Row] = []
-    for name, drawn in curves.items():
-        points += [(name, *point, True) for point in drawn.points]
-        if drawn.whisker is not None and all(point[0] != "whisker" for point in drawn.points):
-            points.append((name, "whisker", drawn.whisker, None, False))
-    return [
-        Table("phi", title, columns, [*chain(*rows.values())], shown=longest <= _SHOWN),
-        Table(
-            "overview",
-            f"{title}, {_SHOWN} of up to {longest} grades",
-            columns,
-            [of_curve[place] for of_curve in rows.values() for place in spaced(len(of_curve), _SHOWN)],
-            data=False,
-            shown=longest > _SHOWN,
-        ),
-        Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
-    ]
 
 
 def _table(grade: Floats, offsets: Ints | None = None) -> Judgments:

@@ -56,7 +56,7 @@ def test_the_same_bytes(format, start, monkeypatch):
 
 
 def drawn(picture, size=None):
-    with figure._plain_settings():
+    with figure.style.context(["default", figure._SETTINGS]):
         return figure._figure(picture, size)
 
 
