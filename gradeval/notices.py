@@ -177,11 +177,7 @@ class Kind(str, Enum):
         "([compare --all-pairs|compare(..., all_pairs=True)] shows which)",
         is_note=True,
     )
-    WEIGHTED = Row(
-        "weighted",
-        "means are weighted by {rule:?#|[--query-weights|query_weights]}",
-        is_note=True,
-    )
+    WEIGHTED = Row("weighted", "means are weighted by {rule:?#|[--query-weights|query_weights]}", is_note=True)
     QUERY_ALL = Row(
         "query_all", "a query is named 'all', like the summary; [-n|summary=False] omits the summary"
     )

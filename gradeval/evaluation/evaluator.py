@@ -30,24 +30,13 @@ from gradeval.evaluation.outcome import (
     without_relevant,
 )
 from gradeval.evaluation.results import FailedRun, Results
-from gradeval.evaluation.runs import (
-    Runs,
-    SavedResult,
-    check_labels,
-    names_by_path,
-    path_of,
-    separate_runs,
-)
+from gradeval.evaluation.runs import Runs, SavedResult, check_labels, names_by_path, path_of, separate_runs
 from gradeval.evaluation.ties import check_expected
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.tables.load import (
-    Run,
-    open_qrels,
-    open_runs,
-)
+from gradeval.tables.load import Run, open_qrels, open_runs
 
 if TYPE_CHECKING:
     from gradeval.keywords import Evaluate, Unpack
@@ -143,10 +132,7 @@ class Evaluator:
         return complete(self.evaluate_each(separate_runs(runs)))
 
     def evaluate_each(
-        self,
-        runs: Runs,
-        on_run: Callable[[Results], None] | None = None,
-        keep_values: bool = True,
+        self, runs: Runs, on_run: Callable[[Results], None] | None = None, keep_values: bool = True
     ) -> Results:
         """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, next to the others.
 

@@ -273,12 +273,7 @@ def content(
 
 
 def _run(
-    results: Results,
-    r: int,
-    per_query: bool,
-    summary: bool,
-    signature: bool,
-    values: Callable[..., Any] | None,
+    results: Results, r: int, per_query: bool, summary: bool, signature: bool, values: Callable[..., Any] | None
 ) -> Any:
     run = results.runs[r]
     entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256, "ties": run.ties}

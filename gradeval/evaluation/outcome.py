@@ -14,14 +14,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import map_all
-from gradeval.errors import (
-    GradevalError,
-    InputError,
-    MetricError,
-    UnsuitableOptionError,
-    first_names,
-    named,
-)
+from gradeval.errors import GradevalError, InputError, MetricError, UnsuitableOptionError, first_names, named
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import Scored, score, scored, summarize
 from gradeval.evaluation.ties import TRIALS, Spread, has_expected, spread

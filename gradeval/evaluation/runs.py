@@ -16,13 +16,7 @@ from gradeval.evaluation.results import FailedRun
 from gradeval.notices import Notice
 from gradeval.options import Options
 from gradeval.records import Record
-from gradeval.tables.load import (
-    Run,
-    RunTable,
-    feature_names,
-    is_path,
-    source_of,
-)
+from gradeval.tables.load import Run, RunTable, feature_names, is_path, source_of
 from gradeval.tables.run_names import LabelledRuns, run_files, run_names
 
 _MISSING = ("None", "nan", "<NA>", "NaT")  # as Python writes them

@@ -185,24 +185,14 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
     return reduced.replace(identical=NO_IDENTICAL_IDS) if columns.numbered else reduced
 
 
-def reduce_blocks(
-    table: Table,
-    qrels: Qrels,
-    ties: str,
-    jobs: int,
-    collapse: Collapse = EACH,
-) -> Reduced:
+def reduce_blocks(table: Table, qrels: Qrels, ties: str, jobs: int, collapse: Collapse = EACH) -> Reduced:
     """Reduce a run of any length. Raises InputError(s)."""
 
     total = collect(table, lambda: (Total(qrels, ties, collapse), Problems(table.name, "run")), jobs)
     return total.reduced()
 
 
-def collect(
-    table: Table,
-    begin: Callable[[], tuple[AnyTotal, Problems]],
-    jobs: int,
-) -> AnyTotal:
+def collect(table: Table, begin: Callable[[], tuple[AnyTotal, Problems]], jobs: int) -> AnyTotal:
     """Reduce a run of any length, query by query. Raises InputError(s).
 
     begin: makes what collects it, and its problems; it is called again where the run must be read again.
@@ -239,12 +229,7 @@ class _Part(Record):
         return cls(result, *facts)
 
 
-def _in_one_pass(
-    table: Table,
-    total: AnyTotal,
-    problems: Problems,
-    jobs: int,
-) -> AnyTotal:
+def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
     qrels = total.qrels
 
     def part(block: Any) -> _Part:
@@ -313,12 +298,7 @@ def _in_one_pass(
 # --- runs whose lines are not grouped by query: sorted through a temporary file
 
 
-def collect_by_sorting(
-    table: Table,
-    total: AnyTotal,
-    problems: Problems,
-    jobs: int,
-) -> AnyTotal:
+def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
     """Reduce a run in any order: sort the lines into shares by query, then rank each share."""
     import tempfile
 
