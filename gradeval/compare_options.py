@@ -16,6 +16,7 @@ from gradeval.options import (
     Kind,
     Options,
     OptionTable,
+    as_text,
     check_known,
     choice,
     integer,
@@ -50,24 +51,20 @@ def _groups(by: Any) -> Groups:
         if isinstance(by, Mapping):
             for query, names in by.items():
                 for name in names if isinstance(names, (list, tuple, set, frozenset)) else [names]:
-                    groups.setdefault(str(name), []).append(_id(query))
+                    groups.setdefault(str(name), []).append(as_text(query))
         elif isinstance(by, (str, bytes, os.PathLike)):
             from gradeval.formats.lines import read_groups  # only where it is needed: it imports numpy
             from gradeval.formats.sources import Source
 
             groups = read_groups(Source(os.fsdecode(by)))
         elif isinstance(by, Iterable):
-            groups = {str(name): [_id(query) for query in queries] for name, queries in by}
+            groups = {str(name): [as_text(query) for query in queries] for name, queries in by}
         else:
             raise TypeError
     except (TypeError, ValueError):
         what = f"by must be a path, {{query: group}} or (group, queries) pairs, not {described(by)}"
         raise OptionError(what) from None
     return tuple((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
-
-
-def _id(query: Any) -> str:
-    return query.decode("utf-8", "surrogateescape") if isinstance(query, bytes) else str(query)
 
 
 GROUPED = f"{PATH} | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]"

@@ -328,7 +328,7 @@ def _read_ids(ids: Any) -> Any:
     if ids is None or isinstance(ids, LaterIds):
         return ids
     if isinstance(ids, (str, bytes)):
-        return parse_ids(_text(ids))
+        return parse_ids(as_text(ids))
     return tuple(map(_id, _iterable("query_ids", ids)))
 
 
@@ -336,7 +336,7 @@ def _id(value: Any) -> str:
     is_iterable = isinstance(value, (Iterable, Sized)) and not isinstance(value, (str, bytes))
     if value is None or value != value or is_iterable:
         raise OptionError(f"query_ids must be ids, not {described(value)}")
-    return _text(value)
+    return as_text(value)
 
 
 def parse_ids(text: str) -> tuple[str, ...]:
@@ -362,7 +362,7 @@ def _check_weights(name: str, value: Any) -> None:
 def _read_weights(weights: Any) -> Any:
     """(query, weight) pairs of a mapping or a Series, or the path of a file that is read with the judgments."""
     if hasattr(type(weights), "items"):
-        return tuple((_text(query), _read_percentage(weight)) for query, weight in weights.items())
+        return tuple((as_text(query), _read_percentage(weight)) for query, weight in weights.items())
     return _read_path(weights)
 
 
@@ -404,7 +404,7 @@ def read_columns(columns: Any) -> tuple[tuple[str, str], ...] | str:
     list stays what it is, for the check to show it.
     """
     if isinstance(columns, (str, bytes)):
-        text = _text(columns)
+        text = as_text(columns)
         parts = (item.partition("=") for item in text.split(",") if item.strip())
         of_text = tuple((role.strip(), name.strip()) for role, _, name in parts)
         return of_text if all(map(all, of_text)) else text
@@ -418,7 +418,7 @@ def _iterable(name: str, values: Any) -> Iterable[Any]:
     raise OptionError(f"{name} must be a list, or a string of them, not {described(values)}")
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
@@ -433,19 +433,17 @@ def parse_number(text: str) -> float:
 # --- the table
 
 
-def _check_percentage(name: str, value: Any) -> None:
-    low, high = CONFIDENCE
-    if not isinstance(value, float) or not low <= value <= high:
-        raise OptionError(f"{name} must be a percentage from {low:g} to {high:g}, not {described(value)}")
-
-
 def _read_percentage(value: Any) -> Any:
     is_number = isinstance(value, Real) and not type(value).__name__.startswith("bool")
     return float(value) if is_number else plain(value)
 
 
 PATH = "str | bytes | os.PathLike[str]"  # for Python
-PERCENTAGE = Kind("percentage", _check_percentage, _read_percentage, "float", metavar="PERCENT")
+_PERCENT = must_be(
+    "a percentage from {:g} to {:g}".format(*CONFIDENCE),
+    lambda value: isinstance(value, float) and CONFIDENCE[0] <= value <= CONFIDENCE[1],
+)
+PERCENTAGE = Kind("percentage", _PERCENT, _read_percentage, "float", metavar="PERCENT")
 FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), plain, "bool")
 GRADE = Kind("grade", _check_grade, plain, "float", metavar="GRADE")
 ANY_RELEVANT = ">0"  # the default threshold, as signatures write it

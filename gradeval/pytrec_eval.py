@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -97,7 +97,15 @@ class RelevanceEvaluator:
         queries = [query for query in scores if query in self._index]
         if self._qrels is None or not queries:
             return {}
-        data = Nested("scores", scores, "score", Numeric(_rounded(_checked(scores, numbers))), _rounded)
+        try:
+            values = floats_of(numbers)
+        except OverflowError:
+            raise ValueError("scores: an integer is too large for a floating-point number") from None
+        if np.isnan(values).any():
+            pairs = ((query, document) for query, documents in scores.items() for document in documents)
+            query, document = next(pair for pair, value in zip(pairs, values, strict=True) if np.isnan(value))
+            raise ValueError(f"scores: query {named(query)}: the score of document {named(document)} is NaN")
+        data = Nested("scores", scores, "score", Numeric(_rounded(values)), _rounded)
         reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, default_jobs())
         judge = judge_of(self._qrels, reduced, self._options)
         specs = [measure.spec for measure in self._measures]
@@ -109,32 +117,18 @@ class RelevanceEvaluator:
             found = score_queries(self._qrels, judge, reduced.rank, specs, default_jobs()).values[:, positions]
         else:
             found = scored(judge(some, reduced.rank), specs).values[:, np.searchsorted(some, positions)]
-        values = found[: len(self._measures)]
-        if len(found) > len(values):
-            values = _of_empty_rankings(self._measures, values, *found[len(values) :])
         columns = []
-        for measure, row in zip(self._measures, values, strict=True):
-            metric = measure.spec.metric
-            logarithm = natural_log(np.maximum(row, GEOMETRIC_MIN)) if metric.kind is Kind.GEOMETRIC else row
-            columns.append([0.0] * len(queries) if metric.text else logarithm.tolist())  # no words there
+        for measure, row in zip(self._measures, found.copy(), strict=False):
+            metric, params = measure.spec.metric, measure.spec.params
+            if metric.name in _INTERPOLATED:  # 0 / 0 for an empty ranking, at a recall of no documents
+                lowest = params["recall"] if "recall" in params else min(params.get("points", RECALLS))
+                retrieved, relevant = found[-len(_COUNTS) :]
+                row[(retrieved == 0) & (lowest * relevant + 0.9 < 1)] = np.nan
+            printed = natural_log(np.maximum(row, GEOMETRIC_MIN)) if metric.kind is Kind.GEOMETRIC else row
+            columns.append([0.0] * len(queries) if metric.text else printed.tolist())  # no words there
         names = [measure.printed for measure in self._measures]
         cells = zip(*columns, strict=True) if columns else [()] * len(queries)
         return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, cells, strict=True)}
-
-
-def _of_empty_rankings(
-    measures: Sequence[PrintedSpec], values: Floats, retrieved: Floats, relevant: Floats
-) -> Floats:
-    """The values, with NaN where pytrec_eval divides 0 by 0: the interpolated precision of an empty ranking at
-    a recall of no documents. retrieved, relevant: the number of documents of each query.
-    """
-    values = values.copy()
-    for row, measure in zip(values, measures, strict=True):
-        if measure.spec.metric.name in _INTERPOLATED:
-            params = measure.spec.params
-            lowest = params["recall"] if "recall" in params else min(params.get("points", RECALLS))
-            row[(retrieved == 0) & (lowest * relevant + 0.9 < 1)] = np.nan
-    return values
 
 
 def _of_values(function: Any, *arguments: Any) -> Any:
@@ -174,19 +168,6 @@ def _check_each(data: Mapping[Any, Any], what: str, kinds: tuple[type, ...], nam
                 raise TypeError(f"{scope}: {of} has the wrong type: {described(number)}")
 
 
-def _checked(data: Mapping[str, Mapping[str, float]], numbers: list[float]) -> Floats:
-    """The scores. Raises ValueError where one is NaN."""
-    try:
-        values = floats_of(numbers)
-    except OverflowError:
-        raise ValueError("scores: an integer is too large for a floating-point number") from None
-    if np.isnan(values).any():
-        pairs = ((query, document) for query, documents in data.items() for document in documents)
-        query, document = next(pair for pair, value in zip(pairs, values, strict=True) if np.isnan(value))
-        raise ValueError(f"scores: query {named(query)}: the score of document {named(document)} is NaN")
-    return values
-
-
 def _rounded(values: Floats) -> Floats:
     with np.errstate(over="ignore"):
         values = values.astype(np.float32).astype(np.float64)
@@ -211,21 +192,15 @@ def _measures(names: Iterable[str]) -> list[PrintedSpec]:
                 raise ValueError(f"unsupported measure {one}")
             values_of[base].update(values.split(",") if MEASURES[base].param else ())
     texts = [f"{name}.{','.join(sorted(values))}" if values else name for name, values in values_of.items()]
-    measures: list[PrintedSpec] = _of_values(parse_trec_eval, texts)
-    return [PrintedSpec(_of_trec_eval_9(one.spec), _name(one.printed)) for one in measures]
-
-
-def _of_trec_eval_9(spec: Spec) -> Spec:
-    """The metric with trec_eval 9's rule for how many documents a recall is, where it has one."""
-    metric = spec.metric
-    params = spec.params | ({"rounding": "up"} if "rounding" in metric.by_name else {})
-    return Spec(metric, tuple((name, params[name]) for name in metric.by_name if name in params))
-
-
-def _name(printed: str) -> str:
-    """The name of a measure in pytrec_eval: its cutoff or level follows the name, other parameters do not."""
-    base = max((name for name in MEASURES if printed == name or printed.startswith(f"{name}_")), key=len)
-    return printed if MEASURES[base].values else base
+    measures = []
+    for spec, printed in _of_values(parse_trec_eval, texts):
+        # trec_eval 9's rule for how many documents a recall is
+        params = spec.params | ({"rounding": "up"} if "rounding" in spec.metric.by_name else {})
+        ordered = tuple((name, params[name]) for name in spec.metric.by_name if name in params)
+        # a cutoff or a level follows the name of a measure, other parameters do not
+        base = max((name for name in MEASURES if f"{printed}_".startswith(f"{name}_")), key=len)
+        measures.append(PrintedSpec(Spec(spec.metric, ordered), printed if MEASURES[base].values else base))
+    return measures
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:

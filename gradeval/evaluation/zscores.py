@@ -34,14 +34,17 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
             continue
         geometric = spec.metric.kind is Kind.GEOMETRIC
         raw = natural_log(np.maximum(values[m], GEOMETRIC_MIN)) if geometric else values[m]
-        standard = [
-            _score(value, scores.get((query, name)))
-            for query, value in zip(queries, raw[counted].tolist(), strict=True)
-        ]
+        standard = []
+        for query, value in zip(queries, raw[counted].tolist(), strict=True):
+            mean, deviation = scores.get((query, name), (None, 0.0))
+            if mean is None or not deviation:
+                standard.append(0.0 if value == mean else UNKNOWN)
+            else:
+                standard.append((value - mean) / deviation)
         values[m, counted] = standard
         if spec.metric.name != "num_q" and not (complete and spec.metric.name == "num_rel"):
-            mean = sum(standard) if spec.metric.is_summed else sum(standard) / len(standard)
-            means[0, m] = math.exp(mean) if geometric else mean
+            summary = sum(standard) if spec.metric.is_summed else sum(standard) / len(standard)
+            means[0, m] = math.exp(summary) if geometric else summary
     specs = tuple(  # z-scores of counts are no counts
         Spec(spec.metric.replace(kind=Kind.MEAN), spec.given) if spec.metric.is_count else spec
         for spec in results.specs
@@ -49,12 +52,3 @@ def standardized(results: Results, names: Sequence[str], scores: Scores, complet
     changed = results.replace(specs=specs, runs=(run.replace(values=values),))
     changed.__dict__["means"] = means  # the cached property, already known
     return changed
-
-
-def _score(value: float, known: tuple[float, float] | None) -> float:
-    if known is None:
-        return UNKNOWN
-    mean, deviation = known
-    if deviation:
-        return (value - mean) / deviation
-    return 0.0 if value == mean else UNKNOWN

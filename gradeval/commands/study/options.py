@@ -53,47 +53,44 @@ class AgreementOptions(OptionTable):
 
     test: str = option(
         choice(*(test for test in TESTS if test != "bootstrap"), listed=True),
-        "t",
         "--test",
         "",
         "The paired test of two systems; tukey is the randomized Tukey HSD test of all pairs.",
+        default="t",
         python="the paired test of two systems; 'tukey' is the randomized Tukey HSD, its own correction",
     )
     correction: str = option(
         choice(*CORRECTIONS, listed=True),
-        "holm",
         "--correction",
         "",
         "Of p for the number of pairs of systems.",
+        default="holm",
     )
     alpha: float = option(
-        Kind("grade", _check_alpha, plain, "float"),
-        0.05,
+        Kind("grade", _check_alpha, plain, "float", metavar="P"),
         "--alpha",
         "",
         "A pair is separated where its corrected p is below it; intervals have the confidence 1 - P.",
-        "P",
+        default=0.05,
         scope={GRADES},
     )
     samples: int = option(
         integer(1, 10**9),
-        100_000,
         "--samples",
         "",
         "Permutations of the tests randomization and tukey, and of maxt.",
-        "N",
+        default=100_000,
     )
-    splits: int = option(integer(1, 10**5), 100, "--splits", "", "Random halves of the queries.", "N")
+    splits: int = option(integer(1, 10**5), "--splits", "", "Random halves of the queries.", default=100)
     rescale: tuple[float, ...] = option(
-        Kind("text", _check_factors, _read_factors, "Iterable[float]"),
-        (0.5, 2.0),
+        Kind("text", _check_factors, _read_factors, "Iterable[float]", metavar="LIST"),
         "--rescale",
         "",
         "Factors by which all grades are multiplied.",
-        "LIST",
+        default=(0.5, 2.0),
     )
     seed: int = option(
-        integer(0, 2**63 - 1), 1, "--seed", "", "Seed of the random numbers.", "N", scope={GRADES}
+        integer(0, 2**63 - 1), "--seed", "", "Seed of the random numbers.", default=1, scope={GRADES}
     )
 
     def _check_combination(self) -> None:
