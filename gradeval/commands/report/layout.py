@@ -75,11 +75,12 @@ def _page(report: Report, digits: Digits) -> str:
         keep_trailing_newline=True,
         finalize=_shown,
     )
-    values = report.values
-    runs, metrics = (
-        [visible(run) for run in values.runs],
-        [visible(column.display) for column in values.metrics],
-    )
+    values, results = report.values, report.results
+    runs = [visible(run) for run in values.runs]
+    metrics = [visible(column.display) for column in values.metrics]
+    files = [("qrels", results.qrels, results.qrels_sha256)]
+    files += [(run.name, run.path, run.sha256) for run in results.runs]
+    inputs = [(visible(name), visible(path), sha256 or ABSENT) for name, path, sha256 in files]
     counts = f"{many(len(runs), 'run', 'runs')}, {many(len(values.queries), 'query', 'queries')}"
     text: str = environment.get_template("page.html").render(
         title=visible(report.title) or TITLE,
@@ -89,7 +90,7 @@ def _page(report: Report, digits: Digits) -> str:
         policy=f"default-src 'none'; script-src 'sha256-{hashes[0]}'; style-src 'sha256-{hashes[1]}'; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
         report=report,
-        subtitle=f"{counts} of {visible(report.results.qrels)}; {', '.join(metrics)}",
+        subtitle=f"{counts} of {visible(results.qrels)}; {', '.join(metrics)}",
         marked=partial(_marked, report),
         plot_width=PLOT_WIDTH,
         coverage_legend=COVERAGE,
@@ -101,7 +102,7 @@ def _page(report: Report, digits: Digits) -> str:
         queries=_queries(report, digits),
         notices=list(lines(report.notices, len(runs))),
         made=_made(report),
-        inputs=_inputs(report),
+        inputs=Grid("Input", ("input", "file", "SHA-256"), inputs, 3),
         data=Markup(_values(report, digits)),
         explanations=_explanations(report, digits),
     )
@@ -127,27 +128,21 @@ def _summary(report: Report, digits: Digits) -> list[tuple[Any, ...]]:
     Each is the arguments of the template's table: the grid, a drawn interval for each row or none, and whether
     marks are letters of runs.
     """
+    names = [visible(column.display) for column in report.values.metrics]
+    percent = f"{report.options.confidence:g} %"
     if report.comparison is None:
-        return [(_means(report, digits),)]
-    means, differences = means_and_differences(report.comparison, digits)
-    intervals = [(_intervals(report, digits),)] if report.interval else []
-    has_letters = report.comparison.options.all_pairs
-    return [(means, (), has_letters), *intervals, (differences, _plots(report.comparison))]
-
-
-def _means(report: Report, digits: Digits) -> Grid:
-    values, confidence = report.values, report.options.confidence
-    names = [visible(column.display) for column in values.metrics]
-    means = [number(mean, digits) for mean in values.means[0].tolist()]
-    rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
-    return Grid(f"Means of {visible(values.runs[0])}", ("metric", "mean", f"{confidence:g} % interval"), rows)
-
-
-def _intervals(report: Report, digits: Digits) -> Grid:
-    values = report.values
-    head = ("run", *(visible(column.display) for column in values.metrics))
-    rows = [(visible(run), *_ends_of_means(report, r, digits)) for r, run in enumerate(values.runs)]
-    return Grid(f"{report.options.confidence:g} % intervals of the means", head, rows)
+        [run], [of_run] = report.values.runs, report.values.means
+        means = [number(mean, digits) for mean in of_run.tolist()]
+        rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
+        return [(Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows),)]
+    table, differences = means_and_differences(report.comparison, digits)
+    grids: list[tuple[Any, ...]] = [(table, (), report.comparison.options.all_pairs)]
+    if report.interval:
+        of_runs = [
+            (visible(run), *_ends_of_means(report, r, digits)) for r, run in enumerate(report.values.runs)
+        ]
+        grids.append((Grid(f"{percent} intervals of the means", ("run", *names), of_runs),))
+    return [*grids, (differences, _plots(report.comparison))]
 
 
 def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
@@ -234,25 +229,12 @@ def _queries(report: Report, digits: Digits) -> list[Grid]:
     values = report.values
     head = ("query", *map(visible, values.runs))
     names = [visible(query) for query in values.queries]
-    return [
-        Grid(
-            visible(column.display),
-            head,
-            [
-                (name, *(number(value, digits) for value in of_query))
-                for name, of_query in zip(names, values.values[:, m].T.tolist(), strict=True)
-            ],
-        )
-        for m, column in enumerate(values.metrics)
-    ]
-
-
-def _inputs(report: Report) -> Grid:
-    results = report.results
-    files = [("qrels", results.qrels, results.qrels_sha256)]
-    files += [(run.name, run.path, run.sha256) for run in results.runs]
-    rows = [(visible(name), visible(path), sha256 or ABSENT) for name, path, sha256 in files]
-    return Grid("Input", ("input", "file", "SHA-256"), rows, 3)
+    grids = []
+    for m, column in enumerate(values.metrics):
+        texts = ([number(value, digits) for value in of_query] for of_query in values.values[:, m].T.tolist())
+        rows = [(name, *of_query) for name, of_query in zip(names, texts, strict=True)]
+        grids.append(Grid(visible(column.display), head, rows))
+    return grids
 
 
 def _made(report: Report) -> list[tuple[str, str]]:
@@ -290,12 +272,17 @@ def _values(report: Report, digits: Digits) -> str:
         compared[pair.baseline, pair.run, pair.metric] = pair
         compared[pair.run, pair.baseline, pair.metric] = replace(pair, low=-pair.high, high=-pair.low)
     positions = range(len(values.runs))
+    no_sums = ["" for _ in values.metrics]
+    for of_run in (of_run for query in report.explained.values() for of_run in query.values):
+        for m, value in enumerate(of_run):
+            if not value.explanation.is_sum:
+                no_sums[m] = no_sums[m] or no_sum(value.explanation, differences=True)
     content = {
         "digits": digits,
         "runs": _texts(values.runs),
         "metrics": [
-            {"name": visible(column.display), "sign": column.sign, "note": _note(report, m)}
-            for m, column in enumerate(values.metrics)
+            {"name": visible(column.display), "sign": column.sign, "note": note}
+            for column, note in zip(values.metrics, no_sums, strict=True)
         ],
         "queries": _texts(values.queries),
         # by run, metric and query; exact, and shorter than their digits. 0.0: there is no -0
@@ -306,14 +293,6 @@ def _values(report: Report, digits: Digits) -> str:
         "pairs": [[_pair(report, a, b, compared, digits) for b in positions] for a in positions],
     }
     return _json(content).replace("<", "\\u003c")
-
-
-def _note(report: Report, m: int) -> str:
-    for query in report.explained.values():
-        for of_run in query.values:
-            if of_run and not of_run[m].explanation.is_sum:
-                return no_sum(of_run[m].explanation, differences=True)
-    return ""
 
 
 def _pair(
@@ -357,6 +336,20 @@ def _explanations(report: Report, digits: Digits) -> str:
     They are lists by query, some by run and by metric below; those of a kind compress well.
     """
     queries = report.explained.values()
+    ranks: list[list[str]] = []
+    scores: list[list[str]] = []
+    for query in queries:
+        ranks.append([])
+        scores.append([])
+        for values in query.values:
+            documents = values[0].explanation.documents if values else ()
+            rank_of = {document.id: document.rank for document in documents}
+            shown = (document for value in values for document in value.selection.documents)
+            score_of = {
+                document.id: number(document.score, digits) for document in shown if document.score is not None
+            }
+            ranks[-1].append(_texts(str(rank_of.get(name) or ABSENT) for name, _ in query.documents))
+            scores[-1].append(_texts(score_of.get(name, "") for name, _ in query.documents))
     # the tables below explanations, and sentences among them, each once, since explanations share many
     blocks: dict[str, int] = {}
     tables = [
@@ -382,8 +375,8 @@ def _explanations(report: Report, digits: Digits) -> str:
         "queries": [q for q, query in enumerate(report.values.queries) if query in report.explained],
         "documents": [_texts(name for name, _ in query.documents) for query in queries],
         "grades": [_texts(grade_of(grade) for _, grade in query.documents) for query in queries],
-        "ranks": [list(_ranks(query)) for query in queries],
-        "scores": [list(_scores(query, digits)) for query in queries],
+        "ranks": ranks,
+        "scores": scores,
         "rows": part("rows"),
         "adds": part("adds"),
         "others": part("others"),
@@ -393,7 +386,10 @@ def _explanations(report: Report, digits: Digits) -> str:
         "blocks": part("blocks"),
     }
     if report.titles:
-        titles = {name: _cut(visible(title)) for name, title in report.titles.items()}
+        titles = {name: visible(title) for name, title in report.titles.items()}
+        titles |= {
+            name: f"{title[: _TITLE_WIDTH - 1]}…" for name, title in titles.items() if len(title) > _TITLE_WIDTH
+        }
         content["titles"] = [
             _SEPARATOR.join(titles.get(name, "") for name, _ in query.documents) for query in queries
         ]
@@ -403,25 +399,6 @@ def _explanations(report: Report, digits: Digits) -> str:
     # most of it is digits, for which these are better than the defaults by 4 %
     deflate = zlib.compressobj(9, memLevel=7, strategy=zlib.Z_FILTERED)
     return b64encode(deflate.compress(text.encode()) + deflate.flush()).decode()
-
-
-def _cut(title: str) -> str:
-    return title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
-
-
-def _ranks(query: ExplainedQuery) -> Iterator[str]:
-    for values in query.values:
-        ranks = {document.id: document.rank for document in values[0].explanation.documents} if values else {}
-        yield _texts(str(ranks.get(name) or ABSENT) for name, _ in query.documents)
-
-
-def _scores(query: ExplainedQuery, digits: Digits) -> Iterator[str]:
-    for values in query.values:
-        shown = (document for value in values for document in value.selection.documents)
-        scores = {
-            document.id: number(document.score, digits) for document in shown if document.score is not None
-        }
-        yield _texts(scores.get(name, "") for name, _ in query.documents)
 
 
 def _table(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -188,8 +189,14 @@ def report_of(
     counted = np.logical_or.reduce([run.counted for run in results.runs])
     values = QueryValues.of(results, specs).select(counted)
     comparison = compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
+    # all queries, or those where the runs differ most by the first metric, or, of one run, the worst
+    first = values.values[:, 0]
+    worth = (
+        np.fmin.reduce(first) - np.fmax.reduce(first) if len(first) > 1 else values.metrics[0].sign * first[0]
+    )
+    chosen = np.sort(np.argsort(worth, kind="stable")[:explain]).tolist()
     # a mean over all orders of ties has no ranking to show
-    queries = [] if options.ties == EXPECTED else _queries(values, explain)
+    queries = [] if options.ties == EXPECTED else [values.queries[q] for q in chosen]
     explained: dict[str, ExplainedQuery] = {}
     for query, explanations in _explanations(qrels, runs, specs, options, queries):
         if steps is not None:
@@ -211,18 +218,6 @@ def report_of(
         interval,
         tuple(specs),
     )
-
-
-def _queries(values: QueryValues, most: int) -> list[str]:
-    """The queries to explain, in order: all, or those where the runs differ most by the first metric, or, of
-    one run, the worst."""
-    if len(values.queries) <= most:
-        return list(values.queries)
-    of_metric = values.values[:, 0]
-    worth = values.metrics[0].sign * of_metric[0]
-    if len(of_metric) > 1:
-        worth = np.fmin.reduce(of_metric) - np.fmax.reduce(of_metric)
-    return [values.queries[q] for q in np.sort(np.argsort(worth, kind="stable")[:most]).tolist()]
 
 
 def _explanations(
@@ -248,45 +243,38 @@ def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     selections = [
         [explanation.selected(explanation.first_ranks, FURTHER) for explanation in of_run] for of_run in of_runs
     ]
-    shown = {
-        document.id: document.grade
-        for of_run in selections
-        for chosen in of_run
-        for document in chosen.documents
-    }
+    chosen = chain.from_iterable(selection.documents for of_run in selections for selection in of_run)
+    shown = {document.id: document.grade for document in chosen}
     for of_metric in zip(*filter(None, of_runs), strict=True):
-        shown |= {document.id: document.grade for document in _differing(of_metric)}
+        # the documents whose contributions differ most between runs; of two, those that make the difference
+        added: dict[str, list[float]] = {}
+        grades: dict[str, float | None] = {}
+        for r, explanation in enumerate(of_metric):
+            for document, value in explanation.contributions.items():
+                if value and not math.isnan(value):
+                    added.setdefault(document.id, [0.0] * len(of_metric))[r] = value
+                    grades[document.id] = document.grade
+        spread = {name: max(values) - min(values) for name, values in added.items()}
+        largest = sorted((name for name in spread if spread[name]), key=lambda name: -spread[name])
+        shown |= {name: grades[name] for name in largest[:DIFFERING]}
 
     values = []
     for of_run, of_selections in zip(of_runs, selections, strict=True):
         of_metrics = []
-        if of_run:  # all of its explanations have the same documents
-            documents = tuple(document for document in of_run[0].documents if document.id in shown)
+        # all explanations of a run have the same documents
+        documents = (
+            tuple(document for document in of_run[0].documents if document.id in shown) if of_run else ()
+        )
         for explanation, selection in zip(of_run, of_selections, strict=True):
-            others = any(
-                adds and document.id not in shown for document, adds in explanation.contributions.items()
-            )
+            contributions = explanation.contributions.items()
+            others = any(adds and document.id not in shown for document, adds in contributions)
             of_metrics.append(ExplainedValue(_shortened(explanation, documents), selection, others))
         values.append(tuple(of_metrics))
     return ExplainedQuery(tuple(shown.items()), tuple(values))
 
 
-def _differing(explanations: Sequence[Explanation]) -> list[Document]:
-    """The documents whose contributions to a value differ most between runs; of two runs, those that make most
-    of the difference."""
-    added: dict[str, list[float]] = {}
-    documents: dict[str, Document] = {}
-    for r, explanation in enumerate(explanations):
-        for document, value in explanation.contributions.items():
-            if value and not math.isnan(value):
-                added.setdefault(document.id, [0.0] * len(explanations))[r] = value
-                documents[document.id] = document
-    spread = {name: max(values) - min(values) for name, values in added.items()}
-    largest = sorted((name for name in spread if spread[name]), key=lambda name: -spread[name])
-    return [documents[name] for name in largest[:DIFFERING]]
-
-
 def _shortened(explanation: Explanation, documents: tuple[Document, ...]) -> Explanation:
+    """With these documents only, and without what a page does not show."""
     shown, positions = set(documents), explanation.positions
     # a term without a document says that the ideal ranking is not one of the documents
     terms, ideal = (
