@@ -173,7 +173,7 @@ def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     "cat Fold*.txt.gz | gradeval study levels - --feature 1-5 -f tsv",
 )
 @of_files()
-@metrics_option("muAP nDCG(gain=exp) NDCNG")
+@metrics_option(LEVELS_METRICS)
 @of_runs("values", "orders")
 def levels_command(
     job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any

@@ -22,7 +22,8 @@ from gradeval.options import (
 )
 
 # by default
-SWAPS_METRICS = LEVELS_METRICS = "muAP NDCNG nDCG(gain=exp)"
+SWAPS_METRICS = "muAP NDCNG nDCG(gain=exp)"
+LEVELS_METRICS = "muAP nDCG(gain=exp) NDCNG"
 CRITERIA_METRICS = "tau AP(rel=2) nDCG rankDCG"
 AGREEMENT_METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 GRADES = "grades"  # a scope: it has an effect where only grades are compared, too
