@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from gradeval.evaluation.results import Results
     from gradeval.evaluation.runs import Runs
     from gradeval.formats.output import OutputFile
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 FORMATS = ("table", "tsv", "json", "md")
 WITH_VERDICT = ("table", "md")  # formats whose last line is the verdict
@@ -81,40 +79,43 @@ def _complete_check(ctx: click.Context, param: click.Parameter, incomplete: str)
     return items
 
 
-def _check_option(name: str, form: str, about: str) -> Callable[[Decorated], Decorated]:
-    form = f"'{form}'"
-    return _checks(f"--{name}", multiple=True, metavar=form, shell_complete=_complete_check, help=about)
+_CHECKS = {
+    "require": (
+        "METRIC >= X",
+        "The value must be >=, >, <= or < X. METRIC may be num_q, Judged@10, or coverage, the share of the "
+        "judged queries that are in the run.",
+    ),
+    "max-drop": (
+        "METRIC X",
+        "The mean must not fall by more than X, or X% of the baseline's; a point check.",
+    ),
+    "no-worse": (
+        "METRIC",
+        "The run must not be significantly worse: the 95 % interval of the difference (paired t-test) must not "
+        "lie below 0. 2.5 % of such checks fail by chance; there is no correction for several.",
+    ),
+    "non-inferior": (
+        "METRIC X",
+        "The run must be shown to be no worse by more than X, or X% of the baseline's mean: the interval must "
+        "not reach below -X; inconclusive where it contains -X.",
+    ),
+    "max-query-drop": (
+        "METRIC X in N%",
+        "The value must not fall by more than X for more than N% of the queries (0 without 'in').",
+    ),
+}
+_check_options = cli.together(
+    *(
+        _checks(f"--{kind}", multiple=True, metavar=f"'{form}'", shell_complete=_complete_check, help=about)
+        for kind, (form, about) in _CHECKS.items()
+    )
+)
 
 
 @cli.sectioned_command("gate", "Checks for CI: is the run good enough, no worse?", EPILOG)
 @click.argument("qrels", metavar="QRELS", type=File())
 @click.argument("run", metavar="RUN", type=File(), required=False)
-@_check_option(
-    "require",
-    "METRIC >= X",
-    "The value must be >=, >, <= or < X. METRIC may be num_q, Judged@10, or coverage, the share of the judged "
-    "queries that are in the run.",
-)
-@_check_option(
-    "max-drop", "METRIC X", "The mean must not fall by more than X, or X% of the baseline's; a point check."
-)
-@_check_option(
-    "no-worse",
-    "METRIC",
-    "The run must not be significantly worse: the 95 % interval of the difference (paired t-test) must not lie "
-    "below 0. 2.5 % of such checks fail by chance; there is no correction for several.",
-)
-@_check_option(
-    "non-inferior",
-    "METRIC X",
-    "The run must be shown to be no worse by more than X, or X% of the baseline's mean: the interval must not "
-    "reach below -X; inconclusive where it contains -X.",
-)
-@_check_option(
-    "max-query-drop",
-    "METRIC X in N%",
-    "The value must not fall by more than X for more than N% of the queries (0 without 'in').",
-)
+@_check_options
 @_against(
     "--config",
     type=File(),
@@ -210,6 +211,7 @@ def gate_command(
     warnings: list[str] = []
     path, gate_name, updated = config or PYPROJECT, name or "", None
     subject = {"run": qrels if run is None else labelled(run)[1]}
+    typed = _typed()
     try:
         reports.open(path)
         file = open_config(config)
@@ -220,7 +222,8 @@ def gate_command(
         gate_name = gate_name or settings.name
         if settings.baseline is not None:
             subject["baseline"] = labelled(settings.baseline)[1]
-        chosen = _chosen(options, settings.options)
+        of_file = {option: value for option, value in settings.options.items() if option not in typed}
+        chosen = Options.of(**{**options, **of_file})
         subject |= {"qrels": qrels, **_options_in_words(job, chosen)}
         if update_baseline:
             updated = _baseline_file(job, settings.baseline, force, [path, *named_files(file)])
@@ -233,15 +236,12 @@ def gate_command(
         report, warnings = _judged(job, results, settings, worst)
         if updated and report.exit_code == 0:  # a check of coverage may ask for less than a baseline needs
             check_baseline(results, updated.path, settings.min_coverage)
-    except UnsuitableOptionError as error:  # that of --query-ids is another error
-        is_typed = error.option in _typed()
-        line = file.line_of(error.option, options_table(file))
-        problem = error if is_typed else error.in_file(path, line)
-        out.report(problem)
-        report = GateReport(problems=(str(problem),))
     except GradevalError as error:
-        out.report(error)
-        report = GateReport(problems=tuple(str(error).split("\n")))
+        problem = error
+        if isinstance(error, UnsuitableOptionError) and error.option not in typed:
+            problem = error.in_file(path, file.line_of(error.option, options_table(file)))
+        out.report(problem)
+        report = GateReport(problems=tuple(str(problem).split("\n")))
     report = replace(report, name=gate_name, subject=subject, updates=updated is not None)
     code = reports.publish(report, warnings)
     if updated is not None and code == 0:
@@ -249,34 +249,25 @@ def gate_command(
     return code
 
 
+def _typed() -> set[str]:
+    """The options that the command line has."""
+    context = click.get_current_context()
+    typed = {of for of in context.params if context.get_parameter_source(of) is ParameterSource.COMMANDLINE}
+    return typed | {"queries"} if "complete" in typed else typed
+
+
 def _options_in_words(job: Job, options: Options) -> dict[str, str]:
     """The options that are not default, as in a file of checks; ids are those of --query-ids, or the first."""
     from gradeval.commands.gate.config import not_default
 
     texts = []
-    values = not_default({**vars(options), **({"query_ids": job.query_ids.text} if job.query_ids else {})})
-    for option, value in values.items():
+    ids = {"query_ids": job.query_ids.text} if job.query_ids else {}
+    for option, value in not_default({**vars(options), **ids}).items():
         text = f"{value:.15g}" if isinstance(value, float) else str(value)
         if isinstance(value, tuple):
             text = first_names("=".join(map(str, item)) if isinstance(item, tuple) else item for item in value)
         texts.append(option if value is True else f"{option} = {text}")
     return {"options": ", ".join(texts)} if texts else {}
-
-
-def _chosen(options: Mapping[str, Any], of_file: Mapping[str, Any]) -> Options:
-    """The options of the command line, and those of the file that it does not have."""
-    typed = _typed()
-    if "complete" in typed:
-        typed.add("queries")
-    return Options.of(**{**options, **{name: of_file[name] for name in of_file if name not in typed}})
-
-
-def _typed() -> set[str]:
-    """The options that the command line has."""
-    context = click.get_current_context()
-    return {
-        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    }
 
 
 def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:
@@ -313,9 +304,8 @@ def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[s
 
     option = "--update-baseline"
     if baseline is None:
-        raise OptionError(
-            f"{option}: there is no baseline. Add --baseline FILE, or baseline = to the configuration"
-        )
+        what = "there is no baseline. Add --baseline FILE, or baseline = to the configuration"
+        raise OptionError(f"{option}: {what}")
     path = labelled(baseline)[1]
     if not os.path.exists(path) and not force:
         raise OptionError(f"{option} {path}: no such file. Add --force to write a first one")
@@ -344,10 +334,8 @@ def _write_first_baseline(job: Job, results: Results, file: OutputFile, min_cove
 
 def _write_baseline(results: Results, file: OutputFile) -> None:
     run = results.runs[0]
-    notices = tuple(
-        notice for notice in results.notices if notice.subject == run.name or notice.kind in OF_QRELS
-    )
-    saved = results.replace(runs=(run,), notices=notices)
+    notices = (each for each in results.notices if each.subject == run.name or each.kind in OF_QRELS)
+    saved = results.replace(runs=(run,), notices=tuple(notices))
     out.write(saved.render("json", per_query=True), file)
     out.echo_error(f"{file.path}: written from {run.path}")
 

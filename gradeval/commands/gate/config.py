@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
@@ -48,19 +48,15 @@ class GateConfig:
 
         Raises OptionError where there are no checks, or one that lacks its baseline.
         """
-        joined = replace(
-            self,
-            checks=tuple(dict.fromkeys([*self.checks, *checks])),
-            baseline=self.baseline if baseline is None else baseline,
-            min_coverage=self.min_coverage if min_coverage is None else min_coverage,
-        )
-        if not joined.checks:
+        every = tuple(dict.fromkeys([*self.checks, *checks]))
+        baseline = self.baseline if baseline is None else baseline
+        min_coverage = self.min_coverage if min_coverage is None else min_coverage
+        if not every:
             what = "no checks given. Add --require 'nDCG@10 >= 0.45', or a file of checks with --config"
             raise OptionError(what)
-        for check in joined.checks:
-            if check.needs_baseline and joined.baseline is None:
-                raise OptionError(f"'{check}' compares with a baseline. Add --baseline RUN")
-        return joined
+        if baseline is None and (check := next((check for check in every if check.needs_baseline), None)):
+            raise OptionError(f"'{check}' compares with a baseline. Add --baseline RUN")
+        return replace(self, checks=every, baseline=baseline, min_coverage=min_coverage)
 
 
 # --- reading
@@ -96,11 +92,22 @@ def named_files(file: TomlFile) -> list[str]:
 
 
 def read_config(file: TomlFile) -> GateConfig:
-    """The configuration in a file. Raises InputError."""
+    """The configuration in a file. A path in it is relative to the file. Raises InputError."""
     folder, content = os.path.dirname(file.path), file.content
     table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
     _check_keys(file, content, _KEYS, "key", table)
-    checks = [check for kind in KINDS if kind in content for check in _checks(file, kind, content[kind], table)]
+    checks: list[Check] = []
+    for kind in KINDS:
+        texts = content.get(kind, [])
+        texts = [texts] if isinstance(texts, str) else texts
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            what = f"must be a string or a list of strings such as '{EXAMPLES[kind]}', not {described(texts)}"
+            raise file.error(f"{kind} {what}", kind, table)
+        for text in texts:
+            try:
+                checks += parse_checks(kind, text)
+            except GradevalError as error:
+                raise InputError(file.path, str(error), line=file.line_of(text, table)) from None
     baseline, percent = content.get("baseline"), content.get("min-coverage")
     if baseline is not None:
         if not isinstance(baseline, str) or baseline in ("", "-") or "\0" in baseline:
@@ -112,7 +119,12 @@ def read_config(file: TomlFile) -> GateConfig:
             what = f"must be a percentage from 0 to 100, not {described(percent)}"
             raise file.error(f"min-coverage {what}", "min-coverage", table)
         percent = float(percent)
-    options = _options(file, content.get("options", {}), options_table(file), folder)
+    options = content.get("options", {})
+    if not isinstance(options, Mapping):
+        raise file.error(f"[{options_table(file)}] must be a table", "options")
+    _check_keys(file, options, FILE_OPTIONS, "option", options_table(file))
+    evaluation = file.options(options, folder, options_table(file))
+    options = {name: getattr(evaluation, name) for name in options}
     name = content.get("name", "")
     if not isinstance(name, str):
         raise file.error(f"name must be a string, not {described(name)}", "name", table)
@@ -128,33 +140,10 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _check_keys(file: TomlFile, keys: Iterable[str], known: Sequence[str], what: str, table: str = "") -> None:
-    for key in keys:
-        if key not in known:
-            near = nearest(key, known)
-            names = f"There {'are' if known[1:] else 'is'} {', '.join(known)}"
-            hint = f"Did you mean '{near}'?" if near else names
-            raise file.error(f"unknown {what} {named(key)}", key, table, hint)
-
-
-def _checks(file: TomlFile, kind: str, value: Any, table: str) -> Iterator[Check]:
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        what = f"must be a string or a list of strings such as '{EXAMPLES[kind]}', not {described(value)}"
-        raise file.error(f"{kind} {what}", kind, table)
-    for text in texts:
-        try:
-            yield from parse_checks(kind, text)
-        except GradevalError as error:
-            raise InputError(file.path, str(error), line=file.line_of(text, table)) from None
-
-
-def _options(file: TomlFile, value: Any, table: str, folder: str) -> Mapping[str, Any]:
-    """The options of the evaluation; a path among them is relative to the file."""
-    if not isinstance(value, Mapping):
-        raise file.error(f"[{table}] must be a table", "options")
-    _check_keys(file, value, FILE_OPTIONS, "option", table)
-    options = file.options(value, folder, table)
-    return {name: getattr(options, name) for name in value}
+    if (key := next((key for key in keys if key not in known), None)) is not None:
+        near, be = nearest(key, known), "are" if known[1:] else "is"
+        hint = f"Did you mean '{near}'?" if near else f"There {be} {', '.join(known)}"
+        raise file.error(f"unknown {what} {named(key)}", key, table, hint)
 
 
 # --- a first file
