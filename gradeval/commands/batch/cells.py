@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays.threads import default_jobs, ordered_map
-from gradeval.commands.batch.manifest import Collection, Manifest, manifest_of, read_manifest
-from gradeval.commands.batch.result import Batch, Cell, Key, Value, is_as_written
+from gradeval.commands.batch.manifest import Collection, Manifest, read_manifest
+from gradeval.commands.batch.result import CHECKSUM, Batch, Cell, Key, Value, checksum
 from gradeval.commands.compare.compare import compare_values
 from gradeval.commands.compare.result import (
     ComparedMetric,
     Judged,
-    PairComparison,
     QueryValues,
     Verdict,
     comparable,
@@ -65,10 +64,7 @@ def batch(
     hashes, metrics and options is not evaluated again. Runs that are missing or cannot be evaluated are cells
     with that status. Raises GradevalError.
     """
-    if isinstance(manifest, Mapping):
-        content = manifest_of(manifest, baseline)
-    else:
-        content = read_manifest(Source(manifest), baseline)
+    content = read_manifest(manifest, baseline)
     earlier = read_earlier(Source(resume)) if resume is not None else {}
     return warned(evaluate_batch(content, baseline=baseline, pool=pool, earlier=earlier, jobs=jobs))
 
@@ -92,7 +88,7 @@ def read_earlier(source: Source) -> dict[Key, Cell]:
         cells = [
             Cell.from_dict(row)
             for row in rows
-            if "average" not in row and row["gradeval"] == __version__ and is_as_written(row)
+            if "average" not in row and row["gradeval"] == __version__ and row.get(CHECKSUM) == checksum(row)
         ]
     except (ValueError, TypeError, KeyError, AttributeError):
         hint = "Save one with gradeval batch MANIFEST -f json -o FILE"
@@ -127,8 +123,19 @@ def evaluate_batch(
     cells = {cell.key: cell for row in rows for cell in row.unchanged(earlier or {})}
 
     def result() -> Batch:
-        keys = ((collection.name, system) for collection in manifest.collections for system in manifest.systems)
-        corrected = _corrected({key: cells[key] for key in keys if key in cells})
+        """The cells so far, with p-values corrected for all comparisons of the table together, and verdicts."""
+        places = [
+            (collection.name, system) for collection in manifest.collections for system in manifest.systems
+        ]
+        compared = {key: dict(cells[key].comparisons) for key in places if key in cells}
+        pairs = [(of_cell, pair) for of_cell in compared.values() for pair in of_cell.values()]
+        p_values = holm(np.array([pair.p for _, pair in pairs], np.float64)).tolist()
+        for (of_cell, pair), p in zip(pairs, p_values, strict=True):
+            [spec] = parse(pair.metric)
+            gain = ComparedMetric.of(spec).sign * pair.difference if p < TEST.alpha else 0
+            verdict: Verdict = "better" if gain > 0 else "worse" if gain < 0 else ""
+            of_cell[pair.metric] = replace(pair, p_corrected=p, verdict=verdict)
+        corrected = {key: replace(cells[key], comparisons=of_cell) for key, of_cell in compared.items()}
         return Batch(
             manifest.path, manifest.systems, manifest.collections, corrected, baseline, pool, manifest.specs
         )
@@ -141,19 +148,6 @@ def evaluate_batch(
     return result()
 
 
-def _corrected(cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
-    """The cells with p-values corrected for all comparisons of the table together, and the verdicts."""
-    pairs = [(key, name, pair) for key, cell in cells.items() for name, pair in cell.comparisons.items()]
-    p = holm(np.array([pair.p for _, _, pair in pairs], np.float64)).tolist()
-    corrected: dict[Key, dict[str, PairComparison]] = {key: {} for key in cells}
-    for (key, name, pair), p_corrected in zip(pairs, p, strict=True):
-        [spec] = parse(name)
-        gain = ComparedMetric.of(spec).sign * pair.difference if p_corrected < TEST.alpha else 0
-        verdict: Verdict = "better" if gain > 0 else "worse" if gain < 0 else ""
-        corrected[key][name] = replace(pair, p_corrected=p_corrected, verdict=verdict)
-    return {key: replace(cell, comparisons=corrected[key]) for key, cell in cells.items()}
-
-
 class _CollectionCells:
     """The cells of one collection: those of an earlier output that are unchanged, the others evaluated."""
 
@@ -164,43 +158,35 @@ class _CollectionCells:
         self.compared = without_judged(comparable(self.specs))
         deciding = {name: value for name, value in self.options.to_dict().items() if name != "features"}
         self.settings = json.loads(json.dumps(deciding))  # tuples are lists there
-
-    def path(self, system: str) -> str:
-        return self.collection.runs.get(system, self.qrels)
-
-    def exists(self, system: str) -> bool:
-        """Whether there is a run, or a file to take the feature of."""
-        return system in self.manifest.features or os.path.exists(self.path(system))
+        self.paths = {system: collection.runs.get(system, collection.qrels) for system in manifest.systems}
 
     def cell(self, system: str, **fields: Any) -> Cell:
-        return Cell(self.collection.name, system, self.path(system), **fields)
+        return Cell(self.collection.name, system, self.paths[system], **fields)
 
     def unchanged(self, earlier: Mapping[Key, Cell]) -> list[Cell]:
         metrics, compared = {*map(str, self.specs)}, {*map(str, self.compared)}
         known = [earlier.get((self.collection.name, system)) for system in self.manifest.systems]
         cells = [
-            replace(cell, path=self.path(cell.system))
+            replace(cell, path=self.paths[cell.system])
             for cell in known
             if cell and (cell.status, cell.options, {*cell.values}) == ("done", self.settings, metrics)
         ]
         if not cells:
             return []
         systems = {cell.system for cell in cells} | ({self.baseline} if self.baseline else set())
-        paths = sorted({self.qrels, *map(self.path, systems)})
+        paths = sorted({self.qrels, *(self.paths[system] for system in systems)})
         sha256 = dict(zip(paths, ordered_map(_sha256, paths, self.options.jobs), strict=True))
-        baseline = None if self.baseline is None else (self.baseline, sha256[self.path(self.baseline)])
-
-        def is_same(cell: Cell) -> bool:
-            hashes = (cell.sha256, cell.qrels_sha256) == (sha256[cell.path], sha256[self.qrels])
-            return hashes and cell.groups_sha256 in (None, self.groups_sha256)
-
+        baseline_sha256 = None if self.baseline is None else sha256[self.paths[self.baseline]]
         unchanged = []
-        for cell in filter(is_same, cells):
-            if baseline is None or baseline[1] is None or cell.system == self.baseline:
-                # there is nothing to compare with
+        for cell in cells:
+            if (cell.sha256, cell.qrels_sha256) != (sha256[cell.path], sha256[self.qrels]):
+                continue
+            if cell.groups_sha256 not in (None, self.groups_sha256):
+                continue
+            if baseline_sha256 is None or cell.system == self.baseline:  # there is nothing to compare with
                 unchanged.append(replace(cell, comparisons={}, baseline=None, baseline_sha256=None))
-            elif ((cell.baseline, cell.baseline_sha256), {*cell.comparisons}) == (baseline, compared):
-                unchanged.append(cell)
+            elif (cell.baseline, cell.baseline_sha256) == (self.baseline, baseline_sha256):
+                unchanged += [cell] if {*cell.comparisons} == compared else []
         return unchanged
 
     @cached_property
@@ -214,6 +200,7 @@ class _CollectionCells:
     def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None] | None) -> list[Cell]:
         cells: dict[str, Cell] = {}
         of_baseline: Results | None = None
+        features = self.manifest.features
 
         def add(cell: Cell) -> None:
             if cell.system in systems:
@@ -221,28 +208,53 @@ class _CollectionCells:
                 if on_cell is not None:
                     on_cell(cell)
 
+        def fail(about: Sequence[str], error: GradevalError) -> None:
+            """Add the cells of systems that cannot be evaluated; the errors name a file."""
+            name, file = self.collection.name, self.manifest.file
+            if isinstance(error, UnsuitableOptionError):
+                line = file.line_of(error.option, self.collection.tables.get(error.option, ""))
+                error = error.in_file(self.manifest.path, line, f"{name}: ")
+            elif not isinstance(error, (InputError, InputErrors)):
+                error = InputError(self.manifest.path, f"{name}: {error}")
+            for system in about:
+                add(self.cell(system, status="failed", errors=tuple(str(error).split("\n"))))
+
         def on_run(results: Results) -> None:
             nonlocal of_baseline
             for failed in results.failed:
-                for system in self.failed_systems(failed, cells):
-                    add(self.failed(system, failed.error))
+                files = [system for system, path in self.paths.items() if path == failed.path]
+                if files := [system for system in files if system not in features]:
+                    fail([system for system in files if system not in cells][:1], failed.error)
+                elif (feature := failed.path.rpartition(":")[2]) in features:
+                    fail([feature], failed.error)
+                else:  # the qrels lack features
+                    fail([system for system in features if system not in cells], failed.error)
             for run in results.runs:
                 if run.name == self.baseline:
                     of_baseline = results
                 add(self.done(results, of_baseline))
 
-        existing = [system for system in systems if self.exists(system)]
+        exists = {system: system in features or os.path.exists(path) for system, path in self.paths.items()}
+        existing = [system for system in systems if exists[system]]
         # with a run, the evaluation reports that there are no qrels
-        has_qrels = bool(existing) or self.qrels == "-" or os.path.exists(self.qrels)
-        for system in systems:
-            if not has_qrels:
-                add(self.failed(system, InputError(self.qrels, "no such file", hint="Check the path")))
-            elif system not in existing:
-                add(self.cell(system, status="missing"))
-        if existing and self.baseline is not None and self.exists(self.baseline):
+        if existing or self.qrels == "-" or os.path.exists(self.qrels):
+            for system in systems:
+                if not exists[system]:
+                    add(self.cell(system, status="missing"))
+        else:
+            fail(systems, InputError(self.qrels, "no such file", hint="Check the path"))
+        if existing and self.baseline is not None and exists[self.baseline]:
             # it comes first: the others are compared with it as soon as they are evaluated
             existing = list(dict.fromkeys([self.baseline, *existing]))
-        for part, runs, options in self.parts(existing):
+        numbers = {system: features[system] for system in existing if system in features}
+        files = [system for system in existing if system not in features]
+        parts: list[tuple[Sequence[str], Runs, Options]] = [
+            (files, [(system, self.paths[system]) for system in files], self.options),
+            ([*numbers], [(None, self.qrels)], self.options.replace(features=tuple(numbers.values()))),
+        ]
+        for part, runs, options in reversed(parts) if self.baseline in numbers else parts:
+            if not part:
+                continue
             try:
                 qrels, opened = with_saved(self.qrels, runs)
                 judged = [] if options.judged_only else [judged_spec(self.compared, opened)]
@@ -259,8 +271,7 @@ class _CollectionCells:
                     unlisted=[spec for spec in judged if spec not in self.specs],
                 )
             except GradevalError as error:  # of the qrels, or of options that do not suit them
-                for system in part:
-                    add(self.failed(system, error))
+                fail(part, error)
                 continue
             names = {run.name for run in results.runs}
             # those about several runs are found from the cells
@@ -269,44 +280,11 @@ class _CollectionCells:
                 cells[name] = replace(cells[name], notices=(*of_qrels, *cells[name].notices))
         return list(cells.values())
 
-    def parts(self, systems: Sequence[str]) -> list[tuple[Sequence[str], Runs, Options]]:
-        """The systems that are files and those that are features, and what is evaluated; the baseline first."""
-        numbers = self.manifest.features
-        files = [system for system in systems if system not in numbers]
-        features = [system for system in systems if system in numbers]
-        parts: list[tuple[Sequence[str], Runs, Options]] = []
-        if files:
-            parts.append((files, [(system, self.path(system)) for system in files], self.options))
-        if features:
-            options = self.options.replace(features=tuple(numbers[system] for system in features))
-            parts.append((features, [(None, self.qrels)], options))
-        return parts[::-1] if features and features[0] == self.baseline else parts
-
-    def failed(self, system: str, error: GradevalError) -> Cell:
-        """The cell of a system that cannot be evaluated; the errors name a file."""
-        name = self.collection.name
-        if isinstance(error, UnsuitableOptionError):
-            line = self.manifest.file.line_of(error.option, self.collection.tables.get(error.option, ""))
-            error = error.in_file(self.manifest.path, line, f"{name}: ")
-        elif not isinstance(error, (InputError, InputErrors)):
-            error = InputError(self.manifest.path, f"{name}: {error}")
-        return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))
-
-    def failed_systems(self, failed: FailedRun, cells: Mapping[str, Cell]) -> list[str]:
-        """The systems that a failure is about: for features that the qrels lack, all of them."""
-        features = self.manifest.features
-        files = [system for system in self.manifest.systems if system not in features]
-        if by_path := [system for system in files if self.path(system) == failed.path]:
-            return [system for system in by_path if system not in cells][:1]
-        feature = failed.path.rpartition(":")[2]
-        return [feature] if feature in features else [system for system in features if system not in cells]
-
     def done(self, results: Results, of_baseline: Results | None) -> Cell:
         [run] = results.runs
-        values = {
-            str(spec): Value(results.mean(0, spec), run.queries - results.undefined(0, spec))
-            for spec in self.specs
-        }
+        counts = [run.queries - results.undefined(0, spec) for spec in self.specs]
+        means = [results.mean(0, spec) for spec in self.specs]
+        values = dict(zip(map(str, self.specs), map(Value, means, counts), strict=True))
         listed = {"", *values}  # not Judged@k, which is evaluated besides
         compared: dict[str, Any] = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:

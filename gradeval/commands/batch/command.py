@@ -93,7 +93,7 @@ def batch_command(
     from gradeval.formats.lines import files_named
     from gradeval.formats.sources import Source
 
-    manifest = read_manifest(Source(path), baseline, metrics)
+    manifest = read_manifest(path, baseline, metrics)
     files = [
         file
         for collection in manifest.collections

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from gradeval.commands.batch.cells import TEST
-from gradeval.commands.batch.manifest import AVERAGE, POOL, Collection
+from gradeval.commands.batch.manifest import AVERAGE, POOL
 from gradeval.commands.batch.result import Batch
 from gradeval.commands.compare.layout import BETTER, WORSE, best_in_bold, labels, significance
 from gradeval.errors import visible
-from gradeval.registry.spec import Spec
-from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.numbers import number
 
 
 def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -> doc.Document:
     """signature: those of the means, in md, latex and json."""
-    with_letters = how.format == "latex"
+    with_letters = how.format == "latex"  # for significance, instead of triangles
 
     def blocks() -> Iterator[doc.Block]:
-        yield from _grids(batch, how.digits, with_letters)
+        for spec in batch.specs:
+            name, higher = str(spec), spec.metric.higher_is_better
+            head = ["system"]
+            columns = [labels(batch.systems, with_letters and batch.baseline is not None)]
+            for collection in batch.having(spec):
+                cells = [batch.cells.get((collection.name, system)) for system in batch.systems]
+                pairs = [cell.comparisons[name] for cell in cells if cell and name in cell.comparisons]
+                marks = significance(batch.systems, pairs, with_letters)
+                means = [batch.value(collection.name, system, spec) for system in batch.systems]
+                texts = [
+                    doc.Cell(cell.status)
+                    if cell is not None and cell.status != "done"
+                    else doc.Cell(number(mean, how.digits), marks.get((system, name), ""))
+                    for system, cell, mean in zip(batch.systems, cells, means, strict=True)
+                ]
+                head.append(visible(collection.name))
+                columns.append(best_in_bold(texts, means, higher))
+            if len(columns) > 2:
+                means = [batch.average(system, spec) for system in batch.systems]
+                head.append("all queries" if batch.pool else "average")
+                columns.append(
+                    best_in_bold([doc.Cell(number(mean, how.digits)) for mean in means], means, higher)
+                )
+            yield doc.Grid(spec.display, tuple(head), list(zip(*columns, strict=True)))
         if sentences := _legend(batch, with_letters):
             yield doc.Sentences(sentences)
         if signature and how.format != "table":
@@ -44,63 +65,25 @@ def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -
     )
 
 
-def _grids(batch: Batch, digits: Digits, with_letters: bool) -> Iterator[doc.Grid]:
-    """A grid for each metric. with_letters: for significance, instead of triangles."""
-    for spec in batch.specs:
-        collections = batch.having(spec)
-        head = ["system", *(visible(collection.name) for collection in collections)]
-        columns = [labels(batch.systems, with_letters and batch.baseline is not None)]
-        columns += [_column(batch, collection, spec, digits, with_letters) for collection in collections]
-        if len(collections) > 1:
-            means = [batch.average(system, spec) for system in batch.systems]
-            head.append("all queries" if batch.pool else "average")
-            cells = [doc.Cell(number(mean, digits)) for mean in means]
-            columns.append(best_in_bold(cells, means, spec.metric.higher_is_better))
-        yield doc.Grid(spec.display, tuple(head), list(zip(*columns, strict=True)))
-
-
-def _column(
-    batch: Batch, collection: Collection, spec: Spec, digits: Digits, with_letters: bool
-) -> Sequence[doc.Cell]:
-    cells = [batch.cells.get((collection.name, system)) for system in batch.systems]
-    pairs = [cell.comparisons[str(spec)] for cell in cells if cell and str(spec) in cell.comparisons]
-    marks = significance(batch.systems, pairs, with_letters)
-    means = [batch.value(collection.name, system, spec) for system in batch.systems]
-    texts = [
-        doc.Cell(cell.status)
-        if cell is not None and cell.status != "done"
-        else doc.Cell(number(mean, digits), marks.get((system, str(spec)), ""))
-        for system, cell, mean in zip(batch.systems, cells, means, strict=True)
-    ]
-    return best_in_bold(texts, means, spec.metric.higher_is_better)
-
-
 def _legend(batch: Batch, with_letters: bool) -> list[str]:
     sentences = []
     count = len(batch.comparisons)
     if count and batch.baseline is not None:
-        baseline = visible(batch.baseline)
-        what = (
-            f"Letters: significantly better than these systems, compared with {baseline}"
-            if with_letters
-            else f"{BETTER} {WORSE}: significantly better, worse than {baseline}"
-        )
+        what = f"{BETTER} {WORSE}: significantly better, worse than "
+        if with_letters:
+            what = "Letters: significantly better than these systems, compared with "
         family = f"Holm correction for {count:,} comparison{'s' * (count != 1)}"
         how = f"paired t-test, two-sided; {family}; alpha = {TEST.alpha:g}"
-        sentences.append(f"{what} on the same queries ({how}).")
+        sentences.append(f"{what}{visible(batch.baseline)} on the same queries ({how}).")
     statuses = {cell.status for cell in batch.cells.values()}
-    lacking = "missing" in statuses or "failed" in statuses
     if len(batch.collections) > 1:
-        average = (
-            "All queries: the mean over the queries of all collections"
-            if batch.pool
-            else "Average: the mean of the collections"
-        )
-        without = "; none (-) for a system without a value for each" if lacking else ""
-        sentences.append(f"{average}{without}.")
+        average = "Average: the mean of the collections"
+        if batch.pool:
+            average = "All queries: the mean over the queries of all collections"
+        lacking = "; none (-) for a system without a value for each" if statuses - {"done"} else ""
+        sentences.append(f"{average}{lacking}.")
     words = {"missing": "there is no run", "failed": "the run cannot be evaluated"}
-    sentences += [f"{word.capitalize()}: {what}." for word, what in words.items() if word in statuses]
-    return sentences
+    return sentences + [f"{word.capitalize()}: {what}." for word, what in words.items() if word in statuses]
 
 
 _COLUMNS = [

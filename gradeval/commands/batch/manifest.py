@@ -58,59 +58,48 @@ class Manifest:
     file: TomlFile = field(repr=False)
 
 
-def read_manifest(source: Source, baseline: str | None = None, metrics: Sequence[str] = ()) -> Manifest:
-    """The manifest in a TOML file; its paths are relative to it. Raises InputError, MetricError.
+def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[str] = ()) -> Manifest:
+    """The manifest in a TOML file, or in a dict with its content. Raises InputError, MetricError.
 
-    baseline: the system with which others are compared, which has other default metrics. metrics: those of all
-    collections, instead of the manifest's.
+    Paths in a file are relative to it. baseline: the system with which others are compared, which has other
+    default metrics. metrics: those of all collections, instead of the manifest's.
     """
-    folder = "" if source.path == "-" else os.path.dirname(source.path)
     specs = tuple(parse(metrics)) if metrics else ()
     for spec in specs:
         _check_summary(spec)
-    manifest = _Reader(read_toml(source), folder, baseline).manifest()
-    if not specs:
-        return manifest
-    collections = tuple(replace(collection, specs=specs) for collection in manifest.collections)
-    return replace(manifest, collections=collections, specs=specs)
-
-
-def manifest_of(content: Mapping[str, Any], baseline: str | None = None) -> Manifest:
-    """The manifest in a dict, as read from TOML. Raises InputError."""
-    return _Reader(TomlFile("manifest", "", content), "", baseline).manifest()
+    is_content = isinstance(manifest, Mapping)
+    reader = _Reader(
+        TomlFile("manifest", "", manifest) if is_content else read_toml(Source(manifest)), baseline
+    )
+    content = reader.content
+    reader.check_keys(content, KEYS)
+    collections = reader.named_tables("collections")
+    systems = reader.named_tables("systems") if "systems" in content else {}
+    features = {}
+    if "features" in content:
+        numbers = reader.file.options({"features": content["features"]}, reader.folder, key="features").features
+        features = {f"feature{number}": number for number in numbers}
+    if not systems and not features:
+        hint = 'Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
+        raise reader.error("no systems given", hint=hint)
+    if twice := [name for name in features if name in systems]:
+        raise reader.error(f"system {named(twice[0])} is a feature too", twice[0])
+    read = [reader.collection(name, table, systems) for name, table in collections.items()]
+    of_content = reader.specs(content["metrics"]) if "metrics" in content else ()
+    if specs:
+        read = [replace(collection, specs=specs) for collection in read]
+    return Manifest(
+        reader.file.path, (*systems, *features), features, tuple(read), specs or of_content, reader.file
+    )
 
 
 class _Reader:
     """Reads the content of a manifest, and reports what is wrong with it. folder: of relative paths."""
 
-    def __init__(self, file: TomlFile, folder: str, baseline: str | None) -> None:
-        self.file, self.content, self.folder, self.error = file, file.content, folder, file.error
+    def __init__(self, file: TomlFile, baseline: str | None) -> None:
+        self.file, self.content, self.error = file, file.content, file.error
+        self.folder = os.path.dirname(file.path)
         self.default_metrics = DEFAULT_METRICS if baseline is None else COMPARED_METRICS
-
-    def manifest(self) -> Manifest:
-        content = self.content
-        self.check_keys(content, KEYS)
-        collections = self.named_tables("collections")
-        systems = self.named_tables("systems") if "systems" in content else {}
-        features = {}
-        if "features" in content:
-            values = {"features": content["features"]}
-            numbers = self.file.options(values, self.folder, key="features").features
-            features = {f"feature{number}": number for number in numbers}
-        if not systems and not features:
-            hint = 'Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
-            raise self.error("no systems given", hint=hint)
-        for name in features:
-            if name in systems:
-                raise self.error(f"system {named(name)} is a feature too", name)
-        return Manifest(
-            self.file.path,
-            (*systems, *features),
-            features,
-            tuple(self.collection(name, table, systems) for name, table in collections.items()),
-            self.specs(content["metrics"]) if "metrics" in content else (),
-            self.file,
-        )
 
     def check_keys(self, content: Mapping[str, Any], known: Iterable[str], table: str = "") -> None:
         for key in map(str, content):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +26,7 @@ from gradeval.render.numbers import exact
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
-_CHECKSUM = "checksum"  # of a cell in JSON: the SHA-256 of the rest
+CHECKSUM = "checksum"  # of a cell in JSON: the SHA-256 of the rest
 
 Status = Literal["done", "missing", "failed"]
 Key = tuple[str, str]
@@ -90,7 +90,7 @@ class Cell:
             "notices": [notice.to_dict() for notice in self.notices],
             "errors": list(self.errors),
         }
-        return {**content, _CHECKSUM: _checksum(content)}
+        return {**content, CHECKSUM: checksum(content)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Cell:
@@ -109,13 +109,10 @@ class Cell:
         )
 
 
-def is_as_written(content: Mapping[str, Any]) -> bool:
-    """Whether the JSON of a cell is as to_dict() made it: an edited value looks like any other."""
-    return content.get(_CHECKSUM) == _checksum({key: content[key] for key in content if key != _CHECKSUM})
-
-
-def _checksum(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def checksum(content: Mapping[str, Any]) -> str:
+    """The checksum of a cell in JSON: an edited value looks like any other."""
+    rest = {name: value for name, value in content.items() if name != CHECKSUM}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,17 +181,44 @@ class Batch(WithNotices, Tabular):
     @property
     def notices(self) -> tuple[Notice, ...]:
         """The notices; the subject of a notice about a run is COLLECTION/SYSTEM."""
-        of_cells = (notice for collection in self.collections for notice in self._of_collection(collection))
-        return tuple(dict.fromkeys([*self._missing(), *self._without_baseline(), *self._judged(), *of_cells]))
-
-    def _of_collection(self, collection: Collection) -> Iterator[Notice]:
-        """The notices of its cells, and that their runs differ in depth, each metric's with the collection."""
-        cells = [cell for (name, _), cell in self.cells.items() if name == collection.name]
-        depths = [(cell.system, cell.depths) for cell in cells]
-        options = next((cell.options for cell in cells if cell.options), {})
-        notices = (notice for cell in cells for notice in cell.notices)
-        for notice in with_depths(notices, depths, collection.specs, options):
-            yield notice.replace(subject=collection.name) if notice.kind is Kind.DEPTH else notice
+        notices: list[Notice] = []
+        done = [cell for cell in self.cells.values() if cell.status == "done"]
+        if missing := [cell for cell in self.cells.values() if cell.status == "missing"]:
+            reasons = (f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing)
+            cells = [f"{'/'.join(cell.key)} ({reason})" for cell, reason in zip(missing, reasons, strict=True)]
+            rule = first_names(cells, MAX_SUBJECTS)
+            if len(self.collections) > 1:
+                systems = first_names(dict.fromkeys(cell.system for cell in missing), MAX_SUBJECTS)
+                rule += f"; no average of {systems}"
+            notices.append(Notice(Kind.MISSING_RUNS, "", len(missing), rule=rule, total=len(self.cells)))
+        # where there is something to compare, and no baseline
+        compared = [cell.collection for cell in done if cell.system == self.baseline]
+        names = {cell.collection for cell in done} - {*compared}
+        lacking = [collection.name for collection in self.collections if collection.name in names]
+        if self.baseline is not None and lacking:
+            rule = first_names(lacking, MAX_SUBJECTS)
+            total = len(self.collections)
+            notices.append(Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=rule, total=total))
+        # where the systems that are compared differ in how much of them was judged, or that is unknown
+        for name in compared:
+            of_collection = [cell for cell in done if cell.collection == name]
+            for measure in dict.fromkeys(measure for cell in of_collection for measure in cell.judged):
+                having = [cell for cell in of_collection if measure in cell.judged]
+                [spec] = parse(measure)
+                by_depth = differs_by_depth([cell.depths for cell in having], spec)
+                judged = Judged(measure, np.array([cell.judged[measure] for cell in having]), by_depth)
+                for notice in judged.notices([f"{name}/{cell.system}" for cell in having]):
+                    notices.append(notice.replace(subject=notice.subject or name))
+        # those of the cells, and that their runs differ in depth, each metric's with the collection
+        for collection in self.collections:
+            of_collection = [cell for (name, _), cell in self.cells.items() if name == collection.name]
+            depths = [(cell.system, cell.depths) for cell in of_collection]
+            options = next((cell.options for cell in of_collection if cell.options), {})
+            of_cells = (notice for cell in of_collection for notice in cell.notices)
+            for notice in with_depths(of_cells, depths, collection.specs, options):
+                is_depth = notice.kind is Kind.DEPTH
+                notices.append(notice.replace(subject=collection.name) if is_depth else notice)
+        return tuple(dict.fromkeys(notices))
 
     @property
     def runs_read(self) -> int:
@@ -203,40 +227,6 @@ class Batch(WithNotices, Tabular):
     def __repr__(self) -> str:
         counts = f"systems={len(self.systems)}, collections={len(self.collections)}"
         return f"Batch(path={self.path!r}, {counts}, notices={len(self.warnings)})"
-
-    def _missing(self) -> Iterator[Notice]:
-        missing = [cell for cell in self.cells.values() if cell.status == "missing"]
-        if missing:
-            reasons = (f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing)
-            cells = [f"{'/'.join(cell.key)} ({reason})" for cell, reason in zip(missing, reasons, strict=True)]
-            rule = first_names(cells, MAX_SUBJECTS)
-            if len(self.collections) > 1:
-                systems = first_names(dict.fromkeys(cell.system for cell in missing), MAX_SUBJECTS)
-                rule += f"; no average of {systems}"
-            yield Notice(Kind.MISSING_RUNS, "", len(missing), rule=rule, total=len(self.cells))
-
-    def _without_baseline(self) -> Iterator[Notice]:
-        """Where there is something to compare, and no baseline."""
-        done = {key for key, cell in self.cells.items() if cell.status == "done"}
-        compared = {name for name, system in done if system == self.baseline}
-        names = {name for name, _ in done} - compared
-        lacking = [collection.name for collection in self.collections if collection.name in names]
-        if self.baseline is not None and lacking:
-            rule = first_names(lacking, MAX_SUBJECTS)
-            yield Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=rule, total=len(self.collections))
-
-    def _judged(self) -> Iterator[Notice]:
-        """Where the systems that are compared differ in how much of them was judged, or that is unknown."""
-        done = [cell for cell in self.cells.values() if cell.status == "done"]
-        for name in (cell.collection for cell in done if cell.system == self.baseline):
-            cells = [cell for cell in done if cell.collection == name]
-            for measure in dict.fromkeys(measure for cell in cells for measure in cell.judged):
-                having = [cell for cell in cells if measure in cell.judged]
-                [spec] = parse(measure)
-                by_depth = differs_by_depth([cell.depths for cell in having], spec)
-                judged = Judged(measure, np.array([cell.judged[measure] for cell in having]), by_depth)
-                for notice in judged.notices([f"{name}/{cell.system}" for cell in having]):
-                    yield notice.replace(subject=notice.subject or name)
 
     def signatures(self) -> list[str]:
         """What decides the means, as Results.signature() says: a line for each metric of each collection, after
@@ -247,12 +237,10 @@ class Batch(WithNotices, Tabular):
             cells = [cell for cell in self.cells.values() if cell.collection == collection.name]
             for spec in collection.specs:
                 of_cells = {cell: cell.signature(spec) for cell in cells if str(spec) in cell.values}
-                same = list(dict.fromkeys(of_cells.values()))
-                texts += (
-                    [f"{collection.name}: {text}" for text in same]
-                    if len(same) == 1
-                    else [f"{'/'.join(cell.key)}: {text}" for cell, text in of_cells.items()]
-                )
+                if len({*of_cells.values()}) == 1:
+                    texts.append(f"{collection.name}: {next(iter(of_cells.values()))}")
+                else:
+                    texts += [f"{'/'.join(cell.key)}: {text}" for cell, text in of_cells.items()]
         return texts
 
     def rows(self) -> list[dict[str, Any]]:
@@ -264,9 +252,7 @@ class Batch(WithNotices, Tabular):
             about = {"collection": cell.collection, "system": cell.system, "status": cell.status}
             for name, value in cell.values.items() or [("", Value(math.nan, 0))]:
                 pair = cell.comparisons.get(name)
-                compared = {
-                    field: getattr(pair, field, None) for field in ("difference", "p_corrected", "verdict")
-                }
+                compared = {key: getattr(pair, key, None) for key in ("difference", "p_corrected", "verdict")}
                 rows.append({**about, "metric": name, "mean": value.mean, "n": value.n, **compared})
         return rows
 

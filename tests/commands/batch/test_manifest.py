@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from helpers import each
 
-from gradeval.commands.batch.manifest import manifest_of, read_manifest
+from gradeval.commands.batch.manifest import read_manifest
 from gradeval.errors import InputError
-from gradeval.formats.sources import Source
 
 WHOLE = """\
 metrics = ["nDCG@10", "AP"]
@@ -37,7 +36,7 @@ options = { rel = 1, groups = "sizes" }
 
 def read(text: str, path: str = "m.toml") -> Any:
     Path(path).write_text(text)
-    return read_manifest(Source(path))
+    return read_manifest(path)
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +103,7 @@ GOOD = {
 def test_what_is_wrong(more: dict[str, Any], what: str) -> None:
     content = {key: value for key, value in {**GOOD, **more}.items() if value is not None}
     with pytest.raises(InputError) as caught:
-        manifest_of(content)
+        read_manifest(content)
     assert str(caught.value).startswith(f"manifest: {what}")
 
 
