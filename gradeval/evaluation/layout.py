@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from gradeval.errors import OptionError, visible
@@ -39,25 +38,32 @@ def document(
     if wide and (how.format == "trec" or results.has_ends):
         what = "the format trec" if how.format == "trec" else "ranges and intervals"
         raise OptionError(f"{what} cannot be printed wide")
-    texts = partial(texts_of, digits=how.digits)
+    texts = partial(_texts, digits=how.digits)
     parts = partial(_parts, results, per_query, summary)
-    word = not_a_formula if how.spreadsheet else str
-    of_words = partial(texts, escape=word)
+    of_words = partial(texts, escape=not_a_formula if how.spreadsheet else str)
+
+    def blocks() -> Iterator[Grid | Lines]:
+        yield from _grids(results, per_query, summary, wide, partial(texts, escape=visible))
+        if signature and how.format != "table":  # in the formats of papers
+            yield Lines(list(map(visible, results.signatures())))
+
+    def rows() -> list[Rows]:
+        if wide:
+            return [_side_by_side(results, per_query, summary, of_words)]
+        return [_long_rows(results, parts(), of_words, "")]
+
+    def records() -> Rows:
+        from json.encoder import encode_basestring_ascii
+
+        return _long_rows(results, parts(), _exact_texts, "null", encode_basestring_ascii)
+
     return Document(
-        blocks=lambda: chain(
-            _grids(results, per_query, summary, wide, partial(texts, escape=visible)),
-            # in the formats of papers
-            [Lines(list(map(visible, results.signatures())))] if signature and how.format != "table" else (),
-        ),
-        rows=lambda: [
-            _side_by_side(results, per_query, summary, of_words)
-            if wide
-            else _long_rows(results, parts(), of_words, "")
-        ],
+        blocks=blocks,
+        rows=rows,
         content=lambda: content(
             results, per_query=per_query, summary=summary, signature=signature, values=Values
         ),
-        records=lambda: _records(results, parts()),
+        records=records,
         columns=lambda: _trec_eval(results, parts(), partial(texts, width=6, signed=True), labels),
     )
 
@@ -75,7 +81,7 @@ def _parts(results: Results, per_query: bool, summary: bool) -> Iterator[_Part]:
             yield r, [ALL], results.columns(r, per_query=False)
 
 
-def texts_of(column: Column, *, escape: Callable[[str], str] = str, **how: Any) -> list[str]:
+def _texts(column: Column, *, escape: Callable[[str], str] = str, **how: Any) -> list[str]:
     """The values of a column as text. escape: for text values. how: the arguments of decimals()."""
     if column.texts is not None:
         return list(map(escape, column.texts))
@@ -121,22 +127,11 @@ def _long_rows(
     return Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
 
 
-def _records(results: Results, parts: Iterator[_Part]) -> Rows:
-    from json.encoder import encode_basestring_ascii
-
-    return _long_rows(results, parts, _exact_texts, "null", encode_basestring_ascii)
-
-
 def _side_by_side(results: Results, per_query: bool, summary: bool, texts: Texts) -> Rows:
     """A row for each query and metric, a column for each run."""
-
-    def parts() -> Iterator[list[list[Text]]]:
-        for spec, queries, columns in _by_metric(results, per_query, summary, texts):
-            of_runs: list[Text] = [*columns]
-            yield [[queries, str(spec), *of_runs]]
-
-    head = ("query", "metric", *(run.name for run in results.runs))
-    return Rows(head, parts(), frozenset((0, 1)))
+    by_metric = _by_metric(results, per_query, summary, texts)
+    parts: Iterator[list[list[Text]]] = ([[ids, str(spec), *columns]] for spec, ids, columns in by_metric)
+    return Rows(("query", "metric", *(run.name for run in results.runs)), parts, frozenset((0, 1)))
 
 
 def _by_metric(
@@ -251,11 +246,41 @@ def content(
     signature: bool = False,
     values: Callable[[list[str], list[str], list[list[str]]], Any] | None = None,
 ) -> dict[str, Any]:
-    """The object of json. Numbers are exact, counts are int, undefined is None.
-
-    values: makes the entries of queries from their ids, the metrics, and the texts of each metric.
-    """
+    """The object of json. values: makes the entries of queries from their ids, the metrics, and their texts."""
     from gradeval.version import __version__
+
+    ends = _ends(results)
+    numeric = [spec for spec in results.specs if not spec.metric.text]
+
+    def with_ends(keys: Sequence[str], columns: list[Column]) -> Iterator[tuple[str, list[Column]]]:
+        """The columns, and the ends of those that have them, each with its key."""
+        yield keys[0], columns
+        for k, key in enumerate(keys[1:]):
+            if part := [column.ends[k] for column in columns if len(column.ends) > k]:
+                yield key, part
+
+    def run(r: int) -> dict[str, Any]:
+        result = results.runs[r]
+        entry: dict[str, Any] = {name: getattr(result, name) for name in ("name", "path", "sha256", "ties")}
+        entry["queries"] = result.queries
+        entry["depths"] = None if result.depths is None else list(result.depths)
+        if summary:
+            for key, part in with_ends(("summary", *ends), results.columns(r, per_query=False)):
+                entry[key] = {str(column.spec): column.exact()[0] for column in part}
+            entry["undefined"] = {str(spec): n for spec in numeric if (n := results.undefined(r, spec))}
+        if signature:
+            entry["signatures"] = {str(spec): results.signature(r, spec) for spec in numeric}
+        if per_query:
+            queries, keys = results.counted_queries(r), ("per_query", *(f"per_query_{end}" for end in ends))
+            for key, part in with_ends(keys, results.columns(r, per_query=True)):
+                names = [str(column.spec) for column in part]
+                if values is not None:
+                    entry[key] = values(queries, names, list(map(_exact_texts, part)))
+                else:
+                    rows = zip(*(column.exact() for column in part), strict=True)
+                    by_metric = (dict(zip(names, row, strict=True)) for row in rows)
+                    entry[key] = dict(zip(queries, by_metric, strict=False))
+        return entry
 
     interval = next((run.interval for run in results.runs), None)
     return {
@@ -268,42 +293,5 @@ def content(
         "warnings": list(lines(results.notices, len(results.runs))),
         "notices": [notice.to_dict() for notice in results.notices],
         "failed": [{"path": run.path, "errors": str(run.error).split("\n")} for run in results.failed],
-        "runs": [_run(results, r, per_query, summary, signature, values) for r in range(len(results.runs))],
+        "runs": [run(r) for r in range(len(results.runs))],
     }
-
-
-def _run(
-    results: Results, r: int, per_query: bool, summary: bool, signature: bool, values: Callable[..., Any] | None
-) -> Any:
-    run = results.runs[r]
-    entry: dict[str, Any] = {"name": run.name, "path": run.path, "sha256": run.sha256, "ties": run.ties}
-    entry["queries"] = run.queries
-    entry["depths"] = None if run.depths is None else list(run.depths)
-    if summary:
-        columns = results.columns(r, per_query=False)
-        for key, part in _with_keys("summary", columns, _ends(results)):
-            entry[key] = {str(column.spec): column.exact()[0] for column in part}
-        numbers = [m for m, spec in enumerate(results.specs) if not spec.metric.text]
-        entry["undefined"] = {str(results.specs[m]): n for m in numbers if (n := results.undefined(r, m))}
-    if signature:
-        numeric = (spec for spec in results.specs if not spec.metric.text)
-        entry["signatures"] = {str(spec): results.signature(r, spec) for spec in numeric}
-    if per_query:
-        queries = results.counted_queries(r)
-        columns = results.columns(r, per_query=True)
-        for key, part in _with_keys("per_query", columns, [f"per_query_{end}" for end in _ends(results)]):
-            names = [str(column.spec) for column in part]
-            if values is not None:
-                entry[key] = values(queries, names, list(map(_exact_texts, part)))
-                continue
-            rows = zip(*(column.exact() for column in part), strict=True)
-            entry[key] = dict(zip(queries, (dict(zip(names, row, strict=True)) for row in rows), strict=False))
-    return entry
-
-
-def _with_keys(key: str, columns: list[Column], ends: Sequence[str]) -> Iterator[tuple[str, list[Column]]]:
-    """The columns, and the ends of those that have them, each with its key."""
-    yield key, columns
-    for k, end in enumerate(ends):
-        if part := [column.ends[k] for column in columns if len(column.ends) > k]:
-            yield end, part

@@ -79,11 +79,6 @@ class _Groups:
         self.size = last[offsets[:-1]] - self.first + 1
         self.grade = qrels.grade[self.row]
 
-    def mixed(self) -> Bools:
-        """Whether documents of the group differ: in their grades, or in being judged, (G,)."""
-        grades_differ = self.within.min(self.grade) < self.within.max(self.grade)
-        return grades_differ | (self.size > self.within.lengths)
-
     def ends(self) -> Iterator[Floats]:
         """The ranks of the judged documents, (n,), with the best or the worst first, under each of the orders.
 
@@ -136,7 +131,9 @@ def spread(
     any of the sample: in a large collection an order that matters shows. Its range is "at least" there.
     """
     groups = _Groups(reduced.ties, qrels, queries)
-    tied = distinct(groups.query[groups.mixed()])
+    # the order matters in groups whose documents differ: in their grades, or in being judged
+    grades_differ = groups.within.min(groups.grade) < groups.within.max(groups.grade)
+    tied = distinct(groups.query[grades_differ | (groups.size > groups.within.lengths)])
     low = found.values[:, tied]
     high, has_value = low.copy(), ~np.isnan(low)
     changes, undefined = np.zeros(low.shape, bool), np.zeros(low.shape, bool)
@@ -161,15 +158,14 @@ def spread(
         return [m for m, goes in zip(chosen, beyond.any(axis=1), strict=True) if goes]
 
     shares = shares_of(np.append(0, np.cumsum(qrels.offsets[tied + 1] - qrels.offsets[tied])))
-    everything = list(range(len(specs)))
     # a metric that a better document never harms has its lowest and highest value in the first two orders
-    others = [m for m in everything if not whole[m]]
+    others = np.flatnonzero(~whole).tolist()
     trials = trials or SHUFFLES * len(tied)
     sample = slice(None, None, -(-len(tied) // trials))
     for turn, ranks in enumerate(groups.ends()):
         rank[groups.row] = ranks
-        chosen = everything if turn < ENDS else others and attempt(others, sample)  # all, if it shows more
-        if chosen:
+        # in the further ones all queries are tried if the sample shows more
+        if chosen := [*range(len(specs))] if turn < ENDS else others and attempt(others, sample):
             list(ordered_map(partial(attempt, chosen), shares, jobs))
     if others:
         sampled = np.zeros(len(queries), bool)

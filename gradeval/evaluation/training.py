@@ -33,11 +33,11 @@ class Scores(Mapping[str, float]):
     ) -> None:
         self._specs, self._values, self.queries = specs, values, queries
         means = summarize(specs, values, np.ones(values.shape[1], bool), weights)
-        self._means = dict(zip(map(str, specs), means.tolist(), strict=True))
+        self._means: dict[str, float] = dict(zip(map(str, specs), means.tolist(), strict=True))
 
     def __getitem__(self, metric: str) -> float:
-        value: float = self._means[metric if metric in self._means else str(self._specs[self._index(metric)])]
-        return value
+        name = metric if metric in self._means else str(self._specs[self._index(metric)])
+        return self._means[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._means)
@@ -96,9 +96,8 @@ def score_arrays(
     Raises GradevalError: InputError for arrays, MetricError for metrics, OptionError for options.
     """
     specs = tuple(parse(metrics))
-    for spec in specs:
-        if spec.metric.text:
-            raise MetricError(f"{spec} has no numbers")
+    if texts := [spec for spec in specs if spec.metric.text]:
+        raise MetricError(f"{texts[0]} has no numbers")
     chosen = Options.of(rel=rel, depth=depth, ties=ties, no_relevant=no_relevant)
     if chosen.ties == "trec":
         raise OptionError("ties must be input, best, worst or expected: arrays have no document ids")
@@ -116,7 +115,17 @@ def score_arrays(
         raise InputError("grade", "no documents given")
     range_problems(grades, lambda: np.arange(len(grades))).check("grade")
     number, queries = _queries(len(grades), query, group)
-    of_queries = None if weights is None else _weights(weights, queries, group)
+    of_queries = None
+    if weights is not None:
+        of_queries = _numbers("weights", weights)
+        count = len(queries) if group is None else len(_array("group", group))
+        if len(of_queries) != count:
+            raise InputError("weights", f"{len(of_queries):,} weights for {count:,} queries")
+        if (of_queries < 0).any():
+            raise InputError("weights", f"weights are numbers from 0, not {of_queries.min():g}")
+        if not of_queries.any():
+            raise InputError("weights", "no query has a weight above 0")
+        of_queries = of_queries if group is None else of_queries[queries]  # of those that have documents
     by_grade = {"best": [-grades], "worst": [grades]}.get(ties, [])
     order = np.lexsort([*by_grade, -scores, number])  # which keeps the order of equal ones
     counts = np.bincount(number, minlength=len(queries))
@@ -163,19 +172,6 @@ def _unpadded(
     return grade[is_document], score[is_document], is_document.sum(axis=1)
 
 
-def _weights(weights: Any, queries: NDArray[Any], group: Any) -> Floats:
-    """The weights of the queries that have documents, (Q,). Raises InputError."""
-    numbers = _numbers("weights", weights)
-    count = len(queries) if group is None else len(_array("group", group))
-    if len(numbers) != count:
-        raise InputError("weights", f"{len(numbers):,} weights for {count:,} queries")
-    if (numbers < 0).any():
-        raise InputError("weights", f"weights are numbers from 0, not {numbers.min():g}")
-    if not numbers.any():
-        raise InputError("weights", "no query has a weight above 0")
-    return numbers if group is None else numbers[queries]
-
-
 def _array(name: str, values: Any, dimensions: int = 1) -> NDArray[Any]:
     """An array of one dimension, or of no more than these. Raises InputError."""
     if isinstance(values, np.ma.MaskedArray):
@@ -188,10 +184,8 @@ def _array(name: str, values: Any, dimensions: int = 1) -> NDArray[Any]:
     except Exception as error:  # objects can fail wherever looked at
         raise InputError(name, f"it is no array ({type(error).__name__}: {error})") from None
     if not 1 <= array.ndim <= dimensions:
-        raise InputError(
-            name,
-            f"an array of one dimension{' or two' * (dimensions > 1)} is needed, not of shape {array.shape}",
-        )
+        needed = "one dimension or two" if dimensions > 1 else "one dimension"
+        raise InputError(name, f"an array of {needed} is needed, not of shape {array.shape}")
     return array
 
 
