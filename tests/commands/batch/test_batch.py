@@ -40,9 +40,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def manifest(**more: Any) -> dict[str, Any]:
-    given = {"qrels": "{collection}/qrels", "runs": "{collection}/{system}.run", "metrics": METRICS}
-    return {**given, "systems": list(SYSTEMS), "collections": list(SIZES), **more}
+def batched(resume: str | None = None, baseline: str | None = None, pool: bool = False, **more: Any) -> Any:
+    content = {"qrels": "{collection}/qrels", "runs": "{collection}/{system}.run", "metrics": METRICS}
+    content |= {"systems": list(SYSTEMS), "collections": list(SIZES), **more}
+    return gradeval.batch(content, resume=resume, baseline=baseline, pool=pool)
 
 
 def slow(collection: str, system: str, metric: str) -> list[float]:
@@ -55,32 +56,30 @@ def slow(collection: str, system: str, metric: str) -> list[float]:
 
 
 def test_means_and_averages() -> None:
-    macro, pooled = gradeval.batch(manifest()), gradeval.batch(manifest(), pool=True)
-    for system in SYSTEMS:
-        for metric in ("nDCG@5", "AP"):
-            values = {name: slow(name, system, metric) for name in SIZES}
-            means = {name: sum(of) / len(of) for name, of in values.items()}
-            for name, mean in means.items():
-                assert macro.value(name, system, metric) == pooled.value(name, system, metric)
-                assert macro.value(name, system, metric) == pytest.approx(mean, rel=1e-12)
-            of_all = [value for of in values.values() for value in of]
-            assert macro.average(system, metric) == pytest.approx(sum(means.values()) / 3, rel=1e-12)
-            assert pooled.average(system, metric) == pytest.approx(sum(of_all) / len(of_all), rel=1e-12)
+    macro, pooled = batched(), batched(pool=True)
+    for system, metric in product(SYSTEMS, ("nDCG@5", "AP")):
+        values = {name: slow(name, system, metric) for name in SIZES}
+        means = {name: sum(of) / len(of) for name, of in values.items()}
+        for name, mean in means.items():
+            assert macro.value(name, system, metric) == pooled.value(name, system, metric)
+            assert macro.value(name, system, metric) == pytest.approx(mean, rel=1e-12)
+        of_all = [value for of in values.values() for value in of]
+        assert macro.average(system, metric) == pytest.approx(sum(means.values()) / 3, rel=1e-12)
+        assert pooled.average(system, metric) == pytest.approx(sum(of_all) / len(of_all), rel=1e-12)
 
 
 def test_pooled_counts_and_undefined_values() -> None:
     """The sum of counts; queries without a value are not counted; a geometric mean stays one."""
-    Path("south/qrels").write_text(
-        "".join(f"q{q} 0 d{d} {d * (q > 9)}\n" for q in range(30) for d in range(12))
-    )
-    found = gradeval.batch(manifest(metrics="num_q num_ret rankDCG gm_map"), pool=True)
+    grades = (f"q{q} 0 d{d} {d * (q > 9)}\n" for q in range(30) for d in range(12))
+    Path("south/qrels").write_text("".join(grades))
+    found = batched(metrics="num_q num_ret rankDCG gm_map", pool=True)
     rank = [value for name in SIZES for value in slow(name, "two", "rankDCG")]
     assert len(rank) == 95
     assert found.average("two", "rankDCG") == pytest.approx(sum(rank) / 95, rel=1e-12)
     assert (found.average("two", "num_q"), found.average("two", "num_ret")) == (105, 105 * 12)
     logs = [math.log(max(value, 1e-5)) for name in SIZES for value in slow(name, "two", "AP")]
     assert found.average("two", "gm_map") == pytest.approx(math.exp(sum(logs) / 105), rel=1e-12)
-    assert gradeval.batch(manifest(metrics="num_q")).average("two", "num_q") == 35
+    assert batched(metrics="num_q").average("two", "num_q") == 35
 
 
 def test_features_as_systems() -> None:
@@ -103,11 +102,10 @@ def test_features_as_systems() -> None:
 
 def test_significance() -> None:
     """The paired t-test of each cell, with Holm's correction over all of the table."""
-    cells = list(product(SIZES, SYSTEMS, METRICS.split()))
-    values = {cell: slow(*cell) for cell in cells}
-    verdicts = {"one": {"", "worse"}, "two": {"", "worse"}, "three": {"better"}}
-    for baseline in SYSTEMS:
-        found = gradeval.batch(manifest(), baseline=baseline).comparisons
+    values = {cell: slow(*cell) for cell in product(SIZES, SYSTEMS, METRICS.split())}
+    verdicts = {"one": {"", "worse"}, "three": {"better"}}
+    for baseline in verdicts:
+        found = batched(baseline=baseline).comparisons
         expected = {
             (name, system, metric): stats.ttest_rel(of, values[name, baseline, metric]).pvalue
             for (name, system, metric), of in values.items()
@@ -117,11 +115,11 @@ def test_significance() -> None:
         least = 0.0
         for rank, key in enumerate(sorted(expected, key=expected.__getitem__)):
             least = max(least, min(1.0, (len(expected) - rank) * expected[key]))
-            one = found[key]
-            assert (one.p, one.p_corrected) == (pytest.approx(expected[key]), pytest.approx(least))
-            significant = "better" if one.difference > 0 else "worse"
-            assert one.verdict == (significant if least < 0.05 else "")
-        assert {one.verdict for one in found.values()} == verdicts[baseline]
+            cell = found[key]
+            assert (cell.p, cell.p_corrected) == (pytest.approx(expected[key]), pytest.approx(least))
+            significant = "better" if cell.difference > 0 else "worse"
+            assert cell.verdict == (significant if least < 0.05 else "")
+        assert {cell.verdict for cell in found.values()} == verdicts[baseline]
 
 
 # Earlier outputs
@@ -141,69 +139,55 @@ def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     return seen
 
 
-def save(found: Any, format: str) -> str:
-    Path(f"out.{format}").write_text(found.render(format))
-    return f"out.{format}"
-
-
-@pytest.mark.parametrize(("format", "baseline"), [("json", "one"), ("jsonl", None)])
-def test_what_is_unchanged_is_kept(format: str, baseline: str | None, evaluated: list[tuple[str, str]]) -> None:
-    os.remove("north/three.run")
+@each("format, baseline", [("json", "one"), ("jsonl", None)])
+def test_what_is_unchanged_is_kept(format: str, baseline: str | None, evaluated: list[Any]) -> None:
+    Path("north/three.run").unlink(missing_ok=True)
     with open("west/two.run", "a") as run:  # a query that is not judged, which is a notice
-        run.write("other Q0 d1 1 1 t\n")
-    first = gradeval.batch(manifest(), baseline=baseline)
-    path = save(first, format)
+        run.write("other Q0 d1 1 1 t\n" if format == "json" else "")
+    first = batched(baseline=baseline)
+    Path("out").write_text(first.render(format))
     evaluated.clear()
-    again = gradeval.batch(manifest(), baseline=baseline, resume=path)
+    again = batched(baseline=baseline, resume="out")
     assert evaluated == []
     assert (again.render("json"), again.notices) == (first.render("json"), first.notices)
 
 
-@pytest.mark.parametrize("changed, expected", [
-    ("west/qrels", {("west", system) for system in SYSTEMS}),
-    ("west/one.run", {("west", system) for system in SYSTEMS}),
-    ("west/three.run", {("west", "one"), ("west", "three")}),  # the values of the baseline are needed
-])  # fmt: skip
-def test_what_depends_on_a_change(
-    changed: str, expected: set[tuple[str, str]], evaluated: list[tuple[str, str]]
-) -> None:
-    path = save(gradeval.batch(manifest(), baseline="one"), "json")
-    with open(changed, "a") as file:
-        file.write("q0 0 other 1\n" if changed.endswith("qrels") else "q0 Q0 other 1 99 t\n")
-    evaluated.clear()
-    again = gradeval.batch(manifest(), baseline="one", resume=path)
-    assert set(evaluated) == expected
-    assert again.render("json") == gradeval.batch(manifest(), baseline="one").render("json")
+def test_what_depends_on_a_change(evaluated: list[tuple[str, str]]) -> None:
+    for changed, expected in (
+        ("west/qrels", {("west", system) for system in SYSTEMS}),
+        ("west/one.run", {("west", system) for system in SYSTEMS}),
+        ("west/three.run", {("west", "one"), ("west", "three")}),  # the values of the baseline are needed
+    ):
+        Path("out.json").write_text(batched(baseline="one").render("json"))
+        with open(changed, "a") as file:
+            file.write("q0 0 other 1\n" if changed.endswith("qrels") else "q0 Q0 other 1 99 t\n")
+        evaluated.clear()
+        again = batched(baseline="one", resume="out.json")
+        assert set(evaluated) == expected
+        assert again.render("json") == batched(baseline="one").render("json")
+    # other settings keep nothing
+    Path("out.json").write_text(again.render("json"))
+    for more in ({"metrics": "nDCG@5 AP RR"}, {"options": {"rel": 2}}, {"baseline": "two"}):
+        evaluated.clear()
+        again = batched(**{"baseline": "one", **more}, resume="out.json")
+        assert len(set(evaluated)) == 9
+        assert again.render("json") == batched(**{"baseline": "one", **more}).render("json")
 
 
-@pytest.mark.parametrize(
-    ("more", "baseline"), [({"metrics": "nDCG@5 AP RR"}, "one"), ({"options": {"rel": 2}}, "one"), ({}, "two")]
-)
-def test_other_settings_keep_nothing(
-    more: dict[str, Any], baseline: str, evaluated: list[tuple[str, str]]
-) -> None:
-    path = save(gradeval.batch(manifest(), baseline="one"), "json")
-    evaluated.clear()
-    again = gradeval.batch(manifest(**more), baseline=baseline, resume=path)
-    assert len(set(evaluated)) == 9
-    assert again.render("json") == gradeval.batch(manifest(**more), baseline=baseline).render("json")
-
-
-@each("text", [
-    "",
-    "run\tquery\n",
-    "[1]",
-    "{}",
-    '{"gradeval": "0.1.0", "runs": []}',
-    '{"cells": [1]}',
-    '{"cells": 3}',
-    '{"a": 1}\n{"b": 2}\n',
-    "\xff",
-])  # fmt: skip
-def test_other_files_are_no_earlier_output(text: str) -> None:
-    Path("old").write_bytes(text.encode("latin-1"))
-    if not text:  # as an interrupted command may leave it
-        assert read_earlier(Source("old")) == {}
-        return
-    with pytest.raises(InputError, match=r"^old: this is not an output of gradeval batch\. Save one with"):
-        read_earlier(Source("old"))
+def test_other_files_are_no_earlier_output() -> None:
+    other = '{"gradeval": "0.1.0", "runs": []}'
+    for text in (
+        "run\tquery\n",
+        "[1]",
+        "{}",
+        other,
+        '{"cells": [1]}',
+        '{"cells": 3}',
+        '{"a": 1}\n{"b": 2}\n',
+        "\xff",
+    ):
+        Path("old").write_bytes(text.encode("latin-1"))
+        with pytest.raises(InputError, match=r"^old: this is not an output of gradeval batch\. Save one with"):
+            read_earlier(Source("old"))
+    Path("old").write_text("")  # as an interrupted command may leave it
+    assert read_earlier(Source("old")) == {}

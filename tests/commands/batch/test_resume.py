@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from cli.command import fails, gradeval
+from helpers import each
 
 from gradeval.commands.batch import cells as batch_cells
 
-from .calls import MANIFEST, batch
+from .conftest import MANIFEST, batch
 
 pytestmark = pytest.mark.usefixtures("batch_files")
 
@@ -23,77 +24,57 @@ def save(*systems: str, path: str, metrics: str = "AP P@2") -> None:
 def test_a_saved_result_is_as_good_as_its_run() -> None:
     options = ("m.toml", "--baseline", "good", "-f", "csv", "--digits", "full", "--quiet")
     expected = batch(*options).out
-    save("bad <b>", path="saved.json")
-    os.replace("saved.json", "north/bad <b>.run")
-    assert batch(*options).out == expected
-    save("good", path="saved.json")
-    os.replace("saved.json", "north/good.run")
-    assert batch(*options).out == expected
-
-
-@pytest.mark.parametrize("systems, metrics, error", [
-    (["good", "bad <b>"], "AP P@2", "it has 2 runs, and a system has one"),
-    (
-        ["bad <b>"],
-        "AP",
-        "it has no values of P@2, only of AP. Choose other metrics, or evaluate the run again",
-    ),
-])  # fmt: skip
-def test_saved_results_that_are_no_cell(systems: list[str], metrics: str, error: str) -> None:
-    save(*systems, path="saved.json", metrics=metrics)
-    os.replace("saved.json", "north/bad <b>.run")
-    done = gradeval("batch", "m.toml", "-f", "tsv", "--quiet")
-    assert done.code == 2
-    [line] = done.lines
-    assert line.startswith(f"north/bad <b>.run: {error}")
-    assert "good" in done.out
+    for system in ("bad <b>", "good"):
+        save(system, path="saved.json")
+        save(system, path="one.json", metrics="AP")
+        save(system, system, path="two.json")
+        os.replace("saved.json", f"north/{system}.run")
+        assert batch(*options).out == expected
+    for path, error in (
+        ("two.json", "it has 2 runs, and a system has one"),
+        ("one.json", "it has no values of P@2, only of AP. Choose other metrics, or evaluate the run again"),
+    ):
+        os.replace(path, "north/bad <b>.run")
+        done = batch("m.toml", "-f", "tsv", "--quiet", code=2)
+        [line] = done.lines
+        assert line.startswith(f"north/bad <b>.run: {error}") and "good" in done.out
 
 
 # Earlier outputs
 
 
-def interrupt(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
-    """Interrupt the batch when these qrels are evaluated."""
-    evaluate = batch_cells.evaluate_all
+def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of -o has the collections that were there, and loses nothing that it had."""
+    evaluate, seen = batch_cells.evaluate_all, []
 
-    def interrupted(qrels: str, *args: object, **more: object) -> object:
-        if qrels == at:
+    def watched(qrels: str, *args: object, **more: object) -> object:
+        seen.append(qrels)
+        if qrels == stop:
             raise KeyboardInterrupt
         return evaluate(qrels, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(batch_cells, "evaluate_all", interrupted)
-
-
-def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file of -o has the collections that were there."""
-    evaluate = batch_cells.evaluate_all
-    interrupt(monkeypatch, "south/qrels")
-    assert gradeval("batch", "m.toml", "-o", "out.json", "--resume", "--quiet").code == 130
+    monkeypatch.setattr(batch_cells, "evaluate_all", watched)
+    call, stop = ("m.toml", "-o", "out.json", "--resume", "--quiet"), "south/qrels"
+    batch(*call, code=130)
     assert [cell["collection"] for cell in json.loads(Path("out.json").read_text())["cells"]] == ["north"] * 2
-    seen = []
-    monkeypatch.setattr(
-        batch_cells, "evaluate_all", lambda *a, **more: (seen.append(a[0]), evaluate(*a, **more))[1]
-    )
-    batch("m.toml", "-o", "out.json", "--resume", "--quiet")
+    seen, stop = [], ""
+    batch(*call)
     assert seen == ["south/qrels"]
     assert Path("out.json").read_text() == batch("m.toml", "-f", "json", "--quiet").out
-
-
-def test_an_interrupted_batch_loses_nothing_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("m.toml").write_text(MANIFEST.replace('["north", "south"]', '["north", "east", "south"]'))
     shutil.copytree("south", "east")
-    batch("m.toml", "-o", "out.json", "--quiet")
+    batch(*call)
     for name in ("north", "east"):  # of south nothing changes
         Path(f"{name}/good.run").write_text("q1 Q0 d1 1 1 t\n")
-    interrupt(monkeypatch, "east/qrels")
-    gradeval("batch", "m.toml", "-o", "out.json", "--resume", "--quiet")
+    stop = "east/qrels"
+    batch(*call, code=130)
     cells = json.loads(Path("out.json").read_text())["cells"]
     kept = [("east", "bad <b>"), ("south", "good"), ("south", "bad <b>")]
     assert [(cell["collection"], cell["system"]) for cell in cells][2:] == kept
     assert cells[0]["values"]["P@2"]["mean"] == pytest.approx(0.5 / 30)
 
 
-@pytest.mark.parametrize("name", ["out.json", "out.jsonl"])
+@each("name", ["out.json", "out.jsonl"])
 def test_edited_cells_are_evaluated_again(name: str) -> None:
     batch("m.toml", "-o", name, "--quiet")
     whole = Path(name).read_text()
@@ -113,6 +94,16 @@ def test_edited_cells_are_evaluated_again(name: str) -> None:
         Path(name).write_text(whole.replace(old, new, 1))
         batch("m.toml", "-o", name, "--resume", "--quiet")
         assert Path(name).read_text() == whole
+    # what is not JSON is an error
+    line = ":1" * (name == "out.jsonl")
+    place = 1 + whole[: whole.index('"n": ')].count("\n")
+    for new, what in (
+        ('"n": 1, "n": ', f"{line}: 'n' is in an object twice"),
+        ('"x": NaN, "n": ', f"{line}: NaN is not JSON"),
+        ('"n": ]', f":{place}: not valid JSON (Expecting value)"),
+    ):
+        Path(name).write_text(whole.replace('"n": ', new, 1))
+        assert fails("batch", "m.toml", "-o", name, "--resume").startswith(f"{name}{what}")
 
 
 def test_group_sizes_that_changed_are_evaluated_again() -> None:
@@ -122,18 +113,3 @@ def test_group_sizes_that_changed_are_evaluated_again() -> None:
         Path("x.query").write_text(sizes)
         batch("m.toml", "-o", "out.json", "--resume", "--quiet")
         assert Path("out.json").read_text() == batch("m.toml", "-f", "json", "--quiet").out
-
-
-def test_an_earlier_output_that_is_not_json() -> None:
-    for name in ("out.json", "out.jsonl"):
-        batch("m.toml", "-o", name, "--quiet")
-        whole = Path(name).read_text()
-        line = ":1" * (name == "out.jsonl")
-        place = 1 + whole[: whole.index('"n": ')].count("\n")
-        for new, what in (
-            ('"n": 1, "n": ', f"{line}: 'n' is in an object twice"),
-            ('"x": NaN, "n": ', f"{line}: NaN is not JSON"),
-            ('"n": ]', f":{place}: not valid JSON (Expecting value)"),
-        ):
-            Path(name).write_text(whole.replace('"n": ', new, 1))
-            assert fails("batch", "m.toml", "-o", name, "--resume").startswith(f"{name}{what}")

@@ -1,5 +1,7 @@
 """gradeval compare: its options, what it takes as runs, what it refuses."""
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -8,11 +10,9 @@ from cli.graded import query_ids
 from helpers import each
 from scipy import stats
 
-from .calls import compare, per_query, rows
+from .conftest import compare, per_query, rows, runs_of
 
 pytestmark = pytest.mark.usefixtures("compare_files")
-
-QUERIES = query_ids(30)
 
 
 def test_rows_have_the_values_and_say_how_they_were_made() -> None:
@@ -25,71 +25,61 @@ def test_rows_have_the_values_and_say_how_they_were_made() -> None:
         old, new = (list(per_query(run, row["metric"]).values()) for run in ("poor.run", "good.run"))
         assert float(row["p"]) == pytest.approx(stats.ttest_rel(new, old).pvalue)
         assert "Judged@10" not in row
-    args = ("qrels", "poor.run", "good.run", "-m", "AP", "--test", "randomization", "--confidence", 99)
-    assert [rows(*args)[0][name] for name in about[5:]] == ["randomization", "holm", "0.01", "1"]
     Path("new.run").write_text(Path("good.run").read_text().replace(" d1 ", " new1 "))
-    [row] = rows("qrels", "poor.run", "new.run", "-m", "AP")
+    options = ("--test", "randomization", "--confidence", 99, "--samples", 999)
+    [row] = rows("qrels", "poor.run", "new.run", "-m", "AP", *options)
+    assert [row[name] for name in about[5:]] == ["randomization", "holm", "0.01", "1"]
     assert (row["baseline_Judged@10"], row["Judged@10"]) == ("1.0000", "0.8889")
 
 
-@each("baseline", ["fair.run", "fair"])
-def test_baseline_is_a_file_or_a_name(baseline: str) -> None:
-    Path("fair").write_text("a file with the name of a run\n")
-    found = rows("qrels", "good.run", "fair.run", "poor.run", "-m", "AP", "--baseline", baseline)
-    assert [(row["baseline"], row["run"]) for row in found] == [("fair", "good"), ("fair", "poor")]
-
-
 def test_the_baseline_is_a_file_or_a_name() -> None:
-    found = rows("qrels", "good.run", "--baseline", "fair.run", "-m", "AP")
-    assert [(row["baseline"], row["run"]) for row in found] == [("fair", "good")]
-    said = fails("compare", "qrels", "good.run", "poor.run", "-m", "AP", "--baseline", "none")
-    assert said.endswith("gradeval: no run is named 'none': there are good, poor")
-    # labels name runs
-    found = rows("qrels", "A=poor.run", "B=good.run", "fair.run", "-m", "AP")
-    assert [(row["run"], row["baseline"]) for row in found] == [("B", "A"), ("fair", "A")]
-    for baseline in ("B", "good.run"):
-        found = rows("qrels", "A=poor.run", "B=good.run", "-m", "AP", "--baseline", baseline)
-        assert [(row["run"], row["baseline"]) for row in found] == [("A", "B")]
-    found = rows("qrels", "A=poor.run", "fair.run", "-m", "AP", "--baseline", "good.run")
-    assert [(row["run"], row["baseline"]) for row in found] == [("A", "good"), ("fair", "good")]
-    assert "two runs have the label 'A'" in fails("compare", "qrels", "A=poor.run", "A=good.run")
-    assert "'-' can be given once only" in fails("compare", "qrels", "A=-", "B=-")
+    Path("fair").write_text("a file with the name of a run\n")
+    for line, expected in {
+        "good.run fair.run poor.run --baseline fair.run": [("fair", "good"), ("fair", "poor")],
+        "good.run fair.run poor.run --baseline fair": [("fair", "good"), ("fair", "poor")],
+        "good.run --baseline fair.run": [("fair", "good")],
+        # labels name runs
+        "A=poor.run B=good.run fair.run": [("A", "B"), ("A", "fair")],
+        "A=poor.run B=good.run --baseline B": [("B", "A")],
+        "A=poor.run B=good.run --baseline good.run": [("B", "A")],
+        "A=poor.run fair.run --baseline good.run": [("good", "A"), ("good", "fair")],
+    }.items():
+        assert runs_of("qrels", *line.split(), "-m", "AP") == expected, line
+    for line, said in {
+        "good.run poor.run --baseline none": "gradeval: no run is named 'none': there are good, poor",
+        "A=poor.run A=good.run": "two runs have the label 'A'",
+        "A=- B=-": "'-' can be given once only",
+    }.items():
+        assert said in fails("compare", "qrels", *line.split(), "-m", "AP")
 
 
 def test_the_answer_does_not_depend_on_threads_or_the_order_of_files() -> None:
     args = ("compare", "qrels", "good.run", "poor.run", "-m", "AP RR", "--test", "randomization")
     args = (*args, "--samples", 999, "--correction", "maxt")
     expected = gradeval(*args, "-j", 1)
-    assert gradeval(*args, "-j", 3) == expected
     lines = Path("qrels").read_text().splitlines(keepends=True)
     Path("qrels").write_text("".join(reversed(lines)))
-    assert gradeval(*args).out == expected.out
+    assert gradeval(*args, "-j", 3).out == expected.out
     assert gradeval(*args, "--seed", 2).out != expected.out
-
-
-def test_groups() -> None:
-    Path("groups").write_text(
-        "query\tgroup\n" + "".join(f"{x}\t{'ab'[q % 2]}\n" for q, x in enumerate(QUERIES))
-    )
-    done = compare("qrels", "good.run", "poor.run", "-m", "AP", "--by", "groups")
-    assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["all", "a", "b"]
-    assert done.lines == ["warning: 2 groups have fewer than 25 queries: a, b [small_groups]"]
 
 
 def test_what_else_is_printed() -> None:
     args = ("qrels", "good.run", "poor.run", "-m", "AP", "--worst", 2, "--best", 1)
-    args = (*args, "--power", "--anova", "--relative")
-    tables = compare(*args, "-q").out.split("\n\n")
-    assert [table.split("\t")[0] for table in tables] == ["group", "group", "group", "group", "query"]
-    assert {"relative_percent", "smallest", "needed"} < set(tables[0].splitlines()[0].split("\t"))
-    assert tables[2].splitlines()[0].split("\t")[-2:] == ["metric", "residual_effect_size"]
-    assert [line.split("\t")[:3] for line in tables[3].splitlines()[1:]] == [
-        ["all", "worst", "1"], ["all", "worst", "2"], ["all", "best", "1"]
-    ]  # fmt: skip
-    assert len(tables[4].splitlines()) == 31
-    alone = compare(*args, "-q", "-n").out
-    assert alone == tables[4]
-    assert alone.splitlines()[0] == "query\tmetric\tgood\tpoor\tpoor - good"
+    args = (*args, "--power", "--anova", "--relative", "-q")
+    tables = [[line.split("\t") for line in table.splitlines()] for table in compare(*args).out.split("\n\n")]
+    assert [table[0][0] for table in tables] == ["group", "group", "group", "group", "query"]
+    assert {"relative_percent", "smallest", "needed"} < set(tables[0][0])
+    assert tables[2][0][-2:] == ["metric", "residual_effect_size"]
+    kinds = [["all", "worst", "1"], ["all", "worst", "2"], ["all", "best", "1"]]
+    assert [row[:3] for row in tables[3][1:]] == kinds
+    assert tables[4][0] == ["query", "metric", "good", "poor", "poor - good"] and len(tables[4]) == 31
+    assert [line.split("\t") for line in compare(*args, "-n").out.splitlines()] == tables[4]
+    # groups
+    groups = "".join(f"{query}\t{'ab'[q % 2]}\n" for q, query in enumerate(query_ids(30)))
+    Path("groups").write_text(f"query\tgroup\n{groups}")
+    done = compare("qrels", "good.run", "poor.run", "-m", "AP", "--by", "groups")
+    assert [line.split("\t")[0] for line in done.out.splitlines()[1:]] == ["all", "a", "b"]
+    assert done.lines == ["warning: 2 groups have fewer than 25 queries: a, b [small_groups]"]
 
 
 # saved results and LETOR
@@ -98,20 +88,17 @@ def test_what_else_is_printed() -> None:
 def test_saved_results() -> None:
     gradeval("qrels", "good.run", "-m", "AP nDCG@5 num_q", "-q", "-f", "json", "-o", "good.json")
     expected = compare("qrels", "good.run", "poor.run", "-m", "AP nDCG@5")
-    found = compare("qrels", "good.json", "poor.run")
+    found = compare("qrels", "-", "poor.run", stdin="good.json")
     assert found.out == expected.out
     assert found.lines == [
         *expected.lines,
         "note: Judged@5 of good is unknown, so whether the runs differ in it was not checked; save results "
         "with Judged@5 among the metrics [judged_unknown]",
     ]
-    assert compare("qrels", "-", "poor.run", stdin="good.json") == found
     gradeval("qrels", "good.run", "-m", "AP", "-f", "json", "-o", "summary.json")
     said = "summary.json: run 'good' has no values per query, since it was made without -q. Save results with "
     assert fails("compare", "qrels", "summary.json", "poor.run").startswith(said)
-
-
-def test_missing_queries_are_counted() -> None:
+    # missing queries are counted
     Path("half.run").write_text("".join(Path("good.run").read_text().splitlines(keepends=True)[:135]))
     args = ("compare", "qrels", "good.run", "half.run", "-m", "AP")
     done = gradeval(*args)
@@ -128,59 +115,144 @@ def test_missing_queries_are_counted() -> None:
     assert "warnings are treated as errors (--strict)" in fails(*args, "--strict", "--quiet")
 
 
-RUNS = ("compare", "qrels", "good.run", "poor.run")
+VALUES = "--values a.csv b.csv"
 
 
 @each("args, message", [
-    (("compare",), "Missing argument 'QRELS RUN RUN...': the qrels, then two runs or more."),
-    (("compare", "qrels"), "Missing argument 'QRELS RUN RUN...': tables without qrels go with --values."),
-    (("compare", "--values"), "Missing argument: the tables of values to compare."),
-    (("compare", "--values", "a.csv", "b.csv", "-l", "2"), "--rel and --values are mutually exclusive"),
-    (("compare", "--values", "a.csv", "b.csv", "-J"), "--judged-only and --values are mutually exclusive"),
-    (("compare", "qrels", "r", "r", "--lower-is-better", "AP"), "--lower-is-better requires --values"),
-    (("compare", "--values", "a.csv", "b.csv", "-m", "x"), "x is in no table: there are AP, y, z"),
-    (("compare", "--values", "a.csv", "b.csv", "-m", "y"), "b.csv: it has no values of y, only of AP, z"),
-    (("compare", "--values", "a.csv", "d.csv"), "no metric is in every table (a.csv: AP, y; d.csv: w)"),
-    (("compare", "--values", "a.csv", "e.csv", "--queries", "both"),
-     "e.csv: it has no query in common with the other tables"),
-    (("compare", "--values", "a.csv", "b.csv", "--lower-is-better", "x"), "x is in no table"),
-    (("compare", "--values", "a.csv", "b.csv", "--query-ids", "9"), "query '9' is not in the tables"),
-    (("compare", "--values", "a.csv", "none"), "none: no such file. Check the path"),
-    ((*RUNS, "-m", "num_q"), "num_q has no value for each query"),
-    (("compare", "qrels", "-", "-"), "'-' can be given once only"),
-    ((*RUNS, "-n"), "-n requires -q: nothing would be printed."),
-    ((*RUNS, "-n", "-q", "-f", "json"), "-n and -f json are mutually exclusive"),
-    ((*RUNS, "--confidence", "x"), "'x' is not a percentage from 50 to"),
-    ((*RUNS, "--confidence", "100"), "'100' is not a percentage"),
-    ((*RUNS, "--samples", "5"), "'5' is not an integer from 100"),
-    ((*RUNS, "--test", "tukey"), "Add --all-pairs"),
+    ("", "Missing argument 'QRELS RUN RUN...': the qrels, then two runs or more."),
+    ("qrels", "Missing argument 'QRELS RUN RUN...': tables without qrels go with --values."),
+    ("--values", "Missing argument: the tables of values to compare."),
+    (f"{VALUES} -l 2", "--rel and --values are mutually exclusive"),
+    (f"{VALUES} -J", "--judged-only and --values are mutually exclusive"),
+    ("qrels r r --lower-is-better AP", "--lower-is-better requires --values"),
+    (f"{VALUES} -m x", "x is in no table: there are AP, y, z"),
+    (f"{VALUES} -m y", "b.csv: it has no values of y, only of AP, z"),
+    ("--values a.csv d.csv", "no metric is in every table (a.csv: AP, y; d.csv: w)"),
+    ("--values a.csv e.csv --queries both", "e.csv: it has no query in common with the other tables"),
+    (f"{VALUES} --lower-is-better x", "x is in no table"),
+    (f"{VALUES} --query-ids 9", "query '9' is not in the tables"),
+    ("--values a.csv none", "none: no such file. Check the path"),
+    ("--values A=a.csv A=b.csv", "two runs have the label 'A'"),
+    ("qrels - -", "'-' can be given once only"),
+    *((f"qrels good.run poor.run {line}", message) for line, message in (
+        ("-m num_q", "num_q has no value for each query"),
+        ("-n", "-n requires -q: nothing would be printed."),
+        ("-n -q -f json", "-n and -f json are mutually exclusive"),
+        ("--confidence x", "'x' is not a percentage from 50 to"),
+        ("--confidence 100", "'100' is not a percentage"),
+        ("--samples 5", "'5' is not an integer from 100"),
+        ("--test tukey", "Add --all-pairs"),
+        ("-m AP --sort RR", "RR was not compared: there are AP"),
+    )),
 ])  # fmt: skip
-def test_refused(args: tuple[str, ...], message: str) -> None:
+def test_refused(args: str, message: str) -> None:
     Path("a.csv").write_text("id,AP,y\n1,1,1\n2,2,1\n")
     Path("b.csv").write_text("id,AP,z\n1,1,1\n2,2,1\n")
     Path("d.csv").write_text("id,w\n1,1\n2,2\n")
     Path("e.csv").write_text("id,AP\n8,1\n9,2\n")
-    assert message in fails(*args)
+    assert message in fails("compare", *args.split())
 
 
-@each("test", ["t", "randomization"])
-def test_sorted_runs(test: str) -> None:
+def test_sorted_runs() -> None:
     """The numbers are the same, and the baseline stays; for tables of values too."""
-    args = ("qrels", "fair.run", "poor.run", "good.run", "-m", "AP nDCG@5", "--test", test)
-    given = rows(*args)
+    args = ("qrels", "fair.run", "poor.run", "good.run", "-m", "AP nDCG@5")
+    unsorted = rows(*args)
     for sort, order in {"AP": ["good", "poor"], "-ndcg_cut_5": ["poor", "good"]}.items():
         found = rows(*args, f"--sort={sort}")
         assert [row["run"] for row in found[::2]] == order
         assert {row["baseline"] for row in found} == {"fair"}
-        assert sorted(map(str, found)) == sorted(map(str, given))
+        assert sorted(map(str, found)) == sorted(map(str, unsorted))
     done = compare(*args, "--sort", "AP", "-f", "md", "--quiet").out
     assert [line.split()[1] for line in done.splitlines()[4:7]] == ["good", "fair", "poor"]
-    pairs = [(row["run"], row["baseline"]) for row in rows(*args, "--sort", "AP", "--all-pairs")[::2]]
-    assert pairs == [("fair", "good"), ("poor", "good"), ("poor", "fair")]
-    Path("a.csv").write_text("query,cost\nq1,3\nq2,4\n")
-    Path("b.csv").write_text("query,cost\nq1,2\nq2,1\n")
-    Path("c.csv").write_text("query,cost\nq1,1\nq2,1\n")
+    pairs = runs_of(*args, "--sort", "AP", "--all-pairs")[::2]
+    assert pairs == [("good", "fair"), ("good", "poor"), ("fair", "poor")]
+    for name, costs in {"a": (3, 4), "b": (2, 1), "c": (1, 1)}.items():
+        Path(f"{name}.csv").write_text("query,cost\nq1,{}\nq2,{}\n".format(*costs))
     tables = ("--values", "a.csv", "b.csv", "c.csv", "--sort", "cost")
-    assert [row["run"] for row in rows(*tables)] == ["b", "c"]
-    assert [row["run"] for row in rows(*tables, "--lower-is-better", "cost")] == ["c", "b"]
-    assert "RR was not compared: there are AP, nDCG@5" in fails("compare", *args, "--sort", "RR")
+    assert runs_of(*tables) == [("a", "b"), ("a", "c")]
+    assert runs_of(*tables, "--lower-is-better", "cost") == [("a", "c"), ("a", "b")]
+
+
+# --values: tables of values, their labels, columns and missing queries
+
+
+def tables(a: str, b: str) -> tuple[str, str, str]:
+    Path("a.csv").write_text(a)
+    Path("b.csv").write_text(b)
+    return "--values", "a.csv", "b.csv"
+
+
+def test_missing_and_undefined_values_of_tables() -> None:
+    args = tables("id,x,rt,y\n1,1,5,1\n2,2,6,1\n3,3,7,1\n4,,8,1\n", "id,x,rt\n1,2,4\n2,4,3\n5,1,1\n4,1,1\n")
+    done = compare(*args)
+    assert done.lines == [
+        "warning: 1 metric is not in every table or saved result, excluded: y [excluded_metrics]",
+        "warning: 2 of 2 runs lack queries of the other tables, up to 1 (a), counted as 0 [missing_values]",
+        "warning: a: x is undefined for 1 query, excluded from its mean [undefined]",
+        "warning: only 4 queries; with fewer than 25, only large differences are found and intervals are rough "
+        "[few_queries]",
+    ]
+    x, rt = rows(*args)
+    assert (x["n"], x["won"], x["lost"]) == ("4", "3", "1")
+    assert (rt["n"], rt["baseline_mean"]) == ("5", "5.2000")
+    x, rt = rows(*args, "--queries", "both")
+    assert (x["n"], rt["n"], rt["lost"]) == ("2", "3", "3")
+    x, rt = rows(*args, "--lower-is-better", "rt")  # where 0 would be best, a missing value is left out
+    assert (x["n"], rt["n"], rt["won"], rt["lost"], rt["verdict"]) == ("4", "3", "3", "0", "")
+    [row] = rows(*args, "--query-ids", "1,2", "-m", "rt")
+    assert row["n"] == "2"
+    # where lower is better a missing query is excluded and the notice says so
+    args = tables("query,lat,AP\n1,5,1\n2,6,0\n3,7,1\n", "query,lat,AP\n1,4,1\n2,5,1\n")
+    done = compare(*args, "-m", "lat", "--lower-is-better", "lat", "-f", "table")
+    assert done.lines[0] == "warning: b: no values for 1 query of the other tables, excluded [missing_values]"
+    assert "Means: of each run over its own 2 to 3 queries with a value;" in done.out
+    done = compare(*args, "--lower-is-better", "lat")
+    fate = "counted as 0, excluded for lat (lower is better)"
+    assert done.lines[0] == f"warning: b: no values for 1 query of the other tables, {fate} [missing_values]"
+    assert [row["n"] for row in rows(*args, "--lower-is-better", "lat")] == ["2", "3"]
+    assert "Means: of each" not in compare(*args, "-f", "table").out
+
+
+def test_rows_of_tables() -> None:
+    for a, b in (("1,.5\n2,.25\nall,.4\n", "1,1\n2,1\n"), ("1,.5\nALL,.4\n2,.25\n", "1,1\n2,1\nAll,.9\n")):
+        assert [row["n"] for row in rows(*tables(f"query,AP\n{a}", f"query,AP\n{b}"))] == ["2"]
+    # the column of ids decides the pairs
+    args = tables("query,AP\n301,.5\n302,.1\n", "AP,query\n.2,302\n.7,301\n")
+    found = json.loads(compare(*args, "-q", "-f", "json", "--quiet").out)["per_query"]
+    assert found == {"301": {"a": {"AP": 0.5}, "b": {"AP": 0.7}}, "302": {"a": {"AP": 0.1}, "b": {"AP": 0.2}}}
+    args = tables("utt,AP\nx,1\ny,0\n", "AP,query\n1,x\n1,y\n")
+    assert "a.csv: no query column (" in fails("compare", *args)
+    assert [row["n"] for row in rows(*args, "--columns", "query=utt")] == ["2"]
+    assert "tables of values have query=NAME only" in fails("compare", *args, "--columns", "document=x")
+
+
+def test_labels_name_tables() -> None:
+    tables("query,AP\n1,1\n2,0\n", "query,AP\n1,1\n2,1\n")
+    Path("both.tsv").write_text("query\tmetric\told\tnew\n1\tAP\t1\t0\n2\tAP\t1\t1\nall\tAP\t1\t.5\n")
+    Path("more").mkdir()
+    Path("more/new.csv").write_text(Path("a.csv").read_text())
+    for line, expected in {
+        "old=a.csv new=b.csv --baseline new": [("new", "old")],
+        "old=a.csv new=b.csv --baseline b.csv": [("new", "old")],
+        "x=both.tsv old=a.csv": [("x:old", "x:new"), ("x:old", "old")],
+        "both.tsv a=a.csv b.csv": [("old", "new"), ("old", "a"), ("old", "b")],
+        # only the name that two runs have becomes a path
+        "both.tsv more/new.csv": [("old", "both.tsv:new"), ("old", "more/new.csv")],
+    }.items():
+        assert runs_of("--values", *line.split()) == expected, line
+
+
+def test_tables_of_values() -> None:
+    """CSV, gradeval's own, trec_eval's: of the same runs."""
+    values = per_query("good.run", "AP")
+    Path("a.csv").write_bytes(b"topic,AP\r\n" + "".join(f"{q},{v!r}\r\n" for q, v in values.items()).encode())
+    full = ("--digits", "full", "-m", "AP", "-q", "--quiet")
+    gradeval("qrels", "fair.run", *full, "-f", "tsv", "-o", "b.tsv")
+    gradeval("qrels", "poor.run", *full, "-f", "trec", "-o", "c")
+    found = rows("--values", "a.csv", "b.tsv", "c", "--digits", "full")
+    expected = rows("qrels", "good.run", "fair.run", "poor.run", "-m", "AP", "--digits", "full")
+    assert [(row["baseline"], row["run"]) for row in found] == [("a", "fair"), ("a", "c")]
+    for row, same in zip(found, expected, strict=True):
+        assert row == {**same, "baseline": "a", "run": row["run"]}
+    Path("c").write_bytes(gzip.compress(Path("c").read_bytes()))
+    assert runs_of("--values", "a.csv", "c", "-m", "map") == [("a", "c")]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statistics_examples import SAKAI
 
-from gradeval.compare_options import CORRECTIONS, TESTS
-from gradeval.errors import GradevalError, InputError, MetricError
+import gradeval
+from gradeval.compare_options import CORRECTIONS, TESTS, CompareOptions, split_options
+from gradeval.errors import GradevalError, InputError, MetricError, OptionError
 from gradeval.notices import Kind
 from gradeval.statistics import corrections, tests
 from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
@@ -59,6 +60,16 @@ def test_t_with_holm_is_scipys(seed: int) -> None:
         one = found.find(*key)
         assert one.p_corrected == pytest.approx(so_far, **EXACT)
         assert one.verdict == ("" if so_far >= 0.05 else "better" if one.difference > 0 else "worse")
+    # undefined values leave the pair out
+    values = random_runs(13)
+    values.values[0, 0, 2] = values.values[1, 0, 5] = NAN
+    found = compared(values)
+    assert [one.n for one in found.comparisons] == [QUERIES - 2, QUERIES, QUERIES - 1, QUERIES]
+    one = found.find("B", "m0")
+    old, new = pairs_of(values, "A", "B", "m0")
+    assert one.p == pytest.approx(stats.ttest_rel(new, old).pvalue, **EXACT)
+    assert one.mean - one.baseline_mean == pytest.approx(one.difference, **EXACT)
+    assert found.sections[0].means[0, 0] == pytest.approx(np.nanmean(values.values[0, 0]))
 
 
 def test_each_test_and_correction_is_that_of_the_statistics() -> None:
@@ -112,6 +123,12 @@ def test_another_baseline() -> None:
     assert (one.won, one.lost) == (swapped.lost, swapped.won)
     with pytest.raises(GradevalError, match="no run is named 'X': there are A, B, C"):
         compared(values, baseline="X")
+    # what cannot be compared
+    with pytest.raises(InputError, match=r"runs: there is 1 run\. Give two runs or more"):
+        compared(random_runs(1, runs=1))
+    # values too large to add squares of
+    with pytest.raises(MetricError, match="m of B has values beyond 1e\\+150"):
+        table({"A": {"m": [1.0, 2.0]}, "B": {"m": [1.0, math.inf]}})
 
 
 def test_analysis_of_variance_and_power_are_those_of_the_statistics() -> None:
@@ -145,18 +162,6 @@ def test_worst_and_best(seed: int, worst: int, best: int, coarse: bool) -> None:
 
 
 # missing, undefined, equal, few or very large values
-
-
-def test_undefined_values_leave_the_pair_out() -> None:
-    values = random_runs(13)
-    values.values[0, 0, 2] = values.values[1, 0, 5] = NAN
-    found = compared(values)
-    assert [one.n for one in found.comparisons] == [QUERIES - 2, QUERIES, QUERIES - 1, QUERIES]
-    one = found.find("B", "m0")
-    old, new = pairs_of(values, "A", "B", "m0")
-    assert one.p == pytest.approx(stats.ttest_rel(new, old).pvalue, **EXACT)
-    assert one.mean - one.baseline_mean == pytest.approx(one.difference, **EXACT)
-    assert found.sections[0].means[0, 0] == pytest.approx(np.nanmean(values.values[0, 0]))
 
 
 def test_equal_differences_have_no_p() -> None:
@@ -194,14 +199,6 @@ def test_fewer_than_two_pairs(queries: int, test: str) -> None:
     found.to_dict(per_query=True)
 
 
-def test_what_cannot_be_compared() -> None:
-    with pytest.raises(InputError, match=r"runs: there is 1 run\. Give two runs or more"):
-        compared(random_runs(1, runs=1))
-    # values too large to add squares of
-    with pytest.raises(MetricError, match="m of B has values beyond 1e\\+150"):
-        table({"A": {"m": [1.0, 2.0]}, "B": {"m": [1.0, math.inf]}})
-
-
 # groups of queries
 
 
@@ -219,9 +216,7 @@ def test_groups_repeat_everything() -> None:
     assert found.sections[2].comparisons == found.comparisons
     assert found.warnings == ()
     assert found.find("B", "m0", group="even") == found.sections[1].comparisons[0]
-
-
-def test_notices_of_groups() -> None:
+    # notices of groups
     values = random_runs(18, queries=60)
     by = {query: ["big", "both"] if q < 30 else "small" for q, query in enumerate(values.queries[:40])}
     found = compared(values, by=by | {"elsewhere": "big"})
@@ -233,3 +228,71 @@ def test_notices_of_groups() -> None:
     assert found.warnings[0] == "1 group has fewer than 25 queries: small"
     with pytest.raises(InputError, match="none of their queries is among those compared"):
         compared(values, by={"elsewhere": "x"})
+
+
+# from Python: gradeval.compare, Results.compare, their options
+
+
+def judged(queries: int = 30) -> tuple[dict, dict]:
+    rng = np.random.default_rng(3)
+    qrels, runs = {}, {"A": {}, "B": {}}
+    for q in range(queries):
+        qrels[f"q{q}"] = {f"d{d}": int(rng.integers(0, 3)) for d in range(8)} | {"top": 1}
+        for run in runs.values():
+            run[f"q{q}"] = {f"d{d}": float(rng.random()) for d in range(8)}
+    return qrels, runs
+
+
+def test_compare_and_results_compare_are_the_same() -> None:
+    qrels, runs = judged()
+    found = gradeval.compare(qrels, runs, "nDCG@5 AP", power=True, rel=2)
+    same = gradeval.evaluate(qrels, runs, "num_q nDCG@5 AP", rel=2).compare(power=True)
+    assert found.comparisons == same.comparisons
+    assert isinstance(found, gradeval.Comparison)
+    results = gradeval.evaluate(qrels, runs, "nDCG@5", rel=2)
+    np.testing.assert_array_equal(found.sections[0].means[:, 0], results.means[:, 0])
+    expected = stats.ttest_rel(results.values("B", 0), results.values("A", 0)).pvalue
+    assert found.find("B", "ndcg_cut_5").p == pytest.approx(expected)
+    assert gradeval.evaluate(qrels, runs, "nDCG@5 AP").compare("AP").values.metrics[0].name == "AP"
+
+
+@each("options, message", [
+    ({"test": "u"}, "test must be one of t, randomization"),
+    ({"correction": 5}, "correction must be one of holm"),
+    ({"confidence": 5}, "confidence must be a percentage from 50 to 99.9999, not 5.0"),
+    ({"confidence": "95"}, "confidence must be a percentage"),
+    ({"confidence": NAN}, "confidence must be a percentage"),
+    ({"samples": 0}, "samples must be an integer from 100"),
+    ({"seed": -1}, "seed must be an integer from 0"),
+    ({"seed": True}, "seed must be an integer from 0"),
+    ({"worst": 1.5}, "worst must be an integer"),
+    ({"power": 1}, "power must be true or false"),
+    ({"baseline": True}, "baseline must be the name or position"),
+    ({"baseline": "A", "all_pairs": True}, "baseline and all_pairs are mutually exclusive"),
+    ({"test": "tukey"}, "Add --all-pairs"),
+    ({"test": "tukey", "all_pairs": True, "correction": "holm"}, "already corrected"),
+    ({"test": "bootstrap", "correction": "bh"}, "no p-values"),
+    ({"test": "wilcoxon", "correction": "maxt"}, "requires --test t or randomization"),
+    ({"by": 5}, "by must be"),
+    ({"by": {"q1": "all"}}, "a group of queries is named 'all', which stands for all queries. Rename it"),
+    ({"by": [1]}, "by must be"),
+    (
+        {"bye": 5},
+        r"unknown option bye: did you mean by\? The options are baseline, all_pairs, test, correction",
+    ),
+])  # fmt: skip
+def test_wrong_options(options: dict, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        CompareOptions.of(**options)
+
+
+def test_an_unknown_option_is_said_with_those_of_the_comparison_and_of_the_evaluation() -> None:
+    for name in ("tie_range", "by_level"):  # compare() does not show what they find
+        with pytest.raises(OptionError, match=f"unknown option {name}: the options are baseline, "):
+            gradeval.compare(*judged(), "AP", **{name: True})
+    with pytest.raises(OptionError, match=r"^tests are of unweighted means\. Evaluate without query_weights"):
+        gradeval.compare(*judged(), "AP", query_weights={"1": 1})
+    given = {"tests": "t", "rel": 2}
+    message = r"unknown option tests: did you mean test\? The options are baseline, .*, jobs, rel, depth, "
+    with pytest.raises(OptionError, match=message):
+        split_options(given)

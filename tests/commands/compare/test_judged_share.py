@@ -23,15 +23,13 @@ UNKNOWN = "is unknown, so whether the runs differ in it was not checked; save re
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """new retrieves 2 judged documents of 4 for each of 4 queries, old 4; part is old without 3 queries."""
     monkeypatch.chdir(tmp_path)
     Path("q").write_text("".join(f"q{q} 0 d{d} {d % 2}\n" for q in range(4) for d in range(4)))
-    for name, documents in (("old", "d0 d1 d2 d3"), ("new", "d0 x1 d2 x3")):
-        rows = [f"q{q} Q0 {one} 1 {-rank} t\n" for q in range(4) for rank, one in enumerate(documents.split())]
+    for name, ids, first in (("old", "d0 d1 d2 d3", 0), ("new", "d0 x1 d2 x3", 0), ("part", "d0 d1 d2 d3", 3)):
+        rows = (f"q{q} Q0 {d} 1 {-rank} t\n" for q in range(first, 4) for rank, d in enumerate(ids.split()))
         Path(f"{name}.run").write_text("".join(rows))
-        Path("part.run" if name == "old" else "new.run").write_text("".join(rows[-4 if name == "old" else 0 :]))
-    return tmp_path
 
 
 def save(name: str, metrics: str) -> None:
@@ -58,22 +56,18 @@ def test_judged_is_shown_where_it_differs() -> None:
     assert [run.get("Judged@10") for run in found.to_dict()["runs"]] == [0.9, 0.84, None]
 
 
-@each("queries", ["judged", "both"])
-@each("no_relevant", [None, "1"])
-def test_missing_queries_are_not_unjudged_documents(queries: str, no_relevant: str | None) -> None:
-    options = {"queries": queries, "no_relevant": no_relevant}
+@each("options", [{}, {"queries": "both"}, {"no_relevant": "1"}])
+def test_missing_queries_are_not_unjudged_documents(options: dict[str, str]) -> None:
     assert shares("old.run", "part.run", **options) is None
     assert shares("new.run", "part.run", **options) == ("Judged@3", [0.6667, 1.0])
 
 
-@each("kept", ["Judged@3", "Judged@2 Judged@4", "Judged"])
-def test_the_judged_share_of_saved_results(kept: str) -> None:
+@each("kept, expected", [("Judged@3", 0.6667), ("Judged@2 Judged@4", 0.5), ("Judged", 0.5)])
+def test_the_judged_share_of_saved_results(kept: str, expected: float) -> None:
     for name in ("old", "new", "part"):
         save(name, f"nDCG@3 {kept}")
-    expected = {"Judged@3": 2 / 3, "Judged@2 Judged@4": 0.5, "Judged": 0.5}[kept]
-    name = kept.split()[-1]
-    assert shares("old.json", "new.json") == (name, [1.0, round(expected, 4)])
-    assert shares("old.run", "new.json") == (name, [1.0, round(expected, 4)])
+    for old in ("old.json", "old.run"):
+        assert shares(old, "new.json") == (kept.split()[-1], [1.0, expected])
     assert shares("old.json", "part.json") is None
 
 

@@ -72,9 +72,7 @@ def test_groups_and_analysis_of_variance() -> None:
     content = json.loads(comparison.render("json"))
     assert content["groups"][0]["anova"]["seconds"]["residual"]["squares"] == anova.residual.squares
     assert content["groups"][0]["group"] == "long\x1b"
-
-
-def test_all_pairs_have_letters() -> None:
+    # all pairs have letters
     table = compared(all_pairs=True, correction="none").render()
     assert table.splitlines()[:5] == [
         "Means",

@@ -23,12 +23,6 @@ def values(table: ValueTable) -> dict[str, dict[str, float]]:
     return {metric: dict(of) for metric, of in table.values.items()}
 
 
-def refused(tmp_path: Path, text: str | bytes) -> str:
-    with pytest.raises((InputError, InputErrors)) as raised:
-        read(tmp_path, text)
-    return str(raised.value).replace(f"{tmp_path}/", "")
-
-
 HEAD = "The first line names the columns: one of query ids, and one for each metric"
 EXPECTED = {"AP": {"q1": 0.5, "q2": 0.25}, "P@5": {"q1": 1.0, "q2": 0.2}}
 
@@ -60,6 +54,10 @@ def test_other_columns_and_bytes(tmp_path: Path) -> None:
     # ids are the bytes they are
     [table] = read(tmp_path, b'query,AP\n"\xff,\n""",1\n\xe2\x80\xa8,2\n')
     assert list(table.queries) == ['\udcff,\n"', "\u2028"]
+    # undefined values
+    for text in ("", "nan", "NaN", "NA", "null", "None", "n/a"):
+        [table] = read(tmp_path, f"query,AP\nq1,{text}\nq2,1\n")
+        assert math.isnan(table.values["AP"]["q1"])
     # compressed
     assert values(read(tmp_path, gzip.compress(b"query,AP\nq1,1\n"))[0]) == {"AP": {"q1": 1.0}}
 
@@ -97,12 +95,6 @@ def test_trec_evals_rows(tmp_path: Path) -> None:
     assert list(table.queries) == ["q1", "q2"]
 
 
-@each("text", ["", "nan", "NaN", "NA", "null", "None", "n/a"])
-def test_undefined(tmp_path: Path, text: str) -> None:
-    [table] = read(tmp_path, f"query,AP\nq1,{text}\nq2,1\n")
-    assert math.isnan(table.values["AP"]["q1"])
-
-
 @each("text, message", [
     ("", "t: the file is empty"),
     ("\n \n", "t: no data: all lines are blank or comments"),
@@ -137,34 +129,30 @@ def test_undefined(tmp_path: Path, text: str) -> None:
     ("query,AP\nq\0,1\n", "t:2: binary data (a NUL byte). Is this the right file?"),
 ])  # fmt: skip
 def test_refused(tmp_path: Path, text: str, message: str) -> None:
-    assert refused(tmp_path, text) == message
+    with pytest.raises((InputError, InputErrors)) as raised:
+        read(tmp_path, text)
+    assert str(raised.value).replace(f"{tmp_path}/", "") == message
 
 
 # compared from Python
 
 
-@pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def test_tables_are_compared_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("qid,AP,lat\n1,.5,10\n2,.25,20\n3,1,30\n")
     Path("b.csv").write_text("AP,lat,qid\n.75,5,1\n.5,5,2\n")
-    return tmp_path
-
-
-def test_tables_are_compared_from_python(files: Path) -> None:
-    found = gradeval.compare_tables(["a.csv", Path("b.csv")], lower_is_better="lat", power=True)
-    ap, lat = found.comparisons
+    both = ["a.csv", Path("b.csv")]
+    ap, lat = gradeval.compare_tables(both, lower_is_better="lat", power=True).comparisons
     assert (ap.run, ap.baseline, ap.n, lat.n) == ("b", "a", 3, 2)
     assert lat.difference == -10 and (lat.won, lat.lost) == (2, 0) and ap.power is not None
-    assert gradeval.compare_tables({"x": "a.csv", "y": b"b.csv"}, "AP", queries="both").values.runs == (
-        "x",
-        "y",
-    )
-    assert gradeval.compare_tables(["a.csv", "b.csv"], ["AP"], query_ids="1,2").comparisons[0].n == 2
-    assert gradeval.compare_tables(["a.csv", "b.csv"], "AP", columns={"query": "qid"}).comparisons[0].n == 3
-    with pytest.raises(gradeval.OptionError, match="a table of values must be a file, not a dict"):
-        gradeval.compare_tables({"x": {"q": {"d": 1}}})
-    with pytest.raises(gradeval.OptionError, match="unknown option rel"):
-        gradeval.compare_tables(["a.csv", "b.csv"], rel=2)
-    with pytest.raises(gradeval.InputError, match="there is 1 run"):
-        gradeval.compare_tables("a.csv")
+    named = gradeval.compare_tables({"x": "a.csv", "y": b"b.csv"}, "AP", queries="both")
+    assert named.values.runs == ("x", "y")
+    assert gradeval.compare_tables(both, ["AP"], query_ids="1,2").comparisons[0].n == 2
+    assert gradeval.compare_tables(both, "AP", columns={"query": "qid"}).comparisons[0].n == 3
+    for tables, options, what in (
+        ({"x": {"q": {"d": 1}}}, {}, "a table of values must be a file, not a dict"),
+        (both, {"rel": 2}, "unknown option rel"),
+        ("a.csv", {}, "there is 1 run"),
+    ):
+        with pytest.raises(gradeval.GradevalError, match=what):
+            gradeval.compare_tables(tables, **options)
