@@ -6,7 +6,7 @@ Documents of a query are not independent, so that the bootstrap samples queries,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
@@ -63,9 +63,8 @@ class Ratings(Record, eq=False):
         columns = [rater * size + code[rater, is_rated[rater]] for rater in range(len(grades))]
         rows, weights = [row[has] for has in is_rated], [np.ones(len(of)) for of in columns]
         both = [(a, b, is_rated[a] & is_rated[b]) for a, b in combinations(range(len(grades)), 2)]
-        kinds, kind = np.unique(
-            np.concatenate([code[a, has] * size + code[b, has] for a, b, has in both]), return_inverse=True
-        )
+        pairs = np.concatenate([code[a, has] * size + code[b, has] for a, b, has in both])
+        kinds, kind = np.unique(pairs, return_inverse=True)
         columns.append(len(grades) * size + kind)
         rows += [row[has] for _, _, has in both]
         weights += [1 / (rated[has] - 1) for _, _, has in both]
@@ -84,29 +83,24 @@ class Ratings(Record, eq=False):
         return values
 
     def by_query(self) -> Floats:
-        return self._joined(self._statistics(self.table[part].toarray()) for part in self._parts())
+        return self._in_blocks(len(self.queries), lambda rows: self.table[rows].toarray())
 
     def without_each(self) -> Floats:
         total = self.table.sum(axis=0)
-        return self._joined(self._statistics(total - self.table[part].toarray()) for part in self._parts())
+        return self._in_blocks(len(self.queries), lambda rows: total - self.table[rows].toarray())
 
     def resampled(self, sampling: Sampling) -> Floats:
         """The statistics of bootstrap resamples of the queries, (samples, S)."""
 
         def of_block(times: Floats) -> Floats:
-            parts = (times[start : start + self._rows] for start in range(0, len(times), self._rows))
-            return self._joined(self._statistics(part @ self.table) for part in parts)
+            return self._in_blocks(len(times), lambda rows: times[rows] @ self.table)
 
-        return self._joined(over_resamples(len(self.queries), sampling, of_block))
+        return np.concatenate(list(over_resamples(len(self.queries), sampling, of_block)))
 
-    @property
-    def _rows(self) -> int:
-        return max(1, _CELLS // max(int(self.table.shape[1]), 1))
-
-    def _parts(self) -> Iterator[slice]:
-        return (slice(start, start + self._rows) for start in range(0, len(self.queries), self._rows))
-
-    def _joined(self, parts: Iterator[Floats]) -> Floats:
+    def _in_blocks(self, count: int, sums: Callable[[slice], Floats]) -> Floats:
+        """The statistics of samples, a block at a time; sums: of the rows of the table, for a part of them."""
+        size = max(1, _CELLS // max(int(self.table.shape[1]), 1))
+        parts = (self._statistics(sums(slice(start, start + size))) for start in range(0, count, size))
         return np.concatenate([np.empty((0, len(self.names))), *parts])
 
     def _statistics(self, sums: Floats) -> Floats:
@@ -124,8 +118,7 @@ class Ratings(Record, eq=False):
                 weighted = kappas(self.levels, counts[:, 0], counts[:, 1], pairs, self.first, self.second)
                 difference = (pairs * change).sum(axis=1) / documents
                 values = np.array([agreement, *weighted, *values, difference])
-        by_sample: Floats = values.T
-        return by_sample
+        return np.transpose(values)
 
 
 def kappas(
@@ -169,10 +162,8 @@ def alphas(levels: Floats, counts: Floats, pairs: Floats, first: Ints, second: I
     varies = np.count_nonzero(counts, axis=1) > 1  # where not, the mean may differ from the values by rounding
     mean_rank = (np.cumsum(counts, axis=1) - counts / 2) / n[:, None]
     value = np.broadcast_to(levels / max(float(np.abs(levels).max()), 1.0), counts.shape)
-    observed, expected = (
-        [(pairs * (first != second)).sum(axis=1)],
-        [(counts * (n[:, None] - counts)).sum(axis=1)],
-    )
+    observed = [(pairs * (first != second)).sum(axis=1)]
+    expected = [(counts * (n[:, None] - counts)).sum(axis=1)]
     for place in (mean_rank, value):
         observed.append((pairs * np.square(place[:, first] - place[:, second])).sum(axis=1))
         mean = (counts * place).sum(axis=1) / n
@@ -186,19 +177,20 @@ def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[Estima
     The acceleration is that of the jackknife over queries; resamples in which a statistic is undefined are left
     out. There is no interval where it is undefined, or with fewer than two queries.
     """
-    values = ratings.overall()
+    values = ratings.overall().tolist()
     if len(ratings.queries) < 2:
-        return [Estimate(value, math.nan, math.nan) for value in values.tolist()]
-    resampled, without = ratings.resampled(sampling), ratings.without_each()
+        return [Estimate(value, math.nan, math.nan) for value in values]
     made = []
-    for value, of_samples, of_others in zip(values.tolist(), resampled.T, without.T, strict=True):
-        valid = of_samples[~np.isnan(of_samples)]
-        # a query's influence, where the mean of numbers would have its difference from the mean
-        influence = np.nan_to_num(np.nanmean(of_others) - of_others) if not np.isnan(value) else of_others
-        if np.isnan(value) or not len(valid):
-            made.append(Estimate(value, math.nan, math.nan))
-        elif not influence.any() or np.ptp(valid) == 0:
-            made.append(Estimate(value, *np.quantile(valid, [alpha / 2, 1 - alpha / 2]).tolist()))
-        else:
-            made.append(Estimate(value, *bca_interval(valid, value + influence, value, alpha)))
+    for value, of_samples, of_others in zip(
+        values, ratings.resampled(sampling).T, ratings.without_each().T, strict=True
+    ):
+        valid, low, high = of_samples[~np.isnan(of_samples)], math.nan, math.nan
+        if not np.isnan(value) and len(valid):
+            # a query's influence, where the mean of numbers would have its difference from the mean
+            influence = np.nan_to_num(np.nanmean(of_others) - of_others)
+            if influence.any() and np.ptp(valid) != 0:
+                low, high = bca_interval(valid, value + influence, value, alpha)
+            else:
+                low, high = np.quantile(valid, [alpha / 2, 1 - alpha / 2]).tolist()
+        made.append(Estimate(value, low, high))
     return made

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats
 from gradeval.records import Record
-from gradeval.statistics.intervals import least_accepted
+from gradeval.statistics.intervals import fewest_extreme
 from gradeval.statistics.sampling import TOLERANCE, Sampling, permuted_ranges
 
 TOO_FEW: Final = "fewer than 2 queries with a value of every system"
@@ -66,8 +66,9 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
     systems = values.shape[1]
     complete = values[~np.isnan(values).any(axis=1)]
     queries = len(complete)
+    unknown = np.full((systems, systems), np.nan)
     if queries < 2:
-        nothing, unknown = Source(math.nan, 0, math.nan), np.full((systems, systems), np.nan)
+        nothing = Source(math.nan, 0, math.nan)
         return TwoWayAnova(queries, unknown[0], nothing, nothing, nothing, nothing, unknown, TOO_FEW)
     # on a scale where the largest value is about 1, no square of a small value vanishes
     exponent = int(np.frexp(np.abs(complete).max())[1])
@@ -82,11 +83,9 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
         return math.ldexp(squares, 2 * exponent)
 
     def factor(squares: float, own_df: int) -> Source:
-        mean_square = squares / own_df
-        if reason:
-            return Source(unscaled(squares), own_df, unscaled(mean_square))
-        f = mean_square / variance
-        return Source(unscaled(squares), own_df, unscaled(mean_square), f, float(fdtrc(own_df, df, f)))
+        f = math.nan if reason else squares / own_df / variance
+        p = float(fdtrc(own_df, df, f))
+        return Source(unscaled(squares), own_df, unscaled(squares / own_df), f, p)
 
     return TwoWayAnova(
         queries,
@@ -95,9 +94,7 @@ def two_way_anova(values: Floats) -> TwoWayAnova:
         factor(systems * _sum((of_query - overall) ** 2), queries - 1),
         Source(unscaled(variance * df), df, unscaled(variance)),
         Source(unscaled(_sum((complete - overall) ** 2)), complete.size - 1, math.nan),
-        np.full((systems, systems), np.nan)
-        if reason
-        else (of_system[:, None] - of_system) / math.sqrt(variance),
+        unknown if reason else (of_system[:, None] - of_system) / math.sqrt(variance),
         reason,
     )
 
@@ -157,24 +154,22 @@ def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> Tu
         return TukeyHSD(queries, sums / queries, unknown, math.nan, EQUAL_SYSTEMS)
     count = math.factorial(systems) ** min(queries, _MOST_TRIED.bit_length())
     is_exact = count <= _MOST_TRIED
-    ranges = np.sort(_other_ranges(integers) if is_exact else permuted_ranges(integers, sampling)) * unit
+    if is_exact:
+        permuted = np.zeros((1, systems), np.int64)
+        for row in integers:
+            rows = np.array([*permutations(row.tolist())])  # the first is the row itself
+            permuted = (permuted[:, None] + rows).reshape(-1, systems)
+        ranges = np.ptp(permuted[1:], axis=1).astype(np.float64)  # without that of the values as they are
+    else:
+        ranges = permuted_ranges(integers, sampling)
+    ranges = np.sort(ranges) * unit
     slack = TOLERANCE * math.fsum(spread.tolist())
     extreme = len(ranges) - np.searchsorted(ranges + slack, np.abs(sums))
     p = (extreme + 1) / (len(ranges) + 1)
-    needed = least_accepted(lambda b: (b + 1) / (len(ranges) + 1) >= alpha, len(ranges))
+    needed = fewest_extreme(len(ranges), alpha)
     differences, margin = sums / queries, float(ranges[-needed]) / queries if needed else math.inf
     if ((np.abs(differences) <= margin) != (p >= alpha)).any():  # a tie but for rounding
         margin += slack / queries
     np.fill_diagonal(p, np.nan)
     method = f"{'all ' * is_exact}{count if is_exact else sampling.samples:,} permutations within queries"
     return TukeyHSD(queries, differences, p, margin, method=method)
-
-
-def _other_ranges(integers: Ints) -> Floats:
-    """The range of the systems' sums for all permutations of integers (Q, S) but the first, (S!^Q - 1,)."""
-    sums = np.zeros((1, integers.shape[1]), np.int64)
-    for row in integers:
-        rows = np.array([*permutations(row.tolist())])  # the first is the row itself
-        sums = (sums[:, None] + rows).reshape(-1, integers.shape[1])
-    spread: Ints = np.ptp(sums[1:], axis=1)
-    return spread.astype(np.float64)

@@ -8,23 +8,18 @@ to infinity where the test can reject nothing on that side, as with 5 queries at
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.errors import OptionError
 from gradeval.statistics.sampling import TOLERANCE
 
 Interval = tuple[float, float]
 
 _LISTED = 1 << 20  # Walsh averages that are held at once
 _HELD = 1 << 17  # sign flips whose ends are held before the outermost are selected, well above those of a block
-
-
-def check_alpha(alpha: float) -> None:
-    if not 0 < alpha < 1:
-        raise OptionError(f"alpha must lie between 0 and 1, not {alpha:g}")
 
 
 def agreeing(interval: Interval, p: float, alpha: float, direction: float) -> Interval:
@@ -77,7 +72,7 @@ def sign_flip_intervals(
     2 flips_held() of a comparison.
     Source: Tritchler, "On inverting permutation tests", JASA 1984.
     """
-    k = _extreme_flips(flips, alpha)
+    k = fewest_extreme(flips, alpha)
     held = np.empty((2, columns, flips_held(flips, alpha)))  # low, and -high
     extreme, count = np.zeros(columns, np.int64), 0
     for low, high in blocks:
@@ -96,21 +91,12 @@ def sign_flip_intervals(
 
 def flips_held(flips: int, alpha: float) -> int:
     """How many flips' ends sign_flip_intervals holds at once."""
-    return min(flips, max(_HELD, 2 * _extreme_flips(flips, alpha)))
+    return min(flips, max(_HELD, 2 * fewest_extreme(flips, alpha)))
 
 
-def _extreme_flips(flips: int, alpha: float) -> int:
-    """The least k for which (k + 1) / (flips + 1) >= alpha."""
-    return least_accepted(lambda k: (k + 1) / (flips + 1) >= alpha, flips)
-
-
-def least_accepted(accepts: Callable[[int], bool], most: int) -> int:
-    """The least integer from 0 to most that is accepted, where all above it are; most, if none below it is."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if accepts(middle) else (middle + 1, high)
-    return low
+def fewest_extreme(samples: int, alpha: float) -> int:
+    """The least k for which (k + 1) / (samples + 1) >= alpha; `samples` if that is no smaller k."""
+    return bisect_left(range(samples), True, key=lambda k: (k + 1) / (samples + 1) >= alpha)
 
 
 def rank_interval(
@@ -126,8 +112,7 @@ def rank_interval(
 
     Source: Hollander and Wolfe, "Nonparametric Statistical Methods", sections 3.3 and 3.6 (2nd ed., 1999).
     """
-    accepted = size - least_accepted(lambda below: p_value(size - below) >= alpha, size)
-    outside = (size - accepted + 1) // 2
+    outside = (bisect_left(range(size), True, key=lambda below: p_value(size - below) >= alpha) + 1) // 2
     if outside == 0:
         return -math.inf, math.inf
     return order_statistic(outside - 1), order_statistic(size - outside)
@@ -167,7 +152,7 @@ def walsh_order_statistic(ordered: Floats, position: int) -> float:
 def _boundary(ordered: Floats, first: Ints, last: Ints, is_before: np.ufunc, pivot: float) -> Ints:
     """For each row the first candidate whose sum is not before the pivot, or last; by bisection, (n,)."""
     low: Ints = first.copy()
-    high: Ints = last.copy()
+    high = last.copy()
     while (searching := low < high).any():
         middle = (low + high) // 2
         before: Bools = is_before(ordered + ordered[np.minimum(middle, len(ordered) - 1)], pivot)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import cache
 from typing import Final
 
 import numpy as np
-
-from gradeval.arrays import Floats
 
 MOST_QUERIES: Final = 10**9
 """More queries than anybody has: a difference that needs more needs infinitely many."""
@@ -36,7 +35,8 @@ def power_of_t_test(effect_size: float, n: int, alpha: float) -> float:
     low, high = max(0.0, 1 - reach), 1 + reach
     turns = [low, (shift - 9) / quantile, (shift + 9) / quantile, high]
     edges = np.unique(np.clip(turns, low, high))
-    nodes, weights = _quadrature()
+    nodes, weights = _legendre(96)
+    nodes, weights = (nodes + 1) / 2, weights / 2  # on (0, 1)
     width = np.diff(edges)[:, None]
     w = edges[:-1, None] + width * nodes
     less = w - 1
@@ -45,11 +45,7 @@ def power_of_t_test(effect_size: float, n: int, alpha: float) -> float:
     return float((density * chance).sum() / density.sum())
 
 
-@cache
-def _quadrature() -> tuple[Floats, Floats]:
-    """Nodes and weights of Gauss-Legendre quadrature on (0, 1)."""
-    nodes, weights = np.polynomial.legendre.leggauss(96)
-    return (nodes + 1) / 2, weights / 2
+_legendre = cache(np.polynomial.legendre.leggauss)
 
 
 @cache
@@ -83,7 +79,5 @@ def queries_needed(effect_size: float, alpha: float, power: float = 0.8) -> floa
         if high == MOST_QUERIES:
             return math.inf
         low, high = high, min(2 * high, MOST_QUERIES)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if power_of_t_test(effect_size, middle, alpha) >= power else (middle, high)
-    return high
+    between = range(low + 1, high)
+    return low + 1 + bisect_left(between, True, key=lambda n: power_of_t_test(effect_size, n, alpha) >= power)

@@ -260,15 +260,11 @@ def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
     """
     systems = integers.shape[1]
     if systems > _MOST_SPLIT:
-        return np.concatenate(list(_exchanged(integers, sampling)))
-    lookup = (_listed if systems <= _MOST_LISTED else _split)(systems)
-    return np.concatenate(list(_looked_up(lookup, integers, sampling)))
-
-
-def _range(sums: Ints) -> Floats:
-    """Of sums (S, samples), (samples,)."""
-    spread: Ints = np.ptp(sums, axis=0)
-    return spread.astype(np.float64)
+        ranges = _exchanged(integers, sampling)
+    else:
+        lookup = (_listed if systems <= _MOST_LISTED else _split)(systems)
+        ranges = _looked_up(lookup, integers, sampling)
+    return np.concatenate(list(ranges))
 
 
 class _Lookup(Record):
@@ -326,7 +322,7 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
         for part in parts:
             sums = [column for group in lookup.sums(part) for column in group.T]
             rest = [total - np.sum(sums, axis=0)] if len(sums) < systems else []
-            yield _range(np.array([*sums, *rest]))
+            yield np.ptp([*sums, *rest], axis=0).astype(np.float64)
 
 
 def _listed(systems: int) -> _Lookup:
@@ -364,16 +360,14 @@ def _split(systems: int) -> _Lookup:
     """
     sizes = [(systems + 2 - g) // 3 for g in range(3)]
     sets = {size: list(combinations(range(systems), size)) for size in sizes}
-    orders = {size: list(permutations(range(size))) for size in sizes}
     members = {
-        size: np.array([[of[k] for k in order] for of in sets[size] for order in orders[size]], np.intp)
-        for size in sizes
+        size: np.array([order for of in sets[size] for order in permutations(of)], np.intp) for size in sizes
     }
-    number = {size: {of: i * factorial(size) for i, of in enumerate(sets[size])} for size in sizes}
+    number = {of: i * factorial(size) for size in sizes for i, of in enumerate(sets[size])}
     everything = frozenset(range(systems))
     splits = np.array(
         [
-            (number[sizes[0]][a], number[sizes[1]][b], number[sizes[2]][tuple(sorted(everything - {*a, *b}))])
+            (number[a], number[b], number[tuple(sorted(everything - {*a, *b}))])
             for a in sets[sizes[0]]
             for b in combinations(sorted(everything - {*a}), sizes[1])
         ],
@@ -428,6 +422,6 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
             if last > 1:  # afterwards nothing is looked at but the sum of what is left
                 left[place] = left[last * size : (last + 1) * size]
         sums[0] = totals - sums[1:].sum(axis=0)
-        return _range(sums)
+        return np.ptp(sums, axis=0).astype(np.float64)  # type: ignore[no-any-return]
 
     return ordered_map(one_block, range(-(-sampling.samples // block_rows)), sampling.jobs)

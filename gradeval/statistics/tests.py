@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -146,13 +147,10 @@ def paired_tests(test: str, differences: Floats, alpha: float, sampling: Samplin
     exactly where p >= alpha. A comparison with fewer than 2 pairs, or whose differences are all equal, has no
     p; where they are equal, the interval is that one value.
     """
-    outcomes = {}
-    for column, d in enumerate(differences.T):
-        if (outcome := without_p(valid_pairs(d))) is not None:
-            outcomes[column] = outcome
-    rest = [column for column in range(differences.shape[1]) if column not in outcomes]
-    outcomes |= zip(rest, TESTS[test].run(differences[:, rest], alpha, sampling), strict=True)
-    return [outcomes[column] for column in range(differences.shape[1])]
+    outcomes = [without_p(valid_pairs(column)) for column in differences.T]
+    rest = [outcome is None for outcome in outcomes]
+    tested = iter(TESTS[test].run(differences[:, rest], alpha, sampling))
+    return [outcome or next(tested) for outcome in outcomes]
 
 
 def without_p(pairs: Floats) -> Outcome | None:
@@ -174,17 +172,12 @@ def _one_by_one(function: Callable[[Floats, float], Outcome]) -> Callable[..., l
     return run
 
 
-def t_test(pairs: Floats, alpha: float) -> Outcome:
-    """The paired t-test of differences (n,), n >= 2, not all equal.
+def t_outcome(n: int, mean: float, sd: float, alpha: float) -> Outcome:
+    """The paired t-test of n >= 2 differences with this mean and standard deviation, not all equal.
 
     t = mean / (sd / sqrt(n)) with n - 1 degrees of freedom; p = P(|T| >= |t|). The interval is that of the
     mean difference. Source: Student, "The probable error of a mean", Biometrika 1908.
     """
-    return t_outcome(len(pairs), *mean_and_sd(pairs), alpha)
-
-
-def t_outcome(n: int, mean: float, sd: float, alpha: float) -> Outcome:
-    """The paired t-test of n >= 2 differences with this mean and standard deviation, not all equal."""
     from scipy.special import stdtr
 
     error = sd / math.sqrt(n)
@@ -243,58 +236,40 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
     Source: Wilcoxon, "Individual comparisons by ranking methods", 1945; Hollander and Wolfe,
     "Nonparametric Statistical Methods", 2nd ed., 1999, chapter 3.
     """
-    nonzero = _with_ties(pairs[pairs != 0])
+    from scipy.special import ndtr
+
+    nonzero = pairs[pairs != 0]
+    order = np.argsort(np.abs(nonzero))
+    magnitude = np.abs(nonzero)[order]
+    # magnitudes that agree to 1e-12 of the largest are made equal
+    starts = np.diff(magnitude, prepend=-1.0) > TOLERANCE * magnitude.max(initial=0.0)
+    merged = np.empty_like(nonzero)
+    merged[order] = magnitude[starts][np.cumsum(starts) - 1]
+    ordered = np.sort(np.copysign(merged, nonzero))
     n = len(nonzero)
-    _, place, count = np.unique(np.abs(nonzero), return_inverse=True, return_counts=True)
-    double_rank = (2 * np.cumsum(count) - count + 1)[place]
+    _, place, count = np.unique(merged, return_inverse=True, return_counts=True)
+    double_rank = (2 * np.cumsum(count) - count + 1)[place]  # integers, where mean ranks are not
     balance = int((np.where(nonzero > 0, 1, -1) * double_rank).sum()) // 2
     tied = n < len(pairs) or len(count) < n
     exact = len(pairs) <= (_EXACT_TIED_RANKS if tied else _EXACT_RANKS)
-    p_value = _signed_rank_null(double_rank) if exact else _signed_rank_normal(n, count)
-    ordered = np.sort(nonzero)
+    if exact:  # all sets of signs are counted (Streitberg and Röhmel, 1986): exact up to n = 52
+        total = int(double_rank.sum())
+        ways = np.zeros(total + 1)  # ways[s]: how many sets of positive ranks have the sum s / 2
+        ways[0] = 1
+        for rank in double_rank.tolist():
+            ways[rank:] += ways[:-rank].copy()
+        tail = np.cumsum(ways[::-1])[::-1] / 2.0**n
+    ties = count.astype(np.float64)
+    variance = (n * (n + 1) * (2 * n + 1) - float((ties**3 - ties).sum()) / 2) / 24
 
-    def walsh(position: int) -> float:
-        return walsh_order_statistic(ordered, position)
+    def p_value(margin: int) -> float:
+        if exact:
+            return min(1.0, 2 * float(tail[total // 2 + margin]))
+        return 2 * float(ndtr(-margin / 2 / math.sqrt(variance)))
 
     method = "exact" if exact else "normal approximation"
+    walsh = partial(walsh_order_statistic, ordered)
     return _by_ranks(walsh, n * (n + 1) // 2, p_value, balance, alpha, method)
-
-
-def _with_ties(values: Floats) -> Floats:
-    """The values, with magnitudes that agree to 1e-12 of the largest made equal, (n,)."""
-    order = np.argsort(np.abs(values))
-    magnitude = np.abs(values)[order]
-    starts = np.diff(magnitude, prepend=-1.0) > TOLERANCE * magnitude.max(initial=0.0)
-    merged = np.empty_like(values)
-    merged[order] = magnitude[starts][np.cumsum(starts) - 1]
-    return np.copysign(merged, values)
-
-
-def _signed_rank_null(double_rank: Ints) -> Callable[[int], float]:
-    """p of each magnitude of the signed-rank statistic, by counting all sets of signs of these ranks.
-
-    double_rank: (n,), twice the ranks, so that mean ranks are integers. Counts are exact up to n = 52.
-    Source: Streitberg and Röhmel, "Exact distributions for permutation and rank tests", 1986.
-    """
-    total = int(double_rank.sum())
-    ways = np.zeros(total + 1)  # ways[s]: how many sets of positive ranks have the sum s / 2
-    ways[0] = 1
-    for rank in double_rank.tolist():
-        ways[rank:] += ways[:-rank].copy()
-    tail = np.cumsum(ways[::-1])[::-1] / 2.0 ** len(double_rank)
-    return lambda margin: min(1.0, 2 * float(tail[total // 2 + margin]))
-
-
-def _signed_rank_normal(n: int, ties: Ints) -> Callable[[int], float]:
-    """p of each magnitude of the signed-rank statistic of n ranks, by the normal approximation.
-
-    ties: how many differences share each magnitude.
-    """
-    from scipy.special import ndtr
-
-    counts = ties.astype(np.float64)
-    variance = (n * (n + 1) * (2 * n + 1) - float((counts**3 - counts).sum()) / 2) / 24
-    return lambda margin: 2 * float(ndtr(-margin / 2 / math.sqrt(variance)))
 
 
 def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
@@ -381,21 +356,17 @@ def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -
     the same queries. See sampling.resampled_means and intervals.bca_interval.
     """
     outcomes: dict[int, Outcome] = {}
+    method = f"{sampling.samples:,} bootstrap resamples"
     patterns, pattern = _patterns(~np.isnan(differences))
     for index, rows in enumerate(patterns.T):
         for group in _groups(np.flatnonzero(pattern == index), sampling.samples):
-            of_group = _resampled(differences[np.ix_(rows, group)], alpha, sampling)
-            outcomes |= zip(group.tolist(), of_group, strict=True)
+            resampled = resampled_means(differences[np.ix_(rows, group)], sampling)
+            for column, means in zip(group.tolist(), resampled.T, strict=True):
+                pairs = differences[rows, column]
+                mean = mean_and_sd(pairs)[0]
+                interval = bca_interval(means, pairs, mean, alpha)
+                outcomes[column] = Outcome(math.nan, *interval, mean, method, NO_P)
     return [outcomes[column] for column in range(differences.shape[1])]
-
-
-def _resampled(pairs: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
-    method, outcomes = f"{sampling.samples:,} bootstrap resamples", []
-    for column, means in zip(pairs.T, resampled_means(pairs, sampling).T, strict=True):
-        mean = mean_and_sd(column)[0]
-        interval = bca_interval(means, column, mean, alpha)
-        outcomes.append(Outcome(math.nan, *interval, mean, method, NO_P))
-    return outcomes
 
 
 def interval_of_mean(values: Floats, mean: float, method: str, confidence: float) -> tuple[float, float]:
@@ -416,7 +387,11 @@ def interval_of_mean(values: Floats, mean: float, method: str, confidence: float
 
 
 TESTS: Final = {
-    "t": PairedTest("paired t-test", "mean difference", _one_by_one(t_test)),
+    "t": PairedTest(
+        "paired t-test",
+        "mean difference",
+        _one_by_one(lambda pairs, alpha: t_outcome(len(pairs), *mean_and_sd(pairs), alpha)),
+    ),
     "randomization": PairedTest("randomization test by sign flips", "mean difference", randomization_tests),
     "bootstrap": PairedTest("bootstrap BCa interval", "mean difference", bootstrap_intervals),
     "wilcoxon": PairedTest(
