@@ -33,11 +33,18 @@ def one_each(
     )
 
 
-def hit_count(judgments: Judgments, rel: float | None, cutoff: int | None) -> Floats:
-    """The expected number of hits of each query of Judgments.tied, (Q,)."""
+def hit_count(judgments: Judgments, rel: float | None, cutoff: int | None) -> Floats | Ints:
+    """The number of hits of each query, (Q,), the expected one of Judgments.tied."""
+    if judgments.first is None:
+        return judgments.hits(rel, cutoff).count
     terms = judgments.expected(one_each(judgments.hits(rel), cutoff=cutoff))
     assert terms is not None
     return terms.total
+
+
+def retrieved(judgments: Judgments, cutoff: int | None) -> Ints:
+    """The number of documents retrieved, in the first ranks if there is a cutoff, (Q,)."""
+    return judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
 
 
 def before_rows(within: Segments, after: Floats, first: float | Floats) -> Floats:
@@ -55,11 +62,6 @@ def with_rows(ideal: Terms, within: Segments, worth: Floats) -> Terms:
     The ideal ranking is by descending worth, (N,), ties as in the table: in rank order.
     """
     return ideal.replace(row=np.lexsort((-worth, within.query))[ideal.row])
-
-
-def linear_gain(grade: Floats) -> Floats:
-    """gain = grade, 0 below 0."""
-    return np.maximum(grade, 0.0)
 
 
 def exp2_gain(grade: Floats) -> Floats:
@@ -105,7 +107,7 @@ class Gain(Record):
     of: Callable[[Floats, Ints], Floats]
 
 
-LINEAR = Gain("linear", lambda grade, query: linear_gain(grade))
+LINEAR = Gain("linear", lambda grade, query: np.maximum(grade, 0.0))
 EXP2 = Gain("exp", lambda grade, query: exp2_gain(grade))
 MAPPED = Gain("mapped", lambda grade, query: grade)  # the grades of the table are the mapped gains
 
@@ -114,24 +116,21 @@ def graded(
     judgments: Judgments, gain: str | Pairs, top: tuple[int, ...] | None = None
 ) -> tuple[Judgments, Gain]:
     """The table with its grades replaced as `top` or a mapping of gains requires, and the gain function."""
-    if top is not None:
-        judgments = judgments.once(("top", top), lambda: _by_position(judgments, top))
+
+    def by_position() -> Judgments:
+        # for 10/25/50, grade 3 for the first ten of the ideal ranking, …; equal grades all have the last of
+        # their positions, so that at most ten documents get grade 3
+        assert top is not None
+        last = judgments.ideal_levels.offsets[1:][judgments.ideal_levels.query]
+        place = last - judgments.segments.offsets[judgments.query]
+        grade = np.empty(len(place))
+        grade[judgments.by_grade] = len(top) - np.searchsorted(np.array(top), place)
+        return judgments.replace(grade=np.where(judgments.grade > 0, grade, 0.0))
+
+    table = judgments if top is None else judgments.once(("top", top), by_position)
     if isinstance(gain, str):
-        return judgments, EXP2 if gain == "exp" else LINEAR
-    of = judgments
-    return of.once(("mapped", gain), lambda: of.replace(grade=mapped(of.grade, gain))), MAPPED
-
-
-def _by_position(judgments: Judgments, top: tuple[int, ...]) -> Judgments:
-    """The table with grades by position in the ideal ranking: for 10/25/50, grade 3 for the first ten, …
-
-    Equal grades all have the last of their positions, so that at most ten documents get grade 3.
-    """
-    last = judgments.ideal_levels.offsets[1:][judgments.ideal_levels.query]
-    place = last - judgments.segments.offsets[judgments.query]
-    grade = np.empty(len(place))
-    grade[judgments.by_grade] = len(top) - np.searchsorted(np.array(top), place)
-    return judgments.replace(grade=np.where(judgments.grade > 0, grade, 0.0))
+        return table, EXP2 if gain == "exp" else LINEAR
+    return table.once(("mapped", gain), lambda: table.replace(grade=mapped(table.grade, gain))), MAPPED
 
 
 def gaining(judgments: Judgments, gain: Gain) -> Hits:

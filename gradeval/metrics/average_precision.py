@@ -18,8 +18,6 @@ from gradeval.tables.tied import TieGroups, hit_precisions, precision_sums
 Norm = Annotated[
     str, choice("the divisor: R, or the number of relevant documents that fit, min(R, k)", ("relevant", "min"))
 ]
-
-
 _FITS = Condition(
     "cutoff", "without @k or with norm=min", lambda given, _: given["cutoff"] is None or given["norm"] == "min"
 )
@@ -27,11 +25,7 @@ _FITS = Condition(
 
 @metric(
     "AP",
-    invariants=[
-        IDEAL_IS_ONE.where(_FITS),
-        SCALE_FREE.unless("rel"),
-        PROMOTION_HELPS,
-    ],
+    invariants=[IDEAL_IS_ONE.where(_FITS), SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     aliases=["MAP"],
     example="AP(rel=2)@100",
     needs_relevant=True,
@@ -91,10 +85,21 @@ def mu_average_precision(judgments: Judgments) -> Terms:
     # A document s not below r counts in the precision at r in each AP(rel=t) with t up to the lower grade of
     # the two. With W(g) the sum of d_i / R_i over the levels up to g, µAP is then a sum over the documents r
     # of (sum over s of the smaller of W(r) and W(s)) / rank(r): one pass over pairs for all levels together.
+    levels, query = judgments.levels, judgments.levels.query
+    relevant = judgments.segments.number(judgments.grade > 0)
+    reached = judgments.ideal_levels.offsets[1:] - judgments.segments.offsets[query]  # R_i
+    grade = np.maximum(judgments.ideal[judgments.ideal_levels.offsets[:-1]], 0.0)
+    step = grade - np.append(grade[1:], 0.0) * (levels.place < levels.lengths[query] - 1)
+    highest = judgments.highest[query]
+    share = np.divide(step, highest, out=np.zeros(len(step)), where=highest > 0)
+    # times R, so that W is exactly 1 where there is one level; the table has a query's levels from the highest
+    rising = Segments(levels.offsets[-1] - levels.offsets[::-1])
+    by_level = np.empty(len(step))
+    ascending = levels.offsets[query] + levels.lengths[query] - 1 - levels.place
+    by_level[ascending] = rising.running_sum((share * (relevant[query] / reached))[::-1])[::-1]
     rows = np.flatnonzero((judgments.grade > 0) & judgments.is_retrieved)
     retrieved, level = judgments.segments.take(rows), judgments.level[rows]
-    by_level, relevant = _level_weights(judgments)
-    weights = by_level[level + judgments.levels.offsets[retrieved.query]]
+    weights = by_level[level + levels.offsets[retrieved.query]]
     credit = _credit(retrieved, level, weights)
 
     def expected_total() -> Floats:
@@ -114,27 +119,3 @@ def _credit(within: Segments, level: Ints, weight: Floats) -> Floats:
         lower_sum = groups.running_sum(np.where(upper, 0.0, shared))
         credit[order] += np.where(upper, lower_sum, shared * before)
     return credit
-
-
-def _level_weights(judgments: Judgments) -> tuple[Floats, Ints]:
-    """W of each level, times R, from a query's lowest level to its highest; and R of each query.
-
-    R is the number of documents with a grade above 0; times it, W is exactly 1 where there is one level.
-    """
-    levels = judgments.levels
-    first = judgments.ideal_levels.offsets[:-1]
-    grade = np.maximum(judgments.ideal[first], 0.0)
-    query = levels.query
-    step = grade - np.append(grade[1:], 0.0) * (levels.place < levels.lengths[query] - 1)
-    relevant = judgments.segments.number(judgments.grade > 0)
-    reached = judgments.ideal_levels.offsets[1:] - judgments.segments.offsets[query]
-    highest = judgments.highest[query]
-    share = np.divide(step, highest, out=np.zeros(len(step)), where=highest > 0)
-    term = share * (relevant[query] / reached)
-    # the table has a query's levels from the highest; reversed, from the lowest
-    rising = Segments(levels.offsets[-1] - levels.offsets[::-1])
-    falling_sum = rising.running_sum(term[::-1])[::-1]
-    ascending = levels.offsets[query] + levels.lengths[query] - 1 - levels.place
-    weight = np.empty(len(term))
-    weight[ascending] = falling_sum
-    return weight, relevant

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints
-from gradeval.metrics._kernels import hit_count
+from gradeval.arrays import Floats
+from gradeval.metrics._kernels import hit_count, retrieved
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel
-from gradeval.tables.judgments import Hits, Judgments
+from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 _SMOOTHING = 1e-5  # of infAP: defines the precision where no document above was judged
-
-
-def _worse_above(judgments: Judgments, hits: Hits) -> Ints:
-    """The number of documents judged non-relevant above each hit, (H,)."""
-    return judgments.judged_seen[hits.rows] - hits.seen
 
 
 @metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], needs_relevant=True)
@@ -39,7 +34,7 @@ def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     hits = judgments.hits(rel)
     relevant = hits.relevant
     query = hits.segments.query
-    above = np.minimum(_worse_above(judgments, hits), relevant[query])
+    above = np.minimum(judgments.judged_seen[hits.rows] - hits.seen, relevant[query])
     most = np.minimum(judgments.hits(0.0).relevant - relevant, relevant)
     return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
 
@@ -63,19 +58,14 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) 
     hits = judgments.hits(rel)
     above = hits.rank - 1
     among = np.maximum(above, 1)
-    better, worse = hits.seen - 1, _worse_above(judgments, hits)
+    better, worse = hits.seen - 1, judgments.judged_seen[hits.rows] - hits.seen
     pooled = judgments.segments.place[hits.rows]
     expected = (better + _SMOOTHING) / (better + worse + 2 * _SMOOTHING)
     precision = 1 / (above + 1) + (above / (above + 1)) * (pooled / among) * expected
     return Terms(hits.segments, hits.rows, precision, hits.relevant)
 
 
-def _expected_unjudged(judgments: Judgments, *, cutoff: int) -> Floats:
-    judged = hit_count(judgments, 0.0, cutoff)
-    return (np.minimum(judgments.retrieved, cutoff) - judged) / cutoff
-
-
-@metric("unj", invariants=[SCALE_FREE], higher_is_better=None, expected=_expected_unjudged)
+@metric("unj", invariants=[SCALE_FREE], higher_is_better=None, expected=True)
 def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
     """Share of unjudged documents in the first ranks: other metrics are unreliable where it is high.
 
@@ -87,7 +77,7 @@ def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
     Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: Soboroff, trec_eval.
     """
-    return (np.minimum(judgments.retrieved, cutoff) - judgments.hits(0.0, cutoff).count) / cutoff
+    return (np.minimum(judgments.retrieved, cutoff) - hit_count(judgments, 0.0, cutoff)) / cutoff
 
 
 @metric("Judged", invariants=[SCALE_FREE, PROMOTION_HELPS], higher_is_better=None)
@@ -104,7 +94,6 @@ def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: ir_measures, after OpenNIR.
     """
-    retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
     rows = np.flatnonzero(judgments.top(cutoff))
-    within = judgments.segments.take(rows)
-    return Terms(within, rows, 1.0, retrieved, weight_at=np.ones_like, cutoff=cutoff)
+    within, size = judgments.segments.take(rows), retrieved(judgments, cutoff)
+    return Terms(within, rows, 1.0, size, weight_at=np.ones_like, cutoff=cutoff)

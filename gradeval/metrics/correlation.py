@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, stable_order
+from gradeval.metrics._kernels import retrieved
 from gradeval.registry.invariants import (
     IDEAL_IS_ONE,
     PROMOTION_HELPS,
@@ -21,6 +22,13 @@ from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, flag, fraction
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
+
+_CORRELATION: dict[str, Any] = {
+    "range": (-1, 1),
+    "invariants": [SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
+    "undefined": True,
+    "order_free": True,
+}
 
 
 def _normalizer(judgments: Judgments, spread: Floats) -> Floats:
@@ -40,14 +48,7 @@ def _correlation(judgments: Judgments, within: Segments, order: Ints, parts: Flo
     return Terms(within, rows, parts, _normalizer(judgments, spread))
 
 
-@metric(
-    "τ",
-    range=(-1, 1),
-    invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
-    undefined=True,
-    aliases=["kendall"],
-    order_free=True,
-)
+@metric("τ", aliases=["kendall"], **_CORRELATION)
 def kendall(judgments: Judgments) -> Terms:
     """Kendall's τ-b between score and grade, over the judged documents retrieved.
 
@@ -107,14 +108,7 @@ def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:
     return _correlation(judgments, within, np.arange(len(x)), x * y, spread)
 
 
-@metric(
-    "ρ",
-    range=(-1, 1),
-    invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
-    undefined=True,
-    aliases=["spearman"],
-    order_free=True,
-)
+@metric("ρ", aliases=["spearman"], **_CORRELATION)
 def spearman(judgments: Judgments) -> Terms:
     """Spearman's ρ between score and grade, over the judged documents retrieved.
 
@@ -139,13 +133,7 @@ def spearman(judgments: Judgments) -> Terms:
     return _products(judgments, by_score, by_grade)
 
 
-@metric(
-    "pearson",
-    range=(-1, 1),
-    invariants=[SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
-    undefined=True,
-    order_free=True,
-)
+@metric("pearson", **_CORRELATION)
 def pearson(judgments: Judgments) -> Terms:
     """Pearson's r between score and grade, over the judged documents retrieved.
 
@@ -228,11 +216,11 @@ def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | N
     """
     rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
     relevant = judgments.segments.take(rows)
-    retrieved = judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
-    others = retrieved - relevant.lengths
+    size = retrieved(judgments, cutoff)
+    others = size - relevant.lengths
     above = judgments.rank[rows] - relevant.place - 1
     pairs = relevant.lengths * others
-    normalizer = np.where(pairs > 0, pairs, np.where(retrieved > 0, np.nan, 0.0))
+    normalizer = np.where(pairs > 0, pairs, np.where(size > 0, np.nan, 0.0))
     return Terms(relevant, rows, others[relevant.query] - above, normalizer)
 
 
@@ -241,13 +229,6 @@ Persistence = Annotated[
 ]
 Normalize = Annotated[bool, flag("divide by the RBO of the ideal ranking, so that it scores 1")]
 NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
-
-
-def _agreement(p: float, deepest: int) -> Floats:
-    """The sum over the first i ranks of p^(i-1) / i, for i = 0, 1, …, as far as it still grows."""
-    size = min(deepest, math.ceil(NEGLIGIBLE / (1 - p)))
-    rank = np.arange(1.0, size + 1)
-    return np.concatenate([[0.0], np.cumsum(p ** (rank - 1) / rank)])
 
 
 @metric(
@@ -286,7 +267,9 @@ def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Nor
     rows = np.flatnonzero(judgments.grade > 0)
     ideal = within.take(rows)
     depth = np.maximum(judgments.retrieved, ideal.lengths)
-    table = _agreement(p, int(depth.max(initial=0)))
+    # the sum over the first i ranks of p^(i-1) / i, for i = 0, 1, …, as far as it still grows
+    rank = np.arange(1.0, min(int(depth.max(initial=0)), math.ceil(NEGLIGIBLE / (1 - p))) + 1)
+    table = np.append(0.0, np.cumsum(p ** (rank - 1) / rank))
 
     def overlap(rows: Ints, common: Floats) -> Terms:
         """Each document is among the first of both from the rank in `common` to the end."""

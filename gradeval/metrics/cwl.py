@@ -26,6 +26,7 @@ Ranks = Annotated[
     int, positive_integer("the number of ranks considered, however many were retrieved; 1000 as in cwl_eval")
 ]
 Persistence = Annotated[float, fraction("the probability that the user continues after a document with gain 0")]
+Gaining = tuple[Segments, Ints, Floats, Floats]
 MAX_CUTOFF = 10**6  # SDCG adds up as many discounts
 
 
@@ -41,9 +42,7 @@ def _check_sdcg(params: Mapping[str, Any]) -> None:
         raise ValueError(f"SDCG takes a cutoff up to {MAX_CUTOFF}")
 
 
-def _gaining(
-    judgments: Judgments, lowest: float, most: float, depth: int
-) -> tuple[Segments, Ints, Floats, Floats]:
+def _gaining(judgments: Judgments, lowest: float, most: float, depth: int) -> Gaining:
     """The documents in the first ranks with a gain above 0: their queries, rows, ranks and gains."""
     gain = np.clip((np.maximum(judgments.grade, 0.0) - lowest) / (most - lowest), 0.0, 1.0)
     rows = np.flatnonzero((gain > 0) & judgments.top(depth))
@@ -170,15 +169,13 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
 Sums = Callable[[Floats], Floats]
 
 
-def _nearly_err(
-    judgments: Judgments, lowest: float, most: float, depth: int, discount: Sums, discounts: Sums
-) -> Terms:
+def _nearly_err(documents: Gaining, depth: int, discount: Sums, discounts: Sums) -> Terms:
     """Gain per document inspected, where a document with gain g ends the search with probability g.
 
     discount: rank -> the probability that it is inspected if no document above it has a gain; discounts: the
     sum of discount up to the rank.
     """
-    gaining, rows, rank, gain = _gaining(judgments, lowest, most, depth)
+    gaining, rows, rank, gain = documents
     left = gaining.running_product(1 - gain)
     value = gain * discount(rank) * before_rows(gaining, left, 1.0)
     between = discounts(_next_rank(gaining, rank, depth)) - discounts(rank)
@@ -201,7 +198,8 @@ def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 8.
     """
-    return _nearly_err(judgments, min_rel, max_rel, cutoff, np.ones_like, lambda rank: rank)
+    documents = _gaining(judgments, min_rel, max_rel, cutoff)
+    return _nearly_err(documents, cutoff, np.ones_like, lambda rank: rank)
 
 
 @metric("NERR9", check=_check)
@@ -226,7 +224,7 @@ def nearly_err_9(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
         total: Floats = digamma(rank + 1) + np.euler_gamma
         return total
 
-    return _nearly_err(judgments, min_rel, max_rel, cutoff, lambda rank: 1 / rank, harmonic)
+    return _nearly_err(_gaining(judgments, min_rel, max_rel, cutoff), cutoff, lambda rank: 1 / rank, harmonic)
 
 
 @metric("NERR10", check=_check, example="NERR10(p=0.8,max_rel=3)")
@@ -245,14 +243,12 @@ def nearly_err_10(
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 10.
     """
-    return _nearly_err(
-        judgments,
-        min_rel,
-        max_rel,
-        n,
-        lambda rank: p ** (rank - 1),
-        lambda rank: -np.expm1(rank * np.log(p)) / (1 - p),
-    )
+
+    def discounts(rank: Floats) -> Floats:
+        total: Floats = -np.expm1(rank * np.log(p)) / (1 - p)
+        return total
+
+    return _nearly_err(_gaining(judgments, min_rel, max_rel, n), n, lambda rank: p ** (rank - 1), discounts)
 
 
 @metric("NERR11", check=_check, example="NERR11(T=2,max_rel=3)")
@@ -272,11 +268,9 @@ def nearly_err_11(
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 11.
     """
     start = 2 * T
-    return _nearly_err(
-        judgments,
-        min_rel,
-        max_rel,
-        n,
-        lambda rank: (start / (start + rank - 1)) ** 2,
-        lambda rank: start**2 * _inverse_squares(np.array([start]), start + rank),
-    )
+
+    def discounts(rank: Floats) -> Floats:
+        return start**2 * _inverse_squares(np.array([start]), start + rank)
+
+    documents = _gaining(judgments, min_rel, max_rel, n)
+    return _nearly_err(documents, n, lambda rank: (start / (start + rank - 1)) ** 2, discounts)

@@ -81,8 +81,6 @@ Ideal = Annotated[
 MaxGrade = Annotated[
     float, positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels")
 ]
-
-
 MAX_CUTOFF = 10**6  # ideal=max sums as many gains
 
 

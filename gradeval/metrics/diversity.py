@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ Of = Annotated[
     choice("the subtopics to cover: those with a relevant document, or all in the qrels", ("relevant", "all")),
 ]
 Weight = Callable[[Floats], Floats]
+_OF_SUBTOPICS: dict[str, Any] = {"invariants": [SCALE_FREE.unless("rel")], "needs_relevant": True}
+_NORMALIZED = _OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE, SCALE_FREE.unless("rel")]}
 
 
 class _Covered(NamedTuple):
@@ -93,28 +96,22 @@ def _terms(judgments: Judgments, covered: _Covered, value: Floats, chosen: Bools
 def _gains(judgments: Judgments, alpha: float, rel: float | None, cutoff: int | None, weight: Weight) -> Terms:
     """The sum over the ranks of gain · weight, with the gain of a document reduced by those above it."""
     covered = _covered(judgments, rel)
-    is_ranked = judgments.top(cutoff)[covered.row]
     novelty = np.power(1 - alpha, covered.within.place.astype(np.float64))
-    gains = _terms(judgments, covered, novelty, is_ranked)
-    terms = _discounted(gains.segments, gains.row, judgments.rank[gains.row], gains.value, weight)
+    gains = _terms(judgments, covered, novelty, judgments.top(cutoff)[covered.row])
+    rank = judgments.rank[gains.row]
+    terms = DiscountedTerms.of(gains.segments, gains.row, rank, np.asarray(gains.value), 1 / weight(rank))
     return terms.replace(has_relevant=gains.has_relevant)
 
 
-def _discounted(
-    segments: Segments, row: Ints, rank: Floats, gain: Floats | float, weight: Weight
-) -> DiscountedTerms:
-    return DiscountedTerms.of(segments, row, rank, np.asarray(gain, np.float64), 1 / weight(rank))
-
-
-def _largest(
+def _per_largest(
     judgments: Judgments, alpha: float, rel: float | None, cutoff: int | None, weight: Weight
-) -> Floats:
-    """The sum if every document down to the cutoff were relevant to all subtopics, (Q,)."""
+) -> Terms:
+    """The sum relative to that if every document down to the cutoff were relevant to all subtopics."""
     depth = judgments.retrieved if cutoff is None else np.full(judgments.segments.count, cutoff)
     ranks = np.arange(1.0, int(depth.max(initial=0)) + 1)
     total = np.append(0.0, np.cumsum((1 - alpha) ** (ranks - 1) * weight(ranks)))
-    largest: Floats = _covered(judgments, rel).number * total[depth]
-    return largest
+    largest = _covered(judgments, rel).number * total[depth]
+    return _gains(judgments, alpha, rel, cutoff, weight).replace(normalizer=largest)
 
 
 def _normalized(
@@ -133,10 +130,11 @@ def _normalized(
         order = np.argsort(documents)
         row = order[np.searchsorted(documents[order], document[chosen])]
         segments = Segments(np.append(0, np.cumsum(counts)))
-        return _discounted(segments, row, rank[chosen], gain[chosen], weight)
+        return DiscountedTerms.of(segments, row, rank[chosen], gain[chosen], discount[chosen])
 
+    discount = 1 / weight(rank)
     terms = _gains(judgments, alpha, rel, cutoff, weight)
-    return terms.replace(normalizer=within.sum(gain / (1 / weight(rank)))[queries], ideal=ideal)
+    return terms.replace(normalizer=within.sum(gain / discount)[queries], ideal=ideal)
 
 
 def _by_log(rank: Floats) -> Floats:
@@ -151,13 +149,7 @@ def _check_cutoff(params: Mapping[str, Any]) -> None:
         raise ValueError(f"the cutoff is at most {MAX_CUTOFF}")
 
 
-@metric(
-    "α_DCG",
-    invariants=[SCALE_FREE.unless("rel")],
-    check=_check_cutoff,
-    example="alpha_DCG@20",
-    needs_relevant=True,
-)
+@metric("α_DCG", check=_check_cutoff, example="alpha_DCG@20", **_OF_SUBTOPICS)
 def alpha_dcg(
     judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -177,17 +169,10 @@ def alpha_dcg(
     Source: Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008; ndeval
     4.5.
     """
-    terms = _gains(judgments, alpha, rel, cutoff, _by_log)
-    return terms.replace(normalizer=_largest(judgments, alpha, rel, cutoff, _by_log))
+    return _per_largest(judgments, alpha, rel, cutoff, _by_log)
 
 
-@metric(
-    "α_nDCG",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")],
-    aliases=["alpha-nDCG", "nDCG_alpha"],
-    example="alpha_nDCG@20",
-    needs_relevant=True,
-)
+@metric("α_nDCG", aliases=["alpha-nDCG", "nDCG_alpha"], example="alpha_nDCG@20", **_NORMALIZED)
 def alpha_ndcg(
     judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -211,13 +196,7 @@ def alpha_ndcg(
     return _normalized(judgments, alpha, rel, cutoff, _by_log)
 
 
-@metric(
-    "ERR_IA",
-    invariants=[SCALE_FREE.unless("rel")],
-    check=_check_cutoff,
-    example="ERR_IA@20",
-    needs_relevant=True,
-)
+@metric("ERR_IA", check=_check_cutoff, example="ERR_IA@20", **_OF_SUBTOPICS)
 def err_ia(
     judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -236,16 +215,10 @@ def err_ia(
     Source: Chapelle, Metzler, Zhang, Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009;
     ndeval 4.5.
     """
-    terms = _gains(judgments, alpha, rel, cutoff, np.reciprocal)
-    return terms.replace(normalizer=_largest(judgments, alpha, rel, cutoff, np.reciprocal))
+    return _per_largest(judgments, alpha, rel, cutoff, np.reciprocal)
 
 
-@metric(
-    "nERR_IA",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")],
-    example="nERR_IA@20",
-    needs_relevant=True,
-)
+@metric("nERR_IA", example="nERR_IA@20", **_NORMALIZED)
 def normalized_err_ia(
     judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
 ) -> Terms:
@@ -264,7 +237,7 @@ def normalized_err_ia(
     return _normalized(judgments, alpha, rel, cutoff, np.reciprocal)
 
 
-@metric("NRBP", invariants=[SCALE_FREE.unless("rel")], example="NRBP", needs_relevant=True)
+@metric("NRBP", example="NRBP", **_OF_SUBTOPICS)
 def nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel | None = None) -> Terms:
     """Novelty- and rank-biased precision.
 
@@ -282,7 +255,7 @@ def nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel
     return terms.replace(normalizer=_covered(judgments, rel).number, scale=1 - (1 - alpha) * beta)
 
 
-@metric("nNRBP", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")], example="nNRBP", needs_relevant=True)
+@metric("nNRBP", example="nNRBP", **_NORMALIZED)
 def normalized_nrbp(
     judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel | None = None
 ) -> Terms:
@@ -299,19 +272,14 @@ def normalized_nrbp(
     Source: Clarke, Kolla, Vechtomova, "An effectiveness measure for ambiguous and underspecified queries",
     ICTIR 2009; ndeval 4.5.
     """
-
-    def weight(rank: Floats) -> Floats:
-        return beta ** (rank - 1)
-
-    return _normalized(judgments, alpha, rel, None, weight)
+    return _normalized(judgments, alpha, rel, None, lambda rank: beta ** (rank - 1))
 
 
 @metric(
     "AP_IA",
-    invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel")],
     aliases=["MAP_IA"],
     example="AP_IA@100",
-    needs_relevant=True,
+    **_OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel")]},
 )
 def ap_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Intent-aware average precision.
@@ -331,16 +299,14 @@ def ap_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None
     precision = (within.place + 1) / np.where(is_ranked, judgments.rank[covered.row], 1.0)
     terms = _terms(judgments, covered, precision / within.lengths[within.query], is_ranked)
 
-    def expected_total() -> Floats:
-        def values(ranking: Judgments) -> Floats:
-            return hit_precisions(ranking, None, cutoff) / ranking.segments.lengths
+    def expected(of_topic: Judgments) -> Floats:
+        return hit_precisions(of_topic, None, cutoff) / of_topic.segments.lengths
 
-        return _sum_over_subtopics(judgments, covered, values)
-
+    expected_total = partial(_sum_over_subtopics, judgments, covered, expected)
     return terms.replace(normalizer=covered.number, expected_total=expected_total)
 
 
-@metric("P_IA", invariants=[SCALE_FREE.unless("rel")], example="P_IA@10", needs_relevant=True)
+@metric("P_IA", example="P_IA@10", **_OF_SUBTOPICS)
 def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
     """Intent-aware precision.
 
@@ -359,13 +325,7 @@ def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Ter
     return terms.replace(normalizer=cutoff * covered.number, weight_at=np.ones_like, cutoff=cutoff)
 
 
-@metric(
-    "StRecall",
-    invariants=[SCALE_FREE.unless("rel")],
-    aliases=["strec", "S_recall", "subtopic_recall"],
-    example="StRecall@10",
-    needs_relevant=True,
-)
+@metric("StRecall", aliases=["strec", "S_recall", "subtopic_recall"], example="StRecall@10", **_OF_SUBTOPICS)
 def subtopic_recall(
     judgments: Judgments, *, rel: Rel | None = None, of: Of = "relevant", cutoff: Cutoff | None = None
 ) -> Terms:
@@ -384,8 +344,7 @@ def subtopic_recall(
     is_first = (covered.within.place == 0) & judgments.top(cutoff)[covered.row]
     terms = _terms(judgments, covered, np.ones(len(covered.row)), is_first)
 
-    def expected_total() -> Floats:
-        return _sum_over_subtopics(judgments, covered, lambda of_topic: chance_of_hit(of_topic, None, cutoff))
-
+    expected = partial(chance_of_hit, rel=None, cutoff=cutoff)
+    expected_total = partial(_sum_over_subtopics, judgments, covered, expected)
     number = covered.every if of == "all" else covered.number
     return terms.replace(normalizer=number, expected_total=expected_total)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
-from gradeval.metrics._kernels import before_rows, exp2_share, highest_grade, linear_gain, with_rows
+from gradeval.metrics._kernels import before_rows, exp2_share, highest_grade, with_rows
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Gain, Pairs, fraction, mapped, positive
@@ -45,7 +45,7 @@ def satisfaction(
             return gains / (max(most, max_grade or 0.0) + 1)
         largest = max(GDEVAL_LARGEST, highest) if max_grade is None else max_grade
         if gain == "linear":
-            return linear_gain(grade) / (largest + 1)
+            return np.maximum(grade, 0.0) / (largest + 1)
         probability = exp2_share(grade, largest)
         if is_relative:
             of_query = judgments.highest[judgments.query]
@@ -81,17 +81,6 @@ def of_run(
         return groups.queries.sum(reached * places.sum(value))
 
     return terms.replace(expected_total=expected_total)
-
-
-def of_ideal(
-    judgments: Judgments, probability: Floats, cutoff: int | None, worth: Callable[[Floats], Floats]
-) -> Terms:
-    """of_run for the judged documents by descending probability: rows are positions in that ranking."""
-    probability = judgments.segments.sorted_descending(probability)
-    place = judgments.segments.place
-    places = np.flatnonzero((probability > 0) & (place < (len(place) if cutoff is None else cutoff)))
-    rank = (place[places] + 1).astype(np.float64)
-    return cascade(judgments.segments.take(places), places, probability[places], worth(rank))
 
 
 @metric("ERR", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="ERR@20")
@@ -141,10 +130,12 @@ def normalized_expected_reciprocal_rank(
     2011.
     """
     probability = satisfaction(judgments, gain, max_grade, is_relative=True)
-    best = of_ideal(judgments, probability, cutoff, np.reciprocal)
+    within, descending = judgments.segments, judgments.segments.sorted_descending(probability)
+    places = np.flatnonzero((descending > 0) & (within.place < (np.inf if cutoff is None else cutoff)))
+    best = cascade(within.take(places), places, descending[places], 1 / (within.place[places] + 1))
     return of_run(judgments, probability, cutoff, np.reciprocal).replace(
         normalizer=best.total,
-        ideal=lambda: with_rows(best, judgments.segments, probability),
+        ideal=lambda: with_rows(best, within, probability),
     )
 
 

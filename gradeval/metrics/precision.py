@@ -8,7 +8,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import quotient, ratio
-from gradeval.metrics._kernels import hit_count, one_each
+from gradeval.metrics._kernels import hit_count, one_each, retrieved
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, choice, positive
@@ -21,8 +21,13 @@ Weight = Annotated[
 ]
 
 
-def harmonic(precision: Floats, recall: Floats, x: float) -> Floats:
-    """(x + 1) P R / (x P + R), 0 where both are 0, NaN where the recall is."""
+def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | None, size: Ints | int) -> Floats:
+    """(x + 1) P R / (x P + R) of sets of this size, 0 where both are 0, NaN where R is.
+
+    It is linear in the number of hits, so that it is the expected one if they are.
+    """
+    count = hit_count(judgments, rel, cutoff)
+    precision, recall = ratio(count, size), quotient(count, judgments.hits(rel).relevant)
     below = x * precision + recall
     return (x + 1) * precision * recall / np.where(below == 0, 1.0, below)
 
@@ -64,13 +69,7 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
     return one_each(hits, hits.relevant, cutoff)
 
 
-def _expected_f(judgments: Judgments, *, rel: float | None = None, x: float = 1.0, cutoff: int) -> Floats:
-    """F is linear in the number of hits: (x + 1) hits / (x R + k)."""
-    hits = hit_count(judgments, rel, cutoff)
-    return harmonic(hits / cutoff, quotient(hits, judgments.hits(rel).relevant), x)
-
-
-@metric("F", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True, expected=_expected_f)
+@metric("F", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True, expected=True)
 def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F-measure of precision and recall.
 
@@ -82,8 +81,7 @@ def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, 
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant is in the first k ranks. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; x as in trec_eval's set_F.
     """
-    hits = judgments.hits(rel, cutoff)
-    return harmonic(hits.count / cutoff, quotient(hits.count, hits.relevant), x)
+    return f_value(judgments, rel, x, cutoff, cutoff)
 
 
 @metric("set_P", invariants=[SCALE_FREE.unless("rel")], example="set_P(rel=2)")
@@ -99,21 +97,12 @@ def set_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutof
     Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    return one_each(judgments.hits(rel), _retrieved(judgments, cutoff), cutoff)
-
-
-def _retrieved(judgments: Judgments, cutoff: int | None) -> Ints:
-    """The size of the retrieved set, or of its first k documents, (Q,)."""
-    return judgments.retrieved if cutoff is None else np.minimum(judgments.retrieved, cutoff)
+    return one_each(judgments.hits(rel), retrieved(judgments, cutoff), cutoff)
 
 
 @metric(
     "set_recall",
-    invariants=[
-        IDEAL_IS_ONE.unless("cutoff"),
-        SCALE_FREE.unless("rel"),
-        UNJUDGED_IGNORED.unless("cutoff"),
-    ],
+    invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel"), UNJUDGED_IGNORED.unless("cutoff")],
     aliases=["set_R"],
     example="set_recall",
     needs_relevant=True,
@@ -133,19 +122,12 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff |
     return one_each(hits, hits.relevant, cutoff)
 
 
-def _expected_set_f(
-    judgments: Judgments, *, rel: float | None = None, x: float = 1.0, cutoff: int | None = None
-) -> Floats:
-    count, relevant = hit_count(judgments, rel, cutoff), judgments.hits(rel).relevant
-    return harmonic(ratio(count, _retrieved(judgments, cutoff)), quotient(count, relevant), x)
-
-
 @metric(
     "set_F",
     invariants=[SCALE_FREE.unless("rel")],
     example="set_F(x=0.5)",
     needs_relevant=True,
-    expected=_expected_set_f,
+    expected=True,
 )
 def set_f_measure(
     judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff | None = None
@@ -161,8 +143,7 @@ def set_f_measure(
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
-    hits = judgments.hits(rel, cutoff)
-    return harmonic(ratio(hits.count, _retrieved(judgments, cutoff)), quotient(hits.count, hits.relevant), x)
+    return f_value(judgments, rel, x, cutoff, retrieved(judgments, cutoff))
 
 
 @metric("set_map", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True, order_free=True)
@@ -220,18 +201,6 @@ Need = Annotated[
 ]
 
 
-def _expected_all(judgments: Judgments, rel: float | None, cutoff: int) -> Floats:
-    """With m relevant documents in a group of n, all are in its first c ranks with C(n-m, c-m) / C(n, c)."""
-    hits = judgments.hits(rel)
-    groups = TieGroups.of(judgments, hits.rows, cutoff)
-    group, place = groups.within.query, groups.within.place
-    fits = np.maximum(groups.counted[group] - place, 0.0) / (groups.size[group] - place)
-    is_whole = np.flatnonzero((hits.relevant > 0) & (hits.count == hits.relevant))
-    probability = np.zeros(len(hits.relevant))
-    probability[is_whole] = hits.segments.running_product(fits)[hits.segments.offsets[1:][is_whole] - 1]
-    return probability
-
-
 @metric(
     "Success",
     invariants=[IDEAL_IS_ONE.where(need="one"), SCALE_FREE.unless("rel"), PROMOTION_HELPS],
@@ -250,20 +219,24 @@ def success(judgments: Judgments, *, rel: Rel | None = None, need: Need = "one",
     Source: Tomlinson, in the TREC Robust and CLEF evaluations, 2003; as in trec_eval.
     """
     hits = judgments.hits(rel)
-    if need == "all":
-        last = hits.segments.offsets[1:] - 1
-        is_whole = (hits.count == hits.relevant) & (hits.relevant > 0)
-        terms, expected = one_each(hits.take(last[is_whole]).top(cutoff)), _expected_all
-    else:
-        terms, expected = one_each(hits.first.top(cutoff)), chance_of_hit
-    return terms.replace(expected_total=lambda: expected(judgments, rel, cutoff))
+    if need == "one":
+        terms = one_each(hits.first.top(cutoff))
+        return terms.replace(expected_total=lambda: chance_of_hit(judgments, rel, cutoff))
+    last, is_whole = hits.segments.offsets[1:] - 1, (hits.count == hits.relevant) & (hits.relevant > 0)
+
+    def chance_of_all() -> Floats:
+        # with m relevant documents in a group of n, all are in its first c ranks with C(n-m, c-m) / C(n, c)
+        groups = TieGroups.of(judgments, hits.rows, cutoff)
+        group, place = groups.within.query, groups.within.place
+        fits = np.maximum(groups.counted[group] - place, 0.0) / (groups.size[group] - place)
+        probability = np.zeros(len(last))
+        probability[is_whole] = hits.segments.running_product(fits)[last[is_whole]]
+        return probability
+
+    return one_each(hits.take(last[is_whole]).top(cutoff)).replace(expected_total=chance_of_all)
 
 
-@metric(
-    "RR",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS],
-    aliases=["MRR"],
-)
+@metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], aliases=["MRR"])
 def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
 

@@ -125,17 +125,10 @@ def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Float
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008;
     0 for completely judged rankings as in trec_eval.
     """
-    below = reach_probability((judgments.retrieved + 1).astype(np.float64), p)
-    unsure = judgments.retrieved > judgments.hits(0.0).count
-    return np.where(unsure, below + (1 - p) * _unjudged_sum(judgments, p), 0.0)
-
-
-def _unjudged_sum(judgments: Judgments, p: float) -> Floats:
-    """The sum of p^(rank - 1) over the unjudged documents retrieved, added up rank by rank, (Q,)."""
     judged = judgments.hits(0.0)
     within, retrieved = judged.segments, judgments.retrieved
     before = within.number(judged.rank == judged.seen)  # ranks above the first document that is not judged
-    # further below it nothing is left of p^(rank - 1) when it is added
+    # further below it nothing is left of p^(rank - 1) when it is added, rank by rank
     width = min(int(retrieved.max(initial=0)), int(54 * log(2) / -log(p)) + 2)
     total = np.zeros(within.count)
     if not width:
@@ -154,4 +147,5 @@ def _unjudged_sum(judgments: Judgments, p: float) -> Floats:
         inside = (place[rows] >= 0) & (place[rows] < width)
         block[within.query[rows][inside] - first, place[rows][inside]] = 0.0
         total[queries] = np.cumsum(block, axis=1, out=block)[:, -1]
-    return total
+    below = reach_probability((retrieved + 1).astype(np.float64), p)
+    return np.where(retrieved > judged.count, below + (1 - p) * total, 0.0)

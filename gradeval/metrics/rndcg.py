@@ -55,13 +55,6 @@ class _Gains(Record, eq=False):
         padded = np.append(running, 0.0)  # only indexed where no judged document has a gain
         return np.where(depth > 0, padded[best.offsets[query] + depth - 1], 0.0)
 
-    def number_found(self, query: Ints, depth: Ints) -> Ints:
-        """How many of the documents found are in the first `depth` ranks of the query."""
-        within, rank = self.run.segments, self.run.rank
-        width = int(max(rank.max(initial=0), depth.max(initial=0))) + 1
-        place = within.query * width + rank.astype(np.int64)
-        return np.searchsorted(place, query * width + depth, "right") - within.offsets[query]
-
 
 @metric(
     "ndcg_rel",
@@ -108,13 +101,15 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth 
     Source: Buckley, trec_eval, experimental.
     """
     gains = _Gains.of(judgments, gain)
-    best = gains.ideal.segments
+    within, best = gains.run.segments, gains.ideal.segments
     levels = best.ties(gains.ideal.gain)
-    of = best.over(levels)
-    end = levels.offsets[1:]
-    number = gains.number_found(of.query, end - best.offsets[of.query])
+    of, end = best.over(levels), levels.offsets[1:]
+    rank, depth = gains.run.rank.astype(np.int64), end - best.offsets[of.query]
+    width = int(max(rank.max(initial=0), depth.max(initial=0))) + 1
+    # how many of the documents found are in the first ranks of the query, up to each of the points
+    through = np.searchsorted(within.query * width + rank, of.query * width + depth, "right")
     before = np.append(0.0, gains.dcg)  # the sums restart at each query
-    reached = np.where(number > 0, before[gains.run.segments.offsets[of.query] + number], 0.0)
+    reached = np.where(through > within.offsets[of.query], before[through], 0.0)
     points = of.lengths
     total = of.sum(reached / gains.ideal_dcg[end - 1])
     further = judgments.retrieved > gains.number + 1

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
-from gradeval.metrics._kernels import linear_gain, one_each
+from gradeval.metrics._kernels import one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, at_least, choice, numbers, share
@@ -137,7 +137,7 @@ def _shares(judgments: Judgments, which: Bools) -> Terms:
     rows = np.flatnonzero(which)
     segments = judgments.segments.take(rows)
     highest = judgments.scale.max(initial=0.0)
-    share = linear_gain(judgments.grade[rows]) / (highest if highest > 0 else 1.0)
+    share = np.maximum(judgments.grade[rows], 0.0) / (highest if highest > 0 else 1.0)
     missed = ~judgments.is_retrieved[rows]
     if missed.any():
         ranked = 2.0 + len(rows) - np.arange(len(rows))  # above all shares
@@ -159,8 +159,8 @@ def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None)
     Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: Kekäläinen and Järvelin, "Using graded relevance assessments in IR evaluation", JASIST 2002.
     """
-    number = judgments.retrieved if cutoff is None else cutoff
-    return _shares(judgments, judgments.top(cutoff)).replace(normalizer=number, cutoff=cutoff)
+    size = judgments.retrieved if cutoff is None else cutoff
+    return _shares(judgments, judgments.top(cutoff)).replace(normalizer=size, cutoff=cutoff)
 
 
 @metric("gR", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)

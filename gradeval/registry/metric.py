@@ -56,7 +56,7 @@ class Metric(Record, eq=False):
     example: the spec that its page shows; by default, its name with the required parameters.
     order_free: whether the order of tied scores does not change its values.
     expected: Judgments.tied, and parameters -> the mean of the values over all orders of tied scores, (Q,), NaN
-    as in the values; for a metric without Terms.
+    as in the values; for a metric without Terms. True: the function itself computes that.
     """
 
     display: str
@@ -72,7 +72,7 @@ class Metric(Record, eq=False):
     constant: bool = False
     example: str = ""
     order_free: bool = False
-    expected: Function | None = None
+    expected: Function | bool | None = None
 
     @cached_property
     def name(self) -> str:
@@ -218,9 +218,11 @@ class Metric(Record, eq=False):
                     if not np.array_equal(_numbers(values), _numbers(other), True):
                         judgments.check_depth_divides_no_ties()
             return values
-        if self.expected is not None:
+        if callable(self.expected):
             return self.expected(judgments.tied, **params)
         result = self.function(judgments.tied, **params)
+        if self.expected:
+            return result
         result = judgments.tied.expected(result) if isinstance(result, Terms) else None
         if result is not None and not (self.is_count and (result.values() % 1).any()):
             return result

@@ -152,7 +152,7 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
         function=contained(prefix, compute),
         invariants=invariants,
         check=None if metric.check is None else contained(prefix, metric.check, (ValueError,)),
-        expected=None if metric.expected is None else contained(prefix, metric.expected),
+        expected=contained(prefix, metric.expected) if callable(metric.expected) else None,
         undefined=True,
     )
     safe.__dict__["params"] = (*map(parsing, params), JUDGED_ONLY)  # fills the cached property
