@@ -99,14 +99,14 @@ class Evaluator:
         if options.ties == EXPECTED:
             check_expected(specs)
         self._jobs = options.jobs or default_jobs()
-        self._given = open_qrels(qrels, options, self._prepare)
-        self._qrels = self._given.qrels
+        self._judged = open_qrels(qrels, options, self._prepare)
+        self._qrels = self._judged.qrels
         self._specs = tuple(with_levels(specs, self._qrels.scale) if options.by_level else specs)
         self._queries = Texts(self._qrels.queries)
         self._options = options = with_ids(options, self._qrels)
         self._chosen = chosen_queries(self._qrels, options)
         weights_of(self._queries, self._chosen, options, self._weights_path)  # an error before runs are read
-        source, letor = self._given.source, self._given.letor
+        source, letor = self._judged.source, self._judged.letor
         self._nothing = Results(  # the results of no runs
             self._qrels.path,
             source.sha256() if hashes and source else None,
@@ -153,17 +153,20 @@ class Evaluator:
             first = next(iter(name_of))
             try:
                 if isinstance(run, SavedResult):
-                    return self._outcomes_of_saved(run, [*name_of.values()])
-                found = open_runs(
-                    label, run, self._given, self._options, self._prepare, position + 1, self._as_trec_eval
+                    from gradeval.evaluation.saved import outcomes_of_saved
+
+                    evaluation = self._nothing, self._qrels, self._options, self._chosen
+                    return outcomes_of_saved(run, [*name_of.values()], *evaluation, self._empty, self._unlisted)
+                several = open_runs(
+                    label, run, self._judged, self._options, self._prepare, position + 1, self._as_trec_eval
                 )
             except GradevalError as error:
                 return [FailedRun(path_of(run, first), error)]
             return [
-                (name_of.get(one.path, name_of[first]), one)
-                if isinstance(one, Run)
-                else FailedRun(path_of(run, one.path), one)
-                for one in found
+                (name_of.get(opened_run.path, name_of[first]), opened_run)
+                if isinstance(opened_run, Run)
+                else FailedRun(path_of(run, opened_run.path), opened_run)
+                for opened_run in several
             ]
 
         parts: list[Results] = []
@@ -200,24 +203,16 @@ class Evaluator:
             return FailedRun(run.path, error)
         return run
 
-    def _outcomes_of_saved(self, saved: SavedResult, names: Sequence[str]) -> list[Outcome]:
-        """The outcomes of its runs. Raises InputError."""
-        from gradeval.evaluation.saved import outcomes_of_saved
-
-        return outcomes_of_saved(
-            saved, names, self._nothing, self._qrels, self._options, self._chosen, self._empty, self._unlisted
-        )
-
     @cached_property
     def _empty(self) -> Bools:
         """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
         return without_relevant(self._qrels, self._specs, self._options, self._jobs)
 
-    def _outcome(self, at_once: bool, one: _Opened, jobs: int) -> Outcome | FailedRun:
+    def _outcome(self, at_once: bool, opened: _Opened, jobs: int) -> Outcome | FailedRun:
         """at_once: whether the notices are found too, so that nothing else is kept of the run."""
-        if isinstance(one, (Outcome, FailedRun)):
-            return one
-        name, run = one
+        if isinstance(opened, (Outcome, FailedRun)):
+            return opened
+        name, run = opened
         try:
             outcome = outcome_of(
                 self._qrels, name, run, self._specs, self._options, jobs, self._chosen, self._unlisted
@@ -235,15 +230,15 @@ class Evaluator:
         self, noticed: Sequence[Callable[[], Noticed]], depths: Depths, empty: Bools | None, counted: Bools
     ) -> tuple[Notice, ...]:
         """The notices of all runs. empty: of one, None if there is none. counted: the queries of any, (Q,)."""
-        found = map_all(lambda find, jobs: find(), noticed, self._jobs)
-        share = max((each.judged_share for each in found), default=0.0)
+        of_runs = map_all(lambda find, jobs: find(), noticed, self._jobs)
+        share = max((of_run.judged_share for of_run in of_runs), default=0.0)
         notices = [*qrels_notices_for(self._qrels, self._specs)]
         if self._options.query_weights is not None:
             notices.append(Notice(Kind.WEIGHTED, "", int(counted.sum()), rule=self._weights_path))
         notices += no_subtopics_notices(self._qrels, self._specs)
         if empty is not None:
             notices += relevance_notices(self._qrels, self._specs, empty, counted, self._options, share)
-        notices += (notice for each in found for notice in each.notices)
+        notices += (notice for of_run in of_runs for notice in of_run.notices)
         return with_depths(notices, depths, self._specs, self._options.to_dict())
 
 
@@ -268,16 +263,17 @@ def _each(
     def drawn() -> Iterator[_Opened]:
         yield from tuple(waiting)
         while positions:
-            found = opened(positions[0])  # it stays first if there is no memory for it
+            runs = opened(positions[0])  # it stays first if there is no memory for it
             positions.popleft()
-            waiting.extend(found)
-            yield from found
+            waiting.extend(runs)
+            yield from runs
 
     def outcomes(jobs: int) -> Iterator[Outcome | FailedRun]:
         concurrent_runs = max(1, min(jobs, expected))
-        for one in ordered_map(lambda one: outcome(one, jobs // concurrent_runs), drawn(), concurrent_runs):
+        jobs_each = jobs // concurrent_runs
+        for result in ordered_map(lambda run: outcome(run, jobs_each), drawn(), concurrent_runs):
             waiting.popleft()
-            yield one
+            yield result
 
     try:
         yield from outcomes(jobs)
@@ -290,7 +286,7 @@ def _each(
 
 def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
     """AP(rel=t) for each of the grades t above 0, before muAP (or first)."""
-    levels = [one for t in grades[grades > 0].tolist() for one in parse(f"AP(rel={t!r})")]
+    levels = parse([f"AP(rel={t!r})" for t in grades[grades > 0].tolist()])
     names = [spec.metric.name for spec in specs]
     at = names.index("muAP") if "muAP" in names else 0
     return list(dict.fromkeys([*specs[:at], *levels, *specs[at:]]))
