@@ -286,7 +286,7 @@ def _each(
 
 def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
     """AP(rel=t) for each of the grades t above 0, before muAP (or first)."""
-    levels = parse([f"AP(rel={t!r})" for t in grades[grades > 0].tolist()])
+    levels = [spec for t in grades[grades > 0].tolist() for spec in parse(f"AP(rel={t!r})")]
     names = [spec.metric.name for spec in specs]
     at = names.index("muAP") if "muAP" in names else 0
     return list(dict.fromkeys([*specs[:at], *levels, *specs[at:]]))
