@@ -109,12 +109,15 @@ def _stat(path: str) -> os.stat_result | None:
 
 def _as_input(path: str, about: os.stat_result | None, inputs: Iterable[str]) -> str:
     """The error where the path is that of an input; '' where it is not. about: its status."""
-    read = [each + suffix for each in inputs for suffix in ("", *GROUP_SUFFIXES)]
-    if about is not None:
-        return "it is one of the input files" if any(_is_file(about, each) for each in read) else ""
-    target = os.path.realpath(path)
-    is_one = any("\0" not in each and os.path.realpath(each) == target for each in read)
-    return "it would be one of the input files" if is_one else ""
+    for read in (name + suffix for name in inputs for suffix in ("", *GROUP_SUFFIXES)):
+        if about is None:
+            if "\0" not in read and os.path.realpath(read) == os.path.realpath(path):
+                return "it would be one of the input files"
+            continue
+        with suppress(OSError, ValueError, AttributeError):  # sys.stdin may be None
+            if os.path.samestat(about, os.fstat(sys.stdin.fileno()) if read == "-" else os.stat(read)):
+                return "it is one of the input files"
+    return ""
 
 
 def check_appended(path: str, inputs: Iterable[str], name: str) -> None:
@@ -122,16 +125,6 @@ def check_appended(path: str, inputs: Iterable[str], name: str) -> None:
     about = _stat(path)
     if about is not None and stat.S_ISREG(about.st_mode) and (problem := _as_input(path, about, inputs)):
         raise OptionError(f"{name} {path}: {problem}")
-
-
-def _is_file(about: os.stat_result, path: str) -> bool:
-    """Whether it is the file that is read by this name."""
-    try:
-        if path != "-":
-            return os.path.samestat(about, os.stat(path))
-        return sys.stdin is not None and os.path.samestat(about, os.fstat(sys.stdin.fileno()))
-    except (OSError, ValueError):
-        return False
 
 
 @contextmanager
@@ -154,25 +147,17 @@ def delayed(
 
 @contextmanager
 def _replacement(target: str) -> Iterator[Any]:
-    """A raw file that replaces the target when the block ends without an error."""
+    """A raw file that replaces the target when the block ends without an error.
+
+    There is no other file afterwards, also where a signal ends the program meanwhile.
+    """
     old = _stat(target)
     mode = 0o666 if old is None else old.st_mode & 0o777
     new = os.path.join(os.path.dirname(target), f".gradeval-{os.urandom(8).hex()}")
-    with _removed(new):
-        with open(new, "xb", 0, opener=lambda path, flags: os.open(path, flags, mode)) as file:
-            if old is not None:
-                os.chmod(new, mode)  # without regard to the umask
-            yield file
-        os.replace(new, target)
-
-
-@contextmanager
-def _removed(path: str) -> Iterator[None]:
-    """There is no file of this name afterwards, also where a signal ends the program meanwhile."""
 
     def end(number: int, _: object) -> None:
         with suppress(OSError):
-            os.unlink(path)
+            os.unlink(new)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
@@ -182,10 +167,14 @@ def _removed(path: str) -> Iterator[None]:
         with suppress(ValueError):  # of a thread that is not the main one, which catches no signals
             for number in caught:
                 signal.signal(number, end)
-        yield
+        with open(new, "xb", 0, opener=lambda path, flags: os.open(path, flags, mode)) as file:
+            if old is not None:
+                os.chmod(new, mode)  # without regard to the umask
+            yield file
+        os.replace(new, target)
     finally:
         with suppress(OSError):
-            os.unlink(path)
+            os.unlink(new)
         with suppress(ValueError):
             for number in caught:
                 signal.signal(number, signal.SIG_DFL)
