@@ -84,14 +84,10 @@ class Writer(NamedTuple):
     has_subtopics: bool = True
 
 
-def _numbers(values: Floats) -> list[bytes]:
-    """The shortest texts that read back equal."""
-    return [repr(value).removesuffix(".0").encode() for value in values.tolist()]
-
-
-def _typed_numbers(values: Floats, role: str) -> list[bytes]:
-    """The same for JSON, where the type counts: scores are floats, as pytrec_eval needs them."""
-    return _numbers(values) if role == "qrels" else [repr(value).encode() for value in values.tolist()]
+def _numbers(values: Floats, are_floats: bool = False) -> list[bytes]:
+    """The shortest texts that read back equal. are_floats: with .0, as pytrec_eval needs the scores of JSON."""
+    end = "" if are_floats else ".0"
+    return [repr(value).removesuffix(end).encode() for value in values.tolist()]
 
 
 def _trec(batches: Iterator[Batch], sink: Any, content: Content, space: bytes = b" ") -> None:
@@ -147,8 +143,7 @@ def _csv(
     delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True
 ) -> Callable[[Iterator[Batch], Any, Content], None]:
     characters = f'{delimiter}"\r\n'.encode()
-    special = np.zeros(256, bool)
-    special[list(characters)] = True
+    special = _is_one_of(characters)
 
     def quoted(field: bytes) -> bytes:
         is_plain = field.translate(None, characters) == field
@@ -189,7 +184,7 @@ def _json(batches: Iterator[Batch], sink: Any, content: Content) -> None:
     for batch in batches:
         parts = []
         for query, documents, values, *_ in batch.columns():
-            numbers = _typed_numbers(values, content.role)
+            numbers = _numbers(values, content.role == "run")
             members = b", ".join(b"%b: %b" % pair for pair in zip(_quoted(documents), numbers, strict=True))
             parts.append(b"%b%b: {%b}" % (before, _quoted([query])[0], members))
             before = b",\n"
@@ -203,7 +198,7 @@ def _jsonl(batches: Iterator[Batch], sink: Any, content: Content) -> None:
         lines = []
         for query, documents, values, _, subtopics in batch.columns():
             [name] = _quoted([query])
-            columns = [_quoted(documents), _typed_numbers(values, content.role)]
+            columns = [_quoted(documents), _numbers(values, content.role == "run")]
             columns += [_quoted(subtopics)] if subtopics else []
             lines += [line % (name, *row) for row in zip(*columns, strict=True)]
         sink.write(b"".join(lines))
@@ -247,60 +242,55 @@ def text_column(pyarrow: Any, ids: Ids) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers)
 
 
-def _refused(batch: Batch, names: str, is_bad: Callable[[Ids, str], Bools]) -> LineProblems:
-    """The ids that are empty, or bad: (ids, 'query' or 'document') -> (n,). names: what bad ids hold."""
-    problems = []
-    columns = (
-        ("query", batch.queries, batch.line[batch.bounds[:-1]]),
-        ("document", batch.documents, batch.line),
-        *([("subtopic", batch.subtopic, batch.line)] if batch.subtopic is not None else []),
-    )
-    for what, ids, line in columns:
-        rows = np.flatnonzero((ids.length == 0) | is_bad(ids, what))
-        bad = ids.take(rows).tolist()
-        name = what if what == "subtopic" else f"{what} id"
-        texts = [
-            f"the {name} {shown(text)} cannot be written: {f'no {names} there' if text else 'it is empty'}"
-            for text in bad
-        ]
-        problems.append(LineProblems.of(line[rows], texts.__getitem__))
-    return LineProblems.joined(problems)
-
-
-def _without(
-    characters: bytes,
-    names: str,
+def _refusing(
+    names: str = "",
+    characters: bytes = b"",
     of_queries: bytes = b"",
     starts: tuple[bytes, ...] = (),
     all_starts: tuple[bytes, ...] = (),
+    is_utf8: bool = False,
 ) -> Callable[[Batch, Content], LineProblems]:
-    """Refuses ids with one of the characters, and empty ones. names: what messages call the characters.
-    of_queries: characters that only query ids cannot have. starts: what no query id begins with. all_starts:
-    what no id begins with.
+    """Refuses empty ids, and those with one of the characters (of_queries: only query ids), that begin with one
+    of all_starts (starts: only query ids), or with is_utf8 are not UTF-8. names: what messages call these.
     """
 
-    def is_bad(ids: Ids, what: str) -> Bools:
-        unwanted = np.zeros(256, bool)
-        unwanted[list(characters + (of_queries if what == "query" else b""))] = True
-        counts = np.append(0, np.cumsum(unwanted[ids.text()]))
-        ends = np.cumsum(ids.length)
-        bad: Bools = counts[ends] > counts[ends - ids.length]
-        if beginnings := all_starts + (starts if what == "query" else ()):
-            bad |= np.array([text.startswith(beginnings) for text in ids.tolist()], bool)
-        return bad
+    def refused(batch: Batch, content: Content) -> LineProblems:
+        columns = [
+            ("query id", batch.queries, batch.line[batch.bounds[:-1]]),
+            ("document id", batch.documents, batch.line),
+        ]
+        if batch.subtopic is not None:
+            columns.append(("subtopic", batch.subtopic, batch.line))
+        problems = []
+        for name, ids, line in columns:
+            is_bad: Bools = ids.length == 0
+            text, is_query = ids.text(), name == "query id"
+            if special := characters + (of_queries if is_query else b""):
+                counts = np.append(0, np.cumsum(_is_one_of(special)[text]))
+                ends = np.cumsum(ids.length)
+                is_bad |= counts[ends] > counts[ends - ids.length]
+            if beginnings := all_starts + (starts if is_query else ()):
+                is_bad |= [id_.startswith(beginnings) for id_ in ids.tolist()]
+            if is_utf8 and (text > 127).any():
+                is_bad |= np.array(
+                    [id_.decode("utf-8", "ignore").encode() != id_ for id_ in ids.tolist()], bool
+                )
+            rows = np.flatnonzero(is_bad)
+            whats = [
+                f"the {name} {shown(id_)} cannot be written: {f'no {names} there' if id_ else 'it is empty'}"
+                for id_ in ids.take(rows).tolist()
+            ]
+            problems.append(LineProblems.of(line[rows], whats.__getitem__))
+        return LineProblems.joined(problems)
 
-    return lambda batch, content: _refused(batch, names, is_bad)
+    return refused
 
 
-def _not_utf8(batch: Batch, content: Content) -> LineProblems:
-    """Refuses ids that are not UTF-8, and empty ones."""
-
-    def is_bad(ids: Ids, what: str) -> Bools:
-        if (ids.text() < 128).all():
-            return np.zeros(len(ids), bool)
-        return np.array([text.decode("utf-8", "ignore").encode() != text for text in ids.tolist()], bool)
-
-    return _refused(batch, "bytes that are not UTF-8", is_bad)
+def _is_one_of(characters: bytes) -> Bools:
+    """By byte."""
+    table = np.zeros(256, bool)
+    table[list(characters)] = True
+    return table
 
 
 def _refused_by_msmarco(batch: Batch, content: Content) -> LineProblems:
@@ -314,26 +304,25 @@ def _refused_by_msmarco(batch: Batch, content: Content) -> LineProblems:
     return LineProblems.joined([_NO_SPACES(batch, content), of_grades])
 
 
-_NO_SPACES = _without(b" \t\r\n", "spaces, tabs or line ends, nor # at its beginning,", starts=(b"#", _BOM))
-_OF_BEIR = _without(b"\t\r\n", "tabs or line ends, nor quotes at its beginning,", all_starts=(b'"',))
-_NO_TABS = _without(b"\t\r\n", "tabs or line ends", starts=(_BOM,))
+_ANY = _refusing()
+_UTF8 = _refusing("bytes that are not UTF-8", is_utf8=True)
+_NO_TABS = _refusing("tabs or line ends", b"\t\r\n", starts=(_BOM,))
+_NO_SPACES = _refusing("spaces, tabs or line ends, nor # at its beginning,", b" \t\r\n", starts=(b"#", _BOM))
+_OF_LETOR = _refusing("spaces, tabs, line ends or #", b" \t\r\n", of_queries=b"#")
+_OF_BEIR = _refusing("tabs or line ends, nor quotes at its beginning,", b"\t\r\n", all_starts=(b'"',))
+_PARQUET = _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema))
+_IPC = _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema))
 
 TREC = Writer(_trec, _NO_SPACES)
-LETOR = Writer(_letor, _without(b" \t\r\n", "spaces, tabs, line ends or #", b"#"), has_subtopics=False)
+LETOR = Writer(_letor, _OF_LETOR, has_subtopics=False)
 BEIR = Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False)
 MSMARCO = Writer(_msmarco, _refused_by_msmarco)
-CSV = Writer(_csv(","), _without(b"", ""))
-TSV = Writer(_csv("\t"), _without(b"", ""))
-JSON = Writer(_json, _not_utf8, has_subtopics=False)
-JSONL = Writer(_jsonl, _not_utf8)
-PARQUET = Writer(
-    _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema)),
-    _not_utf8,
-    is_compressible=False,
-)
-ARROW = Writer(
-    _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema)), _not_utf8, is_compressible=False
-)
+CSV = Writer(_csv(","), _ANY)
+TSV = Writer(_csv("\t"), _ANY)
+JSON = Writer(_json, _UTF8, has_subtopics=False)
+JSONL = Writer(_jsonl, _UTF8)
+PARQUET = Writer(_PARQUET, _UTF8, is_compressible=False)
+ARROW = Writer(_IPC, _UTF8, is_compressible=False)
 
 
 def writer(name: str) -> Writer:
