@@ -7,7 +7,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from gradeval.errors import LARGEST_GRADE, InputError, OptionError, named
@@ -168,16 +168,22 @@ def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
     texts: dict[str, str] = {}
     problems = Problems(source.name)
     encoded = {name.encode("utf-8", "surrogateescape") for name in ids}
-    row_of: Callable[[bytes], tuple[str, str] | str] | None = None
+    is_json: bool | None = None
     for number, line in read_lines(source):
         if len(texts) == len(ids):
             break
         if not line.strip():
             continue
-        row_of = row_of or (_json_row if line.lstrip().startswith(b"{") else _tab_row)
-        if row_of is _tab_row and b"\t" in line and line.partition(b"\t")[0] not in encoded:
+        is_json = line.lstrip().startswith(b"{") if is_json is None else is_json
+        name, tab, text = line.partition(b"\t")
+        if is_json:
+            row = _json_row(line)
+        elif not tab:
+            row = "there is no tab after the id"
+        elif name in encoded:
+            row = name.strip().decode("utf-8", "surrogateescape"), text.decode("utf-8", "surrogateescape")
+        else:
             continue
-        row = row_of(line)
         if isinstance(row, str):
             problems.add(LineProblems((Problem(number, row),), 1))
             if problems.found.total >= SHOWN:
@@ -187,11 +193,6 @@ def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
             texts.setdefault(row[0], " ".join(row[1].split()))
     problems.check()
     return {name: text for name, text in texts.items() if text}
-
-
-def _tab_row(line: bytes) -> tuple[str, str] | str:
-    name, tab, text = line.decode("utf-8", "surrogateescape").partition("\t")
-    return (name.strip(), text) if tab else "there is no tab after the id"
 
 
 def _json_row(line: bytes) -> tuple[str, str] | str:
@@ -204,10 +205,10 @@ def _json_row(line: bytes) -> tuple[str, str] | str:
         return f"this is JSON, but not an object: {named(line.decode('utf-8', 'backslashreplace'))}"
     ids = [content[name] for name in _IDS if name in content]
     texts = [content[name] for name in _TEXTS if isinstance(content.get(name), str)]
-    for values, what, names in ((ids, "id", _IDS), (texts, "text", _TEXTS)):
-        if not values:
-            return f"the object has no {what}; its name is one of {', '.join(names)}"
-    return str(ids[0]), next(filter(None, texts), "")
+    if ids and texts:
+        return str(ids[0]), next(filter(None, texts), "")
+    what, names = ("id", _IDS) if not ids else ("text", _TEXTS)
+    return f"the object has no {what}; its name is one of {', '.join(names)}"
 
 
 def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
