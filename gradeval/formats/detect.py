@@ -160,16 +160,22 @@ def of_json(text: bytes, options: Options) -> str:
     """A file that begins with an object or a list."""
     if not text.lstrip().startswith(_OF_OBJECTS):
         return ""
-    from gradeval.formats.lists import is_of_lists  # imported only when needed
-
     key = re.match(_FIRST_KEY, text)
-    # the first character of the first value of an object, '' of an empty one
-    first = key[2].decode("latin-1") if key else "" if re.match(_EMPTY, text) else None
-    if is_of_lists(text, first):
-        return "lists"
-    if first is None:
-        return "json" if re.match(_JSON, text) else ""
-    return "json" if first in ("", "{") else "jsonl"
+    if key is None and not re.match(_EMPTY, text):
+        return "lists" if re.match(_RATINGS, text) else "json" if re.match(_JSON, text) else ""
+    first = key[2] if key else b""  # the first character of the first value
+    if first == b"[":
+        import json  # imported only when needed
+
+        from gradeval.formats.csv import are_columns
+
+        try:  # an object a line may begin with a list too
+            return "jsonl" if are_columns([*json.loads(text.split(b"\n", 1)[0])], {}) else "lists"
+        except ValueError:
+            return "lists"
+    if first == b"{":
+        return "lists" if re.match(_REQUESTS, text) else "json"
+    return "jsonl" if first else "json"
 
 
 def of_header(text: bytes, options: Options) -> str:
@@ -264,6 +270,8 @@ _FIGURE = rb"[ \t]*[-+]?[\d.][-+.\deE]*[ \t\r]*"
 _FIRST_KEY = rb'(?s)[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*(.?)'
 _EMPTY = rb"[ \t\r\n]*\{[ \t\r\n]*\}"
 _JSON = rb"[ \t\r\n]*\[[ \t\r\n]*\{"
+_RATINGS = rb'[ \t\r\n]*\[[ \t\r\n]*\{[^[\]]*"ratings"[ \t\r\n]*:[ \t\r\n]*\['
+_REQUESTS = rb'(?s).*"requests"[ \t\r\n]*:[ \t\r\n]*\['
 _HAS_ITERATION = rb"[ \t]*[^ \t]+[ \t]+Q?0[ \t]"
 _CELL = rb"[^ \t\r\n](?:[^\t\r\n]*[^ \t\r\n])?"
 _RANK = rb"(?P<query>[^\t\r\n]+)\t[^\t\r\n]+\t[ ]*(?P<number>\d+)[ ]*\r?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple, NoReturn
@@ -195,7 +195,20 @@ def table(source: Source, number: str, options: Options) -> Table:
         _, splits = _subsets(source)
         if number == "grade":
             raise InputError(source.name, "this is a predictions file of MTEB, not qrels")
-        file = _File(source, _chosen_split(source.name, splits, options.split), False, number)
+        chosen = options.split
+        wanted = [
+            offset
+            for (subset, split), offset in splits.items()
+            if chosen is None or chosen in (subset, split, f"{subset}/{split}")
+        ]
+        if len(wanted) != 1:
+            has = f"the file has {', '.join(named('/'.join(names)) for names in splits) or 'none'}"
+            if wanted:
+                hint = "Choose one with --split SUBSET/SPLIT"
+                raise InputError(source.name, f"several splits: {has}", hint=hint)
+            what = f"no split {named(chosen)}: {has}" if chosen else f"no predictions: {has}"
+            raise InputError(source.name, what)
+        file = _File(source, wanted[0], False, number)
     else:
         file = _File(source, brace.end(), True, number)
     return Table.of(source, file.columns, blocks=file.blocks)
@@ -224,7 +237,11 @@ class _File:
             if not len(closed) and not len(ends):
                 continue
             end = int(at[closed[0]]) if len(closed) else int(ends[-1]) + 1
-            error = self._following(text[end + 1 :], chunks) if len(closed) else None
+            error = None
+            if len(closed) and self.is_whole:
+                behind = chain([text[end + 1 :]], chunks)
+                if any(following.tobytes().strip(SPACE.encode()) for following in behind):
+                    error = MORE, "For an object a line, give --run-format jsonl or --qrels-format jsonl"
             if len(closed) and first and error is None and not text[:end].tobytes().strip(SPACE.encode()):
                 raise InputError(self.source.name, "no data: the object is empty")
             opens = at[(depth == 2) & (text[at] == OPEN) & (at < end)]
@@ -235,17 +252,6 @@ class _File:
             text, first, skipped = text[end:].copy(), False, 0
         error = NOT_CLOSED, "Fetch the file again"
         yield Part.of(text, _NONE, skipped, first, True, NOTHING, error)
-
-    def _following(self, rest: Bytes, chunks: Iterator[Bytes]) -> tuple[str, str] | None:
-        """The error that something follows the object, where nothing may."""
-        while self.is_whole:
-            if rest.tobytes().strip(SPACE.encode()):
-                return MORE, "For an object a line, give --run-format jsonl or --qrels-format jsonl"
-            following = next(chunks, None)
-            if following is None:
-                break
-            rest = following
-        return None
 
     def columns(self, part: Part) -> Columns:
         text = part.text[: part.size]
@@ -376,7 +382,13 @@ def exact_columns(part: Part, lines: int, number: str) -> Columns:
     except RecursionError:
         problem = Problem(part.skipped, "the JSON is nested too deeply")
         return Columns.failed(lines, part, problem)
-    line_of_query, line = _lines_of_keys(part)
+    # the lines of the queries, at depth 1, and those of the documents
+    closing = part.quotes[1::2]
+    at, depths = braces(part.text[: part.size], part.quotes, 1)
+    depth = np.append(1, depths)[np.searchsorted(at, closing)]
+    depth[part.text[skip(part.text, closing + 1, 1)] != COLON] = 0
+    line_of_key = np.searchsorted(np.flatnonzero(part.text[: part.size] == LF), closing) + part.skipped
+    line_of_query, line = line_of_key[depth == 1].tolist(), line_of_key[depth == 2]
     sizes = [len(documents) if isinstance(documents, _Object) else 0 for _, documents in members]
     starts: Ints = np.cumsum([0, *sizes])
     wrong = [  # each with the row at which it is
@@ -409,34 +421,8 @@ def exact_columns(part: Part, lines: int, number: str) -> Columns:
     return columns.without_rows(LineProblems.listed([problem for _, problem in wrong]))
 
 
-def _lines_of_keys(part: Part) -> tuple[list[int], Ints]:
-    """The lines of the queries, and those of the documents, in a part that is valid."""
-    text, closing = part.text, part.quotes[1::2]
-    at, depths = braces(text[: part.size], part.quotes, 1)
-    depth = np.append(1, depths)[np.searchsorted(at, closing)]
-    depth[text[skip(text, closing + 1, 1)] != COLON] = 0
-    line = np.searchsorted(np.flatnonzero(text[: part.size] == LF), closing) + part.skipped
-    return line[depth == 1].tolist(), line[depth == 2]
-
-
 def _path(*keys: str) -> str:
     return "$" + "".join(f"[{named(key)}]" for key in keys)
-
-
-def _chosen_split(name: str, splits: Mapping[tuple[str, str], int], split: str | None) -> int:
-    """The offset of the queries of a split in MTEB's file. Raises InputError where a choice is needed."""
-    names = [*map("/".join, splits)]
-    wanted = [
-        offset
-        for (subset, of_subset), offset in splits.items()
-        if split is None or split in (subset, of_subset, f"{subset}/{of_subset}")
-    ]
-    if len(wanted) == 1:
-        return wanted[0]
-    has = f"the file has {', '.join(map(named, names))}" if names else "the file has none"
-    if wanted:
-        raise InputError(name, f"several splits: {has}", hint="Choose one with --split SUBSET/SPLIT")
-    raise InputError(name, f"no split {named(split)}: {has}" if split else f"no predictions: {has}")
 
 
 def _subsets(source: Source) -> tuple[set[str], dict[tuple[str, str], int]]:

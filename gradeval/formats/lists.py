@@ -8,37 +8,18 @@ read whole.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats.columns import Columns, Table
-from gradeval.formats.csv import are_columns, document_member, number_member
+from gradeval.formats.csv import document_member, number_member
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import RepeatedKey, not_utf8, reason, unique_keys
 from gradeval.formats.memory import object_ids, object_numbers
 from gradeval.formats.sources import Source
 from gradeval.options import Options
-
-_RATINGS = re.compile(rb'[ \t\r\n]*\[[ \t\r\n]*\{[^[\]]*"ratings"[ \t\r\n]*:[ \t\r\n]*\[')
-_REQUESTS = re.compile(rb'.*"requests"[ \t\r\n]*:[ \t\r\n]*\[', re.DOTALL)
-
-
-def is_of_lists(text: bytes, first_value: str | None) -> bool:
-    """Whether a file with this beginning holds lists of documents.
-
-    first_value: the first character of the first value, if the file is an object.
-    """
-    if first_value != "[":
-        pattern = _RATINGS if first_value is None else _REQUESTS
-        return first_value in (None, "{") and pattern.match(text) is not None
-    try:
-        first = json.loads(text.split(b"\n", 1)[0])
-    except ValueError:
-        return True
-    return not are_columns([*first], {})  # then it is an object a line
 
 
 def table(source: Source, number: str, options: Options) -> Table:
@@ -59,11 +40,27 @@ def _columns(name: str, text: bytes, number: str) -> Columns:
         raise InputError(name, f"the key {named(error.key)} is in an object twice") from None
     except RecursionError:
         raise InputError(name, "the JSON is nested too deeply") from None
+    path = "$"
+    if isinstance(content, Mapping) and isinstance(content.get("requests"), list):
+        path, content = "$['requests']", content["requests"]
+    lists: list[tuple[str, Any, Any]] = []  # the path, for messages, the query and the documents of each
+    if isinstance(content, Mapping):
+        lists = [(f"{path}[{named(query)}]", query, documents) for query, documents in content.items()]
+    elif number != "grade":
+        raise InputError(name, "these are judgments, not a run", hint="The qrels come first, then the runs")
+    else:
+        for place, request in enumerate(content):
+            members = request if isinstance(request, Mapping) else {}
+            query = next((members[key] for key in ("id", "query") if key in members), None)
+            if query is None or "ratings" not in members:
+                what = f"{path}[{place}]: {described(request)} has no id or query, or no ratings"
+                raise InputError(name, what)
+            lists.append((f"{path}[{place}]['ratings']", query, members["ratings"]))
     paths: list[str] = []
     queries: list[Any] = []
     documents: list[Any] = []
     numbers: list[Any] = []
-    for path, query, listed in _lists(name, content, number):
+    for path, query, listed in lists:
         rows = _rows(name, path, listed, number)
         paths += (f"{path}[{place}]" for place in range(len(rows)))
         queries += [query] * len(rows)
@@ -80,29 +77,6 @@ def _columns(name: str, text: bytes, number: str) -> Columns:
         for problem in chain(wrong_query.all(), wrong_document.all(), wrong_number.all())
     ]
     return columns.without_rows(LineProblems.listed(problems)) if problems else columns
-
-
-def _lists(name: str, content: Any, number: str) -> Iterator[tuple[str, Any, Any]]:
-    """The path, for messages, the query and the documents of each list. Raises InputError."""
-    path = "$"
-    if isinstance(content, Mapping) and isinstance(content.get("requests"), list):
-        path, content = "$['requests']", content["requests"]
-    if isinstance(content, Mapping):
-        for query, documents in content.items():
-            yield f"{path}[{named(query)}]", query, documents
-        return
-    if number != "grade":
-        raise InputError(name, "these are judgments, not a run", hint="The qrels come first, then the runs")
-    for place, request in enumerate(content):
-        here = f"{path}[{place}]"
-        query = (
-            next((request[key] for key in ("id", "query") if key in request), None)
-            if isinstance(request, Mapping)
-            else None
-        )
-        if query is None or "ratings" not in request:
-            raise InputError(name, f"{here}: {described(request)} has no id or query, or no ratings")
-        yield f"{here}['ratings']", query, request["ratings"]
 
 
 def _rows(name: str, path: str, documents: Any, number: str) -> Sequence[tuple[Any, Any]]:
