@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
@@ -93,33 +92,22 @@ def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
     values, empty = np.empty(shape), np.zeros(shape, bool)
     texts: dict[int, list[str]] = {}
     for m, spec in enumerate(specs):
-        with _named(spec):
-            values[m], of_metric = _values(spec, judgments)
-            if of_metric is not None:
-                empty[m] = of_metric
-            if spec.metric.text:
-                texts[m] = spec.metric.texts(judgments, **spec.params)
+        metric = spec.metric
+        try:  # the metric is named in what is raised: grades have a range, so only parameters can be too large
+            with np.errstate(over="raise", divide="ignore", invalid="ignore"):
+                row, is_empty = metric.values(judgments, **spec.params)
+                finite = np.isfinite(row if is_empty is None else row[~is_empty])
+                if not finite.all() and (np.isinf(row).any() or not (metric.undefined or metric.text)):
+                    raise FloatingPointError
+            values[m] = row
+            if is_empty is not None:
+                values[m, is_empty], empty[m] = judgments.no_relevant, is_empty
+            if metric.text:
+                texts[m] = metric.texts(judgments, **spec.params)
+        except NoExpectedValueError:  # names the metric already
+            raise
+        except MetricError as error:
+            raise MetricError(f"{spec}: {error}") from None
+        except FloatingPointError:
+            raise MetricError(f"{spec}: a value is too large for a floating-point number") from None
     return Scored(values, texts, empty)
-
-
-def _values(spec: Spec, judgments: Judgments) -> tuple[Floats, Bools | None]:
-    metric = spec.metric
-    with np.errstate(over="raise", divide="ignore", invalid="ignore"):
-        values, empty = metric.values(judgments, **spec.params)
-        finite = np.isfinite(values if empty is None else values[~empty])
-        if not finite.all() and (np.isinf(values).any() or not (metric.undefined or metric.text)):
-            raise FloatingPointError
-    return values if empty is None else np.where(empty, judgments.no_relevant, values), empty
-
-
-@contextmanager
-def _named(spec: Spec) -> Iterator[None]:
-    """Name the metric in what is raised: grades are in a range where only its parameters can be too large."""
-    try:
-        yield
-    except NoExpectedValueError:  # names the metric already
-        raise
-    except MetricError as error:
-        raise MetricError(f"{spec}: {error}") from None
-    except FloatingPointError:
-        raise MetricError(f"{spec}: a value is too large for a floating-point number") from None
