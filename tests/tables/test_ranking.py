@@ -31,12 +31,13 @@ def ranks_of(qrels, run, ties="trec"):
     return {names[row]: rank for row, rank in zip(found.row.tolist(), found.rank.tolist(), strict=True)}
 
 
+@each("equal", [1, 3, 60])
 @each("pieces", [1, 2, 3, 60])
-def test_queries_in_sorted_pieces(pieces):
-    """As where files are joined; with ties, and however many pieces there are."""
+def test_queries_in_sorted_pieces(pieces, equal):
+    """As where files are joined; with few ties or many, and however many pieces there are."""
     run = {}
     for query, size in ((b"q", 240), (b"r", 121), (b"s", 300)):
-        lines = [(b"d%d" % n, float(n // 3)) for n in reversed(range(size))]
+        lines = [(b"d%d" % n, float(n // equal)) for n in reversed(range(size))]
         run[query] = [line for piece in range(pieces) for line in lines[piece::pieces]]
     qrels = {query: dict.fromkeys([query + name for name, _ in lines], 1) for query, lines in run.items()}
     run = {query: [(query + name, score) for name, score in lines] for query, lines in run.items()}
