@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ _SHOWN = 20  # columns that an error names
 # Each role's usual names without '-', '_', spaces and capitals, in groups: a name of an earlier group is meant
 # where a table has others too (PyTerrier's 'docno' is the id and 'docid' a number; its 'query' is the text).
 # Two names of one group are ambiguous.
-_NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
+USUAL_NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "query": (("queryid", "qid", "topicid", "userid", "uid"), ("query", "topic", "user"), ("querytext",)),
     "document": (
         ("docno", "corpusid"),
@@ -91,53 +91,35 @@ def choose(
     number: 'grade' or 'score'. by_role: names that the user gave; a table without the query or document column
     of this name may have usual names, since qrels and runs can differ. naming: how the user names a column.
     """
-    plain = [*map(simplified, names)]
 
     def usual(role: str) -> str:
-        return names[_only(names, _found(plain, role), role, path, naming)]
+        return names[_only(names, usual_columns(names, role), role, path, naming)]
 
     query, document = (by_role[role] if by_role.get(role) in names else usual(role) for role in ROLES[:2])
+    is_beir = {*map(simplified, BEIR_COLUMNS)} <= {*map(simplified, names)}
     if number in by_role:
         check_has(names, by_role[number], path)
-        chosen = Chosen(query, document, by_role[number], number == "score" and is_rank(by_role[number]))
-    elif number == "grade" and set(map(simplified, BEIR_COLUMNS)) <= set(plain) and not _found(plain, "grade"):
-        chosen = Chosen(query, document, names[plain.index("score")])
+        name = by_role[number]
+    elif number == "grade" and is_beir and not usual_columns(names, "grade"):
+        name = next(name for name in names if simplified(name) == "score")
     else:
         name = usual(number)
-        chosen = Chosen(query, document, name, is_rank(name))
     if number == "score":
-        has_runs = RUN_NAMES in names and RUN_NAMES not in chosen[:3]
-        return chosen._replace(run=RUN_NAMES) if has_runs else chosen
-    chosen = chosen._replace(empty_is_unjudged=simplified(chosen.number) == _QUEPID)
+        run = RUN_NAMES if RUN_NAMES in names and RUN_NAMES not in (query, document, name) else ""
+        return Chosen(query, document, name, by_rank=simplified(name) == "rank", run=run)
+    subtopic = by_role.get(_SUBTOPIC, "")
     if _SUBTOPIC in by_role:
-        check_has(names, by_role[_SUBTOPIC], path)
-        return chosen._replace(subtopic=by_role[_SUBTOPIC])
-    places = [place for place in _found(plain, _SUBTOPIC) if names[place] not in chosen[:3]]
-    if not places:
-        return chosen
-    return chosen._replace(subtopic=names[_only(names, places, _SUBTOPIC, path, naming)])
+        check_has(names, subtopic, path)
+    elif others := [at for at in usual_columns(names, _SUBTOPIC) if names[at] not in (query, document, name)]:
+        subtopic = names[_only(names, others, _SUBTOPIC, path, naming)]
+    return Chosen(query, document, name, empty_is_unjudged=simplified(name) == _QUEPID, subtopic=subtopic)
 
 
-def is_rank(name: str) -> bool:
-    return simplified(name) == "rank"
-
-
-def document_member(names: Iterable[str]) -> str | None:
-    """The member of an object with the id of a document, by its usual name; also 'id' and '_id'."""
-    names = [*names]
+def usual_columns(names: Sequence[str], role: str, with_id: bool = False) -> list[int]:
+    """The columns of the first group of usual names that a table has. with_id: and those called 'id'."""
     plain = [*map(simplified, names)]
-    places = [*_found(plain, "document"), *(place for place, name in enumerate(plain) if name == "id")]
-    return names[places[0]] if places else None
-
-
-def number_member(names: Iterable[str], number: str) -> str | None:
-    """The member of an object with the grade or score, not the rank, by its usual name."""
-    return next((name for name in names if simplified(name) in _NAMES[number][0]), None)
-
-
-def subtopic_column(names: Sequence[str]) -> int | None:
-    """The position of the column of subtopics, by its usual name; None where there is none."""
-    return next(iter(_found([*map(simplified, names)], _SUBTOPIC)), None)
+    groups = ([at for at, name in enumerate(plain) if name in group] for group in USUAL_NAMES[role])
+    return [*next(filter(None, groups), []), *(at for at, name in enumerate(plain) if with_id and name == "id")]
 
 
 def query_column(names: Sequence[str], chosen: str | None, path: str) -> int:
@@ -148,9 +130,7 @@ def query_column(names: Sequence[str], chosen: str | None, path: str) -> int:
     """
     if chosen is not None and chosen in names:
         return names.index(chosen)
-    plain = [*map(simplified, names)]
-    places = [*_found(plain, "query"), *(place for place, name in enumerate(plain) if name == "id")]
-    return _only(names, places, "query", path, OPTION)
+    return _only(names, usual_columns(names, "query", with_id=True), "query", path, OPTION)
 
 
 def check_has(names: Sequence[str], name: str, path: str) -> None:
@@ -160,14 +140,13 @@ def check_has(names: Sequence[str], name: str, path: str) -> None:
 
 def is_query_name(name: str) -> bool:
     """Whether a column of this name has the ids or the texts of queries."""
-    return any(simplified(name) in group for group in _NAMES["query"])
+    return bool(usual_columns([name], "query"))
 
 
 def are_columns(names: Sequence[str], by_role: Mapping[str, str]) -> bool:
     """Whether these fields of a first line are column names: at least two are of what a table must have."""
-    plain = [*map(simplified, names)]
     roles = [
-        any(_found(plain, role) or by_role.get(role) in names for role in several)
+        any(usual_columns(names, role) or by_role.get(role) in names for role in several)
         for several in (ROLES[:1], ROLES[1:2], ROLES[2:4])
     ]
     return sum(roles) >= 2 and not any(map(is_number, names))
@@ -178,25 +157,16 @@ def simplified(name: str) -> str:
     return _JOINERS.sub("", _RECBOLE.sub("", name.strip())).lower()
 
 
-def _found(plain: Sequence[str], role: str) -> list[int]:
-    """The columns of the first group of names that a table has."""
-    for group in _NAMES[role]:
-        places = [place for place, name in enumerate(plain) if name in group]
-        if places:
-            return places
-    return []
-
-
-def _only(names: Sequence[str], places: Sequence[int], role: str, path: str, naming: str) -> int:
+def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, naming: str) -> int:
     """The one column that was found for a role. Raises InputError."""
-    if len(places) == 1:
-        return places[0]
-    if places:
-        both = " or ".join(named(names[place]) for place in places)
-        is_one_name = len({names[place] for place in places}) == 1
+    if len(found) == 1:
+        return found[0]
+    if found:
+        both = " or ".join(named(names[place]) for place in found)
+        is_one_name = len({names[place] for place in found}) == 1
         hint = "Rename one" if is_one_name else f"Choose with {naming.format(role)}"
         raise InputError(path, f"the {role} column may be {both}", hint=hint)
-    usual = ", ".join(name for group in _NAMES[role] for name in group)
+    usual = ", ".join(name for group in USUAL_NAMES[role] for name in group)
     what = f"no {role} column ({usual}); {_list_of(names)}"
     raise InputError(path, what, hint=f"Name it with {naming.format(role)}")
 

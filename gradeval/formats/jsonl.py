@@ -75,27 +75,21 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
     lines = text.count(b"\n")
     if (problem := not_text(block)) is not None:
         return Columns.failed(lines, block, problem)
-    columns = _plain_columns(block, lines, chosen) if not_utf8(text) is None else None
-    if columns is None:
-        columns = _exact_columns(block, text, lines, chosen, "rank" if chosen.by_rank else number)
+    fields = _plain(block) if not_utf8(text) is None else None
+    if fields is not None and set(chosen.names) <= fields.keys():  # strings for ids, and a number
+        texts = [fields[name] for name in chosen.names]
+        queries, documents, numbers = texts[:3]
+        are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in texts]
+        values, bad = floats(numbers)
+        is_number = are_strings[2] or are_numbers(numbers.block, numbers.start, numbers.length)
+        if all(are_strings[:2] + are_strings[3:]) and not len(bad) and is_number:
+            line = np.arange(lines)
+            columns = Columns(*grouped(queries), documents, values, line, lines, block.first, block.last)
+            if len(texts) > 3:
+                columns = columns.replace(subtopic=light_subtopics(texts[3]))
+            return chosen.finished(columns, number)
+    columns = _exact_columns(block, text, lines, chosen, "rank" if chosen.by_rank else number)
     return chosen.finished(columns, number)
-
-
-def _plain_columns(block: Block, lines: int, chosen: Chosen) -> Columns | None:
-    """The columns of a block whose lines are alike, with strings for ids and a number; None for any other."""
-    fields = _plain(block)
-    if fields is None or not set(chosen.names) <= fields.keys():
-        return None
-    texts = [fields[name] for name in chosen.names]
-    queries, documents, numbers = texts[:3]
-    are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in texts]
-    values, bad = floats(numbers)
-    if not all(are_strings[:2] + are_strings[3:]) or len(bad):
-        return None
-    if not are_strings[2] and not are_numbers(numbers.block, numbers.start, numbers.length):
-        return None
-    columns = Columns(*grouped(queries), documents, values, np.arange(lines), lines, block.first, block.last)
-    return columns.replace(subtopic=light_subtopics(texts[3])) if len(texts) > 3 else columns
 
 
 def _plain(block: Block) -> dict[str, Ids] | None:

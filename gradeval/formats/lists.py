@@ -14,7 +14,7 @@ from typing import Any
 
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats.columns import Columns, Table
-from gradeval.formats.csv import document_member, number_member
+from gradeval.formats.csv import USUAL_NAMES, simplified, usual_columns
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import RepeatedKey, not_utf8, reason, unique_keys
 from gradeval.formats.memory import object_ids, object_numbers
@@ -88,9 +88,11 @@ def _rows(name: str, path: str, documents: Any, number: str) -> Sequence[tuple[A
     rows = []
     for place, document in enumerate(documents):
         members = document if isinstance(document, Mapping) else {}
-        keys = document_member(members), number_member(members, number)
-        if None in keys:
-            has = f"its members are {first_names(map(named, members), 10)}" if members else described(document)
+        names = [*members]
+        ids = usual_columns(names, "document", with_id=True)
+        values = [name for name in names if simplified(name) in USUAL_NAMES[number][0]]  # no ranks
+        if not ids or not values:
+            has = f"its members are {first_names(map(named, names), 10)}" if names else described(document)
             raise InputError(name, f"{path}[{place}]: no document id and {number}; {has}")
-        rows.append((members[keys[0]], members[keys[1]]))
+        rows.append((members[names[ids[0]]], members[values[0]]))
     return rows

@@ -485,9 +485,9 @@ def _places(fields: Sequence[str] | None, count: int | None, number: str) -> lis
     """
     places, subtopic = [0, 1, 2], None
     if number == "grade" and fields is not None:
-        from gradeval.formats.csv import subtopic_column  # imported only when needed
+        from gradeval.formats.csv import usual_columns  # imported only when needed
 
-        subtopic = subtopic_column(fields)
+        subtopic = next(iter(usual_columns(fields, "subtopic")), None)
     elif number == "grade" and count == 4:
         subtopic = 1
     if subtopic is None:
