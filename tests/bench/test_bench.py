@@ -19,13 +19,11 @@ TSV = (
 VALUES = {("bm25", "AP"): "0.2500", ("bm25", "nDCG@10"): "0.5000"}
 
 
-def test_a_process_is_measured() -> None:
+def test_a_process_is_measured(tmp_path: Path) -> None:
     sample, output = measure.measure([sys.executable, "-c", "print(len(bytearray(300 << 20)))"])
     assert output == f"{300 << 20}\n" and sample.peak > 300 << 20
     assert sample.wall > 0 and sample.cpu == sample.user + sample.system
-
-
-def test_commands_take_turns(tmp_path: Path) -> None:
+    # commands take turns
     log, repeats = tmp_path / "log", {"first": 3, "bad": 3, "once": 1, "last": 3}
     script = 'echo $1 >> "$0"; echo out; test $1 != bad'
     commands = {name: ["sh", "-c", script, str(log), name] for name in repeats}
@@ -48,9 +46,7 @@ def test_tools_say_the_same_in_their_own_ways() -> None:
     trec = "runid \tall\tbm25\nmap   \tall\t0.2500\nndcg_cut_10\tall\t0.5000\n"
     assert suite.trec_eval_values(trec) == VALUES
     assert plain("AP\t0.2500\nnDCG@10\t0.5000\n") == plain("map 0.2500\nndcg_cut_10 0.5000\n") == VALUES
-
-
-def test_differences_are_told() -> None:
+    # differences are told
     tool, unsteady = suite.Tool("peer", [], suite.plain_values("bm25")), result(1, 2)
     unsteady.outputs = ["map 0.2500", "map 0.2501"]
     for of_tool, ours, said in (

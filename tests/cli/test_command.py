@@ -29,9 +29,7 @@ def test_eval_is_the_default() -> None:
     for line in ("q r -m AP", "-m AP q r", "q -m AP r", "eval q r -m AP", "-mAP -- q r", "./q ./r --metric=AP"):
         assert gradeval(*line.split())[:2] == (0, TSV), line
     assert gradeval("--", "q", "r", "-m", "AP").code == 2  # then -m is a file
-
-
-def test_a_file_named_almost_like_a_command() -> None:
+    # a file named almost like a command
     hint = "is neither a file nor a command. Did you mean"
     assert fails("metric").startswith(f"gradeval: 'metric' {hint} 'metrics'?")
     assert fails("eva", "q", "r").startswith(f"gradeval: 'eva' {hint} 'eval'?")

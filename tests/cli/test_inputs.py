@@ -22,9 +22,7 @@ def test_columns() -> None:
     assert said.startswith("gradeval: columns must be some of query=NAME, document=NAME")
     Path("typo").write_text("query_id,doc_id,stars\n")
     assert "Name it with --columns grade=NAME" in fails("typo", "r")
-
-
-def test_columns_that_no_file_has() -> None:
+    # columns that no file has
     Path("usual").write_text("query_id,doc_id,grade\nq1,a,3\nq1,b,0\n")
     Path("renamed").write_text("user,item,prediction\nq1,b,2\nq1,a,1\n")
     for command in (
@@ -112,10 +110,7 @@ def test_feature() -> None:
             ["feature1", "0.5000"],
         ]
         assert gradeval(*files, "--feature", "2", "--feature", "1-2", "-m", "AP", "-qn").out == both
-
-
-def test_qrels_feature() -> None:
-    """Feature 2 as the grades: 1, 5 / 2, 0; feature 1 ranks a b / d c."""
+    # feature 2 as the grades: 1, 5 / 2, 0; feature 1 ranks a b / d c
     found = values("l", "--feature", "1", "--qrels-feature", "2", "-m", "nDCG", "-q", "-n", run="feature1")
     assert found == pytest.approx({("1", "nDCG"): dcg(1, 5) / dcg(5, 1), ("2", "nDCG"): dcg(0, 2) / 2})
     assert "requires a LETOR file" in fails("q", "r", "--qrels-feature", "1")

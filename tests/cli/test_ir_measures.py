@@ -102,9 +102,7 @@ def test_names_are_printed_as_theirs(files):
     for text, printed in names.items():
         out = ours("q", "r", text)
         assert " ".join(line.rsplit("\t", 1)[0] for line in out.splitlines()) == printed
-
-
-def test_warnings_and_their_absence(files):
+    # warnings and their absence
     assert "1 judged query is not in the run" in gradeval("ir_measures", "q", "r", "AP").err
     done = gradeval("ir_measures", "q", "r", "AP", "-o", "jsonl", "-p", "2", "--provider", "pytrec_eval")
     assert done.code == 0

@@ -182,9 +182,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         assert bar._bar.tasks[0].completed == bar.total
     list(source.blocks())  # the bar is gone
     assert b"reading" in shown
-
-
-def test_steps_take_the_place_of_bytes() -> None:
+    # steps take the place of bytes
     bar, source = Progress(enabled=True), Source("q")
     bar.watch(source)
     list(source.blocks())

@@ -106,10 +106,7 @@ def test_query_ids_that_cannot_be() -> None:
     }.items():
         assert fails("q", "r", "--query-ids", ids).startswith(said), ids
     assert "no query in common" in fails("q", "r", "--query-ids", "q3")
-
-
-def test_query_ids_that_are_the_name_of_a_file_too() -> None:
-    """Judged queries are meant, whatever the file is; not the file, which the warning names."""
+    # judged queries are meant, whatever the file is; not the file, which the warning names
     expected = per_query("AP", "--query-ids", "q1")
     Path("q1").write_bytes(b"\0")  # it is not even read
     Path("q3,q1").write_text("q2\n")
@@ -193,9 +190,7 @@ def test_by_level() -> None:
     assert rows["all", "muAP"] == pytest.approx(sum(levels) / 3)
     with_zero = values("q", "r", "-m", "P@5", "--by-level", "--zero-grade", "1.5")
     assert [metric for _, metric in with_zero] == ["AP(rel=0.5)", "AP(rel=1.5)", "P@5"]
-
-
-def test_jobs() -> None:
+    # jobs
     call = ("q", "r", "r", "-q", "-m", "AP nDCG")
     assert gradeval(*call, "-j", 0) == gradeval(*call, "-j", 3) == gradeval(*call)
 

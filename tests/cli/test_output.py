@@ -71,6 +71,14 @@ def test_labels_name_runs() -> None:
     assert fails("q", "a=none") == "none: no such file. Check the path"
     assert "'-' can be given once only" in fails("q", "a=-", "b=-")
     assert "it is one of the input files" in fails("q", "a=r", "-o", "r")
+    # wide
+    wide = gradeval("q", "r", "x=r", "-m", "AP num_rel", "-q", "--wide", "--quiet").out
+    assert wide.startswith("query\tmetric\tr\tx\nq1\tAP\t0.2778\t0.2778\n")
+    assert gradeval("q", "r", "-m", "AP", "-qn", "--wide", "-f", "table").out.startswith("query       r\n")
+    assert fails("q", "r", "--wide").startswith("gradeval: --wide requires -q.")
+    for option in ("--tie-range", "-f trec"):
+        said = fails("q", "r", "-q", "--wide", *option.split())
+        assert f"--wide and {option} are mutually exclusive." in said
 
 
 def test_a_bad_run_is_reported_and_the_others_are_printed() -> None:
@@ -118,16 +126,6 @@ def test_sort() -> None:
         ("--sort nDGC@10", "did you mean nDCG@10?"),
     ):
         assert said in fails("q", "r", *line.split())
-
-
-def test_wide() -> None:
-    wide = gradeval("q", "r", "x=r", "-m", "AP num_rel", "-q", "--wide", "--quiet").out
-    assert wide.startswith("query\tmetric\tr\tx\nq1\tAP\t0.2778\t0.2778\n")
-    assert gradeval("q", "r", "-m", "AP", "-qn", "--wide", "-f", "table").out.startswith("query       r\n")
-    assert fails("q", "r", "--wide").startswith("gradeval: --wide requires -q.")
-    for option in ("--tie-range", "-f trec"):
-        said = fails("q", "r", "-q", "--wide", *option.split())
-        assert f"--wide and {option} are mutually exclusive." in said
 
 
 # Columns in front, and no head

@@ -45,6 +45,20 @@ def test_a_group_is_what_has_numbers_per_query() -> None:
     assert done.out.splitlines() == lines
     said = "no number for each query, excluded: runid, gm_map, relstring, gm_bpref [excluded_metrics]"
     assert f"note: 4 metrics of groups have {said}" in done.lines
+    # results that are no run
+    place = "this saved result is in the place of the qrels. The qrels come first, then runs and saved results"
+    assert fails("b.json", "a.run") == f"b.json: {place}"
+    # one of Spark has no values per query; whatever reads saved results says so
+    content = json.loads(Path("b.json").read_text())
+    content["qrels"]["sha256"] = None
+    for run in content["runs"]:
+        del run["per_query"]
+    Path("spark.json").write_text(json.dumps(content))
+    said = "spark.json: it has neither values per query nor the SHA-256 of its qrels, as all results of"
+    for command in ("qrels spark.json", "compare qrels a.run spark.json", "report qrels spark.json -o r.html"):
+        assert fails(*command.split()).startswith(said)
+    said = "spark.json: a saved result has no documents. Give the run that it was made from"
+    assert fails("explain", "qrels", "spark.json", "-m", "AP", "--query", "q1") == said
 
 
 @each("arguments, error", [
@@ -61,22 +75,6 @@ def test_what_does_not_agree_is_an_error_beside_the_other_runs(arguments: list[s
     assert line.startswith(f"b.json: {error}")
     metrics = [] if "-m" in arguments else ["-m", "num_q AP nDCG@3 P@2"]
     assert done.out == gradeval("qrels", "a.run", *arguments, *metrics, "--quiet").out
-
-
-def test_results_that_are_no_run() -> None:
-    place = "this saved result is in the place of the qrels. The qrels come first, then runs and saved results"
-    assert fails("b.json", "a.run") == f"b.json: {place}"
-    # one of Spark has no values per query; whatever reads saved results says so
-    content = json.loads(Path("b.json").read_text())
-    content["qrels"]["sha256"] = None
-    for run in content["runs"]:
-        del run["per_query"]
-    Path("spark.json").write_text(json.dumps(content))
-    said = "spark.json: it has neither values per query nor the SHA-256 of its qrels, as all results of"
-    for command in ("qrels spark.json", "compare qrels a.run spark.json", "report qrels spark.json -o r.html"):
-        assert fails(*command.split()).startswith(said)
-    said = "spark.json: a saved result has no documents. Give the run that it was made from"
-    assert fails("explain", "qrels", "spark.json", "-m", "AP", "--query", "q1") == said
 
 
 LETOR = "2 1:3 2:1\n0 1:2 2:5\n1 1:1 2:2\n0 1:0 2:4\n2 1:2 2:2\n"

@@ -111,9 +111,7 @@ def test_where_it_is_printed():
     content = json.loads(gradeval(*call, "json", "--signature").out)
     assert content["runs"][0]["signatures"] == {"AP": text}
     assert "signatures" not in gradeval(*call, "json").out
-
-
-def test_of_comparisons():
+    # of comparisons
     call = ("compare", "q", "r", "short", "-m", "AP nDCG@5", "--quiet", "-f")
     expected = signatures(*call[1:], "tsv")
     assert signatures(*call, "tsv") == expected

@@ -205,9 +205,7 @@ def test_bad_lines_are_told(folder: Path) -> None:
     (folder / "r").write_text("x Q0 a 1 2 t\n")
     done = gradeval("trec_eval", "-c", "q", "r")
     assert (done.code, done.out) == (2, "") and "no query in common" in done.err
-
-
-def test_measures_from_python() -> None:
+    # measures from python
     found = parse_trec_eval(["utility.1,1,1,1", "P.5"], size=100)
     assert [(str(measure.spec), measure.printed) for measure in found] == [
         ("P@5", "P_5"),

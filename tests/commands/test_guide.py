@@ -52,6 +52,9 @@ def test_search() -> None:
     assert fails("guide", "--search", "xyzzy") == "gradeval: no page of the guide contains 'xyzzy'"
     assert "mutually exclusive" in fails("guide", "ci", "--search", "x")
     assert fails("guide", "--search", "").startswith("gradeval: --search requires a word.")
+    # topics are completed
+    completed = ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE").get_completions(["guide"], "p")
+    assert [item.value for item in completed] == ["pictures", "python", "plugins"]
 
 
 @pytest.mark.parametrize(
@@ -61,11 +64,6 @@ def test_unknown_topics(word: str, hint: str) -> None:
     assert fails("guide", word) == f"gradeval: unknown topic '{word}': {hint}"
     assert gradeval("guide", "CI").out == gradeval("guide", "ci").out
     assert fails("guide", "zzz") == f"gradeval: unknown topic 'zzz': the topics are {', '.join(TOPICS)}"
-
-
-def test_topics_are_completed() -> None:
-    completed = ShellComplete(app, {}, "gradeval", "_GRADEVAL_COMPLETE").get_completions(["guide"], "p")
-    assert [item.value for item in completed] == ["pictures", "python", "plugins"]
 
 
 def has_message(example: str, kind: Kind) -> bool:

@@ -102,13 +102,17 @@ def test_cases_follow_from_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in CASES:
         first, again, other = (attack_of(name).make(rng_of(name, seed, 7)) for seed in (1, 1, 2))
         assert first == again != other, name
-
-
-def test_crafted_ids_collide() -> None:
+    # crafted ids collide
     rng = random.Random(1)
     names = [keys.with_key(rng, 12345, size) for size in (8, 16, 16, 24, 64)]
     assert len(set(names)) == len(names)
     assert set(Ids.of(names).keys().tolist()) == {12345}
+    # kinds of failures
+    first, alike, other = "AP of query 'a': 0.5\nmore", "AP of query 'b c': 0.25", "RR of query 'a': 1"
+    assert kind_of(first) == kind_of(alike) != kind_of(other)
+    trace = 'Traceback (most recent call last):\n  File "/a/{}.py", line {}, in f\n    x\nValueError: {}\n'
+    first, alike, other = (trace.format(*where) for where in (("b", 1, "x"), ("b", 2, "y"), ("c", 1, "x")))
+    assert kind_of(first) == kind_of(alike) != kind_of(other)
 
 
 @pytest.mark.slow
@@ -120,14 +124,6 @@ def test_memory_can_be_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     code, out, err = resources._run(["q", "r", "-j1"], resources.least() // 2)
     assert code
     assert err and not out
-
-
-def test_kinds_of_failures() -> None:
-    first, alike, other = "AP of query 'a': 0.5\nmore", "AP of query 'b c': 0.25", "RR of query 'a': 1"
-    assert kind_of(first) == kind_of(alike) != kind_of(other)
-    trace = 'Traceback (most recent call last):\n  File "/a/{}.py", line {}, in f\n    x\nValueError: {}\n'
-    first, alike, other = (trace.format(*where) for where in (("b", 1, "x"), ("b", 2, "y"), ("c", 1, "x")))
-    assert kind_of(first) == kind_of(alike) != kind_of(other)
 
 
 @pytest.mark.slow

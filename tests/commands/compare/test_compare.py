@@ -22,11 +22,6 @@ from gradeval.statistics.sampling import Sampling
 from .comparisons import EXACT, NAN, QUERIES, compared, pairs_of, random_runs, table
 
 
-def test_the_options_name_the_tests_and_corrections_that_there_are() -> None:
-    assert list(TESTS) == [*tests.TESTS, "tukey"]
-    assert set(CORRECTIONS) == {*corrections.CORRECTIONS, "maxt"}
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 def test_t_with_holm_is_scipys(seed: int) -> None:
     values = random_runs(seed)
@@ -93,6 +88,9 @@ def test_each_test_and_correction_is_that_of_the_statistics() -> None:
         maxt = correction == "maxt"
         expected = corrections.maxt(differences, sampling) if maxt else corrections.CORRECTIONS[correction](p)
         assert [one.p_corrected for one in found.comparisons] == pytest.approx(expected.tolist(), **EXACT)
+    # the options name the tests and corrections that there are
+    assert list(TESTS) == [*tests.TESTS, "tukey"]
+    assert set(CORRECTIONS) == {*corrections.CORRECTIONS, "maxt"}
 
 
 def test_tukeys_test_of_all_pairs() -> None:
@@ -107,6 +105,16 @@ def test_tukeys_test_of_all_pairs() -> None:
         assert (one.low, one.high) == pytest.approx(
             (one.difference - hsd.margin, one.difference + hsd.margin), **EXACT
         )
+    # analysis of variance and power are those of the statistics
+    values = random_runs(12)
+    found = compared(values, anova=True, power=True)
+    for anova, of_metric in zip(found.sections[0].anova, values.values.transpose(1, 2, 0), strict=True):
+        assert repr(anova) == repr(two_way_anova(of_metric))
+    for one in found.comparisons:
+        assert one.power is not None
+        assert one.power.smallest == smallest_effect_size(one.n, 0.05) * one.sd
+        assert one.power.needed == queries_needed(one.effect_size, 0.05)
+    assert compared(values).comparisons[0].power is None and compared(values).sections[0].anova == ()
 
 
 def test_another_baseline() -> None:
@@ -129,18 +137,6 @@ def test_another_baseline() -> None:
     # values too large to add squares of
     with pytest.raises(MetricError, match="m of B has values beyond 1e\\+150"):
         table({"A": {"m": [1.0, 2.0]}, "B": {"m": [1.0, math.inf]}})
-
-
-def test_analysis_of_variance_and_power_are_those_of_the_statistics() -> None:
-    values = random_runs(12)
-    found = compared(values, anova=True, power=True)
-    for anova, of_metric in zip(found.sections[0].anova, values.values.transpose(1, 2, 0), strict=True):
-        assert repr(anova) == repr(two_way_anova(of_metric))
-    for one in found.comparisons:
-        assert one.power is not None
-        assert one.power.smallest == smallest_effect_size(one.n, 0.05) * one.sd
-        assert one.power.needed == queries_needed(one.effect_size, 0.05)
-    assert compared(values).comparisons[0].power is None and compared(values).sections[0].anova == ()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(0, 5), st.booleans())
@@ -243,7 +239,7 @@ def judged(queries: int = 30) -> tuple[dict, dict]:
     return qrels, runs
 
 
-def test_compare_and_results_compare_are_the_same() -> None:
+def test_from_python() -> None:
     qrels, runs = judged()
     found = gradeval.compare(qrels, runs, "nDCG@5 AP", power=True, rel=2)
     same = gradeval.evaluate(qrels, runs, "num_q nDCG@5 AP", rel=2).compare(power=True)
@@ -254,6 +250,16 @@ def test_compare_and_results_compare_are_the_same() -> None:
     expected = stats.ttest_rel(results.values("B", 0), results.values("A", 0)).pvalue
     assert found.find("B", "ndcg_cut_5").p == pytest.approx(expected)
     assert gradeval.evaluate(qrels, runs, "nDCG@5 AP").compare("AP").values.metrics[0].name == "AP"
+    # an unknown option is said with those of the comparison and of the evaluation
+    for name in ("tie_range", "by_level"):  # compare() does not show what they find
+        with pytest.raises(OptionError, match=f"unknown option {name}: the options are baseline, "):
+            gradeval.compare(*judged(), "AP", **{name: True})
+    with pytest.raises(OptionError, match=r"^tests are of unweighted means\. Evaluate without query_weights"):
+        gradeval.compare(*judged(), "AP", query_weights={"1": 1})
+    given = {"tests": "t", "rel": 2}
+    message = r"unknown option tests: did you mean test\? The options are baseline, .*, jobs, rel, depth, "
+    with pytest.raises(OptionError, match=message):
+        split_options(given)
 
 
 @each("options, message", [
@@ -284,15 +290,3 @@ def test_compare_and_results_compare_are_the_same() -> None:
 def test_wrong_options(options: dict, message: str) -> None:
     with pytest.raises(OptionError, match=message):
         CompareOptions.of(**options)
-
-
-def test_an_unknown_option_is_said_with_those_of_the_comparison_and_of_the_evaluation() -> None:
-    for name in ("tie_range", "by_level"):  # compare() does not show what they find
-        with pytest.raises(OptionError, match=f"unknown option {name}: the options are baseline, "):
-            gradeval.compare(*judged(), "AP", **{name: True})
-    with pytest.raises(OptionError, match=r"^tests are of unweighted means\. Evaluate without query_weights"):
-        gradeval.compare(*judged(), "AP", query_weights={"1": 1})
-    given = {"tests": "t", "rel": 2}
-    message = r"unknown option tests: did you mean test\? The options are baseline, .*, jobs, rel, depth, "
-    with pytest.raises(OptionError, match=message):
-        split_options(given)

@@ -54,6 +54,18 @@ def test_judged_is_shown_where_it_differs() -> None:
     assert found.warnings[0].startswith("Judged@10 of the runs differs, from 84.0 % to 90.0 %")
     assert found.warnings[1] == f"Judged@10 of C {UNKNOWN} Judged@10 among the metrics"
     assert [run.get("Judged@10") for run in found.to_dict()["runs"]] == [0.9, 0.84, None]
+    # where it is compared itself
+    for name in ("old", "new"):
+        save(name, "nDCG@3 Judged@3")
+    found = gradeval.compare("q", ["old.json", "new.json"])
+    assert [one.metric for one in found.comparisons] == ["nDCG@3"]
+    assert found.judged is not None and Kind.EXCLUDED_METRICS not in {one.kind for one in found.notices}
+    results = gradeval.evaluate("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
+    assert [one.metric for one in results.compare().comparisons] == ["nDCG@3"]
+    # it stands once in the means where it is compared
+    found = gradeval.compare("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
+    assert [one.metric for one in found.comparisons] == ["nDCG@3", "Judged@3"]
+    assert found.judged is None and Kind.JUDGED_DIFFERS in {one.kind for one in found.notices}
 
 
 @each("options", [{}, {"queries": "both"}, {"no_relevant": "1"}])
@@ -69,17 +81,3 @@ def test_the_judged_share_of_saved_results(kept: str, expected: float) -> None:
     for old in ("old.json", "old.run"):
         assert shares(old, "new.json") == (kept.split()[-1], [1.0, expected])
     assert shares("old.json", "part.json") is None
-
-
-def test_where_it_is_compared_itself() -> None:
-    for name in ("old", "new"):
-        save(name, "nDCG@3 Judged@3")
-    found = gradeval.compare("q", ["old.json", "new.json"])
-    assert [one.metric for one in found.comparisons] == ["nDCG@3"]
-    assert found.judged is not None and Kind.EXCLUDED_METRICS not in {one.kind for one in found.notices}
-    results = gradeval.evaluate("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
-    assert [one.metric for one in results.compare().comparisons] == ["nDCG@3"]
-    # it stands once in the means where it is compared
-    found = gradeval.compare("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
-    assert [one.metric for one in found.comparisons] == ["nDCG@3", "Judged@3"]
-    assert found.judged is None and Kind.JUDGED_DIFFERS in {one.kind for one in found.notices}

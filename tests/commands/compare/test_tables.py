@@ -62,7 +62,7 @@ def test_other_columns_and_bytes(tmp_path: Path) -> None:
     assert values(read(tmp_path, gzip.compress(b"query,AP\nq1,1\n"))[0]) == {"AP": {"q1": 1.0}}
 
 
-def test_gradevals_rows(tmp_path: Path) -> None:
+def test_rows_per_value(tmp_path: Path) -> None:
     text = "query\tmetric\ta\tb\nq1\tAP\t0.5\t1\nq1\trelstring\t1\t0\nq2\tAP\t.25\tnan\nall\tAP\t.3\t1\n"
     first, second = read(tmp_path, text)
     assert (first.name, values(first)) == ("a", {"AP": {"q1": 0.5, "q2": 0.25}})
@@ -79,9 +79,7 @@ def test_gradevals_rows(tmp_path: Path) -> None:
     assert math.isnan(second.values["AP"]['"q1'])
     csv = 'run,query,metric,value\n"a,1","q1",AP,0.5\n'
     assert values(read(tmp_path, csv)[0]) == {"AP": {"q1": 0.5}}
-
-
-def test_trec_evals_rows(tmp_path: Path) -> None:
+    # trec evals rows
     text = (
         "runid                 \tall\tSTANDARD\n"
         "num_ret               \tq1\t10\n"

@@ -102,7 +102,7 @@ def test_leave_one_out_is_a_recomputation(o):
                 assert repr(change.change) == repr(change.value - one.value)
 
 
-def test_utilities_and_pairs_are_sums():
+def test_utilities_and_pairs_are_sums(scheel):
     """Documents that are not judged have terms where they count; a pair is for its relevant document."""
     qrels, run = {"q": {"a": 1, "b": 0, "c": 2}}, {"q": {"x": 4.0, "b": 3.0, "a": 2.0, "y": 1.0}}
     adds = {
@@ -115,6 +115,15 @@ def test_utilities_and_pairs_are_sums():
     assert adds["Accuracy"] == {"a": pytest.approx(1 / 3)}
     [cut] = gradeval.explain(qrels, run, "utility", "q", depth=2)
     assert (cut.value, {one.document.id for one in cut.terms if one.value}) == (-2, {"x", "b"})
+    # H is at rank 8 instead of 1, and C before D where both may be second; b was never retrieved
+    [one] = gradeval.explain(*scheel, "nDCG@5", "t")
+    assert [(loss.document.id, loss.document.rank, loss.ideal_position) for loss in one.losses] == [
+        ("H", 8, 1), ("C", 3, 2), ("D", 4, 3), ("E", 5, 4), ("A", 1, 5),
+    ]  # fmt: skip
+    assert one.losses[0].loss == pytest.approx(4 / one.normalizer)
+    [one] = gradeval.explain({"q": {"a": 1, "b": 2}}, {"q": {"a": 1}}, "nDCG", "q")
+    loss = one.losses[0]
+    assert (loss.document.id, loss.document.rank, loss.contribution) == ("b", None, 0.0)
 
 
 def test_documents_are_ranked_as_the_run_is():
@@ -134,6 +143,15 @@ def test_documents_are_ranked_as_the_run_is():
     [one] = gradeval.explain(qrels, run, "AP", "q", ties="best")
     assert [d.id for d in one.documents[:3]] == ["d", "b", "c"]
     assert one.ties == "best"
+    # the first ranks, then as many of those below that add most, then those missing
+    run = {"q": {f"x{place:02}": 50.0 - place for place in range(9)} | {"a": 1.0, "b": 0.5, "c": 0.1}}
+    [one] = gradeval.explain({"q": dict.fromkeys("abcde", 1)}, run, "AP", "q")
+    selection = one.selected(2)
+    assert [document.id for document in selection.documents] == ["x00", "x01", "b", "c", "d", "e"]
+    assert (selection.hidden, selection.missed) == (8, 2)
+    assert selection.hidden_contribution == pytest.approx(1 / 10 / 5)
+    [one] = gradeval.explain({"q": dict.fromkeys("abcde", 1)}, run, "nDCG@1", "q")
+    assert [document.id for document in one.selected(1).documents] == ["x00"]
 
 
 @pytest.fixture
@@ -155,30 +173,6 @@ def test_positions_without_unjudged_documents(name, options):
     assert [level.marks for level in one.levels] == ["+-+", "--+"]
 
 
-def test_the_documents_to_show_first():
-    """The first ranks, then as many of those below that add most, then those missing."""
-    run = {"q": {f"x{place:02}": 50.0 - place for place in range(9)} | {"a": 1.0, "b": 0.5, "c": 0.1}}
-    [one] = gradeval.explain({"q": dict.fromkeys("abcde", 1)}, run, "AP", "q")
-    selection = one.selected(2)
-    assert [document.id for document in selection.documents] == ["x00", "x01", "b", "c", "d", "e"]
-    assert (selection.hidden, selection.missed) == (8, 2)
-    assert selection.hidden_contribution == pytest.approx(1 / 10 / 5)
-    [one] = gradeval.explain({"q": dict.fromkeys("abcde", 1)}, run, "nDCG@1", "q")
-    assert [document.id for document in one.selected(1).documents] == ["x00"]
-
-
-def test_losses(scheel):
-    """H is at rank 8 instead of 1, and C before D where both may be second; b was never retrieved."""
-    [one] = gradeval.explain(*scheel, "nDCG@5", "t")
-    assert [(loss.document.id, loss.document.rank, loss.ideal_position) for loss in one.losses] == [
-        ("H", 8, 1), ("C", 3, 2), ("D", 4, 3), ("E", 5, 4), ("A", 1, 5),
-    ]  # fmt: skip
-    assert one.losses[0].loss == pytest.approx(4 / one.normalizer)
-    [one] = gradeval.explain({"q": {"a": 1, "b": 2}}, {"q": {"a": 1}}, "nDCG", "q")
-    loss = one.losses[0]
-    assert (loss.document.id, loss.document.rank, loss.contribution) == ("b", None, 0.0)
-
-
 @each("name", ["AP", "nDCG(ideal=max)@3", "F@3", "nERR", "DCG"])
 def test_other_metrics_have_no_losses(name):
     [one] = gradeval.explain(QRELS, RUN, name, "q1")
@@ -198,7 +192,7 @@ def test_differences_add_up_to_that_of_the_values(name):
             assert total == pytest.approx(one.value - theirs.value, abs=1e-9)
 
 
-def test_points_of_phi():
+def test_points_and_groups():
     def values(grades: list[float], name: str = "nDCGphi") -> Phi:
         judged = {f"d{place}": grade for place, grade in enumerate(grades)}
         [one] = gradeval.explain({"q": judged}, {"q": {"d0": 1}}, name, "q")
@@ -221,10 +215,7 @@ def test_points_of_phi():
     assert phi.points == (("given", 0.0, 0.0), ("given", 4.0, 1.0))
     assert phi.whisker is None
     assert [value for _, _, value, _ in phi.values] == [0.75, 0.25]
-
-
-def test_groups_of_rank_dcg():
-    """Katerenchuk and Rosenberg 2016, table 1, second row: .975."""
+    # katerenchuk and Rosenberg 2016, table 1, second row: .975
     grades = [9.0, 4, 4, 2, 2, 2, 1, 1, 1, 1]
     scores = [9.0, 4, 4, 2, 2, 1, 2, 1, 1, 1]
     names = [f"d{place}" for place in range(10)]

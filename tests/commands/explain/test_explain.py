@@ -25,16 +25,12 @@ def test_worst_queries():
     assert both == expected[1:]
     [one] = gradeval.explain(QRELS, RUN, "nDCG", worst=1, query_ids=["q2"])
     assert one.query == "q2"
-
-
-def test_queries_without_a_relevant_document_are_not_the_worst():
+    # queries without a relevant document are not the worst
     qrels = {"empty": {"a": 0, "b": 0}, "low": {"a": 1, "b": 0}, "high": {"a": 0, "b": 1}}
     run = {query: {"b": 2.0, "a": 1.0} for query in qrels}
     order = [one.query for one in gradeval.explain(qrels, run, "nDCG", worst=3)]
     assert order == ["low", "high", "empty"]
-
-
-def test_undefined_values_are_not_the_worst():
+    # undefined values are not the worst
     qrels = {"same": {"a": 1, "b": 1}, "q": {"a": 1, "b": 2}}
     run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
     assert [one.query for one in gradeval.explain(qrels, run, "rankDCG", worst=2)] == ["q"]
@@ -55,9 +51,11 @@ def test_a_run_of_files_is_the_same(tmp_path: Path):
         assert list(one.documents) == list(other.documents)
         assert one.terms == other.terms
         assert one.changes == other.changes
-
-
-LETOR = Path(__file__).parents[3] / "sample_data/letor/test.letor"
+    # a duplicate document of the query is an error
+    run = tmp_path / "r"
+    run.write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 b 3 1 t\n")
+    with pytest.raises(InputError, match="r:3: duplicate document 'b' for its query"):
+        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
 
 
 @each("given, options, error, message", [
@@ -69,12 +67,7 @@ LETOR = Path(__file__).parents[3] / "sample_data/letor/test.letor"
     (("relstring", "q"), {}, MetricError, "relstring is a text, and no number to explain"),
     (("num_ret",), {"worst": 1}, MetricError, "neither high nor low values are better"),
     (("rankDCG",), {"worst": 1}, MetricError, "undefined for all queries"),
-    (
-        ("AP",),
-        {"worst": 1, "queries": "both", "query_ids": "p"},
-        OptionError,
-        "no query is left .* in the run",
-    ),
+    (("AP",), {"worst": 1, "queries": "both", "query_ids": "p"}, OptionError, "no query is left .* in the run"),
     (("nDGC", "q"), {}, MetricError, "did you mean"),
     (("AP", "q"), {"nothing": 1}, OptionError, "unknown option nothing"),
     (("AP", "q"), {"against": [{"q": {"a": 1}}, {"q": {"a": 2}}]}, OptionError, "against must be one run"),
@@ -94,25 +87,15 @@ def read(tmp_path: Path, text: str) -> dict[str, str]:
     return dict(titles_of(path, WANTED))
 
 
-def test_a_duplicate_document_of_the_query_is_an_error(tmp_path: Path):
-    run = tmp_path / "r"
-    run.write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 b 3 1 t\n")
-    with pytest.raises(InputError, match="r:3: duplicate document 'b' for its query"):
-        gradeval.explain({"q": {"a": 1}}, run, "AP", "q")
-
-
-def test_titles_with_tabs(tmp_path):
+def test_titles(tmp_path):
     """The first one of a document counts, and reading stops when all are found."""
     text = "d3\tother\n\nd1\tA  title\tin two fields\r\nd1\tlater\nd2\t two \nno tab\n"
     assert read(tmp_path, text) == {"d1": "A title in two fields", "d2": "two"}
     assert read(tmp_path, "d1\t\n") == read(tmp_path, "\n") == {}
-
-
-@each("key", ["_id", "id", "doc_id", "docid", "docno", "pid"])
-def test_titles_in_json(tmp_path, key):
-    first = {key: "d1", "title": "", "text": "first text"}
-    lines = map(json.dumps, (first, {key: "d2", "title": "Two", "text": "x"}))
-    assert read(tmp_path, "\n".join(lines)) == {"d1": "first text", "d2": "Two"}
+    for key in ("_id", "id", "doc_id", "docid", "docno", "pid"):
+        first = {key: "d1", "title": "", "text": "first text"}
+        lines = map(json.dumps, (first, {key: "d2", "title": "Two", "text": "x"}))
+        assert read(tmp_path, "\n".join(lines)) == {"d1": "first text", "d2": "Two"}
 
 
 @each("text, message", [

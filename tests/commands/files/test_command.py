@@ -31,9 +31,7 @@ def test_report():
     assert [error["line"] for error in run["errors"]["first"]] == [2, 3]
     kinds = ["the score … is not a number", "duplicate document … for its query"]
     assert run["errors"]["kinds"] == dict.fromkeys(kinds, 1)
-
-
-def test_where_eval_has_nothing_to_evaluate():
+    # where eval has nothing to evaluate
     Path("other").write_text("q9 Q0 a 1 1 t\n")
     done = gradeval("validate", "q", "other")
     assert done.code == 2
@@ -43,6 +41,11 @@ def test_where_eval_has_nothing_to_evaluate():
     assert fails("q", "other") == f"other: {said}"
     found = json.loads(gradeval("validate", "q", "other", "-f", "json").out)["files"][1]["run"]
     assert (found["judged_queries"], found["missing"], found["judged"]) == (3, 3, None)
+    # an unreadable file does not affect the others
+    done = gradeval("validate", "q", "missing", "r")
+    assert done.code == 2
+    assert "missing: error: no such file. Check the path" in done.out.splitlines()
+    assert "\nr: run, 0 errors" in done.out
 
 
 def test_warnings_are_errors_with_strict():
@@ -59,29 +62,17 @@ def test_warnings_are_errors_with_strict():
     assert gradeval("validate", "q", "r2", "--fail-on-warning").code == 3
 
 
-def test_as_another_role():
+def test_options_of_validate():
     assert "This looks like qrels; give --as qrels" in gradeval("validate", "--as", "run", "q").out
     assert "This looks like a run; give --as run" in gradeval("validate", "--as", "qrels", "r").out
-
-
-def test_max_errors():
+    # max errors
     done = gradeval("validate", "bad", "--max-errors", 1)
     assert "bad: 1 more error; --max-errors sets the limit" in done.out.splitlines()
     assert "bad:3: error:" not in done.out
     Path("##[error]x").write_text(BAD)  # a name is no command of a CI service
     assert "##[" not in gradeval("validate", "--as", "run", "##[error]x").out
     assert gradeval("validate", "bad", "--max-errors", "all").code == 2
-
-
-def test_an_unreadable_file_does_not_affect_the_others():
-    done = gradeval("validate", "q", "missing", "r")
-    assert done.code == 2
-    assert "missing: error: no such file. Check the path" in done.out.splitlines()
-    assert "\nr: run, 0 errors" in done.out
-
-
-def test_many_grades():
-    """The histogram has the most frequent ones only."""
+    # the histogram has the most frequent ones only
     Path("many").write_text("".join(f"1 0 d{n} {max(n, 5) / 10}\n" for n in range(100)))
     shown = gradeval("validate", "many").out.splitlines()
     assert "  grades     95 from 0.5 to 9.9; the most frequent:" in shown

@@ -131,6 +131,15 @@ def test_judged_documents(tmp_path):
     assert warning == Problem(
         None, "every document is judged and its score is its grade", "Is this the qrels file?"
     )
+    # rows that are left out
+    [report] = reports(tmp_path, "query,docid,rating\n1,a,\n1,b,2\n,c,\n1,d,\n", role="qrels")
+    assert (report.facts.judgments, report.facts.unrated, report.errors.total) == (1, 2, 1)
+    [report] = reports(tmp_path, "1 Q0 1 1 2 t\n1 Q0 b 2 1 t\n", role="run", ignore_identical_ids=True)
+    assert report.facts.documents == 1
+    [report] = reports(tmp_path, "1 Q0 1 1 2 t\n", role="run", ignore_identical_ids=True)
+    assert [error.what for error in report.errors.first] == [
+        "no document is left: the id of each is that of its query"
+    ]
 
 
 def test_every_error_is_listed_and_counted(tmp_path, monkeypatch):
@@ -155,17 +164,6 @@ def test_every_error_is_listed_and_counted(tmp_path, monkeypatch):
         assert lines_of(report.errors) == list(range(1, 31))
     [report] = reports(tmp_path, "x qid:1 1:1\n" * 30 + "1 qid:1 1:1\n", role="qrels")
     assert lines_of(report.errors) == list(range(1, 31))
-
-
-def test_rows_that_are_left_out(tmp_path):
-    [report] = reports(tmp_path, "query,docid,rating\n1,a,\n1,b,2\n,c,\n1,d,\n", role="qrels")
-    assert (report.facts.judgments, report.facts.unrated, report.errors.total) == (1, 2, 1)
-    [report] = reports(tmp_path, "1 Q0 1 1 2 t\n1 Q0 b 2 1 t\n", role="run", ignore_identical_ids=True)
-    assert report.facts.documents == 1
-    [report] = reports(tmp_path, "1 Q0 1 1 2 t\n", role="run", ignore_identical_ids=True)
-    assert [error.what for error in report.errors.first] == [
-        "no document is left: the id of each is that of its query"
-    ]
 
 
 KINDS = [
@@ -222,9 +220,7 @@ def test_files_that_cannot_be_read(tmp_path):
     ):
         [report] = reports(tmp_path, content, role="run")
         assert any(error.what.startswith(what) for error in report.errors.first)
-
-
-def test_options():
+    # options
     for max_errors in (-1, "3", 1.5, True):
         with pytest.raises(OptionError, match="max_errors"):
             gradeval.validate(Path("q"), max_errors=max_errors)

@@ -10,7 +10,7 @@ from helpers import each
 
 from gradeval.commands.gate.command import EPILOG
 
-from .calls import QUERIES, gate, save
+from .conftest import QUERIES, gate, save
 
 pytestmark = pytest.mark.usefixtures("gate_files")
 
@@ -65,39 +65,30 @@ def test_saved_results_are_as_good_as_their_runs() -> None:
     checks = "--max-drop 'AP 1%' --no-worse nDCG@10 --max-query-drop 'RR 0.2 in 5%'"
     expected = gate(f"qrels poor.run --baseline good.run {checks}")
     assert expected.code == 1
-    for run in ("poor.run", "poor.json"):
-        for baseline in ("good.run", "good.json"):
-            done = gate(f"qrels {run} --baseline {baseline} {checks}")
-            of_runs = done.out.replace(f"Run {run}, baseline {baseline}", "Run poor.run, baseline good.run")
-            assert (done.code, of_runs) == (1, expected.out)
-    done = gate(f"qrels poor.run --baseline good.json --ties trec {checks}")
-    named = "Run poor.run, baseline good.json, qrels qrels, ties = trec."
-    assert done.out.replace(named, "Run poor.run, baseline good.run, qrels qrels.") == expected.out
-
-
-def test_saved_results_that_say_too_little() -> None:
-    save("good", metrics="AP num_q gm_map")
+    of_runs = "Run poor.run, baseline good.run, qrels qrels."
+    for run, baseline, options, named in (
+        ("poor.json", "good.run", "", "qrels qrels."),
+        ("poor.json", "good.json", "", "qrels qrels."),
+        ("poor.run", "good.json", "--ties trec", "qrels qrels, ties = trec."),
+    ):
+        done = gate(f"qrels {run} --baseline {baseline} {options} {checks}")
+        assert done.out.replace(f"Run {run}, baseline {baseline}, {named}", of_runs) == expected.out
     # what only the run must have, its baseline may lack
+    save("good", metrics="AP num_q gm_map")
     assert gate("qrels good.run --baseline good.json --no-worse AP --require 'nDCG@10 > 0'").code == 0
     assert gate("qrels good.run --baseline good.json --no-worse nDCG@10").code == 2
     gradeval("qrels", "good.run", "poor.run", "-m", "AP", "-q", "-f", "json", "-o", "two.json")
-    assert gate("qrels two.json --require 'AP > 0'").lines[0] == (
-        "two.json: it has 2 runs, and a gate judges one. Save the results of one run"
-    )
+    said = "two.json: it has 2 runs, and a gate judges one. Save the results of one run"
+    assert gate("qrels two.json --require 'AP > 0'").lines[0] == said
     assert gate("qrels good.run --baseline two.json --no-worse AP").code == 2
 
 
 # options
 
 
-def unjudged(name: str, count: int) -> None:
-    """The run good with other documents in the first ranks."""
-    rows = "".join(f"{x} Q0 new{k} 1 {99 - k} t\n" for x in QUERIES for k in range(count))
-    Path(f"{name}.run").write_text(rows + Path("good.run").read_text())
-
-
 def test_runs_that_differ_in_what_is_judged_are_noted() -> None:
-    unjudged("new", 3)
+    other = "".join(f"{query} Q0 new{k} 1 {99 - k} t\n" for query in QUERIES for k in range(3))
+    Path("new.run").write_text(other + Path("good.run").read_text())  # with other documents in the first ranks
     line = "qrels new.run --baseline good.run --max-drop 'nDCG@5 0.9'"
     message = "warning: Judged@5 of the runs differs, from 40.0 % to 100.0 %: unjudged documents"
     assert message in gate(line).err
@@ -105,15 +96,10 @@ def test_runs_that_differ_in_what_is_judged_are_noted() -> None:
     assert gate(f"{line} --strict").code == 2
     assert gate(f"{line} --strict --allow judged_differs").code == 0
     # without a check against the baseline it does not matter
-    assert (
-        "Judged"
-        not in gate("qrels new.run --baseline good.run --require 'AP > 0' --allow judged_share --quiet").err
-    )
-    unjudged("same", 0)
-    assert "differs" not in gate("qrels same.run --baseline good.run --max-drop 'AP 0.9'").err
-
-
-def test_a_feature_of_the_judgments_is_the_run() -> None:
+    alone = "qrels new.run --baseline good.run --require 'AP > 0' --allow judged_share --quiet"
+    assert "Judged" not in gate(alone).err
+    assert "differs" not in gate("qrels fair.run --baseline good.run --max-drop 'AP 0.9'").err
+    # a feature of the judgments is the run
     lines = (f"{d % 3} qid:{q} 1:{d % 3} 2:{-d}\n" for q in range(60) for d in range(9))
     Path("l").write_text("".join(lines))
     assert gate("l --feature 1 --require 'nDCG@5 >= 1'").code == 0
@@ -147,7 +133,7 @@ def test_help_has_examples_that_parse() -> None:
     assert done.code == 0 and "Exit codes: 0 all checks held" in done.out
     save("fair")
     names = {"qrels.txt": "qrels", "new.run": "good.run", "old.run": "fair.run", "old.json": "fair.json"}
-    examples = [one.strip() for one in EPILOG.splitlines() if one.startswith("  gradeval")]
+    examples = [line.strip() for line in EPILOG.splitlines() if line.startswith("  gradeval")]
     assert len(examples) == 9
     for example in examples:
         words = [names.get(word, word) for word in shlex.split(example)[1:]]
@@ -207,33 +193,22 @@ def test_baselines_that_are_not_written() -> None:
     option = "gradeval: --update-baseline"
     save("good", "-l", "2", metrics="nDCG@10 AP num_q Judged@10")
     before = {path.name: path.read_bytes() for path in Path().glob("*.*")}
-    lines = {
-        "qrels good.run --require 'AP > 0' --update-baseline":
+    for line, message in {
+        "good.run --require 'AP > 0' --update-baseline":
             f"{option}: there is no baseline. Add --baseline FILE, or baseline = to the configuration",
-        "qrels good.run --max-drop 'AP 0' --baseline fair.run --update-baseline":
+        "good.run --max-drop 'AP 0' --baseline fair.run --update-baseline":
             f"{option} fair.run: it is not a saved result, and is not replaced",
-        f"qrels good.json {UPDATE} --baseline good.json":
-            f"{option} good.json: it is one of the input files",
-        "qrels good.run --max-drop 'AP 0' --baseline - --update-baseline --force":
+        f"good.json {UPDATE} --baseline good.json": f"{option} good.json: it is one of the input files",
+        "good.run --max-drop 'AP 0' --baseline - --update-baseline --force":
             f"{option}: the baseline is standard input",
-        f"none good.run {UPDATE} --force": "none: no such file. Check the path",
-    }  # fmt: skip
-    for line, message in lines.items():
-        done = gradeval("gate", *shlex.split(line))
-        assert (done.code, done.out, done.lines[0]) == (2, "", message)
-    assert (
-        gradeval("gate", "qrels", "part.run", *UPDATE.split(), "--force")
-        .lines[0]
-        .startswith(f"{option} ci/b.json: part has ")
-    )
-    judged = f"{UPDATE} --force --strict --min-coverage 1"
-    assert gradeval("gate", "qrels", "part.run", *judged.split()).code == 2
+        f"none.run {UPDATE} --force": "none.run: no such file. Check the path",
+        f"part.run {UPDATE} --force --strict --min-coverage 1": "warning: ",
+        f"part.run {UPDATE} --force": f"{option} ci/b.json: part has ",
+        **{f"good.run {options}": "gradeval: " for options in (
+            "--force", f"{UPDATE} --force --junit x", f"{UPDATE} --force -o x", "--init --update-baseline")},
+    }.items():  # fmt: skip
+        done = gradeval("gate", "qrels", *shlex.split(line))
+        assert done.code == 2 and done.lines[0].startswith(message), line
+        assert ("Try 'gradeval gate --help'" in done.err) == (message == "gradeval: "), line
     assert not Path("ci/b.json").exists()
-    for line in (
-        "--force",
-        f"{UPDATE} --force --junit x",
-        f"{UPDATE} --force -o x",
-        "--init --update-baseline",
-    ):
-        assert "Try 'gradeval gate --help'" in gradeval("gate", "qrels", "good.run", *line.split()).err
     assert {path.name: path.read_bytes() for path in Path().glob("*.*")} == before

@@ -9,12 +9,12 @@ import pytest
 from cli.command import Done, gradeval
 from helpers import each
 
-from .calls import gate
+from .conftest import gate
 
 pytestmark = pytest.mark.usefixtures("gate_files")
 
 
-def test_junit() -> None:
+def test_junit(monkeypatch: pytest.MonkeyPatch) -> None:
     line = "qrels good.run --require 'AP > 1' --require 'AP > 0' --junit gate.xml"
     assert gate(line).code == 1
     suites = ElementTree.parse("gate.xml").getroot()
@@ -29,6 +29,12 @@ def test_junit() -> None:
     assert gate("qrels good.run --require 'AP > 0' --junit qrels").lines[0] == (
         "gradeval: --junit qrels: it is one of the input files"
     )
+    # the summary of a step is a file of its own
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "./x")
+    for option in ("--junit", "--output"):
+        done = gradeval("gate", *shlex.split(f"qrels good.run --require 'AP > 0' --github {option} x"))
+        assert (done.code, done.out, Path("x").exists()) == (2, "", False)
+        assert f"{option} and GITHUB_STEP_SUMMARY name the same file." in done.err
 
 
 PLAIN = "plain plain --feature 1 --require 'AP > 0' --quiet"
@@ -77,14 +83,6 @@ def test_no_file_that_is_read_is_written(command: str, monkeypatch: pytest.Monke
     assert (done.code, done.out) == (2, "")
     assert done.lines[0] == f"gradeval: {option} {name}: it is one of the input files"
     assert Path(name).read_text() == before
-
-
-def test_the_summary_of_a_step_is_a_file_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "./x")
-    for option in ("--junit", "--output"):
-        done = gradeval("gate", *shlex.split(f"qrels good.run --require 'AP > 0' --github {option} x"))
-        assert (done.code, done.out, Path("x").exists()) == (2, "", False)
-        assert f"{option} and GITHUB_STEP_SUMMARY name the same file." in done.err
 
 
 def annotations(done: Done) -> list[str]:
@@ -160,6 +158,25 @@ def test_warnings() -> None:
     ]  # fmt: skip
     assert ElementTree.parse("gate.xml").getroot().attrib["errors"] == "1"
     assert gate("qrels good.run --require 'AP > 0' --query-ids q01 --strict --allow few_queries").code == 0
+    # a run that beats its baseline
+    line = "qrels good.run --baseline poor.run --github --max-drop"
+    advice = "raise the baseline (--update-baseline)?"
+    note = f"The run beats its baseline by more than the tolerance in AP, RR: {advice}"
+    done = gate(f"{line} 'AP RR 5%' --non-inferior 'AP 0.01'")
+    assert note in " ".join(done.out.split())
+    assert annotations(done)[-1] == f"::notice title=gradeval gate::{note}"
+    assert "raise the baseline" not in gate(f"{line} 'AP 0.9'").out
+    assert "raise the baseline" not in gate("qrels good.run --baseline good.run --max-drop 'AP 0'").out
+    # those of a check against the baseline, where it has one
+    line = "qrels poor.run --baseline good.run --require 'AP > 0.9' --max-drop 'AP 0' --no-worse 'AP RR'"
+    done = gate(f"{line} --worst 2 --github -f tsv")
+    rows = [row.split("\t")[:2] for row in done.out.split("\n\n")[1].splitlines()[1:]]
+    assert [metric for metric, _ in rows] == ["AP", "AP", "RR", "RR"]
+    [worst] = [one for one in annotations(done) if "AP" in one and "worst queries" in one]
+    assert worst.endswith(f"max-drop AP 0: {worst.partition('AP 0: ')[2]}")
+    assert f"worst queries: {rows[0][1]}, {rows[1][1]}" in worst
+    falls = [gate(f"{line} --worst 0 -f json")]
+    assert all(check["worst"] == [] for check in json.loads(falls[0].out)["checks"])
 
 
 def test_a_name_and_what_is_not_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,27 +197,3 @@ def test_a_name_and_what_is_not_default(monkeypatch: pytest.MonkeyPatch) -> None
     assert json.loads(named.out)["name"] == "mine"
     absent = gate("qrels none.run --config gates.toml --github --columns query=q")
     assert annotations(absent)[0].endswith("(run none.run, qrels qrels, rel = 2, columns = query=q)")
-
-
-def test_worst_queries_once_for_each_metric() -> None:
-    """Those of a check against the baseline, where it has one."""
-    line = "qrels poor.run --baseline good.run --require 'AP > 0.9' --max-drop 'AP 0' --no-worse 'AP RR'"
-    done = gate(f"{line} --worst 2 --github -f tsv")
-    rows = [row.split("\t")[:2] for row in done.out.split("\n\n")[1].splitlines()[1:]]
-    assert [metric for metric, _ in rows] == ["AP", "AP", "RR", "RR"]
-    [worst] = [one for one in annotations(done) if "AP" in one and "worst queries" in one]
-    assert worst.endswith(f"max-drop AP 0: {worst.partition('AP 0: ')[2]}")
-    assert f"worst queries: {rows[0][1]}, {rows[1][1]}" in worst
-    falls = [gate(f"{line} --worst 0 -f json")]
-    assert all(check["worst"] == [] for check in json.loads(falls[0].out)["checks"])
-
-
-def test_a_run_that_beats_its_baseline() -> None:
-    line = "qrels good.run --baseline poor.run --github --max-drop"
-    advice = "raise the baseline (--update-baseline)?"
-    note = f"The run beats its baseline by more than the tolerance in AP, RR: {advice}"
-    done = gate(f"{line} 'AP RR 5%' --non-inferior 'AP 0.01'")
-    assert note in " ".join(done.out.split())
-    assert annotations(done)[-1] == f"::notice title=gradeval gate::{note}"
-    assert "raise the baseline" not in gate(f"{line} 'AP 0.9'").out
-    assert "raise the baseline" not in gate("qrels good.run --baseline good.run --max-drop 'AP 0'").out

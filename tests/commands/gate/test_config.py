@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli.command import fails, gradeval
@@ -12,7 +13,7 @@ from gradeval.commands.gate.checks import KINDS, parse_checks
 from gradeval.commands.gate.config import GateConfig, _bound, open_config, read_config
 from gradeval.errors import InputError
 
-from .calls import gate, save
+from .conftest import gate, save
 from .test_verdicts import AP, LOWER
 
 pytestmark = pytest.mark.usefixtures("gate_files")
@@ -42,15 +43,12 @@ def test_files() -> None:
     assert config("") == GateConfig()
     Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 99\n")  # that of others
     assert read_config(open_config(None)) == GateConfig()
-
-
-def test_the_command_line_comes_first() -> None:
-    file = config(BODY)
+    # the command line comes first
     checks = [*parse_checks("require", "AP >= 0.4"), *parse_checks("no-worse", "AP")]
-    both = file.joined(checks, "new", 50.0)
+    both = found.joined(checks, "new", 50.0)
     assert [*map(str, both.checks)] == ["AP >= 0.4", "num_q >= 50", "max-drop nDCG@10 2%", "no-worse AP"]
     assert (both.baseline, both.min_coverage) == ("new", 50.0)
-    assert file.joined((), None, None) == file
+    assert found.joined((), None, None) == found
 
 
 @each("text, message", [
@@ -110,14 +108,16 @@ def test_checks_in_a_file() -> None:
 
 
 def test_init() -> None:
-    out = gradeval("gate", "qrels", "good.run", "--init", "--quiet")
-    assert out.code == 0 and "nDCG@10 >= 0." in out.out
-    Path("own.toml").write_text(out.out)
+    def init(line: str) -> str:
+        done = gradeval("gate", "qrels", *line.split(), "--init", "--quiet")
+        assert (done.code, done.err) == (0, ""), line
+        return done.out
+
+    assert "nDCG@10 >= 0." in init("good.run -o own.toml") + Path("own.toml").read_text()
     assert gate("qrels good.run --config own.toml").code == 0
     assert gate("qrels poor.run --config own.toml").code == 1
     Path("ci").mkdir()
-    args = ("--baseline", "poor.run", "-m", "AP(rel=2) Judged@5 num_rel_ret", "-o", "ci/gates.toml", "--quiet")
-    assert gradeval("gate", "qrels", "good.run", "--init", *args) == (0, "", "")
+    assert init("good.run --baseline poor.run -m AP(rel=2),Judged@5,num_rel_ret -o ci/gates.toml") == ""
     text = Path("ci/gates.toml").read_text()
     assert '\nbaseline = "../poor.run"\n' in text and '\n  "Judged@5 >= 1",  # 1.0000\n' in text
     assert gate("qrels good.run --config ci/gates.toml").code == 0
@@ -129,80 +129,67 @@ def test_init() -> None:
     done = gate("qrels good.run --config ci/gates.toml")
     assert done.code == 0 and "max-query-drop num_rel_ret 0.5 in 5%" in done.out
     assert all(kind in full for kind in KINDS)
-
-
-def test_init_of_other_metrics_and_saved_results() -> None:
+    # saved results
     save("part")
     save("poor")
-    done = gradeval("gate", "qrels", "part.json", "--init", "--quiet")
+    init("part.json -o part.toml")
     for line in ('\n  "num_q >= 60",\n', '"RR >= ', "\nmin-coverage = 90.0\n"):
-        assert line in done.out
-    Path("gates.toml").write_text(done.out)
-    assert gate("qrels part.run --config gates.toml").code == 0
-    args = ("--baseline", "poor.json", "-m", "AP gm_map", "--quiet")
-    done = gradeval("gate", "qrels", "good.run", "--init", *args)  # gm_map has no value for each query
-    assert done.code == 0 and '\nno-worse = ["AP"]\n' in done.out
+        assert line in Path("part.toml").read_text()
+    assert gate("qrels part.run --config part.toml").code == 0
+    # gm_map has no value for each query
+    assert '\nno-worse = ["AP"]\n' in init("good.run --baseline poor.json -m AP,gm_map")
     # bounds are rounded to what holds
     assert (_bound(AP, 0.6865), _bound(LOWER, 0.6865)) == (">= 0.68", "<= 0.69")
-    # init with what has no bound
-    done = gradeval("gate", "qrels", "good.run", "--init", "-m", "num_q Judged@5 unj@5 num_rel_ret", "--quiet")
-    assert done.out.count("num_q >=") == 1
-    assert '\n  "Judged@5 >= 1",' in done.out and '\n  # "unj@5 >= 0",' in done.out
-    Path("gates.toml").write_text(done.out)
-    assert gate("qrels good.run --config gates.toml").code == 0
-    assert fails("gate", "qrels", "good.run", "--init", "-m", "relstring") == (
-        "gradeval: relstring is text and cannot be checked"
-    )
+    # what has no bound
+    init("good.run -m num_q,Judged@5,unj@5,num_rel_ret -o none.toml")
+    text = Path("none.toml").read_text()
+    assert text.count("num_q >=") == 1 and '\n  "Judged@5 >= 1",' in text and '\n  # "unj@5 >= 0",' in text
+    assert gate("qrels good.run --config none.toml").code == 0
+    said = fails("gate", "qrels", "good.run", "--init", "-m", "relstring")
+    assert said == "gradeval: relstring is text and cannot be checked"
 
 
 def test_options_in_a_file() -> None:
     """As in a manifest; those of the command line replace them."""
+
+    def found(line: str) -> tuple[list[Any], list[Any]]:
+        content = json.loads(gate(f"qrels good.run -f json {line}").out)
+        return content["checks"], [content["options"][name] for name in ("rel", "queries", "depth")]
+
     Path("gates.toml").write_text("require = 'AP > 0'\n[options]\nrel = 3\nqueries = 'both'\ndepth = 5\n")
-    args = "qrels good.run -f json --require 'AP > 0'"
-    expected = json.loads(gate(f"{args} -l 3 --queries both --depth 5 --min-coverage 0").out)
-    found = json.loads(gate("qrels good.run -f json --config gates.toml --min-coverage 0").out)
-    assert found["checks"] == expected["checks"]
-    assert (found["options"]["rel"], found["options"]["queries"], found["options"]["depth"]) == (3, "both", 5)
-    found = json.loads(gate("qrels good.run -f json --config gates.toml -c -l 2 -M 4").out)
-    assert (found["options"]["rel"], found["options"]["queries"], found["options"]["depth"]) == (2, "judged", 4)
-    Path("pyproject.toml").write_text(
-        "[tool.gradeval.gate]\nrequire = 'AP > 0'\n[tool.gradeval.gate.options]\nquery_ids = ['q01', 'q02']\n"
-    )
-    assert json.loads(gate("qrels good.run -f json").out)["checks"][0]["n"] == 2
-    assert json.loads(gate("qrels good.run -f json --query-ids q03").out)["checks"][0]["n"] == 1
+    expected = found("--require 'AP > 0' -l 3 --queries both --depth 5 --min-coverage 0")
+    assert found("--config gates.toml --min-coverage 0") == expected and expected[1] == [3, "both", 5]
+    assert found("--config gates.toml -c -l 2 -M 4")[1] == [2, "judged", 4]
+    ids = "[tool.gradeval.gate.options]\nquery_ids = ['q01', 'q02']\n"
+    Path("pyproject.toml").write_text(f"[tool.gradeval.gate]\nrequire = 'AP > 0'\n{ids}")
+    assert found("")[0][0]["n"] == 2 and found("--query-ids q03")[0][0]["n"] == 1
     Path("ci").mkdir()
     Path("ci/gates.toml").write_text("require = 'AP > 0'\noptions = { groups = 'sizes' }\n")
     Path("ci/sizes").write_text("9\n" * 60)
     Path("l").write_text("".join(f"{d % 3} 1:{d % 3}\n" for _ in range(60) for d in range(9)))
     assert gate("l --feature 1 --config ci/gates.toml").code == 0
-    Path("ids.toml").write_text("require = 'AP > 0'\noptions.query_ids = 'q.ids'\n")
     Path("q.ids").write_text("q1\n")
-    assert gate("qrels good.run --config ids.toml").lines[0] == (
-        "ids.toml:2: query 'q.ids' is not in qrels. "
-        "In a configuration query_ids is a list of ids, not the name of a file"
-    )
-    Path("w.toml").write_text("require = 'AP > 0'\n[options]\nquery_weights = { q01 = 1 }\n")
-    assert gate("qrels good.run --config w.toml").lines[0].startswith("w.toml:3: query_weights: ")
-    Path("g.toml").write_text("require = 'AP > 0'\n[options]\ngroups = 'sizes'\n")
-    said = "requires a LETOR file as qrels, but qrels is not one"
-    assert gate("qrels good.run --config g.toml").lines[0] == f"g.toml:3: groups {said}"
-    assert gate("qrels good.run --config g.toml --groups ci/sizes").lines[0] == f"gradeval: --groups {said}"
+    groups = "requires a LETOR file as qrels, but qrels is not one"
+    for options, more, said in (
+        ("query_ids = 'q.ids'", "", "x.toml:3: query 'q.ids' is not in qrels. In a configuration query_ids is "
+         "a list of ids, not the name of a file"),
+        ("query_weights = { q01 = 1 }", "", "x.toml:3: query_weights: "),
+        ("groups = 'sizes'", "", f"x.toml:3: groups {groups}"),
+        ("groups = 'sizes'", "--groups ci/sizes", f"gradeval: --groups {groups}"),
+    ):  # fmt: skip
+        Path("x.toml").write_text(f"require = 'AP > 0'\n[options]\n{options}\n")
+        assert gate(f"qrels good.run --config x.toml {more}").lines[0].startswith(said)
 
 
 def test_init_writes_the_options() -> None:
     """The file alone is as good as the command line that it was made with."""
     options = "-l 2 --queries both --zero-grade 1 -J --query-ids q01,q02,q03 --ties best --columns score=s"
-    args = ("--init", *options.split(), "-m", "AP", "--quiet")
-    assert gradeval("gate", "qrels", "good.run", *args, "-o", "own.toml").code == 0
+    args = ("gate", "qrels", "good.run", "--init", *options.split(), "-m", "AP", "--quiet", "-o", "own.toml")
+    assert gradeval(*args).code == 0
     written = Path("own.toml").read_text().partition("[options]\n")[2].splitlines()
     assert sorted(written) == [
-        'columns = { score = "s" }',
-        "judged_only = true",
-        'queries = "both"',
-        'query_ids = ["q01", "q02", "q03"]',
-        "rel = 2",
-        'ties = "best"',
-        "zero_grade = 1",
+        *('columns = { score = "s" }', "judged_only = true", 'queries = "both"'),
+        *('query_ids = ["q01", "q02", "q03"]', "rel = 2", 'ties = "best"', "zero_grade = 1"),
     ]
     found = json.loads(gate("qrels good.run --config own.toml -f json").out)
     assert found["exit_code"] == 0 and found["checks"][0]["value"] == 3
@@ -210,5 +197,5 @@ def test_init_writes_the_options() -> None:
     Path(name).write_text(Path("good.run").read_text())
     message = fails("gate", "qrels", name, "--baseline", name, "--init", "--quiet")
     assert message == r"gradeval: \udcff.run is not UTF-8 and cannot be written to TOML"
-    again = gradeval("gate", "qrels", "good.run", *args, "-o", "own.toml")
+    again = gradeval(*args)
     assert again.code == 2 and "own.toml: the file exists; --init does not overwrite." in again.err

@@ -49,82 +49,44 @@ def report() -> GateReport:
 
 @each("format", [*FORMATS, "junit", "github"])
 def test_whole_output(format: str) -> None:
-    if format == "junit":
-        text = ci.junit(report(), 4)
-    elif format == "github":
-        text = ci.github(report(), 4, ["few queries: 5 %"])
-    else:
-        text = report().render(format).replace(f'"{gradeval.__version__}"', '"VERSION"')
-    data = text.encode(errors="surrogateescape")
-    assert data == golden(GOLDEN / f"{format}.txt")
+    layouts = {
+        "junit": lambda: ci.junit(report(), 4),
+        "github": lambda: ci.github(report(), 4, ["few queries: 5 %"]),
+    }
+    text = layouts.get(format, lambda: report().render(format))()
+    text = text.replace(f'"{gradeval.__version__}"', '"VERSION"')
+    assert text.encode(errors="surrogateescape") == golden(GOLDEN / f"{format}.txt")
 
 
 def test_verdict_lines() -> None:
-    held, failed, open_, wrong = (
-        outcome("no-worse", "AP", verdict) for verdict in ("held", "failed", "inconclusive", "error")
-    )
-    lines = {
-        (held,): "gate held: 1 of 1 check held",
-        (held, held): "gate held: 2 of 2 checks held",
-        (held, failed): "gate failed: 1 of 2 checks did not hold (1 failed)",
-        (failed, open_): "gate failed: 2 of 2 checks did not hold (1 failed, 1 inconclusive)",
-        (held, wrong): "the gate could not decide: 1 of 2 checks could not be judged",
-        (failed, wrong): "the gate could not decide: 1 of 2 checks could not be judged; 1 failed",
-        (): "the gate could not decide: see the errors",
-    }
-    for outcomes, line in lines.items():
-        gate = GateReport(outcomes)
-        assert verdict_line(gate) == line
-        assert line.split(":")[0] == ("gate held", "gate failed", "the gate could not decide")[gate.exit_code]
-
-
-def test_a_margin_that_would_be_rounded_to_0_is_shown() -> None:
-    one = outcome("require", "AP > 0.5", "failed", 0.5, 0.5, -4e-6)
-    assert margin(one, 4) == "-4e-06"
-    assert margin(replace(one, margin=-1e-12), 4) == "0.0000"
-    assert margin(replace(one, margin=NAN), 4) == "-"
+    wrong = "the gate could not decide: 1 of 2 checks could not be judged"
+    for verdicts, code, line in (
+        ("held", 0, "gate held: 1 of 1 check held"),
+        ("held held", 0, "gate held: 2 of 2 checks held"),
+        ("held failed", 1, "gate failed: 1 of 2 checks did not hold (1 failed)"),
+        ("failed inconclusive", 1, "gate failed: 2 of 2 checks did not hold (1 failed, 1 inconclusive)"),
+        ("held error", 2, wrong),
+        ("failed error", 2, f"{wrong}; 1 failed"),
+        ("", 2, "the gate could not decide: see the errors"),
+    ):
+        gate = GateReport(tuple(outcome("no-worse", "AP", verdict) for verdict in verdicts.split()))
+        assert (verdict_line(gate), gate.exit_code) == (line, code)
+    # a margin that would be rounded to 0 is shown
+    check = outcome("require", "AP > 0.5", "failed", 0.5, 0.5)
+    shown = [margin(replace(check, margin=value), 4) for value in (-4e-6, -1e-12, NAN)]
+    assert shown == ["-4e-06", "0.0000", "-"]
 
 
 # attacks
 
 IDS = [
-    "::error::x",
-    "\n::error::x",
-    "%0A::error::x",
-    "a\r\n::warning file=x::y",
-    "\u2028::error::x",
-    "\x85::error::x",
-    "##[error]x",
-    "x##[add-mask]y",
-    "%",
-    "%25",
-    "@octocat",
-    ":tada:",
-    "octo/repo#12",
-    "]]>",
-    "]]><failure/>",
-    "</failure></testcase>",
-    "<script>alert(1)</script>",
-    "<!-- -->",
-    "&lt;&amp;&#10;",
-    "\"'/>",
-    "a|b",
-    "a\\|b",
-    "| x | y |\n|---|---|",
-    "`code`",
-    "**bold** _it_ ~~x~~",
-    "[a](https://example.org)",
-    "![a](https://example.org/a.png)",
-    "<https://example.org>",
-    "https://example.org",
-    "www.example.org",
-    "# head",
-    "$x$",
-    "a\tb",
-    "\x00\x1b[31m\x07",
-    "\udcff\ufffe\uffff",
-    "\u202eabc",
-]
+    "::error::x", "\n::error::x", "%0A::error::x", "a\r\n::warning file=x::y", "\u2028::error::x",
+    "\x85::error::x", "##[error]x", "x##[add-mask]y", "%", "%25", "@octocat", ":tada:", "octo/repo#12", "]]>",
+    "]]><failure/>", "</failure></testcase>", "<script>alert(1)</script>", "<!-- -->", "&lt;&amp;&#10;",
+    "\"'/>", "a|b", "a\\|b", "| x | y |\n|---|---|", "`code`", "**bold** _it_ ~~x~~", "# head", "$x$", "a\tb",
+    "[a](https://example.org)", "![a](https://example.org/a.png)", "<https://example.org>",
+    "https://example.org", "www.example.org", "\x00\x1b[31m\x07", "\udcff\ufffe\uffff", "\u202eabc",
+]  # fmt: skip
 
 
 def attacked() -> GateReport:
@@ -143,21 +105,18 @@ def commands(text: str) -> list[str]:
     return [line for line in re.split(r"\r\n|\r|\n", text) if COMMAND.search(line)]
 
 
-def test_the_runner_would_obey_these() -> None:
-    assert len(commands("\n".join(IDS))) == 7
-
-
 @each("format", FORMATS)
 def test_no_data_is_a_command(format: str) -> None:
+    assert len(commands("\n".join(IDS))) == 7  # which the runner would obey
     text = attacked().render(format)
     assert commands(text) == []
     if format == "json":
         content = json.loads(text)
-        assert [one["query"] for one in content["checks"][0]["worst"]] == IDS
+        assert [query["query"] for query in content["checks"][0]["worst"]] == IDS
         assert text.isascii()
 
 
-def test_annotations_are_ours() -> None:
+def test_attacked_reports_are_ours() -> None:
     gate = attacked()
     lines = ci.github(gate, 4, IDS).split("\n")
     assert lines.pop() == ""
@@ -169,23 +128,17 @@ def test_annotations_are_ours() -> None:
     shown = [line.partition("gate::")[2].replace("%25", "%") for line in lines]
     assert shown[1 : len(IDS) + 1] == [printable(problem) for problem in gate.problems]
     assert all(printable(id_) in shown[2 * len(IDS) + 1] for id_ in IDS)
-
-
-def test_a_junit_file_is_ours() -> None:
+    # a junit file is ours
     gate = attacked()
     text = ci.junit(gate, 4)
     text.encode()  # there is no byte that is not UTF-8
     suites = ElementTree.fromstring(text)
-    assert [one.tag for one in suites.iter()][:2] == ["testsuites", "testsuite"]
+    assert [element.tag for element in suites.iter()][:2] == ["testsuites", "testsuite"]
     cases = suites.findall("./testsuite/testcase")
     assert len(cases) == len(gate.outcomes) + 1 == int(suites.attrib["tests"])
-    assert {one.tag for case in cases for one in case} == {"failure", "error"}
+    assert {element.tag for case in cases for element in case} == {"failure", "error"}
     assert all(len(case) == 1 and not len(case[0]) for case in cases)
-    body = cases[0][0].text or ""
-    for id_ in IDS:
-        assert f"query {printable(id_)}: baseline" in body
-    assert [case[0].attrib["message"] for case in cases[1:-1]] == [
-        f"error: {printable(id_)} has 1 of 2 judged queries" for id_ in IDS
-    ]
-    counts = (suites.attrib[name] for name in ("failures", "errors"))
-    assert [*map(int, counts)] == [1, len(IDS) + 1]
+    assert all(f"query {printable(id_)}: baseline" in (cases[0][0].text or "") for id_ in IDS)
+    said = [f"error: {printable(id_)} has 1 of 2 judged queries" for id_ in IDS]
+    assert [case[0].attrib["message"] for case in cases[1:-1]] == said
+    assert [suites.attrib[name] for name in ("failures", "errors")] == ["1", str(len(IDS) + 1)]

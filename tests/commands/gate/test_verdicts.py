@@ -159,9 +159,7 @@ def test_the_numbers_of_a_check() -> None:
     mirrored = outcome("non-inferior", "AP 0.1", old, run, spec=LOWER)
     assert (mirrored.low, mirrored.high) == pytest.approx((-interval.high, -interval.low))
     assert (mirrored.value, mirrored.bound, mirrored.margin) == (0.125, 0.1, pytest.approx(shown.margin))
-
-
-def test_the_worst_queries_of_a_required_value() -> None:
+    # the worst queries of a required value
     some = results([0.5, 0.1, NAN, 0.1], [1, 2, 3, 4])
     report = judge(some, parse_checks("require", "AP > 0.9"), min_coverage=75, worst=2)
     assert [(one.query, one.value, one.baseline_value) for one in report.outcomes[0].worst] == [
@@ -238,9 +236,23 @@ def test_what_counts_as_a_value() -> None:
     assert outcome("require", "num_q >= 3", [1, 1, 1], spec=spec).value == 3
     assert outcome("require", "num_q >= 3", [NAN, NAN, NAN], spec=spec).value == 3  # of a saved result
     assert outcome("require", "num_q > 3", [1, 1, 1], spec=spec).verdict == "failed"
+    # notices
+    assert judge(results([0.5] * 50), parse_checks("require", "AP > 0")).notices == ()
+    [notice] = judge(results([0.5] * 49), parse_checks("require", "AP > 0")).notices
+    assert str(notice) == (
+        "only 49 queries; with fewer than 50, means depend on few queries and intervals are wide"
+    )
+    # And those about what is judged, of which Judged@k is no check.
+    notices = (
+        Notice(Kind.JUDGED_SHARE, "run", 1, "Judged@10", low=0.1),
+        Notice(Kind.NO_RELEVANT, "qrels", 1, "RR", rule="0"),
+        Notice(Kind.NO_RELEVANT, "qrels", 1, "AP", rule="0"),
+    )
+    some = results([0.5] * 50).replace(notices=notices)
+    assert judge(some, parse_checks("require", "AP > 0")).notices == (notices[0], notices[2])
 
 
-def test_coverage() -> None:
+def test_checks_of_coverage() -> None:
     checks = [*parse_checks("require", "AP >= 0.1"), *parse_checks("require", "coverage >= 75%")]
     some = results([0.5, 0, 0.5, 0.5], missing=1)
     for given in (checks[:1], checks):
@@ -255,10 +267,7 @@ def test_coverage() -> None:
     assert allowed.outcomes[1].value == 0.75
     higher = judge(some, parse_checks("require", "coverage > 0.75"), min_coverage=0).outcomes[0]
     assert (higher.verdict, [one.query for one in higher.worst]) == ("failed", ["q1"])
-
-
-def test_a_check_of_coverage_decides_what_the_run_must_have() -> None:
-    """Unless --min-coverage is given; the baseline must have all queries."""
+    # unless --min-coverage is given; the baseline must have all queries
     some = results([0.5, 0, 0.5, 0.5], [0.5] * 4, missing=1)
     for bound, code in (("75%", 0), ("76%", 1)):
         checks = [*parse_checks("require", "AP >= 0.1"), *parse_checks("require", f"coverage >= {bound}")]
@@ -268,9 +277,7 @@ def test_a_check_of_coverage_decides_what_the_run_must_have() -> None:
     lacking = some.replace(notices=(Notice(Kind.MISSING, "baseline", 1, rule="judged"),))
     assert judge(lacking, checks).exit_code == 2
     assert judge(some, parse_checks("require", "coverage <= 1")).exit_code == 2
-
-
-def test_coverage_of_both_runs() -> None:
+    # coverage of both runs
     both = results([0.5, NAN], queries="both")
     run = both.runs[0].replace(counted=np.array([True, False]))
     notice = Notice(Kind.MISSING, "run", 1, rule="both")
@@ -284,19 +291,3 @@ def test_coverage_of_both_runs() -> None:
     report = judge(lacking, parse_checks("max-drop", "AP 0.1"))
     assert (report.exit_code, report.outcomes[0].verdict) == (2, "error")
     assert report.outcomes[0].reason.startswith("the baseline baseline.txt has 1 of 2 judged queries")
-
-
-def test_notices() -> None:
-    assert judge(results([0.5] * 50), parse_checks("require", "AP > 0")).notices == ()
-    [notice] = judge(results([0.5] * 49), parse_checks("require", "AP > 0")).notices
-    assert str(notice) == (
-        "only 49 queries; with fewer than 50, means depend on few queries and intervals are wide"
-    )
-    # And those about what is judged, of which Judged@k is no check.
-    notices = (
-        Notice(Kind.JUDGED_SHARE, "run", 1, "Judged@10", low=0.1),
-        Notice(Kind.NO_RELEVANT, "qrels", 1, "RR", rule="0"),
-        Notice(Kind.NO_RELEVANT, "qrels", 1, "AP", rule="0"),
-    )
-    some = results([0.5] * 50).replace(notices=notices)
-    assert judge(some, parse_checks("require", "AP > 0")).notices == (notices[0], notices[2])

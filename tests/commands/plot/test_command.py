@@ -56,12 +56,23 @@ def test_the_picture_is_the_default(call, monkeypatch):
     assert "\x1b" not in plot(*call, terminal=True).out
 
 
-def test_warnings():
+def test_warnings(monkeypatch, tmp_path):
     call = ("curve", "q", "r", "--at", "1,2")
     assert "warning: r: 1 judged query is not in the run, counted as 0" in plot(*call).err
     assert plot(*call, "--quiet").err == ""
     strict = plot(*call, "--strict")
     assert (strict.code, strict.out) == (2, "")
+    # help
+    check_help("plot", "queries", "curve", "phi", "swaps")
+    # without matplotlib
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "gradeval.commands.plot.figure", raising=False)
+    assert fails("plot", "phi", "q", "--save", "x.svg") == (
+        "gradeval: matplotlib, which saves pictures, is not installed. "
+        "Install it with pip install 'gradeval[plot]'"
+    )
+    assert plot("phi", "q").code == 0
+    assert not (tmp_path / "x.svg").exists()
 
 
 @with_matplotlib
@@ -89,17 +100,6 @@ def test_nothing_is_saved_where_something_is_wrong(tmp_path):
     assert "same file" in fails("plot", "phi", "q", "-f", "json", "-o", "x.svg", "--save", "x.svg")
 
 
-def test_without_matplotlib(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "gradeval.commands.plot.figure", raising=False)
-    assert fails("plot", "phi", "q", "--save", "x.svg") == (
-        "gradeval: matplotlib, which saves pictures, is not installed. "
-        "Install it with pip install 'gradeval[plot]'"
-    )
-    assert plot("phi", "q").code == 0
-    assert not (tmp_path / "x.svg").exists()
-
-
 @each("call, says", [
     (("curves",), "'gradeval plot --help'"),
     (("queries", "q"), "Missing argument 'RUN...'"),
@@ -123,7 +123,3 @@ def test_without_matplotlib(monkeypatch, tmp_path):
 ])  # fmt: skip
 def test_errors_are_one_line(call, says):
     check_error("plot", *call, says=says)
-
-
-def test_help():
-    check_help("plot", "queries", "curve", "phi", "swaps")

@@ -73,19 +73,15 @@ def test_bars_are_the_differences(pictures):
         assert axes.get_xlabel() == "Queries by difference (50)"
     assert found.axes[0].get_ylabel() == "Difference in nDCG@10"
     assert found.axes[0].get_ylim() == found.axes[1].get_ylim()
-
-
-def test_a_size_that_is_too_small_is_an_error(pictures):
-    with pytest.raises(OptionError, match="too small for 2 by 2 charts"):
-        drawn(pictures["swaps"], (3.3, 2.4))
-    drawn(pictures["swaps"], (3.3, 3.2))
-
-
-def test_queries_are_named_where_there_is_room(pictures):
+    # queries are named where there is room
     picture = pictures["queries"]
     names = [text.get_text() for text in drawn(picture).axes[0].get_xticklabels()]
     assert names == list(picture.panels[0].bars.queries)
     assert names[0] not in [text.get_text() for text in drawn(picture, (3, 2)).axes[0].get_xticklabels()]
+    # a size that is too small is an error
+    with pytest.raises(OptionError, match="too small for 2 by 2 charts"):
+        drawn(pictures["swaps"], (3.3, 2.4))
+    drawn(pictures["swaps"], (3.3, 3.2))
 
 
 @each("name", ["curve", "phi", "swaps"])
@@ -109,10 +105,8 @@ def test_lines_differ_without_colours():
     styles = [(line._dash_pattern, line.get_marker()) for line in axes.get_lines()[:12]]
     assert len({str(style) for style in styles}) == 12
     assert all(one[0] != other[0] and one[1] != other[1] for one, other in pairwise(styles))
-
-
-def test_odd_names():
-    """They are text: no mathematics, nothing left out of the legend, bytes that are not UTF-8 have a mark."""
+    # they are text: no mathematics, nothing left out of the legend, bytes that are not UTF-8 have a
+    # mark
     names = ["$a_b$", "_hidden", "x" * 100, "caf\udce9", "tab\t", "no \ufffe \uffff"]
     picture = gradeval.plot.curve(TINY, dict.fromkeys(names, TINY_RUN), at="1,2")
     [legend] = drawn(picture).legends
@@ -131,6 +125,10 @@ def test_characters_that_the_font_lacks(tmp_path):
     with pytest.warns(UserWarning, match="the font of saved pictures lacks 测试, shown as boxes"):
         picture.save(tmp_path / "x.svg")
     assert "测测测测测测测测测测…" in str(without_glyphs("测" * 20))
+    # their outline, so that the file stays small
+    qrels = {f"q{n}": {"a": 1} for n in range(900)}
+    run = {query: {f"x{rank}": -rank for rank in range(n % 7)} | {"a": -99.0} for n, query in enumerate(qrels)}
+    assert image(gradeval.plot.queries(qrels, run, "RR"), "svg", (3, 2))[0].count(b"<path") < 200
 
 
 @each("picture", [
@@ -146,13 +144,6 @@ def test_little_data(picture):
         assert image(picture(), "svg")[0].startswith(b"<?xml")
 
 
-def test_many_queries():
-    """Their outline, so that the file stays small."""
-    qrels = {f"q{n}": {"a": 1} for n in range(900)}
-    run = {query: {f"x{rank}": -rank for rank in range(n % 7)} | {"a": -99.0} for n, query in enumerate(qrels)}
-    assert image(gradeval.plot.queries(qrels, run, "RR"), "svg", (3, 2))[0].count(b"<path") < 200
-
-
 def test_save(pictures, tmp_path):
     path = tmp_path / "phi.SVG"
     path.write_text("old")
@@ -164,9 +155,7 @@ def test_save(pictures, tmp_path):
         pictures["phi"].save(path, size=(0, 2))
     with pytest.raises(OptionError, match=r"no such|does not exist"):
         pictures["phi"].save(tmp_path / "nowhere" / "x.svg")
-
-
-def test_unknown_endings(pictures):
+    # unknown endings
     for path, what in (("x.jpg", "unknown ending '.jpg'"), ("x", "no ending"), ("", "no ending")):
         with pytest.raises(OptionError) as error:
             format_of(path)

@@ -34,25 +34,6 @@ def test_whole_output(name):
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == picture.render()
 
 
-def test_nothing_is_defined():
-    qrels = {"q": {"a": 1}, "p": {"a": 1}}
-    picture = gradeval.plot.queries(qrels, {"q": {"a": 1.0}, "p": {"a": 1.0}}, "rankDCG")
-    assert "No query has a value.\n" in picture.render()
-    assert picture.table("summary").rows[0][2] == 0
-
-
-def test_phi_and_swaps_are_numbers():
-    """In characters; matplotlib draws them."""
-    study = gradeval.study.swaps("muAP nDCG", levels=(2, 3), items=8, repeats=7, swaps=50)
-    picture = gradeval.plot.swaps("muAP nDCG", levels=(2, 3), items=8, repeats=7, swaps=50)
-    numbers = study.render().replace("The distance is within the noise for muAP, nDCG.\n\n", "")
-    assert picture.render() == f"{numbers.removesuffix(chr(10))}; confidence 95\n"
-    text = gradeval.plot.phi(QRELS, query="424").render()
-    assert text.startswith("φ and gain 2^φ - 1 of each grade\ncurve ")
-    assert "\nquery 424      4       1  1.0000  1.0000\n" in text
-    assert "\nquery 424  whisker    2.5  0.6250      yes\n" in text
-
-
 def drawn(values, width=80):
     """The lines of a drawing of bars."""
     return _bars(Bars((), np.array(values, float), 0.0, 0.0, 0.0), width)
@@ -84,3 +65,17 @@ def test_curves_have_one_scale():
     assert [line.split()[:3] for line in lines[3:5]] == [["a", "█▄▃", "1.0000"], ["b", "▁▁▃", "0.0000"]]
     equal = gradeval.plot.curve(qrels, {"a": runs["a"]}, "R", at="1-3").render()
     assert "a    ███" in equal
+    # nothing is defined
+    qrels = {"q": {"a": 1}, "p": {"a": 1}}
+    picture = gradeval.plot.queries(qrels, {"q": {"a": 1.0}, "p": {"a": 1.0}}, "rankDCG")
+    assert "No query has a value.\n" in picture.render()
+    assert picture.table("summary").rows[0][2] == 0
+    # in characters; matplotlib draws them
+    study = gradeval.study.swaps("muAP nDCG", levels=(2, 3), items=8, repeats=7, swaps=50)
+    picture = gradeval.plot.swaps("muAP nDCG", levels=(2, 3), items=8, repeats=7, swaps=50)
+    numbers = study.render().replace("The distance is within the noise for muAP, nDCG.\n\n", "")
+    assert picture.render() == f"{numbers.removesuffix(chr(10))}; confidence 95\n"
+    text = gradeval.plot.phi(QRELS, query="424").render()
+    assert text.startswith("φ and gain 2^φ - 1 of each grade\ncurve ")
+    assert "\nquery 424      4       1  1.0000  1.0000\n" in text
+    assert "\nquery 424  whisker    2.5  0.6250      yes\n" in text

@@ -140,6 +140,14 @@ def test_phi_of_a_collection():
     same = gradeval.plot.phi(qrels, "nDCGphi(points=0:0/4:1)")
     assert [line.name for line in same.panels[0].lines] == ["all queries"]
     assert [table.name for table in same.tables if table.data] == ["phi", "points"]
+    # phi is what explain shows
+    for metric in ("nDCGphi", "nDCGphi(variant=released)", "nDCGphi(points=0:0/2:0.5/4:1)"):
+        [explained] = gradeval.explain(QRELS, RUNS[0], metric, "424")
+        picture = gradeval.plot.phi(QRELS, metric, query="424")
+        assert rows_of(picture, "phi") == {"query 424": [*explained.phi.values[::-1]]}
+        points = [(*point, True) for point in explained.phi.points]
+        assert rows_of(picture, "points")["query 424"][: len(points)] == points
+        assert [line.points for line in picture.panels[0].lines] == [explained.phi.points]
 
 
 def test_errors():
@@ -177,13 +185,3 @@ def test_swaps_are_those_of_the_study():
     picture = gradeval.plot.swaps("nDCG", levels=(2,), items=4, repeats=1, swaps=3)
     assert all(np.isnan(line.low).all() for panel in picture.panels for line in panel.lines)
     assert picture.note == ""
-
-
-def test_phi_is_what_explain_shows():
-    for metric in ("nDCGphi", "nDCGphi(variant=released)", "nDCGphi(points=0:0/2:0.5/4:1)"):
-        [explained] = gradeval.explain(QRELS, RUNS[0], metric, "424")
-        picture = gradeval.plot.phi(QRELS, metric, query="424")
-        assert rows_of(picture, "phi") == {"query 424": [*explained.phi.values[::-1]]}
-        points = [(*point, True) for point in explained.phi.points]
-        assert rows_of(picture, "points")["query 424"][: len(points)] == points
-        assert [line.points for line in picture.panels[0].lines] == [explained.phi.points]

@@ -37,9 +37,7 @@ def test_a_page(files, tmp_path):
     assert "only 3 queries" in html
     assert gradeval("report", *files, "-o", page, "--title", "Night <7>").code == 0
     assert page.read_text("utf-8") == html
-
-
-def test_to_standard_output(files):
+    # to standard output
     done = gradeval("report", *files[:2], "--quiet")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("<!doctype html>\n")
@@ -51,12 +49,7 @@ def test_to_standard_output(files):
     )
 
 
-def test_the_headings_of_the_help_are_words():
-    heads = [line for line in gradeval("report", "--help").out.splitlines() if re.fullmatch(r"\S.*:", line)]
-    assert heads == ["Page:", "Comparison:", "Metrics:", "Queries:", "Output:", "Input:", "Other:"]
-
-
-def test_options_are_those_of_compare(files):
+def test_options_are_those_of_compare(files, tmp_path):
     done = gradeval(
         "report", *files, "--all-pairs", "--test", "sign", "--confidence", "90", "-m", "AP", "-l", "2"
     )
@@ -67,9 +60,10 @@ def test_options_are_those_of_compare(files):
     assert "<caption>Differences from s</caption>" in done.out
     assert ">q2<" in done.out and ">q3<" not in done.out
     assert "query ids q1, q2" in done.out
-
-
-def test_saved_results_have_no_explanations(files, tmp_path):
+    # the headings of the help are words
+    heads = [line for line in gradeval("report", "--help").out.splitlines() if re.fullmatch(r"\S.*:", line)]
+    assert heads == ["Page:", "Comparison:", "Metrics:", "Queries:", "Output:", "Input:", "Other:"]
+    # saved results have no explanations
     saved = tmp_path / "old.json"
     assert gradeval(*files[:2], "-q", "-m", "AP", "-f", "json", "-o", saved, "--quiet").code == 0
     done = gradeval("report", files[0], saved, files[2], "--quiet")

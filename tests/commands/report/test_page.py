@@ -82,7 +82,7 @@ def page(html: str) -> Page:
     return Page(html)
 
 
-def test_the_tables_have_everything_without_a_script(report: Report, page: Page) -> None:
+def test_the_tables_have_everything_without_a_script(report: Report, page: Page, html: str) -> None:
     assert page.open == []
     assert list(page.tables) == [
         *("Means", "Differences from bm25", "nDCG@10", "AP", "µAP", "rankDCG", "F@10", "Coverage", "Input")
@@ -102,9 +102,7 @@ def test_the_tables_have_everything_without_a_script(report: Report, page: Page)
         assert [row[1:] for row in rows[1:]] == [
             ["-" if value != value else f"{value:.4f}" for value in row] for row in expected
         ]
-
-
-def test_coverage_and_how_it_was_made(html: str, page: Page) -> None:
+    # coverage and how it was made
     assert page.tables["Coverage"][2] == [
         *("dense", "48 of 50", "1,200", "413 of 587", "0.8333", "0.7250", "0.6000", "0.5700")
     ]
@@ -164,9 +162,7 @@ def test_names_stay_text(tmp_path: Path) -> None:
     data = data_of(html)
     assert data["queries"].split("\t") == [name.replace("\u202e", "\\u202e") for name in names]
     assert set(data["explained"]["documents"][0].split("\t")) == set(data["queries"].split("\t"))
-
-
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    # bytes that are no text
     (tmp_path / "q").write_bytes(b"\xff\xfe 0 d\xe9 1\n")
     (tmp_path / "r").write_bytes(b"\xff\xfe Q0 d\xe9 1 1 t\n")
     html = gradeval.report(tmp_path / "q", tmp_path / "r", "AP").render()
@@ -253,9 +249,7 @@ def test_one_run() -> None:
     assert Page(found.render(digits=2)).tables["nDCG@10"][1] == ["401", "0.28", "0.16"]
     exact = found.results.per_query("bm25", "nDCG@10")["401"]
     assert Page(found.render(digits="full")).tables["nDCG@10"][1][1] == repr(exact)
-
-
-def test_intervals_of_several_runs() -> None:
+    # intervals of several runs
     for method in ("t", "bootstrap"):
         report = gradeval.report(QRELS, RUNS[:2], "nDCG@10 AP", explain=0, interval=method)
         page = Page(report.render())

@@ -35,10 +35,7 @@ def test_explanations_are_those_of_explain() -> None:
                 assert own.explanation.contributions == {
                     document: adds for document, adds in one.contributions.items() if document in documents
                 }
-
-
-def test_documents_that_differ_are_there_though_not_shown_of_any_run() -> None:
-    """Of two runs, the ten documents with the largest differences are among those of the query."""
+    # of two runs, the ten documents with the largest differences are among those of the query
     judged = {"q": {f"d{n}": 1 for n in range(60)}}
     ahead = {"q": {f"d{n}": 60.0 - n for n in range(60)}}
     behind = {"q": {"x": 99.0} | {f"d{n}": 60.0 - n for n in range(50)}}
@@ -46,10 +43,7 @@ def test_documents_that_differ_are_there_though_not_shown_of_any_run() -> None:
     names = {name for name, _ in found.explained["q"].documents}
     assert {f"d{n}" for n in range(50, 60)} < names
     assert found.explained["q"].values[0][0].others
-
-
-def test_the_queries_that_are_explained() -> None:
-    """Those on which the runs differ most by the first metric, in their order; of one run, the worst."""
+    # those on which the runs differ most by the first metric, in their order; of one run, the worst
     spread = {query: abs(values[0] - values[1]) for query, values in _values(reported()).items()}
     by_spread = sorted(spread, key=lambda query: -spread[query])
     assert list(reported(explain=2).explained) == sorted(by_spread[:2])

@@ -57,17 +57,13 @@ def column(study, table, name):
 def test_means_are_those_of_evaluate(study, results):
     np.testing.assert_array_equal(means_of(study)[0], results.means.T)
     assert column(study, "systems", "system")[:5] == list(RUNS)
-
-
-def test_correlations_are_kendalls(study, results):
+    # correlations are kendalls
     rows = study.table("correlations").to_dicts()
     for row, (a, b) in zip(rows, combinations(range(5), 2), strict=True):
         assert row["tau"] == pytest.approx(kendalltau(results.means[:, a], results.means[:, b]).statistic)
         assert row["tau_ap"] == (row["tau_ap_truth_first"] + row["tau_ap_truth_second"]) / 2
-
-
-def test_power_is_the_share_of_significant_t_tests(study, results):
-    """Holm by hand: the i-th smallest p is compared with alpha / (m - i + 1), and the first failure ends it."""
+    # holm by hand: the i-th smallest p is compared with alpha / (m - i + 1), and the first failure ends
+    # it
     for m, row in enumerate(study.table("power").rows):
         values = [results.values(r, m) for r in range(5)]
         ordered = sorted(float(ttest_rel(a, b).pvalue) for a, b in combinations(values, 2))
@@ -76,6 +72,12 @@ def test_power_is_the_share_of_significant_t_tests(study, results):
             separated += 1
         assert row[1:] == (10, separated, separated / 10)
     assert set(column(study, "power", "separated")) != {0}
+    # threads and order of queries change no digit
+    shuffled = {query: QRELS[query] for query in sorted(QRELS, reverse=True)}
+    other = agreement(shuffled, RUNS, METRICS, jobs=3)
+    for name in ("correlations", "power", "halves"):
+        assert other.table(name).rows == study.table(name).rows
+    assert agreement(QRELS, RUNS, METRICS, seed=2).table("halves").rows != study.table("halves").rows
 
 
 @each("options", [{"correction": "maxt"}, {"test": "tukey"}, {"test": "randomization"}, {"test": "wilcoxon"}])
@@ -109,14 +111,6 @@ def test_rescaled_means_are_those_of_rescaled_grades(study, results):
         before, after = results.means[:, m], other.means[:, m]
         assert (row["factor"], row["change"]) == (2, np.abs(after - before).max())
         assert row["tau"] == pytest.approx(kendalltau(before, after).statistic)
-
-
-def test_threads_and_order_of_queries_change_no_digit(study):
-    shuffled = {query: QRELS[query] for query in sorted(QRELS, reverse=True)}
-    other = agreement(shuffled, RUNS, METRICS, jobs=3)
-    for name in ("correlations", "power", "halves"):
-        assert other.table(name).rows == study.table(name).rows
-    assert agreement(QRELS, RUNS, METRICS, seed=2).table("halves").rows != study.table("halves").rows
 
 
 def second_judgments():
@@ -157,6 +151,14 @@ def test_two_sets_of_judgments():
     assert row["only_first"] == sum(len(QRELS[query]) for query in common) - row["both"]
     assert row["only_second"] == 0
     assert study.table("power").columns[0] == "judgments"
+    # A tie that changes a value by the first set only; a query that a run lacks by both
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"a": 1}}
+    other = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1}, "q3": {"a": 1}}
+    tied, whole = {"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0}}, {query: {"a": 1.0} for query in qrels}
+    study = agreement(qrels, {"x": tied, "y": whole}, "AP", qrels2=other, splits=2)
+    by_kind = {(notice.kind, bool(notice.judgments)) for notice in study.notices}
+    assert {(Kind.TIES, True), (Kind.MISSING, False)} <= by_kind
+    assert not {(Kind.TIES, False), (Kind.MISSING, True)} & by_kind
 
 
 def label_rows(study):
@@ -166,17 +168,6 @@ def label_rows(study):
         values.setdefault(tuple(sets), {})[name] = value
         assert math.isnan(low) or low <= value <= high
     return values
-
-
-def test_notices_by_some_of_the_sets_name_them():
-    """A tie that changes a value by the first set only; a query that a run lacks by both."""
-    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1}, "q3": {"a": 1}}
-    other = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1}, "q3": {"a": 1}}
-    tied, whole = {"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0}}, {query: {"a": 1.0} for query in qrels}
-    study = agreement(qrels, {"x": tied, "y": whole}, "AP", qrels2=other, splits=2)
-    by_kind = {(notice.kind, bool(notice.judgments)) for notice in study.notices}
-    assert {(Kind.TIES, True), (Kind.MISSING, False)} <= by_kind
-    assert not {(Kind.TIES, False), (Kind.MISSING, True)} & by_kind
 
 
 def test_three_sets_of_judgments():

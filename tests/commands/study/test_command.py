@@ -54,6 +54,8 @@ def test_seed_is_printed_and_decides():
         gradeval(*SWAPS, "--seed", seed, "-j", jobs).out for seed, jobs in ((3, 1), (3, 2), (4, 1))
     )
     assert one == again != other
+    # help
+    check_help("study", *STUDIES)
 
 
 def test_warnings_of_runs_name_the_judgments(tmp_path):
@@ -100,7 +102,3 @@ def test_errors_are_one_line():
         ("agreement - r s --qrels2 -", "once"),
     ):
         check_error("study", *call.split(), says=says)
-
-
-def test_help():
-    check_help("study", *STUDIES)

@@ -24,7 +24,7 @@ def values(study, distribution, scenario):
     return values_of(study)[DISTRIBUTIONS.index(distribution), SCENARIOS.index(scenario)]
 
 
-def test_figure_2_medians(figure2):
+def test_figure_2(figure2):
     """metrics.md: medians near .998 and .906 for balanced scores; the ad-hoc nDCG is .963645 and 1."""
     for scenario, ad_hoc, median, tolerance in (
         ("swap", 0.963645, 0.998, 0.001),
@@ -33,10 +33,8 @@ def test_figure_2_medians(figure2):
         base, phi = values(figure2, "balanced", scenario)
         np.testing.assert_allclose(base, ad_hoc, atol=5e-7)
         assert np.median(phi) == pytest.approx(median, abs=tolerance)
-
-
-def test_figure_2_claims(figure2):
-    """Scenario 1: in most draws the ad-hoc nDCG overestimates the error. Scenario 2: it underestimates it."""
+    # scenario 1: in most draws the ad-hoc nDCG overestimates the error. Scenario 2: it underestimates
+    # it
     impact = {tuple(row[:2]): row[3:5] for row in figure2.table("impact").rows}
     for distribution in DISTRIBUTIONS:
         base, phi = values(figure2, distribution, "swap")

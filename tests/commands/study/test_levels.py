@@ -45,6 +45,12 @@ def test_values_are_those_of_evaluate():
     assert "reference" not in study.options
     with pytest.raises(MetricError):
         levels(QRELS, RUNS, "num_rel")
+    # orders
+    study = levels(QRELS, RUNS)
+    assert [row[1] for row in study.table("orders").rows] == ["good > bad = same"] * 3
+    rows = study.table("values").to_dicts()
+    assert rows[0] == {"run": "good", "metric": "AP", "threshold": 0.5, "mean": 1.0}
+    assert rows[3] == {"run": "good", "metric": "muAP", "threshold": None, "mean": 1.0}
 
 
 @pytest.mark.parametrize("feature", [1, 2])
@@ -123,11 +129,3 @@ def test_figure_8(ohsumed):
         assert few[run]["nDCG(gain=exp)"] - many[run]["nDCG(gain=exp)"] > 0.2  # "disproportionate lower"
         for metric in ("muAP", "NDCNG"):
             assert abs(few[run][metric] - many[run][metric]) < 0.02  # "do not differ much"
-
-
-def test_orders():
-    study = levels(QRELS, RUNS)
-    assert [row[1] for row in study.table("orders").rows] == ["good > bad = same"] * 3
-    rows = study.table("values").to_dicts()
-    assert rows[0] == {"run": "good", "metric": "AP", "threshold": 0.5, "mean": 1.0}
-    assert rows[3] == {"run": "good", "metric": "muAP", "threshold": None, "mean": 1.0}
