@@ -28,17 +28,13 @@ def rows_of(path, text, features=(), size=1 << 20, groups=None, jobs=1):
     read = letor_of(path, text, features, size, groups, jobs)
     queries = read.queries.tolist()
     assert len(set(queries)) == len(queries)
-    return list(
-        zip(
-            [queries[q] for q in read.query], read.documents.tolist(), read.label.tolist(), read.line.tolist(),
-            *(read.feature(feature).tolist() for feature in features), strict=True,
-        )
-    )  # fmt: skip
+    columns = [read.documents, read.label, read.line, *map(read.feature, features)]
+    columns = [column.tolist() for column in columns]
+    return list(zip([queries[q] for q in read.query], *columns, strict=True))
 
 
 def errors_of(path, text, features=(), size=1 << 20, groups=None):
-    path.write_bytes(text)
-    error = error_of((InputError, InputErrors), read_letor, Cut(path, size), set(features), groups)
+    error = error_of((InputError, InputErrors), letor_of, path, text, features, size, groups)
     return [line.removeprefix(f"{path}:") for line in error.splitlines()]
 
 
@@ -66,11 +62,8 @@ ROWS = [
 @each("jobs", [1, 2])
 def test_whole_file(size, jobs, path):
     assert rows_of(path, FILE, [1, 2], size, jobs=jobs) == ROWS
-    assert rows_of(path, FILE[:-1], [1, 2], size) == ROWS
-    assert (
-        rows_of(path, b"\xef\xbb\xbf" + FILE.replace(b"\n", b"\r\n").replace(b"\r\r", b"\r"), [1, 2], size)
-        == ROWS
-    )
+    for text in (FILE[:-1], b"\xef\xbb\xbf" + FILE.replace(b"\n", b"\r\n").replace(b"\r\r", b"\r")):
+        assert rows_of(path, text, [1, 2], size) == ROWS
     assert rows_of(path, FILE, [2, 9], size) == [(*row[:4], row[5], float(row[1] == b"GX2")) for row in ROWS]
     assert rows_of(path, FILE, [], size) == [row[:4] for row in ROWS]
     odd = FILE.replace(b"9:1 #", b"3: 9:x #")  # of features that are not read
@@ -84,13 +77,8 @@ def test_features(path, data):
     """Any features, in any order, of which some are wanted."""
     numbers = st.sampled_from([0, 1, 2, 9, 10, 99, 136, 9999999])
     values = st.sampled_from(["0", "1", "-2.5", "1e-3", "0.123456789012", "+.5", "7.", "123456789.123456789"])
-    lines = data.draw(
-        st.lists(
-            st.lists(st.tuples(numbers, values), max_size=6, unique_by=lambda pair: pair[0]),
-            min_size=1,
-            max_size=8,
-        )
-    )
+    pairs = st.dictionaries(numbers, values, max_size=6).map(lambda of: list(of.items()))
+    lines = data.draw(st.lists(pairs, min_size=1, max_size=8))
     named = sorted({number for line in lines for number, _ in line})
     wanted = data.draw(st.lists(st.sampled_from(named), unique=True)) if named else []
     text = "".join(f"1 qid:1 {' '.join(f'{k}:{v}' for k, v in line)} # d{n}\n" for n, line in enumerate(lines))
@@ -132,21 +120,29 @@ def test_errors_name_the_line(line, what, size, before, path):
     assert errors_of(path, text, [1], size) == [f"{before.count(10) + 1}: {what}"]
 
 
-def test_nothing_is_read_behind_binary_data(path):
-    text = b"x qid:1 1:1\n0 qid:1 1:1\n0 qid:1 \0\n0 qid:1 1:y\n"
+@each("size", SIZES)
+@each(
+    ("text", "errors"),
+    [
+        (b"", [" the file is empty"]),
+        (b"# a\n\n", [" no data: all lines are blank or comments"]),
+        (b"# x\n1 qid:1 1:1\n\n1 1:1\n1 qid:1\n1 1:1\n", ["4: no qid: here, though other lines have one"]),
+        (b"1 1:1\n0 1:2 # X\n", [" no line has a qid:, so the queries are unknown. Give their sizes, one per "
+         "line, in {path}.query or with --groups FILE"]),
+    ],
+)  # fmt: skip
+def test_errors_of_a_file(text, errors, size, path):
+    assert errors_of(path, text, [1], size) == [error.format(path=path) for error in errors]
+    wrong = b"x qid:1 1:1\n0 qid:1 1:1\n0 qid:1 \0\n0 qid:1 1:y\n"  # nothing is read behind binary data
     binary = "3: binary data (a NUL byte). Is this the right file?"
-    assert errors_of(path, text, [1]) == [binary]
-    assert errors_of(path, text, [1], 1) == [
-        "1: the grade 'x' is not a number",
-        binary,
-        "3: reading stopped here",
-    ]
+    assert errors_of(path, wrong, [1]) == [binary]
+    first = "1: the grade 'x' is not a number"
+    assert errors_of(path, wrong, [1], 1) == [first, binary, "3: reading stopped here"]
 
 
 @each("size", SIZES)
 def test_features_that_no_line_has(size, path):
-    path.write_bytes(FILE)
-    letor = read_letor(Cut(path, size), {1, 3, 9999999})
+    letor = letor_of(path, FILE, {1, 3, 9999999}, size)
     assert letor.features == {1}
     for feature in (3, 9999999):
         raises(InputError, f"^{path}: no line has feature {feature}$", letor.feature, feature)
@@ -157,41 +153,17 @@ def test_features_that_no_line_has(size, path):
 @each("size", SIZES)
 def test_a_feature_that_is_given_twice(size, path):
     """It is an error of this feature alone, which names the lines."""
-    path.write_bytes(b"# x\n1 qid:1 1:1 2:1 1:1 1:3\n\n1 qid:1 1:4 2:2\n1 qid:1 2:3 1:1 1:1 # d\n")
-    letor = read_letor(Cut(path, size), {1, 2}, jobs=2)
+    text = b"# x\n1 qid:1 1:1 2:1 1:1 1:3\n\n1 qid:1 1:4 2:2\n1 qid:1 2:3 1:1 1:1 # d\n"
+    letor = letor_of(path, text, {1, 2}, size, jobs=2)
     assert letor.feature(2).tolist() == [1, 2, 3]
     error = error_of(InputErrors, letor.feature, 1)
     what = "feature 1 is given more than once"
     assert error.splitlines() == [f"{path}:2: {what}", f"{path}:5: {what}"]
 
 
-@each("size", SIZES)
-@each(
-    ("text", "what"),
-    [(b"", "the file is empty"), (b"# a\n\n", "no data: all lines are blank or comments")],
-)
-def test_no_data(text, what, size, path):
-    assert errors_of(path, text, [1], size) == [f" {what}"]
-
-
-@each("size", SIZES)
-def test_some_lines_without_qid(size, path):
-    text = b"# x\n1 qid:1 1:1\n\n1 1:1\n1 qid:1\n1 1:1\n"
-    assert errors_of(path, text, size=size) == ["4: no qid: here, though other lines have one"]
-
-
-# Against a plain reader
+# of any comment, against a plain reader
 
 WORDS = st.sampled_from([b"docid", b"=", b"docid=", b"docid=Y", b"=Y", b"X", b"#", b"#X", b"docidX", b"inc"])
-
-
-def plain_document(comment):
-    words = comment.replace(b"\t", b" ").split(b" ")
-    words = [word for word in words if word]
-    text = b" ".join(words)
-    if match := re.match(rb"docid ?= ?([^ ]*)", text):
-        return match[1] if match[1] or b"= " in match[0] else b""
-    return words[0] if words else b""
 
 
 @examples(times=1)
@@ -202,7 +174,10 @@ def plain_document(comment):
 )
 def test_documents_of_any_comment(path, comments, gap, size):
     text = b"".join(b"0 qid:1 1:1 #" + gap.join(words) + b"\n" for words in comments)
-    expected = [plain_document(gap.join(words)) or b"%d" % place for place, words in enumerate(comments, 1)]
+    expected = []
+    for place, words in enumerate(comments, 1):
+        match = re.match(rb"docid ?= ?([^ ]*)", b" ".join(words))
+        expected.append((match[1] if match else words[0] if words else b"") or b"%d" % place)
     assert [row[1] for row in rows_of(path, text, size=size)] == expected
 
 
@@ -301,11 +276,6 @@ def test_wrong_groups(groups, what, tmp_path):
         file.write_bytes(groups)
     with pytest.raises(InputError, match=f"^{re.escape(what.format(groups=file, path=path))}$"):
         read_letor(Source(str(path)), np.empty(0, np.int64), str(file))
-
-
-def test_no_groups(path):
-    hint = f"Give their sizes, one per line, in {path}.query or with --groups FILE"
-    assert errors_of(path, SVMLIGHT) == [f" no line has a qid:, so the queries are unknown. {hint}"]
 
 
 LETOR = b"1 qid:7 1:1\n0 qid:7 1:2\n2 qid:8 1:1\n"

@@ -1,7 +1,6 @@
 """The scanner against plain Python: the same fields, the same numbers to the last bit, on any bytes."""
 
 import random
-from decimal import Decimal
 
 import numpy as np
 from fuzz import numbers
@@ -163,14 +162,6 @@ def test_what_is_no_number(gap):
     wrong = [*numbers.WRONG, "1\x0b", "1\x0c", "9" * 400]
     texts = [text.encode() for word in wrong for text in (word, rng.choice(numbers.SOUND)(rng))]
     check_floats(texts + [numbers._wrong(rng) or b"x" for _ in range(500)], gap)
-
-
-def test_float_just_below_a_power_of_two():
-    texts = []
-    for exponent in range(-30, 53):
-        power = Decimal(2) ** exponent
-        texts += [f"{power * (1 + Decimal(n) * Decimal(2) ** -55):.19g}".encode() for n in range(-6, 7)]
-    check_floats(texts)
 
 
 SINGLE = """

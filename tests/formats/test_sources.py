@@ -21,16 +21,17 @@ from gradeval.formats.sources import Source
 from .stored import COMPRESSED, LINES, PACKERS, check_blocks, text_of
 
 
-def test_missing(tmp_path):
+def test_what_is_no_text(tmp_path, file, monkeypatch):
     raises(InputError, r"/no\.run: no such file\. Check the path", text_of, Source(str(tmp_path / "no.run")))
-
-
-def test_directory(tmp_path):
     (tmp_path / ".hidden").touch()
     (tmp_path / "deep").mkdir()
     raises(InputError, r"this directory has no files\. Hidden files", text_of, Source(str(tmp_path)))
     (tmp_path / "run").touch()
     raises(InputError, "this is a directory, not a file", text_of, Source(str(tmp_path)))
+    raises(InputError, r"zip archive\. Extract it first", text_of, file(b"PK\x03\x04 and so on"))
+    monkeypatch.setattr(sources, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
+    what = r"zstd support is not installed\. Run 'pip install backports\.zstd'"
+    raises(InputError, what, text_of, file(b"\x28\xb5\x2f\xfd..."))
 
 
 @each(
@@ -197,16 +198,6 @@ def test_archives(name, file):
         assert str(caught.value).startswith(source.path + ": ")
 
 
-def test_zip(file):
-    raises(InputError, r"zip archive\. Extract it first", text_of, file(b"PK\x03\x04 and so on"))
-
-
-def test_zstd_without_a_reader(file, monkeypatch):
-    monkeypatch.setattr(sources, "import_module", lambda name: (_ for _ in ()).throw(ImportError(name)))
-    with pytest.raises(InputError, match=r"zstd support is not installed\. Run 'pip install backports\.zstd'"):
-        text_of(file(b"\x28\xb5\x2f\xfd..."))
-
-
 @each("pack", PACKERS.values())
 def test_a_disk_that_fails_is_not_a_damaged_archive(pack, file, monkeypatch):
     source = file(pack(random.Random(1).randbytes(1 << 17).replace(b"\0", b" ")))
@@ -231,14 +222,9 @@ def test_what_follows_a_stream_is_another_or_an_error(tmp_path, pack):
     for between, behind in ((b"X", b""), (b"", b"XXXX"), (b"XXXX", b"")):
         path.write_bytes(pack(b"one\n") + between + pack(b"two\n") + behind)
         raises(InputError, "the archive is damaged", text_of, Source(path))
-
-
-def test_xz_streams_may_be_padded(tmp_path):
-    path = tmp_path / "compressed.xz"
-    path.write_bytes(lzma.compress(b"one\n") + bytes(8) + lzma.compress(b"two\n") + bytes(4))
-    assert text_of(Source(path)) == b"one\ntwo\n"
-    path.write_bytes(lzma.compress(b"one\n") + bytes(1 << 18) + lzma.compress(b"two\n"))
-    assert text_of(Source(path)) == b"one\ntwo\n"
+    for size in (8, 1 << 18):  # xz streams may be padded
+        path.write_bytes(lzma.compress(b"one\n") + bytes(size) + lzma.compress(b"two\n") + bytes(4))
+        assert text_of(Source(path)) == b"one\ntwo\n"
 
 
 def test_a_folder_of_beir_is_its_judgments(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 from functools import partial
 from random import Random
 
@@ -24,15 +25,13 @@ from gradeval.options import Options
 SIZES = [1, 7, 40, 1 << 20]
 
 
-@each("size", SIZES)
-@each("writer", WRITERS)
-def test_odd_ids(writer, size, put):
-    assert read(put(WRITERS[writer](ROWS), size))[0] == ROWS
-
-
-@each("writer", ARROW)
-def test_odd_ids_in_arrow_files(writer, put):
-    assert read(put(ARROW[writer](ROWS))) == (ROWS, [0, 1, 2, 3, 4])
+@each(("place", "writer"), [*enumerate([*WRITERS, *ARROW])])
+def test_odd_ids(place, writer, put):
+    """In blocks of any size, and compressed."""
+    text = (WRITERS | ARROW)[writer](ROWS)
+    for size in SIZES if writer in WRITERS else SIZES[-1:]:
+        assert read(put(text, size))[0] == ROWS
+    assert read(put(PACKERS[COMPRESSED[place % len(COMPRESSED)]](text)))[0] == ROWS
 
 
 def ids():
@@ -61,13 +60,6 @@ def test_any_ids(rows, writer, size, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(WRITERS[writer](rows))
     assert read(Small(path, size))[0] == rows
-
-
-@each(("place", "writer"), [*enumerate([*WRITERS, *ARROW])])
-def test_compressed(place, writer, put):
-    packer = COMPRESSED[place % len(COMPRESSED)]
-    rows = [("1", "a", 2.0), ("1", "b", 1.0), ("2", "a", 1.5)]
-    assert read(put(PACKERS[packer]((WRITERS | ARROW)[writer](rows))))[0] == rows
 
 
 def random_files(folder):
@@ -191,17 +183,6 @@ def test_given_columns(put):
     ]
     for wrong in ("u", "user=u", "query=", "query=a,query=b"):
         raises(OptionError, "columns must be", Options.of, columns=wrong)
-
-
-def test_an_arrow_file_without_rows(put):
-    for writer in ARROW:
-        assert errors_of(put(ARROW[writer]([]))) == [" no data: the file has no rows"]
-
-
-def test_without_pyarrow(put, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    [error] = errors_of(put(b"PAR1 and more"))
-    assert error == " Parquet support (pyarrow) is not installed. Run: pip install 'gradeval[arrow]'"
 
 
 def test_msmarco(put):
@@ -379,20 +360,16 @@ def test_a_file_of_another_format(name, content, put):
 
 
 @each("writer", ARROW)
-def test_truncated_arrow_files(writer, put):
+def test_wrong_arrow_files(writer, put):
+    assert errors_of(put(ARROW[writer]([]))) == [" no data: the file has no rows"]
     text = ARROW[writer](ROWS * 100)
     for end in (len(text) // 2, len(text) - 3):
         if writer != "arrow stream" or end < len(text) - 10:
             [error] = errors_of(put(text[:end]))
             assert "file is damaged or incomplete" in error
-
-
-@each("writer", ARROW)
-def test_any_error_of_pyarrow_is_one_line(writer, put):
-    """Some are errors of Python's own, and none reserves what a damaged length says."""
     text = ARROW[writer](ROWS)
     random = Random(4)
-    for _ in range(60):
+    for _ in range(40):  # some errors are Python's own, and none reserves what a damaged length says
         place, bit = random.randrange(8, len(text)), 1 << random.randrange(8)
         file = put(text[:place] + bytes([text[place] ^ bit]) + text[place + 1 :])
         try:
@@ -401,9 +378,12 @@ def test_any_error_of_pyarrow_is_one_line(writer, put):
             assert all(line.startswith(file.name) for line in str(error).splitlines())
 
 
-@each(("kind", "name"), [("parquet", "Parquet"), ("arrow", "Arrow")])
-def test_text_that_is_given_as_another_format(kind, name, put):
+def test_text_that_is_given_as_arrow(put, monkeypatch):
     pytest.importorskip("pyarrow")
-    expected = f" this is no {name} file. Omit the format: it is detected"
-    for text in (b"1 Q0 a 1 1 t\n", b"", b"ARROW1", b"PAR"):
-        assert errors_of(put(text), run_format=kind) == [expected]
+    for kind, name in (("parquet", "Parquet"), ("arrow", "Arrow")):
+        expected = f" this is no {name} file. Omit the format: it is detected"
+        for text in (b"1 Q0 a 1 1 t\n", b"", b"ARROW1", b"PAR"):
+            assert errors_of(put(text), run_format=kind) == [expected]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    [error] = errors_of(put(b"PAR1 and more"))
+    assert error == " Parquet support (pyarrow) is not installed. Run: pip install 'gradeval[arrow]'"

@@ -293,19 +293,6 @@ def test_a_cr_elsewhere_is_a_space(line, path):
     assert [document for _, document, _ in rows] == [b"a", *[b"b"] * (line[:1] != b"#"), b"c"]
 
 
-@each("size", SIZES)
-@each(
-    ("text", "what"),
-    [
-        (b"", " the file is empty"),
-        (b"\n", " no data: all lines are blank or comments"),
-        (b"# a\n\n  # b\n" * 20, " no data: all lines are blank or comments"),
-    ],
-)
-def test_no_data(size, text, what, path):
-    assert errors_of(path, text, size) == [what]
-
-
 @each(
     ("line", "field"),
     [
