@@ -61,10 +61,16 @@ def test_claims(metric: Metric):
     assert metric.per_query or metric.has_summary
 
 
-def test_the_page_says_where_a_value_is_undefined():
-    assert [name for name, one in REGISTRY.items() if one.undefined] == [
-        name for name, one in REGISTRY.items() if "NaN" in one.about
-    ]
+def test_names_are_unique_and_the_four_come_first():
+    seen: dict[str, str] = {}
+    for metric in REGISTRY.values():
+        names = (metric.name, metric.display, *metric.aliases, *names_of(metric.name))
+        for name in set(map(spec.fold, names)):
+            assert seen.setdefault(name, metric.name) == metric.name
+        assert metric.undefined == ("NaN" in metric.about)
+    assert list(REGISTRY)[:2] == ["AP", "muAP"]
+    assert [REGISTRY[name].display for name in ("muAP", "nDCGphi", "tau", "rho")] == ["µAP", "nDCGφ", "τ", "ρ"]
+    assert {"muAP", "NDCNG", "nDCGphi", "rankDCG"} <= set(list(REGISTRY)[: list(REGISTRY).index("P")])
 
 
 def test_measures_of_trec_eval_are_metrics():
@@ -74,21 +80,6 @@ def test_measures_of_trec_eval_are_metrics():
         if measure.example:  # which shows the defaults, where it shows a parameter
             [one] = spec.parse(f"{name}.{measure.example}")
             assert set(one.params) <= {"gain"}
-
-
-def test_names_are_unique():
-    seen: dict[str, str] = {}
-    for metric in REGISTRY.values():
-        names = (metric.name, metric.display, *metric.aliases, *names_of(metric.name))
-        for name in set(map(spec.fold, names)):
-            assert seen.setdefault(name, metric.name) == metric.name
-
-
-def test_the_four_come_first():
-    assert list(REGISTRY)[:2] == ["AP", "muAP"]
-    assert [REGISTRY[name].display for name in ("muAP", "nDCGphi", "tau", "rho")] == ["µAP", "nDCGφ", "τ", "ρ"]
-    first = list(REGISTRY)[: list(REGISTRY).index("P")]
-    assert {"muAP", "NDCNG", "nDCGphi", "rankDCG"} <= set(first)
 
 
 def toy(judgments, *, cutoff: Cutoff, p: Annotated[float, fraction("chance")] = 0.5):
@@ -103,14 +94,10 @@ def test_parameters_are_told_from_the_signature():
     assert (judged_only.name, judged_only.default) == ("judged_only", False)
     toy.__annotations__["p"] = Annotated[float, fraction("not postponed")]
     assert Metric("Toy", toy).by_name["p"].about == "not postponed"
-
-
-def test_usage_has_what_is_needed():
     assert Metric("Toy", toy).usage == "Toy@10"
     assert Metric("Toy", toy, example="Toy(p=0.9)@5").usage == "Toy(p=0.9)@5"
     assert Metric("Toy", lambda judgments: judgments.grade).usage == "Toy"
-    assert REGISTRY["SDCG"].usage == "SDCG(max_rel=3)@10"
-    assert REGISTRY["set_P"].usage == "set_P(rel=2)"
+    assert [REGISTRY[name].usage for name in ("SDCG", "set_P")] == ["SDCG(max_rel=3)@10", "set_P(rel=2)"]
 
 
 def test_homes_of_names_are_those_of_the_metrics() -> None:

@@ -242,13 +242,9 @@ def test_any_value_of_any_field_of_a_declaration(plugin):
 # Where a metric is computed
 
 
-def array_of(dtype):
-    return lambda judgments: np.zeros(judgments.segments.count, dtype)
-
-
 SHAPE = "not numbers of shape (3,)"
 RETURNING = {
-    f"an array of str32, shape (3,), {SHAPE}": array_of("U1"),
+    f"an array of str32, shape (3,), {SHAPE}": lambda judgments: np.zeros(judgments.segments.count, "U1"),
     f"NoneType, {SHAPE}": lambda judgments: None,
     f"an array of int64, shape (3, 1), {SHAPE}": lambda judgments: judgments.retrieved[:, None],
     "an infinite number": lambda judgments: judgments.retrieved / 0.0,
@@ -268,15 +264,6 @@ def test_what_a_metric_does_wrong(plugin, what):
     assert np.geterr() == state
     assert f"\n  {who}: " in page("Toy")
     assert "\n  Toy " in table()
-
-
-def test_an_alias_and_an_error_in_a_thread_of_its_own(plugin, monkeypatch):
-    monkeypatch.setattr(qrels, "SHARE", 1)  # a part for each query
-    plugin(declaring("Toy", FAILING["SystemExit: 3"], aliases=["plaything"]), declaring("P_x", total))
-    assert str(parse("plaything")[0]) == "Toy"
-    assert evaluated("p_x").values(0, "P_x").tolist() == [4, 3, 1]
-    raises(MetricError, r"did you mean Toy\(judged_only=true\)\?", parse, "Toyy(judged_only=true)")
-    raises(MetricError, r"^Toy: plugin .* failed: SystemExit: 3$", evaluated, "AP Toy", jobs=3)
 
 
 FINE = {
@@ -394,13 +381,22 @@ def test_a_parameter_that_cannot_be_read(plugin, parse_text, what):
     assert "\n" not in str(caught.value)
 
 
-def test_a_condition_of_an_invariant_that_fails(plugin):
-    """It is code of the plugin, which the search for the orders of ties runs."""
+def test_code_of_a_plugin_that_fails_elsewhere(plugin, monkeypatch):
+    """In a condition of an invariant, which the search for the orders of ties runs; in a thread."""
     broken = Condition("cutoff", "with luck", lambda given, scale: 1 / 0)
-    plugin(declaring("Toy", total, invariants=[PROMOTION_HELPS.where(broken)]))
+    monkeypatch.setattr(qrels, "SHARE", 1)  # a part for each query
+    plugin(
+        declaring("Toy", total, invariants=[PROMOTION_HELPS.where(broken)]),
+        declaring("Ends", FAILING["SystemExit: 3"], aliases=["plaything"]),
+        declaring("P_x", total),
+    )
     assert not load_plugins()
     assert "; only with luck" in page("Toy")
     raises(MetricError, "failed: ZeroDivisionError", REGISTRY["Toy"].holds, PROMOTION_HELPS, {}, np.zeros(1))
+    assert str(parse("plaything")[0]) == "Ends"
+    assert evaluated("p_x").values(0, "P_x").tolist() == [4, 3, 1]
+    raises(MetricError, r"did you mean Ends\(judged_only=true\)\?", parse, "Endss(judged_only=true)")
+    raises(MetricError, r"^Ends: plugin .* failed: SystemExit: 3$", evaluated, "AP Ends", jobs=3)
 
 
 # What it prints
