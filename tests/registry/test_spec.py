@@ -213,9 +213,9 @@ FORMLESS = ["AP)", "AP(", "AP(rel=2", "AP)(", "AP((rel=2))", "AP(rel=2)x", "AP@5
         ("", "no metrics given"),
         (
             "AP(level=2)",
-            ". AP takes rel (a number), norm (relevant or min), cutoff (a positive integer), judged_only",
+            ": AP takes rel (a number), norm (relevant or min), cutoff (a positive integer), ",
         ),
-        ("muAP(rel=2)", ". muAP takes judged_only (true or false)"),
+        ("muAP(rel=2)", ": muAP takes judged_only (true or false)"),
         # in the spellings of other tools
         ("nDCG(dcg='exp')", "dcg must be log2 or exp-log2, not 'exp'"),
         ("nDCG(gains={0:0,1})", "gain must be"),

@@ -185,9 +185,7 @@ def test_what_is_shared_does_not_grow_with_the_metrics():
     first = table.hits(1.0)
     for level in range(2, 100):
         assert table.hits(float(level)).relevant.tolist() == [100 - level]
-        assert table.hits(1.0) is first
-        assert len(table._made) <= RECALLED
-    assert table.hits(2.0).relevant.tolist() == [98]
+        assert table.hits(1.0) is first and len(table._made) <= RECALLED
 
 
 @given(rankings())

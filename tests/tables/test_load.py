@@ -11,45 +11,16 @@ import gradeval
 from gradeval.errors import InputError, OptionError
 from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
 from gradeval.options import ROLES, Options, parse_features
-from tables.opened import QRELS, RUN, qrels_of, ranks_of
-
-
-def triples(table):
-    return [(query, document, number) for query, of in table.items() for document, number in of.items()]
-
-
-def pandas_frame(rows, names, **types):
-    return pytest.importorskip("pandas").DataFrame(rows, columns=names).astype(types)
-
-
-def polars_frame(rows, names):
-    return pytest.importorskip("polars").DataFrame(rows, schema=list(names), orient="row")
-
-
-@each("frame", [pandas_frame, polars_frame])
-@each(
-    "names",
-    [
-        ("query_id", "doc_id", "relevance", "score"),
-        ("qid", "docno", "label", "score"),
-        ("Query", "DocID", "Grade", "Sim"),
-        ("topic", "iid", "rel", "scores"),
-    ],
-)
-def test_frames(frame, names):
-    query, document, grade, score = names
-    qrels = frame([(1, q, d, g) for q, d, g in triples(QRELS)], ("iteration", query, document, grade))
-    run = frame([(7, d, s, q, "tag") for q, d, s in triples(RUN)], ("rank", document, score, query, "tag"))
-    assert qrels_of(qrels) == QRELS
-    assert ranks_of(run) == ranks_of(RUN)
+from tables.opened import qrels_of, ranks_of
 
 
 def test_frame_columns_of_several_names():
     """The more telling name is taken; two that mean the same are ambiguous."""
+    pandas = pytest.importorskip("pandas")
     rows = [("x", "1", "a", 1.0), ("x", "2", "b", 0.0)]
-    frame = pandas_frame(rows, ("query", "query_id", "doc_id", "relevance"))
+    frame = pandas.DataFrame(rows, columns=["query", "query_id", "doc_id", "relevance"])
     assert qrels_of(frame) == {"1": {"a": 1.0}, "2": {"b": 0.0}}
-    frame = pandas_frame([("1", "a", 1.0, 2.0)], ("qid", "docno", "Rel", "rel"))
+    frame = pandas.DataFrame([("1", "a", 1.0, 2.0)], columns=["qid", "docno", "Rel", "rel"])
     raises(InputError, "the grade column may be 'Rel' or 'rel'", qrels_of, frame)
     assert qrels_of(frame, columns={"grade": "rel"}) == {"1": {"a": 2.0}}
 

@@ -67,20 +67,12 @@ NUMBERS = {
 @each("ties", ["trec", "input"])
 def test_random_runs(number, ties):
     rng = random.Random(1)
-    for _ in range(10):
+    for _ in range(8):
         qrels, run = random_run(rng, NUMBERS[number] if number != "any" else NUMBERS["floats"])
         if number == "any":
             run = {query: {document: NUMBERS["any"](rng) for document in of} for query, of in run.items()}
         quick, general = both(qrels, run, ties)
         assert quick == general
-
-
-def test_long_queries():
-    rng = random.Random(2)
-    qrels = {str(q): {f"d{n}": 1 for n in range(0, 3000, 7)} for q in range(6)}
-    run = {q: {f"d{n}": round(rng.random(), 3) for n in range(3000)} for q in qrels}
-    quick, general = both(qrels, run)
-    assert quick == general
 
 
 @each("run", [{"1": {}}, {"1": {"a": 1.0}, "2": {"a": 1.0}, "3": {"a": 1.0}}, {"4": {"a": 1}}])
@@ -108,11 +100,8 @@ def test_runs_for_reduction(run):
     quick, general = both(QRELS, run)
     assert quick is None
     assert general
-
-
-@each("ties", [ties for ties in TIES if ties not in ("trec", "input")])
-def test_other_orders_of_ties(ties):
-    assert looked_up(Nested("run", RUN, "score"), read_qrels(QRELS).qrels, ties) is None
+    for ties in {*TIES} - {"trec", "input"}:
+        assert looked_up(Nested("run", RUN, "score"), read_qrels(QRELS).qrels, ties) is None
 
 
 @each(

@@ -1,6 +1,7 @@
 """Data in memory against files: the same values, whatever holds the rows, in one block or several."""
 
 import random
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -38,22 +39,13 @@ def nested(rows):
     return found
 
 
+def columns_of(rows):
+    query, document, number = map(list, zip(*rows, strict=True))
+    return {"docno": document, "qid": query, "label": number, "score": number}
+
+
 def pandas_frame(rows, **types):
-    pandas = pytest.importorskip("pandas")
-    query, document, number = zip(*rows, strict=True)
-    frame = pandas.DataFrame({"docno": document, "qid": query, "label": number})
-    return frame.assign(score=frame.label).astype(types)
-
-
-def polars_frame(rows):
-    polars = pytest.importorskip("polars")
-    query, document, number = zip(*rows, strict=True)
-    return polars.DataFrame({"docno": document, "qid": query, "label": number, "score": number})
-
-
-def pyarrow_table(rows):
-    pytest.importorskip("pyarrow")
-    return polars_frame(rows).to_arrow()
+    return pytest.importorskip("pandas").DataFrame(columns_of(rows)).astype(types)
 
 
 FORMS = {
@@ -69,20 +61,23 @@ FORMS = {
     "pandas": pandas_frame,
     "pandas objects": lambda rows: pandas_frame(rows, qid=object, docno=object),
     "pandas categories": lambda rows: pandas_frame(rows, qid="category", docno="category", label="category"),
-    "polars": polars_frame,
-    "pyarrow": pyarrow_table,
+    "polars": lambda rows: pytest.importorskip("polars").DataFrame(columns_of(rows)),
+    "pyarrow": lambda rows: pytest.importorskip("pyarrow").table(columns_of(rows)),
+    **{
+        f"names {names}": lambda rows, names=names: pandas_frame(rows).set_axis(names.split(), axis=1)
+        for names in ("doc_id query_id relevance score", "DocID Query Grade Sim", "iid topic rel scores")
+    },
 }
 
 
-@each("form", FORMS)
-@each("ints", [False, True])
+@each(("form", "ints"), [*zip(FORMS, cycle([False, True])), ("pandas", True), ("polars", False)])
 def test_forms_and_files_have_the_same_values(form, ints, tmp_path, monkeypatch):
     judged, run = collection(len(form), ints=ints)
     (tmp_path / "qrels").write_text("".join(f"{q} 0 {d} {grade}\n" for q, d, grade in judged), "utf-8")
     (tmp_path / "run").write_text("".join(f"{q} Q0 {d} 0 {score} t\n" for q, d, score in run), "utf-8")
     expected = evaluate(tmp_path / "qrels", tmp_path / "run", METRICS, ties="trec")
     shuffled = random.Random(1).sample(run, len(run))
-    for rows, size in ((run, 1 << 16), (run, 50), (shuffled, 70))[2 * ints :]:
+    for rows, size in ((run, 50), (shuffled, 70))[ints:]:
         monkeypatch.setattr(memory, "BLOCK_ROWS", size)
         results = evaluate(FORMS[form](judged), FORMS[form](rows), METRICS, ties="trec")
         assert list(results.queries) == list(expected.queries)

@@ -69,25 +69,6 @@ def test_ties(ties, order):
     assert ranks == {document: rank for rank, document in enumerate(order, 1) if document in GRADES}
 
 
-def test_tied_documents():
-    """Those that are judged, and the ranks between which all stand that have their score."""
-    table = qrels_of({b"1": {b"z": 1}, b"q": {b"a": 1, b"b": 2, b"c": 1, b"e": 0, b"f": -1}})
-    scores = {b"a": 3, b"x": 3, b"y": 4, b"c": 2, b"v": 1, b"w": 1, b"f": 0, b"e": 0, b"z": 0, b"b": -1}
-    for ties in TIES:
-        found = find(lines_of(table, {b"other": [(b"a", 1.0), (b"b", 1.0)], b"q": scores.items()}), table, ties)
-        names = [table.documents[row] for row in found.ties.row]
-        ranks = zip(found.ties.first.tolist(), found.ties.last.tolist(), strict=True)
-        assert dict(zip(names, ranks, strict=True)) == {b"a": (2, 3), b"e": (7, 9), b"f": (7, 9)}
-
-
-def test_queries_that_end_and_begin_with_one_score():
-    """Their documents are not tied, sorted or not."""
-    for first in ([(b"a", 2.0), (b"b", 1.0)], [(b"a", 1.0), (b"b", 2.0)]):
-        run = {b"q": first, b"r": [(b"c", 1.0), (b"d", 0.5)]}
-        table = qrels_of({query: dict(lines) for query, lines in run.items()})
-        assert not len(find(lines_of(table, run), table).ties.row)
-
-
 def test_query_indices():
     table = qrels_of({b"b": {b"d": 1}, b"a": {b"d": 1}, b"c": {b"d": 1}})
     assert query_indices(table, Ids.of([])).tolist() == []

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from plain import Cut, Halting, pipe, reduced
 
 from gradeval.arrays.strings import Ids
-from gradeval.formats.columns import Columns, Table
+from gradeval.formats.columns import Table
 from gradeval.formats.problems import Problems
 from gradeval.formats.trec import run_columns
 from gradeval.options import TIES
 from gradeval.tables import reduction
-from gradeval.tables.reduction import Total, reduce_blocks, reduce_columns
+from gradeval.tables.reduction import Total, reduce_blocks
 
 from .runs import JOBS, QRELS, SIZES, as_plain, runs, table_of, texts
 
@@ -26,34 +26,6 @@ def by_sorting(path, size, table, ties, jobs):
     return reduction.collect_by_sorting(
         Table.of(Cut(path, size), run_columns), total, Problems(str(path)), jobs
     ).reduced()
-
-
-@examples(times=0.5)
-@given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
-def test_every_way_gives_the_same(folder, data, qrels, run, ties, size, jobs):
-    """In one pass, through a temporary file of so many shares, and from memory; also where keys collide."""
-    path = folder / "run"
-    text, _ = data.draw(texts(run))
-    path.write_bytes(text)
-    shares, keys = data.draw(st.sampled_from([1, 4, 20])), data.draw(st.sampled_from([1, 3]))
-    expected = reduced(qrels, run, ties)
-    table = table_of(folder, qrels)
-    assert as_plain(reduce_blocks(Table.of(Cut(path, size), run_columns), table, ties, jobs), table) == expected
-    *ids, score = zip(*run, strict=True)
-    columns = Columns.whole(*map(Ids.of, ids), np.array(score))
-    assert as_plain(reduce_columns(columns, table, ties, "run"), table) == expected
-    plain_keys = Ids.keys
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reduction, "_SHARE", len(text) // shares + 1)
-        assert as_plain(by_sorting(path, size, table, ties, jobs), table) == expected
-        patch.setattr(Ids, "keys", lambda ids: plain_keys(ids) % np.uint64(keys))
-        patch.setattr(Ids, "short", False)
-        table = table_of(folder, qrels)
-        assert (
-            as_plain(reduce_blocks(Table.of(Cut(path, size), run_columns), table, ties, 1), table) == expected
-        )
-        patch.setattr(reduction, "_SHARE", 8 << 20)
-        assert as_plain(by_sorting(path, size, table, ties, 1), table) == expected
 
 
 @examples(times=0.2)

@@ -52,16 +52,6 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
         assert lines[SHOWN:] == [f"{path}: {rest} more error{'s' * (rest > 1)}"]
 
 
-@each("size", [200, 1 << 20])
-def test_a_document_that_comes_twice_in_a_later_block(folder, size):
-    table = table_of(folder, {b"1": {b"d1": 1.0}})
-    path = folder / "run"
-    rows = [(q, 1 if (q, d) == (35, 4) else d, d) for q in range(40) for d in (1, 2, 3, 4)]
-    path.write_bytes(b"".join(b"%d Q0 d%d 0 %d t\n" % row for row in rows))
-    error = error_of(InputError, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
-    assert error.splitlines() == messages(path, [(144, 141, b"d1")])
-
-
 def twice(path, line, documents):
     return (
         f"{path}:{line}: the file seems to hold the run twice: from here on, the {documents:,} documents above "

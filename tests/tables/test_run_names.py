@@ -25,6 +25,9 @@ from gradeval.tables.run_names import labelled, run_files, run_names
 )
 def test_run_names(paths: list[str], names: list[str]) -> None:
     assert run_names(paths) == names
+    assert run_names(["x/a.run", "b.run"], taken=["a"]) == ["x/a.run", "b"]  # not those of labels
+    assert run_names(["a", "a"], taken=["a", "a#2"]) == ["a#3", "a#4"]
+    assert run_names(["l:f1", "m:f1", "m:f2"], ["f1", "f1", "f2"]) == ["l:f1", "m:f1", "f2"]
 
 
 @given(st.lists(st.text("ab/.#2", min_size=1, max_size=3).map(lambda s: s + ".run") | st.just("a.run.gz")))
@@ -32,12 +35,6 @@ def test_run_names_differ(paths: list[str]) -> None:
     names = run_names(paths)
     assert len(set(names)) == len(names) == len(paths)
     assert all(names)
-
-
-def test_names_are_not_those_of_labels() -> None:
-    assert run_names(["x/a.run", "b.run"], taken=["a"]) == ["x/a.run", "b"]
-    assert run_names(["a", "a"], taken=["a", "a#2"]) == ["a#3", "a#4"]
-    assert run_names(["l:f1", "m:f1", "m:f2"], ["f1", "f1", "f2"]) == ["l:f1", "m:f1", "f2"]
 
 
 @each(
