@@ -5,7 +5,6 @@ Commands and Python lines are run in the order of a page, in a copy of sample_da
 """
 
 import doctest
-import io
 import os
 import re
 import shlex
@@ -96,10 +95,10 @@ def run(command: str) -> str:
         if set(words) & {*"*?[$~{`"}:
             args = bash(f"printf '%s\\0' {words}").decode().split("\0")[:-1]
         Path(".stdin").write_bytes(out)
-        on_terminal, log = number == len(stages) and not appended, io.BytesIO()
-        done = gradeval(*args, stdin=".stdin", terminal=on_terminal, log=log)
+        on_terminal = number == len(stages) and not appended
         is_whole = on_terminal or given.endswith("2>&1")
-        code, out = done.code, log.getvalue() if is_whole else done.out.encode()
+        done = gradeval(*args, stdin=".stdin", terminal=on_terminal, together=is_whole)
+        code, out = done.code, done.out.encode()
         err += "" if is_whole else done.err
     if appended:
         with Path(appended).open("ab") as file:
