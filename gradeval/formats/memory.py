@@ -6,13 +6,14 @@ by array arithmetic, and of categories each distinct value is read once.
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from datetime import date, time, timedelta
-from functools import cache, partial
+from functools import cache
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -104,18 +105,18 @@ class Distinct:
 
     def __init__(self, values: Values) -> None:
         self.count = len(values)
-        self.ids = cache(partial(self._ids, values))
-        self.numbers = cache(partial(self._numbers, values))
 
-    @staticmethod
-    def _ids(values: Values, what: str) -> tuple[Ids, LineProblems]:
-        ids, wrong = values.ids(slice(None), what)
-        return ids if len(ids) else Ids.of([b""]), wrong
+        @cache
+        def ids(what: str) -> tuple[Ids, LineProblems]:
+            ids, wrong = values.ids(slice(None), what)
+            return ids if len(ids) else Ids.of([b""]), wrong
 
-    @staticmethod
-    def _numbers(values: Values, what: str) -> tuple[Floats, LineProblems]:
-        numbers, wrong = values.numbers(slice(None), what)
-        return np.append(numbers, np.nan), wrong
+        @cache
+        def numbers(what: str) -> tuple[Floats, LineProblems]:
+            numbers, wrong = values.numbers(slice(None), what)
+            return np.append(numbers, np.nan), wrong
+
+        self.ids, self.numbers = ids, numbers
 
 
 class Categories:
@@ -181,7 +182,10 @@ def object_ids(values: Sequence[Any], what: str) -> tuple[Ids, LineProblems]:
         elif kinds == {int}:
             with suppress(OverflowError):
                 ids = integer_ids(np.array(values, np.int64))
-    return (ids, NOTHING) if ids is not None else _one_by_one(values, what)
+    if ids is not None:
+        return ids, NOTHING
+    read, wrong = _each(values, _id, b"", what)
+    return Ids.of(read), wrong
 
 
 def _separated(text: bytes, count: int) -> Ids | None:
@@ -196,16 +200,20 @@ def _separated(text: bytes, count: int) -> Ids | None:
     return Ids(block, start, ends - start)
 
 
-def _one_by_one(values: Sequence[Any], what: str) -> tuple[Ids, LineProblems]:
-    ids: list[bytes] = []
+def _each(
+    values: Sequence[Any], read: Callable[[Any], Any], otherwise: Any, what: str
+) -> tuple[list[Any], LineProblems]:
+    """read(value) for each value, and why it raised an error."""
+    results: list[Any] = []
     why: dict[int, str] = {}
     for row, value in enumerate(values):
         try:
-            ids.append(_id(value))
+            results.append(read(value))
         except Exception as error:  # objects can fail wherever looked at
-            ids.append(b"")
+            results.append(otherwise)
             why[row] = f"the {what} {reason(error)}"
-    return Ids.of(ids), _wrong(why)
+    texts = [*why.values()]
+    return results, LineProblems.of(np.array([*why], np.int64), texts.__getitem__)
 
 
 def _id(value: Any) -> bytes:
@@ -270,18 +278,8 @@ def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, LineProble
             pass
         else:
             return numbers, _not_finite(numbers, what)
-    numbers = np.zeros(len(values))
-    why: dict[int, str] = {}
-    for row, value in enumerate(values):
-        try:
-            number = _number_of(value)
-        except Exception as error:  # objects can fail wherever looked at
-            why[row] = f"the {what} {reason(error)}"
-        else:
-            numbers[row] = number
-            if not np.isfinite(number):
-                why[row] = f"the {what} {number} is not a finite number"
-    return numbers, _wrong(why)
+    read, wrong = _each(values, _number_of, 0.0, what)
+    return np.array(read, np.float64), wrong
 
 
 def _number_of(value: Any) -> float:
@@ -294,17 +292,15 @@ def _number_of(value: Any) -> float:
     try:
         if isinstance(value, (np.datetime64, np.timedelta64)) or _is_masked(value):
             raise TypeError  # though float() takes times of some units, and makes NaN of what is masked
-        return float(value)
+        number = float(value)
     except OverflowError:
         raise ValueError("is too large for a floating-point number") from None
     except (TypeError, ValueError):
         missing = not isinstance(value, (str, bytes)) and is_missing(value)
         raise ValueError("is missing" if missing else f"{described(value)} is not a number") from None
-
-
-def _wrong(why: dict[int, str]) -> LineProblems:
-    texts = list(why.values())
-    return LineProblems.of(np.array([*why], np.int64), texts.__getitem__)
+    if not math.isfinite(number):
+        raise ValueError(f"{number} is not a finite number")
+    return number
 
 
 class Slice(NamedTuple):
@@ -381,19 +377,14 @@ class Nested(Data):
         self.queries = list(data)
         self.documents: list[Mapping[Any, Any]] = list(data.values())
         if not are_mappings(self.documents):
-            self._check_documents()
+            for query, documents in zip(self.queries, self.documents, strict=True):
+                if not hasattr(documents, "items"):  # a dict of numba has it
+                    what = f"{described(documents)} is not a dict {{document: {number}}}"
+                    hint = LISTS_IN_FILES if isinstance(documents, (list, tuple)) else ""
+                    raise InputError(path, f"query {_named(query)}: {what}", hint=hint)
             self.documents = [of if isinstance(of, Mapping) else dict(of.items()) for of in self.documents]
         self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
         self.rows = int(self.offsets[-1])
-
-    def _check_documents(self) -> None:
-        for query, documents in zip(self.queries, self.documents, strict=True):
-            if not hasattr(documents, "items"):  # a dict of numba has it
-                what = (
-                    f"query {_named(query)}: {described(documents)} is not a dict {{document: {self.number}}}"
-                )
-                is_list = isinstance(documents, (list, tuple))
-                raise InputError(self.name, what, hint=LISTS_IN_FILES if is_list else "")
 
     def cuts(self, rows: int | None = None) -> list[int]:
         """rows: how many a block has, about."""
