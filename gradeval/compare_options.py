@@ -22,7 +22,6 @@ from gradeval.options import (
     integer,
     must_be,
     option,
-    plain,
 )
 
 ALL = "all"  # stands in the place of a group for all queries
@@ -43,11 +42,11 @@ def _is_run(value: object) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
 
 
-def _groups(by: Any) -> Groups:
-    if by is None or by == ():
-        return ()
+def _read_groups(option: str, by: Any) -> Groups:
     groups: dict[str, list[str]] = {}
     try:
+        if by is None:
+            return ()
         if isinstance(by, Mapping):
             for query, names in by.items():
                 for name in names if isinstance(names, (list, tuple, set, frozenset)) else [names]:
@@ -62,7 +61,7 @@ def _groups(by: Any) -> Groups:
         else:
             raise TypeError
     except (TypeError, ValueError):
-        what = f"by must be a path, {{query: group}} or (group, queries) pairs, not {described(by)}"
+        what = f"{option} must be a path, {{query: group}} or (group, queries) pairs, not {described(by)}"
         raise OptionError(what) from None
     return tuple((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
 
@@ -74,7 +73,7 @@ class CompareOptions(OptionTable):
     """How to compare runs."""
 
     baseline: str | int | None = option(
-        Kind("run", must_be("the name or position of a run", _is_run), plain, "str | int", metavar="RUN"),
+        Kind("run", must_be("the name or position of a run", _is_run), "str | int", metavar="RUN"),
         "--baseline",
         COMPARISON,
         "The run to compare with, a file or a name. Default: the first.",
@@ -129,7 +128,7 @@ class CompareOptions(OptionTable):
         python="of the random samples",
     )
     by: Groups = option(
-        Kind("path", lambda name, value: None, _groups, GROUPED, metavar="FILE"),
+        Kind("path", _read_groups, GROUPED, metavar="FILE"),
         "--by",
         FURTHER,
         "Repeat for each group: 'query TAB group' lines.",
@@ -140,7 +139,6 @@ class CompareOptions(OptionTable):
         Kind(
             "metric",
             must_be("the name of a metric", lambda value: isinstance(value, str)),
-            plain,
             "str",
             metavar="METRIC",
         ),
@@ -202,6 +200,6 @@ def split_options(options: Mapping[str, Any]) -> tuple[CompareOptions, Options]:
     """How to compare, and how to evaluate; jobs belongs to both. Raises OptionError."""
     check_known(options, list(COMPARED))
     return (
-        CompareOptions.of(**{name: value for name, value in options.items() if name in CompareOptions.table}),
-        Options.of(**{name: value for name, value in options.items() if name in OF_RUNS}),
+        CompareOptions(**{name: value for name, value in options.items() if name in CompareOptions.table}),
+        Options(**{name: value for name, value in options.items() if name in OF_RUNS}),
     )

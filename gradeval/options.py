@@ -46,19 +46,18 @@ OF_GRADES = "of grades"  # it changes grades: where no runs are, it has an effec
 MORE = "more"  # what is computed besides
 PROCESS = "process"
 
-Check = Callable[[str, Any], None]
-"""(name, value) of an option: raises OptionError for an invalid value."""
+Read = Callable[[str, Any], Any]
+"""(name of an option, what was given) -> the value: raises OptionError for an invalid one."""
 
 
 class Kind(Record):
-    """The values that an option takes. type: for the command line. check: of a value. read: a value from what a
-    Python caller gave, which may be any object. accepts: the type of what a Python caller may give. choices,
-    bounds: of words and of integers. metavar: what the help calls a value.
+    """The values that an option takes. type: for the command line. read: makes and checks a value of what was
+    given, by a Python caller any object; a value stays what it is. accepts: the type of what a Python caller may
+    give. choices, bounds: of words and of integers. metavar: what the help calls a value.
     """
 
     type: str
-    check: Check
-    read: Callable[[Any], Any]
+    read: Read
     accepts: str
     choices: tuple[str, ...] = ()
     bounds: tuple[int, int] = (0, 0)
@@ -113,25 +112,18 @@ class OptionTable:
         cls.table = {name: row for name, row in vars(cls).items() if isinstance(row, Option)}
 
     def __init__(self, **values: Any) -> None:
+        """The values may be what a Python caller has: lists, or '401,402' for ids, '1,5,9-12' for features.
+
+        Ids that contain commas need a list.
+        """
         check_known(values, list(self.table))
         for name, row in self.table.items():
             value = values.get(name, row.default)
-            if not (value is None and row.default is None):
-                row.kind.check(name, value)
-            self.__dict__[name] = value
+            self.__dict__[name] = value if value is row.default else read_option(name, row.kind, value)
         self._check_combination()
 
     def _check_combination(self) -> None:
         """Raise OptionError for options that are mutually exclusive."""
-
-    @classmethod
-    def of(cls: type[Own], **values: Any) -> Own:
-        """Options from Python values: lists, or '401,402' for ids, '1,5,9-12' for features.
-
-        Ids that contain commas need a list.
-        """
-        check_known(values, list(cls.table))
-        return cls(**{name: read_option(name, cls.table[name].kind, value) for name, value in values.items()})
 
     @classmethod
     def rows(cls, *, without: Iterable[str] = (), within: str | None = None) -> dict[str, Option]:
@@ -214,7 +206,7 @@ def check_known(names: Iterable[str], known: Sequence[str]) -> None:
 def read_option(name: str, kind: Kind, value: Any) -> Any:
     """The value of an option from what a Python caller gave."""
     try:
-        return kind.read(value)
+        return kind.read(name, value)
     except GradevalError:
         raise
     except Exception as error:  # any object can fail in any way
@@ -235,14 +227,16 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def must_be(what: str, is_valid: Callable[[Any], bool]) -> Check:
-    """The check that raises '… must be WHAT, not …'."""
+def must_be(what: str, is_valid: Callable[[Any], bool], converted: Callable[[Any], Any] = plain) -> Read:
+    """What raises '… must be WHAT, not …' for invalid values, which are converted first."""
 
-    def check(name: str, value: Any) -> None:
+    def read(name: str, value: Any) -> Any:
+        value = converted(value)
         if not is_valid(value):
             raise OptionError(f"{name} must be {what}, not {described(value)}")
+        return value
 
-    return check
+    return read
 
 
 def words(choices: Iterable[str | int]) -> str:
@@ -250,41 +244,34 @@ def words(choices: Iterable[str | int]) -> str:
     return f"Literal[{', '.join(map(repr, choices))}]"
 
 
-def choice(*choices: str, listed: bool = False) -> Kind:
+def choice(*choices: str, listed: bool = False, converted: Callable[[Any], Any] = plain) -> Kind:
     what = f"one of {', '.join(choices)}" if listed else " or ".join(choices)
-    is_valid = must_be(what, lambda value: isinstance(value, str) and value in choices)
-    return Kind("choice", is_valid, plain, words(choices), choices)
+    read = must_be(what, lambda value: isinstance(value, str) and value in choices, converted)
+    return Kind("choice", read, words(choices), choices)
 
 
 def integer(low: int, high: int, metavar: str = "N") -> Kind:
     def is_valid(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
-    check = must_be(f"an integer from {low} to {high}", is_valid)
-    return Kind("integer", check, plain, "int", bounds=(low, high), metavar=metavar)
+    read = must_be(f"an integer from {low} to {high}", is_valid)
+    return Kind("integer", read, "int", bounds=(low, high), metavar=metavar)
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
     """The value that a Python caller gave, an integer from low to high. Raises OptionError."""
-    kind = integer(low, high)
-    number: int = read_option(name, kind, value)
-    kind.check(name, number)
+    number: int = read_option(name, integer(low, high), value)
     return number
 
 
-def _check_grade(name: str, value: Any) -> None:
+def _read_grade(name: str, value: Any) -> Any:
+    value = plain(value)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or value != value or abs(value) == math.inf:
         raise OptionError(f"{name} must be a finite number, not {described(value)}")
     if not is_grade(value):
         raise OptionError(f"{name} must be {GRADE_RANGE}, not {described(value)}")
-
-
-def _tuple_of(kind: type) -> Check:
-    def is_valid(value: Any) -> bool:
-        return isinstance(value, tuple) and all(type(item) is kind for item in value)
-
-    return must_be(f"a tuple of {kind.__name__}", is_valid)
+    return value
 
 
 class LaterIds:
@@ -295,48 +282,28 @@ class LaterIds:
         """The ids, given those of all queries of the qrels, and the name of these."""
 
 
-def _check_ids(name: str, value: Any) -> None:
-    if not isinstance(value, LaterIds):
-        _tuple_of(str)(name, value)
-        if not value:
-            raise OptionError(f"{name}: no query ids given")
-
-
-def _string(what: str) -> Check:
-    return must_be(what, lambda value: isinstance(value, str) and value != "")
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _is_delimiter(value: Any) -> bool:
     """Whether it is a string, not empty, that ids may contain: other surrogates stand for no bytes."""
-    return isinstance(value, str) and value != "" and not re.search("[\ud800-\udc7f\udd00-\udfff]", value)
+    return _is_text(value) and not re.search("[\ud800-\udc7f\udd00-\udfff]", value)
 
 
-def check_columns(name: str, value: Any, roles: Sequence[str] = ROLES) -> None:
-    """Raise OptionError unless the value is (role, name) pairs, one at most for each of the roles."""
-    is_tuple = isinstance(value, tuple) and all(
-        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(text, str) and text for text in pair)
-        for pair in value
-    )
-    if not is_tuple or len(dict(value)) < len(value) or not dict(value).keys() <= set(roles):
-        known = ", ".join(f"{role}=NAME" for role in roles)
-        pairs = named(",".join(map("=".join, value))) if is_tuple else described(value)
-        raise OptionError(f"{name} must be some of {known}, each once, not {pairs}")
-
-
-def _read_ids(ids: Any) -> Any:
+def _read_ids(name: str, ids: Any) -> Any:
     """'401, 402', separated by commas or spaces, or a list."""
-    if ids is None or isinstance(ids, LaterIds):
+    if isinstance(ids, LaterIds):
         return ids
-    if isinstance(ids, (str, bytes)):
-        return parse_ids(as_text(ids))
-    return tuple(map(_id, _iterable("query_ids", ids)))
-
-
-def _id(value: Any) -> str:
-    is_iterable = isinstance(value, (Iterable, Sized)) and not isinstance(value, (str, bytes))
-    if value is None or value != value or is_iterable:
-        raise OptionError(f"query_ids must be ids, not {described(value)}")
-    return as_text(value)
+    if not isinstance(ids, (str, bytes)):
+        for query_id in (ids := tuple(_iterable(name, ids))):
+            is_iterable = isinstance(query_id, (Iterable, Sized)) and not isinstance(query_id, (str, bytes))
+            if query_id is None or query_id != query_id or is_iterable:
+                raise OptionError(f"{name} must be ids, not {described(query_id)}")
+    texts = parse_ids(as_text(ids)) if isinstance(ids, (str, bytes)) else tuple(map(as_text, ids))
+    if not texts:
+        raise OptionError(f"{name}: no query ids given")
+    return texts
 
 
 def parse_ids(text: str) -> tuple[str, ...]:
@@ -344,9 +311,13 @@ def parse_ids(text: str) -> tuple[str, ...]:
     return tuple(filter(None, re.split("[, \t\r\n]+", text)))
 
 
-def _check_weights(name: str, value: Any) -> None:
-    if isinstance(value, str) and value:
-        return
+def _read_weights(name: str, weights: Any) -> Any:
+    """(query, weight) pairs of a mapping or a Series, or the path of a file that is read with the judgments."""
+    if hasattr(type(weights), "items"):
+        weights = tuple((as_text(query), _percentage(weight)) for query, weight in weights.items())
+    value = _path(weights)
+    if _is_text(value):
+        return value
     if not isinstance(value, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
         raise OptionError(f"{name} must be {{query: weight}} or a path, not {described(value)}")
     for query, weight in value:
@@ -357,18 +328,12 @@ def _check_weights(name: str, value: Any) -> None:
         raise OptionError(f"{name}: a query has two weights")
     if not any(weight for _, weight in value):
         raise OptionError(f"{name}: no query has a weight above 0")
+    return value
 
 
-def _read_weights(weights: Any) -> Any:
-    """(query, weight) pairs of a mapping or a Series, or the path of a file that is read with the judgments."""
-    if hasattr(type(weights), "items"):
-        return tuple((as_text(query), _read_percentage(weight)) for query, weight in weights.items())
-    return _read_path(weights)
-
-
-def _read_features(features: Any) -> tuple[int, ...]:
+def _read_features(name: str, features: Any) -> tuple[int, ...]:
     is_single = isinstance(features, (str, Integral))
-    return parse_features([str(features)] if is_single else _iterable("features", features))
+    return parse_features([str(features)] if is_single else _iterable(name, features))
 
 
 def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
@@ -390,26 +355,32 @@ def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
     return tuple(features)
 
 
-def _read_path(path: Any) -> Any:
+def _path(path: Any) -> Any:
     return str(os.fsdecode(path)) if isinstance(path, (str, bytes, os.PathLike)) else path
 
 
-def _read_no_relevant(value: Any) -> Any:
+def _no_relevant(value: Any) -> Any:
     value = plain(value)
     return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-def read_columns(columns: Any) -> tuple[tuple[str, str], ...] | str:
-    """The (role, name) pairs of 'query=user_id, document=item_id', or of a mapping; a text that is no such
-    list stays what it is, for the check to show it.
-    """
-    if isinstance(columns, (str, bytes)):
-        text = as_text(columns)
+def read_columns(name: str, columns: Any, roles: Sequence[str] = ROLES) -> tuple[tuple[str, str], ...]:
+    """The (role, name) pairs of 'query=user_id, document=item_id' or of a mapping, one at most for each role."""
+    text = as_text(columns) if isinstance(columns, (str, bytes)) else None
+    if text is not None:
         parts = (item.partition("=") for item in text.split(",") if item.strip())
-        of_text = tuple((role.strip(), name.strip()) for role, _, name in parts)
-        return of_text if all(map(all, of_text)) else text
-    pairs = columns.items() if isinstance(columns, Mapping) else _iterable("columns", columns)
-    return tuple((str(role), str(name)) for role, name in pairs)
+        pairs = tuple((role.strip(), column.strip()) for role, _, column in parts)
+    else:
+        items = columns.items() if isinstance(columns, Mapping) else _iterable(name, columns)
+        pairs = tuple((str(role), str(column)) for role, column in items)
+    are_pairs = all(map(all, pairs))
+    if not are_pairs or len(dict(pairs)) < len(pairs) or not dict(pairs).keys() <= set(roles):
+        known = ", ".join(f"{role}=NAME" for role in roles)
+        shown = (
+            named(",".join(map("=".join, pairs))) if are_pairs else described(pairs if text is None else text)
+        )
+        raise OptionError(f"{name} must be some of {known}, each once, not {shown}")
+    return pairs
 
 
 def _iterable(name: str, values: Any) -> Iterable[Any]:
@@ -433,29 +404,32 @@ def parse_number(text: str) -> float:
 # --- the table
 
 
-def _read_percentage(value: Any) -> Any:
+def _percentage(value: Any) -> Any:
     is_number = isinstance(value, Real) and not type(value).__name__.startswith("bool")
     return float(value) if is_number else plain(value)
 
 
 PATH = "str | bytes | os.PathLike[str]"  # for Python
-_PERCENT = must_be(
-    "a percentage from {:g} to {:g}".format(*CONFIDENCE),
-    lambda value: isinstance(value, float) and CONFIDENCE[0] <= value <= CONFIDENCE[1],
+PERCENTAGE = Kind(
+    "percentage",
+    must_be(
+        "a percentage from {:g} to {:g}".format(*CONFIDENCE),
+        lambda value: isinstance(value, float) and CONFIDENCE[0] <= value <= CONFIDENCE[1],
+        _percentage,
+    ),
+    "float",
+    metavar="PERCENT",
 )
-PERCENTAGE = Kind("percentage", _PERCENT, _read_percentage, "float", metavar="PERCENT")
-FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), plain, "bool")
-GRADE = Kind("grade", _check_grade, plain, "float", metavar="GRADE")
+FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), "bool")
+GRADE = Kind("grade", _read_grade, "float", metavar="GRADE")
 ANY_RELEVANT = ">0"  # the default threshold, as signatures write it
 
 
-def _read_threshold(value: Any) -> Any:
-    return None if isinstance(value, str) and value == ANY_RELEVANT else plain(value)
+def _read_threshold(name: str, value: Any) -> Any:
+    return None if isinstance(value, str) and value == ANY_RELEVANT else _read_grade(name, value)
 
 
-THRESHOLD = Kind(
-    "threshold", _check_grade, _read_threshold, f"float | {words((ANY_RELEVANT,))}", metavar="GRADE"
-)
+THRESHOLD = Kind("threshold", _read_threshold, f"float | {words((ANY_RELEVANT,))}", metavar="GRADE")
 
 
 class Options(OptionTable):
@@ -494,7 +468,7 @@ class Options(OptionTable):
         "'both' qrels and run",
     )
     query_ids: tuple[str, ...] | None = option(
-        Kind("ids", _check_ids, _read_ids, "str | Iterable[object]", metavar="FILE|LIST"),
+        Kind("ids", _read_ids, "str | Iterable[object]", metavar="FILE|LIST"),
         "--query-ids",
         QUERIES_SECTION,
         "Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
@@ -540,7 +514,7 @@ class Options(OptionTable):
         python="of the intervals, in percent",
     )
     query_weights: tuple[tuple[str, float], ...] | str | None = option(
-        Kind("path", _check_weights, _read_weights, f"{PATH} | Mapping[Any, float]", metavar="FILE"),
+        Kind("path", _read_weights, f"{PATH} | Mapping[Any, float]", metavar="FILE"),
         "--query-weights",
         METRICS,
         "Weights of the queries in means, such as their traffic: 'query TAB weight' lines. Sums stay "
@@ -559,7 +533,7 @@ class Options(OptionTable):
         python="the grade that means non-relevant; subtracted from every grade first",
     )
     no_relevant: str | None = option(
-        choice(*NO_RELEVANT).replace(read=_read_no_relevant, accepts=words((*NO_RELEVANT, 0, 1))),
+        choice(*NO_RELEVANT, converted=_no_relevant).replace(accepts=words((*NO_RELEVANT, 0, 1))),
         "--no-relevant",
         METRICS,
         "The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
@@ -603,7 +577,7 @@ class Options(OptionTable):
         python=f"the format of the runs, {', '.join(map(repr, RUN_FORMATS))}; None: detected",
     )
     features: tuple[int, ...] = option(
-        Kind("features", _tuple_of(int), _read_features, "int | str | Iterable[int | str]", metavar="LIST"),
+        Kind("features", _read_features, "int | str | Iterable[int | str]", metavar="LIST"),
         "--feature",
         INPUT,
         "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
@@ -620,7 +594,7 @@ class Options(OptionTable):
         python="the feature of a LETOR file that is the grade; None: its label",
     )
     groups: str | None = option(
-        Kind("path", _string("a path"), _read_path, PATH, metavar="FILE"),
+        Kind("path", must_be("a path", _is_text, _path), PATH, metavar="FILE"),
         "--groups",
         INPUT,
         "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same directory.",
@@ -631,7 +605,6 @@ class Options(OptionTable):
     columns: tuple[tuple[str, str], ...] = option(
         Kind(
             "columns",
-            check_columns,
             read_columns,
             "str | Mapping[str, str] | Iterable[tuple[str, str]]",
             metavar="LIST",
@@ -646,7 +619,7 @@ class Options(OptionTable):
         "or a dict; score is that of runs; others have usual names",
     )
     split: str | None = option(
-        Kind("text", _string("SPLIT or SUBSET/SPLIT"), plain, "str", metavar="NAME"),
+        Kind("text", must_be("SPLIT or SUBSET/SPLIT", _is_text), "str", metavar="NAME"),
         "--split",
         INPUT,
         "SPLIT or SUBSET/SPLIT in a predictions file of MTEB.",
@@ -662,9 +635,7 @@ class Options(OptionTable):
         python="leave out documents of runs whose id is their query's",
     )
     max_passage: str | None = option(
-        Kind(
-            "text", must_be("a string of one character or more", _is_delimiter), plain, "str", metavar="DELIM"
-        ),
+        Kind("text", must_be("a string of one character or more", _is_delimiter), "str", metavar="DELIM"),
         "--max-passage",
         INPUT,
         "Runs rank passages: what precedes the last DELIM of an id, such as # in doc7#3, is the document, "

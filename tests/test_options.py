@@ -33,7 +33,7 @@ def test_any_value_of_any_field(field):
     accepted = set()
     for name, value in junk().items():
         try:
-            options = Options.of(**{field: value})
+            options = Options(**{field: value})
         except OptionError as error:
             assert "\n" not in str(error)
             assert str(error).startswith((field, "query_ids", "feature"))

@@ -77,7 +77,7 @@ def test_specs_options_notices_and_ids() -> None:
         for spec in parse(metric.usage):
             assert again(spec) == spec
             assert len(pickle.dumps(spec)) < 100 + len(str(spec))  # as their names
-    options = Options.of(rel=2, query_ids=["a\udcff"], features="1,5-9", groups="x", tie_range=True)
+    options = Options(rel=2, query_ids=["a\udcff"], features="1,5-9", groups="x", tie_range=True)
     assert again(options) == options
     for kind in Kind:
         notice = Notice(kind, "r\udcff", 3, "AP", ("q1", "q2"), "trec", 0.5, 0.25, 0.75, True)

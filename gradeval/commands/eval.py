@@ -112,7 +112,7 @@ def eval_command(
             judgments,
             opened,
             specs,
-            Options.of(**options),
+            Options(**options),
             on_run,
             per_query and not is_streamed,
             hashes=job.format == "json" or job.signature,

@@ -48,7 +48,7 @@ def evaluate(
 
     Raises GradevalError: InputError for data, MetricError for metrics, OptionError for options.
     """
-    separate, specs, chosen = separate_runs(runs), parse(metrics), Options.of(**options)
+    separate, specs, chosen = separate_runs(runs), parse(metrics), Options(**options)
     if errors not in ("raise", "keep"):
         raise OptionError(f"errors must be raise or keep, not {described(errors)}")
     results = evaluate_all(*with_saved(qrels, separate), specs, chosen)

@@ -63,7 +63,7 @@ class Evaluator:
 
     @takes(Options.table)
     def __init__(self, qrels: Any, metrics: Metrics = DEFAULT_METRICS, **options: Unpack[Evaluate]) -> None:
-        self._open(qrels, parse(metrics), Options.of(**options), at_once=False)
+        self._open(qrels, parse(metrics), Options(**options), at_once=False)
 
     @classmethod
     def of(cls, qrels: Any, specs: Sequence[Spec], options: Options, **how: Any) -> Evaluator:

@@ -312,7 +312,7 @@ class Results(Record, WithNotices, eq=False):
         of_evaluation = self.runs[r].interval or ("t", 95.0)
         method = of_evaluation[0] if method is None else method
         confidence = of_evaluation[1] if confidence is None else confidence
-        Options.of(interval=method, confidence=confidence)
+        Options(interval=method, confidence=confidence)
         self.check_unweighted("intervals")
         if not self.specs[m].metric.has_interval:
             return math.nan, math.nan
@@ -532,7 +532,7 @@ class Results(Record, WithNotices, eq=False):
         specs = (
             None if metrics is None else [self.specs[position_of(spec, self.specs)] for spec in parse(metrics)]
         )
-        return warned(compare_results(self, specs, CompareOptions.of(**options)), self.notices)
+        return warned(compare_results(self, specs, CompareOptions(**options)), self.notices)
 
     def __repr__(self) -> str:
         counts = f"runs={len(self.runs)}, metrics={len(self.specs)}, queries={len(self.queries)}"

@@ -110,7 +110,7 @@ def read_saved(source: Source) -> SavedResult:
         if option_names:
             raise _invalid(source, f"option {named(min(option_names))} is {is_wrong}")
     try:
-        Options.of(**options)
+        Options(**options)
     except OptionError as error:
         raise InputError(source.name, f"an option in it is not valid ({error})") from None
     return SavedResult(

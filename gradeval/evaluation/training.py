@@ -98,7 +98,7 @@ def score_arrays(
     specs = tuple(parse(metrics))
     if texts := [spec for spec in specs if spec.metric.text]:
         raise MetricError(f"{texts[0]} has no numbers")
-    chosen = Options.of(rel=rel, depth=depth, ties=ties, no_relevant=no_relevant)
+    chosen = Options(rel=rel, depth=depth, ties=ties, no_relevant=no_relevant)
     if chosen.ties == "trec":
         raise OptionError("ties must be input, best, worst or expected: arrays have no document ids")
     if ties == EXPECTED:

@@ -283,7 +283,7 @@ class TomlFile(Record):
         paths = {name: values[name] for name in FILE_PATHS if isinstance(values.get(name), str)}
         values = {**values, **{name: os.path.join(folder, path) for name, path in paths.items()}}
         try:
-            return Options.of(**values)
+            return Options(**values)
         except OptionError as error:
             raise self.error(str(error), key or str(error).split()[0], table) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gradeval.commands.compare.result import comparable_metrics, judged_spec
@@ -17,7 +17,7 @@ from gradeval.evaluation.ties import check_expected
 from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, Chosen, check_has, choose, simplified
 from gradeval.notices import Notice
-from gradeval.options import EXPECTED, ROLES, Options, check_columns, read_option, whole
+from gradeval.options import EXPECTED, ROLES, Options, read_columns, read_option, whole
 from gradeval.registry.spec import Metrics, Spec, usable
 from gradeval.spark.kernel import DOCUMENT, NUMBER, PLACE, QRELS, QUERY, RUN, SUBTOPIC, Names
 from gradeval.spark.sessions import check_installed
@@ -225,11 +225,12 @@ class Request(NamedTuple):
         """options: those of Options, whose columns may have the roles 'run' and 'order' too. Raises
         GradevalError.
         """
-        pairs = read_option("columns", Options.table["columns"].kind, options.get("columns", ()))
-        check_columns("columns", pairs, (*ROLES, *_RUN_ROLES))
+        read = partial(read_columns, roles=(*ROLES, *_RUN_ROLES))
+        kind = Options.table["columns"].kind.replace(read=read)
+        pairs = read_option("columns", kind, options.get("columns", ()))
         run_columns = {role: name for role, name in pairs if role in _RUN_ROLES}
         columns = [(role, name) for role, name in pairs if role not in run_columns]
-        chosen = Options.of(**{**options, "columns": columns})
+        chosen = Options(**{**options, "columns": columns})
         if chosen.interval:
             raise OptionError("on Spark, the interval of a mean is SparkSummary.interval()")
         if chosen.query_weights is not None:

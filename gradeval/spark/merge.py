@@ -109,7 +109,7 @@ class SparkSummary(Results):
         """
         if method not in (None, "t"):
             raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
-        alpha = CompareOptions.of(confidence=95.0 if confidence is None else confidence).alpha
+        alpha = CompareOptions(confidence=95.0 if confidence is None else confidence).alpha
         r, m = self._run(run), self._numeric(metric)
         error = float(self.standard_errors[r, m])
         if math.isnan(error):
@@ -315,7 +315,7 @@ def chosen_options(values: Mapping[str, Any]) -> CompareOptions:
                 f"compared by the t-test, with the options {', '.join(OF_SUMS)}"
             )
     check_known(values, list(OF_SUMS))
-    options = CompareOptions.of(**values)
+    options = CompareOptions(**values)
     if options.used_correction == MAXT:
         raise OptionError("the maxT correction requires the values of all queries in one place")
     return options

@@ -151,7 +151,7 @@ def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:
     options.Options; and features, those of a LETOR file that are runs.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    return open_qrels(qrels, Options.of(**options))
+    return open_qrels(qrels, Options(**options))
 
 
 @takes(Options.rows(within=OF_RUN))
@@ -163,7 +163,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
     options.Options; and features, one, of a LETOR file.
     Raises GradevalError: InputError for data, OptionError for options.
     """
-    chosen = Options.of(**options)
+    chosen = Options(**options)
     jobs = chosen.jobs or default_jobs()
     if isinstance(run, RunTable):
         return run

@@ -52,7 +52,7 @@ def test_features_are_hashed_as_their_file(tmp_path, monkeypatch):
     path.write_bytes(b"1 qid:1 1:3 2:1 # a\n0 qid:1 1:2 2:2 # b\n")
     watched = {}
     monkeypatch.setattr(Source, "watch", lambda source: watched.setdefault(id(source), source))
-    results = evaluate_all(str(path), [(None, str(path))], parse("AP"), Options.of(features="1,2"), hashes=True)
+    results = evaluate_all(str(path), [(None, str(path))], parse("AP"), Options(features="1,2"), hashes=True)
     assert results.failed == () and len(watched) == 1
     expected = Source(path).sha256()
     assert {results.qrels_sha256, *(run.sha256 for run in results.runs)} == {expected}
@@ -128,7 +128,7 @@ def test_features_that_no_line_has_are_one_error(tmp_path):
     judged.write_bytes(LETOR)
     other.write_bytes(LETOR)
     runs = [(None, other), ("last", [("1", "a", 1.0)])]
-    results = evaluate_all(judged, runs, parse("RR"), Options.of(features="1-9999"))
+    results = evaluate_all(judged, runs, parse("RR"), Options(features="1-9999"))
     assert [str(failed.error) for failed in results.failed] == [f"{other}: no line has features 3-9999"]
     assert [run.name for run in results.runs] == ["feature1", "feature2", "last"]
 

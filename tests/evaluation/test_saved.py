@@ -40,9 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def save(path: str, *runs: str, metrics: str = "AP nDCG@3 num_q relstring rankDCG", **options: Any) -> None:
-    results = evaluate_all(
-        "q", [(None, run) for run in runs], parse(metrics), Options.of(**options), hashes=True
-    )
+    results = evaluate_all("q", [(None, run) for run in runs], parse(metrics), Options(**options), hashes=True)
     assert not results.failed
     Path(path).write_text(results.render("json", per_query=True))
 

@@ -13,7 +13,7 @@ RATING = "Remove rows without a judgment, or name the column rating: an empty ra
 
 def read(source, number="score", **options):
     """(query, document, number) of each row, and the 0-based line of each. Raises the errors of the file."""
-    chosen = Options.of(**options)
+    chosen = Options(**options)
     table = reader(kind_of(source, number, chosen))(source, number, chosen)
     problems = Problems(source.name)
     rows, lines = [], []

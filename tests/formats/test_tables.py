@@ -182,7 +182,7 @@ def test_given_columns(put):
         " no column named 'stars'; the columns are 'qid', 'docno', 'rel'"
     ]
     for wrong in ("u", "user=u", "query=", "query=a,query=b"):
-        raises(OptionError, "columns must be", Options.of, columns=wrong)
+        raises(OptionError, "columns must be", Options, columns=wrong)
 
 
 def test_msmarco(put):

@@ -54,7 +54,7 @@ def in_buckets(qrels: Numbers, runs: Mapping[str, Numbers], count: int, seed: in
 
 
 def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], **options: Any) -> Job:
-    chosen = Options.of(**options)
+    chosen = Options(**options)
     scale = np.unique([grade for of in qrels.values() for grade in of.values()]) - chosen.zero_grade
     return Job(tuple(parse(metrics)), chosen, scale, tuple(runs), tuple(runs))
 

@@ -12,7 +12,7 @@ RUN = {"2": {"é": 1.0, "x": 2.0}, "1": {"b": 0.5, "a": 0.5}, "3": {"a": 1.0}}
 
 def qrels_of(data, **options):
     """{query: {document: grade}}, in order."""
-    table = open_qrels(data, Options.of(**options)).qrels
+    table = open_qrels(data, Options(**options)).qrels
     queries, documents, grade = Texts(table.queries), Texts(table.documents), table.grade.tolist()
     bounds = table.offsets.tolist()
     return {
@@ -23,7 +23,7 @@ def qrels_of(data, **options):
 
 def ranks_of(run, qrels=QRELS, **options):
     """For each run: its name and {(query, document): (rank, score)} of the judged documents."""
-    chosen = Options.of(**options)
+    chosen = Options(**options)
     judged = open_qrels(qrels, chosen)
     table = judged.qrels
     queries, documents = Texts(table.queries), Texts(table.documents)

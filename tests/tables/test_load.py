@@ -113,19 +113,19 @@ def test_empty_data():
     ],
 )
 def test_wrong_options(options, what):
-    assert error_of(OptionError, Options.of, **options).startswith(what)
+    assert error_of(OptionError, Options, **options).startswith(what)
 
 
 def test_options():
-    assert Options.of() == Options()
-    options = Options.of(query_ids=[1, "b"], features=["1", 7, "3-4"], rel=2, depth=None, jobs=4)
+    assert Options() == Options()
+    options = Options(query_ids=[1, "b"], features=["1", 7, "3-4"], rel=2, depth=None, jobs=4)
     assert options == Options(query_ids=("1", "b"), features=(1, 7, 3, 4), rel=2, jobs=4)
-    assert Options.of(query_ids="1,b  c,").query_ids == ("1", "b", "c")
-    assert Options.of(query_ids=["1,b"]).query_ids == ("1,b",)  # an id with a comma
+    assert Options(query_ids="1,b  c,").query_ids == ("1", "b", "c")
+    assert Options(query_ids=["1,b"]).query_ids == ("1,b",)  # an id with a comma
     for none in ("", " ,", [], ()):
-        raises(OptionError, "no query ids given", Options.of, query_ids=none)
-    assert Options.of(features="2,1").features == (2, 1)
-    assert Options.of(features=5).features == (5,)
+        raises(OptionError, "no query ids given", Options, query_ids=none)
+    assert Options(features="2,1").features == (2, 1)
+    assert Options(features=5).features == (5,)
     told = options.to_dict()
     assert "jobs" not in told
     assert told["features"] == (1, 7, 3, 4)

@@ -104,8 +104,8 @@ def compare_tables(
     files = separate_runs(tables)
     if other := next((table for _, table in files if not is_path(table)), None):
         raise OptionError(f"a table of values must be a file, not a {type(other).__name__}")
-    evaluation = Options.of(queries=queries, query_ids=query_ids, columns=columns)
-    how, roles = CompareOptions.of(**options), dict(evaluation.columns)
+    evaluation = Options(queries=queries, query_ids=query_ids, columns=columns)
+    how, roles = CompareOptions(**options), dict(evaluation.columns)
     if others := [role for role in roles if role != "query"]:
         raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
     read = _read_tables([(label, source_of(table).path) for label, table in files], roles.get("query"))

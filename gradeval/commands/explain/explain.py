@@ -80,7 +80,7 @@ def explain(
         raise MetricError(f"one metric is explained at a time, not {', '.join(map(str, [spec, *others]))}")
     if spec.metric.text:
         raise MetricError(f"{spec} is a text, and no number to explain")
-    chosen = Options.of(**options)
+    chosen = Options(**options)
     of_queries = {name: row for name, row in OF_RUNS.items() if row.section == QUERIES_SECTION}
     if query is not None and any(getattr(chosen, name) != row.default for name, row in of_queries.items()):
         raise OptionError(f"{' and '.join(of_queries)} are those that worst chooses from; query names them")

@@ -95,7 +95,7 @@ def validate_command(
         from gradeval.commands.files.validate import Checks
 
         roles = [role or ("run" if index else None) for index in range(len(files))]
-        report = Checks(Options.of(**options), max_errors, role).validation(files, roles)
+        report = Checks(Options(**options), max_errors, role).validation(files, roles)
     is_accepted = job.accepts(report.notices)
     is_wrong = bool(report.errors) or not is_accepted
     if job.strict and is_wrong:  # nothing on standard output
@@ -159,7 +159,7 @@ def convert_command(
     if target == "-" and out.on_terminal() and not writer(conversion.to).is_compressible:
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
-    chosen = Options.of(**options)
+    chosen = Options(**options)
     opened, *letor = (Source(path) for path in (source, qrels) if path is not None)
     with job.running(), out.stream(file) as sink:
         done = convert_file(opened, sink, "" if file is None else target, conversion, chosen, *letor)

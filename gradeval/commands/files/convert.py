@@ -112,7 +112,7 @@ def convert(
     path, name = os.fsdecode(source), os.fsdecode(target)
     conversion = Conversion(to or format_by_ending(name), role, sort, top, tag, ties)
     letor = None if qrels is None else Source(qrels)
-    chosen = Options.of(**options)
+    chosen = Options(**options)
     inputs = (path, None if letor is None else letor.path, chosen.groups)
     file = OutputFile(name, [read for read in inputs if read is not None], "target")
     with file.stream() as sink:

@@ -73,7 +73,7 @@ def validate(
     roles: list[str | None] = ["run"] * len(paths)
     if qrels is not None:
         paths, roles = [qrels, *paths], ["qrels", *roles]
-    return Checks(Options.of(**options), max_errors).validation(paths, roles)
+    return Checks(Options(**options), max_errors).validation(paths, roles)
 
 
 class Checks:

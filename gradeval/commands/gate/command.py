@@ -223,7 +223,7 @@ def gate_command(
         if settings.baseline is not None:
             subject["baseline"] = labelled(settings.baseline)[1]
         of_file = {option: value for option, value in settings.options.items() if option not in typed}
-        chosen = Options.of(**{**options, **of_file})
+        chosen = Options(**{**options, **of_file})
         subject |= {"qrels": qrels, **_options_in_words(job, chosen)}
         if update_baseline:
             updated = _baseline_file(job, settings.baseline, force, [path, *named_files(file)])
@@ -355,7 +355,7 @@ def _write_first_config(
     if job.output is not None and os.path.exists(job.output):
         raise click.UsageError(f"--output {job.output}: the file exists; --init does not overwrite.")
     job.file = job.output_file(job.output, input_files())
-    chosen, specs = Options.of(**options), parse(metrics) if metrics else []
+    chosen, specs = Options(**options), parse(metrics) if metrics else []
     judgments, runs = _opened(qrels, run, baseline)
     checks = first_checks(runs, specs)
     with job.running():

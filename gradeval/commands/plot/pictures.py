@@ -90,8 +90,8 @@ def queries(
     baseline: a run by name or position, by default the first. confidence: of the intervals, in percent.
     Raises GradevalError.
     """
-    confidence = CompareOptions.of(confidence=confidence).confidence
-    results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, Options.of(**options))
+    confidence = CompareOptions(confidence=confidence).confidence
+    results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, Options(**options))
     results.check_unweighted("the intervals of pictures")
     complete(results)
     of_results = QueryValues.of(results, compared)
@@ -100,7 +100,7 @@ def queries(
     note = f"{confidence:g} % t interval of the mean"
     chosen_baseline = None
     if len(results.runs) > 1:
-        chosen = CompareOptions.of(baseline=baseline, confidence=confidence, jobs=options.get("jobs", 0))
+        chosen = CompareOptions(baseline=baseline, confidence=confidence, jobs=options.get("jobs", 0))
         comparison = compare_results(results, compared, chosen)
         pairs, notices = comparison.comparisons, comparison.notices
         chosen_baseline = pairs[0].baseline
@@ -201,12 +201,12 @@ def curve(
     Raises GradevalError.
     """
     curves = curves_of(metrics, at)
-    confidence = CompareOptions.of(confidence=confidence).confidence
+    confidence = CompareOptions(confidence=confidence).confidence
     params = [metric.metric.at.name if metric.metric.at else "" for metric in curves]
     if log and "cutoff" not in params:
         raise OptionError("--log is for cutoffs in ranks, which no metric here has")
     specs = [spec for of_metric in curves.values() for spec in of_metric.values()]
-    results = complete(evaluate_all(qrels, separate_runs(runs), specs, Options.of(**options)))
+    results = complete(evaluate_all(qrels, separate_runs(runs), specs, Options(**options)))
     results.check_unweighted("the intervals of pictures")
     panels: list[Panel] = []
     rows: list[Row] = []
@@ -325,7 +325,7 @@ def phi(
             raise MetricError(f"{spec} has no φ", hint=f"only {PHI_METRIC} has")
     if len(specs) > 1:
         raise MetricError(f"φ of one metric is drawn at a time, not of {', '.join(map(str, specs))}")
-    chosen = Options.of(**options)
+    chosen = Options(**options)
     judged = open_qrels(qrels, chosen).qrels
     params = {name: value for name, value in specs[0].given if name in ("variant", "points")}
     grades = {"all queries" if "points" in params else POOLED: judged.grade}
@@ -427,7 +427,7 @@ def swaps(
     means over the repeats, in percent.
     Raises GradevalError.
     """
-    confidence = CompareOptions.of(confidence=confidence).confidence
+    confidence = CompareOptions(confidence=confidence).confidence
     done = study_swaps(
         metrics,
         levels=levels,

@@ -171,7 +171,7 @@ def report_of(
     told how many queries are explained, of how many. Raises GradevalError.
     """
     compared_as, options = split_options(given)
-    Options.of(interval=interval)
+    Options(interval=interval)
     # a pipe is read twice, from the copy that its Source has; other data are read once
     qrels, runs = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
     results, specs = evaluate_to_compare(

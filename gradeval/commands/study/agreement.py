@@ -94,9 +94,9 @@ def agreement(
     "The effect of topic set size on retrieval experiment error", SIGIR 2002.
     """
     specs = competing_metrics(metrics)
-    chosen = Options.of(**{name: value for name, value in options.items() if name in OF_RUNS})
+    chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
     of_study = {name: value for name, value in options.items() if name in AgreementOptions.table}
-    how = AgreementOptions.of(**of_study)
+    how = AgreementOptions(**of_study)
     sampling = Sampling(how.samples, how.seed, chosen.jobs or default_jobs())
     if qrels2 is not None and chosen.ties in ("best", "worst"):
         raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")

@@ -90,7 +90,7 @@ def divergence(
     for name, value, default in (("items", items, ITEMS), ("draws", draws, DRAWS), ("seed", seed, SEED)):
         if value != default:
             raise OptionError(f"{name} is for random scores, and goes without qrels")
-    chosen = Options.of(**options)
+    chosen = Options(**options)
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen))
     finding, tables = _differences(specs, results)

@@ -35,7 +35,7 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 6-8.
     """
     specs = competing_metrics(metrics)
-    chosen = Options.of(**{**options, "by_level": True})
+    chosen = Options(**{**options, "by_level": True})
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen))
     by_level = [

@@ -29,24 +29,24 @@ AGREEMENT_METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
 GRADES = "grades"  # a scope: it has an effect where only grades are compared, too
 
 
-def _check_alpha(name: str, value: Any) -> None:
+def _read_alpha(name: str, value: Any) -> float:
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise OptionError(f"alpha must lie between 0 and 1, not {described(value)}")
     if not 0 < value < 1:
         raise OptionError(f"alpha must lie between 0 and 1, not {value:g}")
+    return value
 
 
-def _read_factors(value: Any) -> tuple[float, ...]:
+def _read_factors(name: str, value: Any) -> tuple[float, ...]:
     try:
-        return tuple(float(factor) for factor in value)
+        factors = tuple(float(factor) for factor in value)
     except (TypeError, ValueError, OverflowError):
         raise OptionError(f"rescale must be positive numbers, not {described(value)}") from None
-
-
-def _check_factors(name: str, factors: tuple[float, ...]) -> None:
     for factor in factors:
         if not (factor > 0 and is_grade(factor)):
             raise OptionError(f"rescale must be positive numbers, not {factor:g}")
+    return factors
 
 
 class AgreementOptions(OptionTable):
@@ -68,7 +68,7 @@ class AgreementOptions(OptionTable):
         default="holm",
     )
     alpha: float = option(
-        Kind("grade", _check_alpha, plain, "float", metavar="P"),
+        Kind("grade", _read_alpha, "float", metavar="P"),
         "--alpha",
         "",
         "A pair is separated where its corrected p is below it; intervals have the confidence 1 - P.",
@@ -84,7 +84,7 @@ class AgreementOptions(OptionTable):
     )
     splits: int = option(integer(1, 10**5), "--splits", "", "Random halves of the queries.", default=100)
     rescale: tuple[float, ...] = option(
-        Kind("text", _check_factors, _read_factors, "Iterable[float]", metavar="LIST"),
+        Kind("text", _read_factors, "Iterable[float]", metavar="LIST"),
         "--rescale",
         "",
         "Factors by which all grades are multiplied.",

@@ -33,7 +33,7 @@ def random_runs(seed: int, runs: int = 3, metrics: int = 2, queries: int = QUERI
 
 
 def compared(values: QueryValues, **options) -> Comparison:
-    return compare_values(values, CompareOptions.of(**options))
+    return compare_values(values, CompareOptions(**options))
 
 
 def pairs_of(values: QueryValues, baseline: str, run: str, metric: str) -> tuple[list[float], list[float]]:

@@ -289,4 +289,4 @@ def test_from_python() -> None:
 ])  # fmt: skip
 def test_wrong_options(options: dict, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        CompareOptions.of(**options)
+        CompareOptions(**options)

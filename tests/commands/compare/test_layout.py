@@ -37,9 +37,7 @@ def values() -> QueryValues:
 def compared(**options: Any) -> Comparison:
     judged = Judged("Judged@10", np.array([1.0, 0.75, NAN]))
     notices = [Notice(Kind.MISSING, "bm25_k1", 1, rule="judged")]
-    return compare_values(
-        values(), CompareOptions.of(**options), notices, judged=judged, inputs={"qrels": None}
-    )
+    return compare_values(values(), CompareOptions(**options), notices, judged=judged, inputs={"qrels": None})
 
 
 @each("format", FORMATS)
@@ -95,7 +93,7 @@ def test_an_end_of_0_that_is_excluded(won: int, lost: int, verdict: str) -> None
     numbers = np.array([[np.zeros(60)], [changes]])
     queries = tuple(map(str, range(60)))
     of_runs = QueryValues(queries, ("a", "b"), ("a", "b"), (ComparedMetric("RR", "RR"),), numbers)
-    comparison = compare_values(of_runs, CompareOptions.of(test="wilcoxon"))
+    comparison = compare_values(of_runs, CompareOptions(test="wilcoxon"))
     assert comparison.comparisons[0].verdict == verdict
     text = "(0.0000, 1.0000]" if won > lost else "[-1.0000, 0.0000)"
     assert text in comparison.render()

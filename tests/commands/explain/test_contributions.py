@@ -43,7 +43,7 @@ def values_of(options: int) -> list[list[float]]:
 def explained(options: int) -> dict[str, list[tuple[Explanation, Explanation]]]:
     """For each metric, of each query, the explanations by two runs."""
     runs = [("run1", RUN), ("other", OTHER)]
-    queries = explain_runs(QRELS, runs, parse(SPECS), Options.of(**OPTIONS[options]), list(QRELS))
+    queries = explain_runs(QRELS, runs, parse(SPECS), Options(**OPTIONS[options]), list(QRELS))
     by_query = [list(zip(*of_runs, strict=True)) for of_runs in queries]
     return dict(zip(SPECS, map(list, zip(*by_query, strict=True)), strict=True))
 

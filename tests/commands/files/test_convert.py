@@ -70,7 +70,7 @@ def given_as(role, kind):
 
 def read(path, role, kind):
     """{query: {document: number}} of a file, in its order."""
-    [file] = open_file(Source(path), role, Options.of(**given_as(role, kind)))
+    [file] = open_file(Source(path), role, Options(**given_as(role, kind)))
     parts = [file.table.columns(block) for block in file.table.blocks()]
     assert not any(part.problems.total for part in parts)
     whole = Columns.joined(parts)

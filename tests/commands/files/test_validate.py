@@ -119,7 +119,7 @@ def reports(folder, *texts, role=None, max_errors=DEFAULT_MAX_ERRORS, **options)
     for path, text in zip(paths, texts, strict=True):
         path.write_bytes(text.encode() if isinstance(text, str) else text)
     roles = [role or ("run" if index else None) for index in range(len(paths))]
-    return Checks(Options.of(**options), max_errors, role).validation(list(map(str, paths)), roles).files
+    return Checks(Options(**options), max_errors, role).validation(list(map(str, paths)), roles).files
 
 
 def test_judged_documents(tmp_path):
