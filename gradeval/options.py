@@ -52,8 +52,8 @@ Read = Callable[[str, Any], Any]
 
 class Kind(Record):
     """The values that an option takes. type: for the command line. read: makes and checks a value of what was
-    given, by a Python caller any object; a value stays what it is. accepts: the type of what a Python caller may
-    give. choices, bounds: of words and of integers. metavar: what the help calls a value.
+    given, by a Python caller any object; a value stays what it is. accepts: the type for a Python caller.
+    choices, bounds: of words and of integers. metavar: what the help calls a value.
     """
 
     type: str
@@ -365,7 +365,7 @@ def _no_relevant(value: Any) -> Any:
 
 
 def read_columns(name: str, columns: Any, roles: Sequence[str] = ROLES) -> tuple[tuple[str, str], ...]:
-    """The (role, name) pairs of 'query=user_id, document=item_id' or of a mapping, one at most for each role."""
+    """The (role, name) pairs of 'query=user_id, document=item_id' or of a mapping, each role at most once."""
     text = as_text(columns) if isinstance(columns, (str, bytes)) else None
     if text is not None:
         parts = (item.partition("=") for item in text.split(",") if item.strip())
@@ -376,9 +376,8 @@ def read_columns(name: str, columns: Any, roles: Sequence[str] = ROLES) -> tuple
     are_pairs = all(map(all, pairs))
     if not are_pairs or len(dict(pairs)) < len(pairs) or not dict(pairs).keys() <= set(roles):
         known = ", ".join(f"{role}=NAME" for role in roles)
-        shown = (
-            named(",".join(map("=".join, pairs))) if are_pairs else described(pairs if text is None else text)
-        )
+        no_pairs = described(pairs if text is None else text)
+        shown = named(",".join(map("=".join, pairs))) if are_pairs else no_pairs
         raise OptionError(f"{name} must be some of {known}, each once, not {shown}")
     return pairs
 
