@@ -107,8 +107,7 @@ class Segments:
 
     def _running(self, accumulate: Callable[..., object], values: Floats) -> Floats:
         result: Floats = values.astype(np.float64)
-        for rows, inside in self._matrices():
-            block = result[rows]
+        for rows, inside, block in self._matrices(result, 0.0):
             accumulate(block, axis=1, out=block)
             result[rows[inside]] = block[inside]
         return result
@@ -148,8 +147,7 @@ class Segments:
         if self.is_descending(values):
             return values
         result: Floats = values.copy()
-        for rows, inside in self._matrices():
-            block = _padded(-values, rows, inside)
+        for rows, inside, block in self._matrices(-values, np.inf):
             block.sort(axis=1)
             result[rows[inside]] = -block[inside]
         return result
@@ -160,13 +158,12 @@ class Segments:
         The order of equal values is arbitrary but deterministic. Values are finite.
         """
         result = np.arange(len(values))
-        for rows, inside in self._matrices():
-            order = np.argsort(_padded(-values, rows, inside), axis=1)
-            result[rows[inside]] = np.take_along_axis(rows, order, axis=1)[inside]
+        for rows, inside, block in self._matrices(-values, np.inf):
+            result[rows[inside]] = np.take_along_axis(rows, block.argsort(axis=1), axis=1)[inside]
         return result
 
-    def _matrices(self) -> Iterator[tuple[Ints, Bools | EllipsisType]]:
-        """The rows of queries of similar length, from 2, as matrices, and which of the entries there are.
+    def _matrices(self, values: Floats, outside: float) -> Iterator[tuple[Ints, Bools | EllipsisType, Floats]]:
+        """The rows of queries of similar length, from 2, as matrices; which of the entries there are; the values.
 
         Going along the rows of a matrix is many times faster than along one column with the query as a key.
         """
@@ -177,10 +174,11 @@ class Segments:
             column = np.arange(length.max())
             rows = self.offsets[:-1][queries][:, None] + column
             if length.min() == len(column):
-                yield rows, ...
+                yield rows, ..., values[rows]
             else:
                 inside = column < length
-                yield np.where(inside, rows, 0), inside
+                rows = np.where(inside, rows, 0)
+                yield rows, inside, np.where(inside, values[rows], outside)
 
     def bit_planes(self, level: Ints) -> Iterator[tuple[Ints, Segments, Bools, Ints]]:
         """Pair each row with the rows before it in its query, by level, in about N log(levels) steps.
@@ -207,14 +205,6 @@ class Segments:
             edges = np.append(np.stack([start, edge], axis=1).ravel(), len(rows))
             rows, groups = moved, Segments(np.append(edges[:-1][np.diff(edges) > 0], len(rows)))
         yield rows, groups, np.zeros(len(rows), np.bool_), groups.place
-
-
-def _padded(values: Floats, rows: Ints, inside: Bools | EllipsisType) -> Floats:
-    """The values of a matrix of rows, inf where there is no row."""
-    block: Floats = values[rows]
-    if inside is not ...:
-        block[~inside] = np.inf
-    return block
 
 
 def stable_order(*keys: NDArray[np.int64]) -> Ints:

@@ -212,7 +212,8 @@ class Ids:
             if not len(rows):
                 break
             # big-endian words compare as the bytes do; their complement sorts from the last to the first
-            word = self._column(k, rows).byteswap(inplace=True)
+            parts = [self.word(k, rows[a : a + _AT_ONCE]) for a in range(0, len(rows), _AT_ONCE)]
+            word = np.concatenate(parts).byteswap(inplace=True)
             np.invert(word, out=word)
             if (new[1:-1] | (word[1:] == word[:-1])).all():
                 continue  # as where all share a prefix
@@ -223,23 +224,12 @@ class Ids:
         if self.longest > LONG:
             is_open = ~(new[:-1] & new[1:])
             place = np.arange(len(order))[place][is_open]
-            order[place] = self._long_descending(rows[is_open], np.cumsum(new[:-1])[is_open])
+            rows, group = rows[is_open], np.cumsum(new[:-1])[is_open]
+            ids = self.take(rows).tolist()
+            rank = np.empty(len(ids), np.int64)
+            rank[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
+            order[place] = rows[np.lexsort((rank, group))]
         return order
-
-    def _column(self, k: int, rows: Ints) -> Words:
-        """word(k, rows) of any number of rows."""
-        column = np.empty(len(rows), np.uint64)
-        for a in range(0, len(rows), _AT_ONCE):
-            column[a : a + _AT_ONCE] = self.word(k, rows[a : a + _AT_ONCE])
-        return column
-
-    def _long_descending(self, rows: Ints, group: Ints) -> Ints:
-        """These rows, which may be long, in the order of descending()."""
-        ids = self.take(rows).tolist()
-        sort = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
-        rank = np.empty(len(ids), np.int64)
-        rank[sort] = np.arange(len(ids))
-        return rows[np.lexsort((rank, group))]
 
 
 class ShortIds(Ids):
@@ -318,9 +308,8 @@ class IdIndex:
     def __init__(self, ids: Ids) -> None:
         self.ids = ids
         self.table = KeyTable(ids.keys())
-        self.others = {
-            ids[row]: row for row in self.table.again.tolist()
-        }  # different ids with one key: not seen so far
+        # different ids with one key: not seen so far
+        self.others = {ids[row]: row for row in self.table.again.tolist()}
 
     def find(self, wanted: Ids) -> Ints:
         """The row of each wanted id, -1 if it is absent."""

@@ -115,10 +115,6 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
     def is_next_there() -> bool:
         return state["taken"] in ready or state["taken"] == state["total"] or bool(state["lost"])
 
-    def put(place: int, result: R | None, error: BaseException | None) -> None:
-        ready[place] = (result, error)
-        notify()
-
     def notify() -> None:
         with changed:
             changed.notify_all()
@@ -142,7 +138,7 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             return None
         except BaseException as error:
             state["total"] = place + 1
-            put(place, None, error)
+            ready[place] = None, error
             return None
         state["drawn"] = place + 1
         return place, item
@@ -157,21 +153,19 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
             finally:
                 drawing.release()
                 notify()
-            if drawn is not None:
-                compute(*drawn)
+            if drawn is None:
+                return
+            place, item = drawn
+            try:
+                ready[place] = function(item), None
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                ready[place] = None, error
+            notify()
         except MemoryError:
             state["lost"] = True
             raise
-
-    def compute(place: int, item: T) -> None:
-        try:
-            result = function(item)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            put(place, None, error)
-        else:
-            put(place, result, None)
 
     def work() -> None:
         while not is_over():
