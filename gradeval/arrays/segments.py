@@ -163,7 +163,7 @@ class Segments:
         return result
 
     def _matrices(self, values: Floats, outside: float) -> Iterator[tuple[Ints, Bools | EllipsisType, Floats]]:
-        """The rows of queries of similar length, from 2, as matrices; which of the entries there are; the values.
+        """The rows of queries of similar length, from 2, as matrices; which entries there are; their values.
 
         Going along the rows of a matrix is many times faster than along one column with the query as a key.
         """
