@@ -131,7 +131,6 @@ class Metric(Record, eq=False):
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is one of gradeval's own."""
         return str(getattr(self.function, "__module__", None)).startswith("gradeval.")
 
     @cached_property
@@ -141,27 +140,22 @@ class Metric(Record, eq=False):
 
     @cached_property
     def summary(self) -> str:
-        """The first line of the page."""
         return self.about.split("\n", 1)[0]
 
     @property
     def text(self) -> bool:
-        """Whether its values are strings, not numbers."""
         return self.kind is Kind.TEXT
 
     @property
     def is_count(self) -> bool:
-        """Whether its values, and their sum, are integers."""
         return self.kind is Kind.COUNT
 
     @property
     def is_summed(self) -> bool:
-        """Whether the value of all queries is the sum of their values."""
         return self.kind in (Kind.SUM, Kind.COUNT)
 
     @property
     def per_query(self) -> bool:
-        """Whether it has values per query."""
         return not self.constant and self.kind is not Kind.GEOMETRIC
 
     @property
@@ -171,7 +165,6 @@ class Metric(Record, eq=False):
 
     @property
     def has_summary(self) -> bool:
-        """Whether it has a summary value."""
         return self.constant or self.kind is not Kind.TEXT
 
     def __call__(self, judgments: Judgments, **params: Any) -> Floats:
@@ -203,7 +196,6 @@ class Metric(Record, eq=False):
         return values if isinstance(values, Terms) else None
 
     def texts(self, judgments: Judgments, **params: Any) -> list[str]:
-        """The strings of a metric of kind TEXT, one for each query."""
         return list(map(str, self._values(judgments, **params)))
 
     def _expected(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:

@@ -373,14 +373,10 @@ def _find(name: str) -> Metric | None:
     if name not in _METRICS:
         if name in homes():
             for metric in import_family(homes()[name]):
-                _add(metric)
+                _METRICS.update(dict.fromkeys(map(fold, (metric.name, *metric.aliases)), metric))
         elif (measure := dialects.measure_of(name)) is not None:
             return _find(fold(measure.metric))
     return _METRICS.get(name)
-
-
-def _add(metric: Metric) -> None:
-    _METRICS.update((fold(name), metric) for name in (metric.name, *metric.aliases))
 
 
 def _all_names() -> list[str]:
@@ -418,7 +414,7 @@ def _register() -> list[str]:
             failed += ignored
             if metric is not None:
                 REGISTRY[metric.name] = metric
-                _add(metric)
+                _METRICS.update(dict.fromkeys(map(fold, (metric.name, *metric.aliases)), metric))
             del UNCHECKED[0]
     return failed
 
@@ -462,8 +458,7 @@ def _named(name: str, text: str) -> Metric:
         first = broken[0] if len(broken[0]) <= _LONGEST else broken[0][:_LONGEST] + "…"
         others = f"; 'gradeval metrics' reports {len(broken) - 1} more" if len(broken) > 1 else ""
         ignored = f" ({first}{others})"
-    suggested = _parseable(meant) if near else ""
-    if suggested:
+    if near and (suggested := _parseable(meant)):
         raise MetricError(text, hint=f"did you mean {suggested}?{ignored}")
     raise MetricError(f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{ignored}")
 
@@ -559,15 +554,12 @@ def _plain(name: str) -> str:
 def _written_value(metric: Metric, text: str) -> dict[str, str]:
     """The parameter and the value of 'exp', 'l2' or 'p=0.8'; {} if it is none of the metric."""
     for param in metric.params:
-        values = [] if text.replace(".", "").isdigit() else [text]
-        for key in (param.name, *param.aliases, *_KEYS.get(param.name, ())):
-            if text.lower().startswith(key.lower()):
-                values.append(text[len(key) :].lstrip("=:_-"))
-        for value in () if param.after_at else values:
-            try:
+        keys = (param.name, *param.aliases, *_KEYS.get(param.name, ()))
+        values = [text[len(key) :].lstrip("=:_-") for key in keys if text.lower().startswith(key.lower())]
+        is_number = text.replace(".", "").isdigit()
+        for value in () if param.after_at else values if is_number else [text, *values]:
+            with suppress(ValueError):
                 return {param.name: param.text(param.parse(value))}
-            except ValueError:
-                continue
     return {}
 
 
