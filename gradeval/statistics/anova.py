@@ -128,12 +128,11 @@ class TukeyHSD(Record, eq=False):
 def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> TukeyHSD:
     """The randomized Tukey HSD test of the 2 or more systems in the columns of values (Q, S), paired by query.
 
-    Under the null hypothesis that all systems are equal, each query's values could have come from the systems
-    in any order. For each of B random permutations within all queries, the range is the largest difference
+    Of each of B random permutations of the values within all queries, the range is the largest difference
     between two systems' means. p = (b + 1) / (B + 1), b the permutations whose range reaches the pair's
     difference, to 1e-12 of the largest possible range. Up to 65,536 permutations, as of 2 systems and 16
     queries, are all tried, and p is exact. Queries where a system has no value (NaN) are left out. With 2
-    systems it is Fisher's randomization test. sampling.permuted_ranges draws the permutations.
+    systems it is Fisher's randomization test.
 
     Source: Carterette, "Multiple testing in statistical analysis of systems-based information retrieval
     experiments", TOIS 2012; Sakai, "Evaluation with informational and navigational intents", WWW 2012.

@@ -1,8 +1,8 @@
 """Confidence intervals: those that invert a test, and the bootstrap's.
 
 An interval that inverts a test has the values that the test, applied to the differences less the value, does
-not reject at level alpha; so it contains 0 exactly where p >= alpha. Its confidence is 1 - alpha. It reaches
-to infinity where the test can reject nothing on that side, as with 5 queries at alpha = 0.05.
+not reject at level alpha; so it contains 0 exactly where p >= alpha. It reaches to infinity where the test can
+reject nothing on that side, as with 5 queries at alpha = 0.05.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _HELD = 1 << 17  # sign flips whose ends are held before the outermost are selec
 def agreeing(interval: Interval, p: float, alpha: float, direction: float) -> Interval:
     """The interval, with the end nearest to 0 moved so that it contains 0 exactly where p >= alpha.
 
-    It differs from that only where p is alpha but for rounding, where an open end is 0, or where so many
-    differences are tied at 0 that no value is accepted. An end that must not be 0 becomes the number next to
-    it. direction: that of the difference, of which only the sign counts.
+    It is moved only where p is alpha but for rounding, where an open end is 0, or where so many differences
+    are 0 that no value is accepted. An end that must not be 0 becomes the number next to it. direction: the
+    sign of the difference.
     """
     low, high = interval
     if p >= alpha:
@@ -68,8 +68,7 @@ def sign_flip_intervals(
     p(v) = (1 + #{low <= v <= high}) / (B + 1), which falls to both sides of the mean; so p(v) >= alpha from
     the k-th smallest `low` to the k-th largest `high`, with k the least for which (k + 1) / (B + 1) >= alpha.
 
-    Returns p(0), and the ends of the intervals, (C,) each. Only numbers that may be the k-th are held: at most
-    2 flips_held() of a comparison.
+    Returns p(0), and the ends of the intervals, (C,) each.
     Source: Tritchler, "On inverting permutation tests", JASA 1984.
     """
     k = fewest_extreme(flips, alpha)
@@ -90,7 +89,7 @@ def sign_flip_intervals(
 
 
 def flips_held(flips: int, alpha: float) -> int:
-    """How many flips' ends sign_flip_intervals holds at once."""
+    """How many flips' ends sign_flip_intervals holds at once: those that may be the k-th, and a block."""
     return min(flips, max(_HELD, 2 * fewest_extreme(flips, alpha)))
 
 

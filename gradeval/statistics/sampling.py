@@ -1,8 +1,4 @@
-"""Random sampling: how many samples, from which streams, and their exact sums.
-
-Three kinds: random signs for the queries (sign flips), resamples of the queries (bootstrap), and permutations
-of the systems' values within each query.
-"""
+"""Random sampling: sign flips, resamples, permutations within queries; their streams and exact sums."""
 
 from __future__ import annotations
 
@@ -45,11 +41,9 @@ class Sampling(Record):
 class Stream:
     """The random stream of one block, whose words are taken from its beginning on.
 
-    It is that of Philox4x64 with ten rounds, with the key (seed, purpose) and the counter starting at
-    block * 2^128, as numpy.random.Philox gives it. A block's stream depends on nothing else, so that blocks
-    can be computed in any order and by any thread. Numbers smaller than a word are parts of the next words,
-    the low ones first on every machine; the rest of the last word is not used.
-
+    It is that of numpy.random.Philox (Philox4x64, ten rounds) with the key (seed, purpose) and the counter
+    starting at block * 2^128, so that blocks can be computed in any order and by any thread. Numbers smaller
+    than a word are parts of the next words, the low ones first; the rest of the last word is not used.
     Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
 
@@ -66,10 +60,7 @@ class Stream:
 
 
 def scaled(halves: Halves, size: int) -> Ints:
-    """Integers below `size` from random 32-bit numbers: half * size / 2^32, rounded down.
-
-    Their probabilities differ by at most 2^-32.
-    """
+    """Integers below `size`, half * size / 2^32 rounded down; their probabilities differ by at most 2^-32."""
     numbers = halves.astype(np.uint64)
     numbers *= np.uint64(size)
     numbers >>= np.uint64(32)
@@ -79,15 +70,13 @@ def scaled(halves: Halves, size: int) -> Ints:
 class FixedPoint(Record, eq=False):
     """A matrix (Q, C) of finite numbers as two integers each: value = (high * 2^bits + low) * 2^exponent.
 
-    The order in which a matrix product adds its terms differs between BLAS libraries, processors and numbers of
-    threads, and with it the last digits of the sum, which decide whether a resampled sum ties with the observed
-    one. Sums of integers below 2^53 are exact in float64, so no order can change them.
+    A matrix product adds its terms in an order that differs between BLAS libraries, processors and numbers of
+    threads; the last digits of the sum decide whether a resampled sum ties with the observed one. Sums of
+    integers below 2^53 are exact in float64 in any order.
 
     parts: (Q, 2 C) integers in float64, the high ones before the low ones, at most 2^bits in magnitude; any Q
-    of them add up to at most 2^51. exponent: (C,), of the column's largest number, less 2 bits.
-
-    Numbers are rounded to 2^(-2 bits) of the column's largest: 2^-76 for 7,000 queries, where a float64 is
-    itself rounded to 2^-53.
+    of them add up to at most 2^51. exponent: (C,), of the column's largest number, less 2 bits: numbers are
+    rounded to 2^(-2 bits) of it, 2^-76 for 7,000 queries, where a float64 is itself rounded to 2^-53.
     """
 
     parts: Floats
@@ -121,10 +110,9 @@ _CHUNK = 1024  # queries whose signs are unpacked at a time, so that a block tak
 def flip_count(queries: int, sampling: Sampling) -> int:
     """How many sets of signs are tried besides the observed one.
 
-    Where two systems are equally good, a query's difference could as well have had the other sign (Fisher
-    1935). Flipping a set of signs or its complement gives sums of equal magnitude, so of the 2^n sets of n
-    queries only 2^(n-1) - 1 need be tried beside the observed one (no sign flipped). With b of these B sets at
-    least as extreme as it, p = (b + 1) / (B + 1), which for all sets is the exact share of the 2^n.
+    A set of signs and its complement give sums of equal magnitude, so of the 2^n sets of n queries only
+    2^(n-1) - 1 need be tried beside the observed one (no sign flipped). With b of these B sets at least as
+    extreme as it, p = (b + 1) / (B + 1), which for all sets is the exact share of the 2^n.
     """
     return 2 ** (queries - 1) - 1 if queries <= EXHAUSTIVE else sampling.samples
 
@@ -132,9 +120,8 @@ def flip_count(queries: int, sampling: Sampling) -> int:
 def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
     """function(sums) for each block of flips, in order, on `sampling.jobs` threads.
 
-    columns: (Q, M), integers, such as FixedPoint.parts. sums: (rows, M), for each flip the sums of the
-    columns over the flipped queries; exact, for integers as small as FixedPoint's. The rows of all blocks
-    are the flip_count(Q, sampling) flips: all of them up to 16 queries, else random ones.
+    columns: (Q, M), integers as small as FixedPoint.parts, so that sums are exact. sums: (rows, M), for each
+    flip those over the flipped queries. The rows of all blocks are the flip_count(Q, sampling) flips.
 
     The bits of a random flip are those of its words in the block's stream, the low bit first: bit q is set
     if query q is flipped. A flip starts with a new word; a block has 1,024 flips.
@@ -169,14 +156,13 @@ def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats]
     """function(times) for each block of bootstrap resamples, in order, on `sampling.jobs` threads.
 
     A resample draws n of the n queries with replacement. times: how often it has each, (rows, n); the rows of
-    all blocks are the `samples` resamples. They have a multinomial distribution: they are first drawn as n
-    independent Poisson numbers with the mean max(0, 1 - 3 / sqrt(n)), whose sum is nearly always less than n,
-    and given their sum they are multinomial; the draws that are missing are then made one by one. The few
-    resamples with more than n begin again with 0 for each query.
+    all blocks are the `samples` resamples. These multinomial counts are first drawn as n independent Poisson
+    numbers with the mean max(0, 1 - 3 / sqrt(n)), which are multinomial given their sum, nearly always less
+    than n; the missing draws are then made one by one. The few resamples with more than n begin again with 0.
 
     A block has the largest number of resamples with at most 2^17 counts, and at least one. Its stream has 16
     bits for each count, the high bits of a fraction; then 32 more for those that these do not decide; then 32
-    for each missing draw, half * n / 2^32 rounded down; each of the three begins with a new word.
+    for each missing draw; each of the three begins with a new word.
     """
     block_rows = max(1, _COUNTS // queries)
     thresholds = poisson_thresholds(max(0.0, 1 - 3 / sqrt(queries)))
@@ -205,10 +191,7 @@ def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats]
 
 
 def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
-    """The means of bootstrap resamples, (samples, C), of differences (n, C) without NaN, in their unit.
-
-    A resample has the same rows for every column; see over_resamples.
-    """
+    """The means of bootstrap resamples, (samples, C), of the rows of differences (n, C) without NaN."""
     queries = len(differences)
     fixed = FixedPoint.of(differences)
     means: Floats = np.empty((sampling.samples, differences.shape[1]), order="F")  # a column is used at a time
@@ -222,8 +205,8 @@ def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
 def poisson_thresholds(mean: float) -> Ints:
     """P(X <= k) * 2^48 for k = 0, 1, ... of a Poisson number X, rounded down, while it is below 2^48.
 
-    A random integer below 2^48 is a Poisson number by the count of thresholds that it reaches; probabilities
-    are right to 2^-48. They are computed in decimals, so that they are the same on every machine.
+    A random integer below 2^48 is a Poisson number by the count of thresholds that it reaches. They are
+    computed in decimals, so that they are the same on every machine.
     """
     with localcontext() as context:
         context.prec = 50
@@ -254,9 +237,8 @@ Add = Callable[[Sequence[Ints], Halves, Ints], None]
 def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
     """The range of the systems' sums for each random permutation of integers (Q, S), (samples,).
 
-    The values of each query are permuted by themselves, and all their permutations are equally likely. What one
-    adds to the sums is looked up in tables where there are few systems, which takes a few nanoseconds. For up
-    to 8 systems see _listed, for up to 12 _split, and for more _exchanged.
+    The values of each query are permuted by themselves, and all their permutations are equally likely. Where
+    there are few systems, what a permutation adds to the sums is looked up in tables, in a few nanoseconds.
     """
     systems = integers.shape[1]
     if systems > _MOST_SPLIT:

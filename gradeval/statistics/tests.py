@@ -1,7 +1,6 @@
 """Paired differences, what describes them, and the paired tests by name: p and its interval.
 
-scipy.special has the distributions that these tests need, and its import takes a third of the time that
-scipy.stats takes; so scipy.stats, whose results these are (tests/statistics), is not imported.
+They need only scipy.special, whose import takes a third of the time of that of scipy.stats.
 """
 
 from __future__ import annotations
@@ -47,8 +46,7 @@ _HELD = 1 << 25  # numbers of all of them that are held at once, 256 MB, or thos
 def paired_differences(baseline: Floats, run: Floats) -> Floats:
     """run - baseline for each query, of arrays of one shape; NaN where either value is NaN.
 
-    Values that agree to 1e-12 of the larger are tied: their difference is exactly 0. Two systems with the
-    same ranking quality may reach it by sums in another order, and rounding is no win.
+    It is exactly 0 for values that agree to 1e-12 of the larger: rounding is no win.
     """
     difference = run - baseline
     difference[np.abs(difference) <= TOLERANCE * np.maximum(np.abs(baseline), np.abs(run))] = 0.0
@@ -280,10 +278,6 @@ def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -
     tried for up to 16 pairs, and p is then exact; otherwise `samples` random ones, the same for all
     comparisons: they belong to the rows. Sums are exact, so rounding neither makes nor breaks a tie.
 
-    For the differences d - v, a flip is at least as extreme where v lies between the mean of the flipped
-    differences and the mean of the others; one is on each side of the mean of all. So each flip has its
-    interval of values, 0 among them where it counts for p; intervals.sign_flip_intervals inverts these.
-
     Source: Fisher, "The Design of Experiments", 1935, section 21; Smucker, Allan and Carterette, "A
     comparison of statistical significance tests for information retrieval evaluation", CIKM 2007; (b + 1) /
     (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
@@ -309,9 +303,8 @@ def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outc
 
     With S the sum of the flipped differences, F their number, and S', F' those of the others, a flip of d - v
     is at least as extreme as none where |S' - S - v (F' - F)| >= |S + S' - v (F + F')|: from the lesser to the
-    greater of the two means S / F and S' / F', and for every v if one of them has no differences. A sum within
-    half the tolerance counts as 0, so that v = 0 lies in the range of each flip that ties with the observed
-    signs.
+    greater of the two means S / F and S' / F', and for every v if one of them has no differences. These ranges
+    give the interval. A sum within half the tolerance counts as 0, so that a flip that ties has v = 0 in its.
     """
     queries = len(differences)
     valid = ~np.isnan(differences)
@@ -352,8 +345,7 @@ def _patterns(valid: Bools) -> tuple[Bools, Ints]:
 def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
     """The BCa bootstrap interval of the mean of each column of differences (Q, C); there is no p.
 
-    `samples` resamples of the queries that have a difference, the same for the comparisons that have them for
-    the same queries. See sampling.resampled_means and intervals.bca_interval.
+    Comparisons that have a difference for the same queries have the same resamples of these.
     """
     outcomes: dict[int, Outcome] = {}
     method = f"{sampling.samples:,} bootstrap resamples"
