@@ -167,41 +167,30 @@ def rows_of(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], digits
     columns = [column for column in columns if column.name]
     texts = []
     for row in rows:
-        values = [row[column.key or column.name] for column in columns]
-        texts.append(
-            [
-                value if isinstance(value, str) else column.kind.plain(value, digits)
-                for column, value in zip(columns, values, strict=True)
-            ]
-        )
+        values = ((column.kind, row[column.key or column.name]) for column in columns)
+        texts.append([text if isinstance(text, str) else kind.plain(text, digits) for kind, text in values])
     names = [column.name for column in columns if column.kind.is_name]
     return Rows.of([column.name for column in columns], texts, names)
 
 
-def _labelled(rows: Rows, label: Mapping[str, str]) -> Rows:
-    """The rows with columns in front, which have the same value in all rows. Raises OptionError."""
-    _check_label(label, rows.head)
-    parts = ([[*label.values(), *row] for row in part] for part in rows.parts)
-    names = (*range(len(label)), *(column + len(label) for column in rows.names))
-    return Rows((*label, *rows.head), parts, frozenset(names))
-
-
-def _labelled_records(
-    records: Iterable[Mapping[str, Any]] | Rows, label: Mapping[str, str]
-) -> Iterable[Mapping[str, Any]] | Rows:
-    """The same of jsonl."""
-    if isinstance(records, Rows):
-        import json  # which few commands need
-
-        return _labelled(records, {name: json.dumps(value) for name, value in label.items()})
-    records = list(records)
-    _check_label(label, {name for record in records for name in record})
-    return [{**label, **record} for record in records]
-
-
-def _check_label(label: Mapping[str, str], columns: Iterable[str]) -> None:
+def _labelled(
+    part: Iterable[Mapping[str, Any]] | Rows, label: Mapping[str, str], in_json: bool
+) -> list[dict[str, Any]] | Rows:
+    """The rows or records with columns in front, which have the same value in all. Raises OptionError."""
+    records = [] if isinstance(part, Rows) else list(part)
+    columns = part.head if isinstance(part, Rows) else chain.from_iterable(records)
     if taken := [name for name in columns if name in label]:
         raise OptionError(f"label {taken[0]}: the output has a column of this name")
+    if not isinstance(part, Rows):
+        return [{**label, **record} for record in records]
+    values = list(label.values())
+    if in_json:
+        import json  # which few commands need
+
+        values = list(map(json.dumps, values))
+    parts = ([[*values, *row] for row in rows] for rows in part.parts)
+    names = (*range(len(label)), *(column + len(label) for column in part.names))
+    return Rows((*label, *part.head), parts, frozenset(names))
 
 
 class Document(Record, kw_only=True):
@@ -239,9 +228,9 @@ class Document(Record, kw_only=True):
         writer = WRITERS[how.format]
         part = getattr(self, writer.part)()
         if how.label and writer.part == "rows":
-            part = [_labelled(rows, how.label) for rows in part]
+            part = [_labelled(rows, how.label, in_json=False) for rows in part]
         elif how.label and writer.part == "records":
-            part = _labelled_records(part, how.label)
+            part = _labelled(part, how.label, in_json=True)
         text: str = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{how.format}")(part, how)
         if not self.is_log:
             return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from html import escape
+from operator import add
 
 from gradeval.render.document import Block, Cell, Grid, Line, Lines, RenderOptions
 
@@ -34,39 +35,32 @@ _INTERVAL = re.compile(r"[\[(](\S+), (\S+)[\])]")
 
 
 def write_md(blocks: Iterable[Block], how: RenderOptions) -> str:
-    return "\n".join(map(_md, blocks))
-
-
-def _md(block: Block) -> str:
-    if isinstance(block, Grid):
-        return _md_table(block)
-    if isinstance(block, Lines):
-        return "```\n" + "".join(f"{line}\n" for line in block.lines) + "```\n"
-    if isinstance(block, Line):
-        text = escape_md(block.text)
-        return f"### {text}\n" if block.style == "heading" else f"**{text}**\n"
-    return escape_md(block if isinstance(block, str) else " ".join(block.sentences)) + "\n"
-
-
-def _md_table(grid: Grid) -> str:
-    rows = [list(map(escape_md, grid.head)), *(list(map(_md_cell, row)) for row in grid.cells)]
-    widths = [max(3, *map(len, texts)) for texts in zip(*rows, strict=True)]
-    left = [grid.is_left(c) for c in range(len(widths))]
-    rules = ("-" * (width - 1) for width in widths)
-    rows.insert(1, [f":{rule}" if is_left else f"{rule}:" for rule, is_left in zip(rules, left, strict=True)])
-    title = f"**{escape_md(grid.title)}**\n\n" if grid.title else ""
-    for row in rows:
-        cells = (
-            text.ljust(width) if is_left else text.rjust(width)
-            for text, width, is_left in zip(row, widths, left, strict=True)
-        )
-        title += f"| {' | '.join(cells)} |\n"
-    return title
-
-
-def _md_cell(cell: Cell) -> str:
-    text = f"**{cell.text}**" if cell.bold else escape_md(cell.text)
-    return text + (f"<sup>{cell.mark}</sup>" if cell.has_letters else cell.mark)
+    parts = []
+    for block in blocks:
+        if isinstance(block, Grid):
+            rows = [list(map(escape_md, block.head))]
+            for row in block.cells:
+                texts = (f"**{cell.text}**" if cell.bold else escape_md(cell.text) for cell in row)
+                marks = (f"<sup>{cell.mark}</sup>" if cell.has_letters else cell.mark for cell in row)
+                rows.append(list(map(add, texts, marks)))
+            widths = [max(3, *map(len, texts)) for texts in zip(*rows, strict=True)]
+            left = [block.is_left(c) for c in range(len(widths))]
+            rules = ("-" * (width - 1) for width in widths)
+            rows.insert(1, [f":{rule}" if at else f"{rule}:" for rule, at in zip(rules, left, strict=True)])
+            text = f"**{escape_md(block.title)}**\n\n" if block.title else ""
+            for row_texts in rows:
+                columns = zip(row_texts, widths, left, strict=True)
+                cells = (cell.ljust(width) if at else cell.rjust(width) for cell, width, at in columns)
+                text += f"| {' | '.join(cells)} |\n"
+        elif isinstance(block, Lines):
+            text = "```\n" + "".join(f"{line}\n" for line in block.lines) + "```\n"
+        elif isinstance(block, Line):
+            text = escape_md(block.text)
+            text = f"### {text}\n" if block.style == "heading" else f"**{text}**\n"
+        else:
+            text = escape_md(block if isinstance(block, str) else " ".join(block.sentences)) + "\n"
+        parts.append(text)
+    return "\n".join(parts)
 
 
 def escape_md(text: str) -> str:
@@ -75,31 +69,28 @@ def escape_md(text: str) -> str:
 
 
 def write_latex(blocks: Iterable[Block], how: RenderOptions) -> str:
-    return "\n".join(map(_latex, blocks))
-
-
-def _latex(block: Block) -> str:
-    if isinstance(block, Grid):
-        return _tabular(block)
-    if isinstance(block, Lines):
-        return "\\begin{verbatim}\n" + "".join(f"{line}\n" for line in block.lines) + "\\end{verbatim}\n"
-    if isinstance(block, Line):
-        return rf"\paragraph{{{escape_latex(block.text)}}}" + "\n"
-    text = block if isinstance(block, str) else " ".join(block.sentences)
-    return rf"\par{{\footnotesize {escape_latex(text)}}}" + "\n"
-
-
-def _tabular(grid: Grid) -> str:
-    columns = "".join("l" if grid.is_left(c) else "r" for c in range(len(grid.head)))
-    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
-    if grid.title:
-        title = rf"\multicolumn{{{len(grid.head)}}}{{l}}{{{escape_latex(grid.title)}}} \\"
-        lines += [title, r"\midrule"]
-    lines += [" & ".join(map(escape_latex, grid.head)) + r" \\", r"\midrule"]
-    for row in grid.cells:
-        cells = (escape_latex(cell.text) if grid.is_left(c) else _number(cell) for c, cell in enumerate(row))
-        lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    parts = []
+    for block in blocks:
+        if isinstance(block, Grid):
+            left = [block.is_left(c) for c in range(len(block.head))]
+            lines = [rf"\begin{{tabular}}{{{''.join('l' if at else 'r' for at in left)}}}", r"\toprule"]
+            if block.title:
+                title = rf"\multicolumn{{{len(left)}}}{{l}}{{{escape_latex(block.title)}}} \\"
+                lines += [title, r"\midrule"]
+            lines += [" & ".join(map(escape_latex, block.head)) + r" \\", r"\midrule"]
+            for row in block.cells:
+                cells = (escape_latex(cell.text) if left[c] else _number(cell) for c, cell in enumerate(row))
+                lines.append(" & ".join(cells) + r" \\")
+            lines += [r"\bottomrule", r"\end{tabular}"]
+        elif isinstance(block, Lines):
+            lines = [r"\begin{verbatim}", *block.lines, r"\end{verbatim}"]
+        elif isinstance(block, Line):
+            lines = [rf"\paragraph{{{escape_latex(block.text)}}}"]
+        else:
+            text = block if isinstance(block, str) else " ".join(block.sentences)
+            lines = [rf"\par{{\footnotesize {escape_latex(text)}}}"]
+        parts.append("".join(f"{line}\n" for line in lines))
+    return "\n".join(parts)
 
 
 def _number(cell: Cell) -> str:
@@ -127,48 +118,44 @@ def escape_latex(text: str) -> str:
     return text.translate(_LATEX)
 
 
-def write_html(blocks: Iterable[Block], caveats: Iterable[str] = ()) -> str:
-    """The parts of a document. caveats: lines below them."""
-    below = "".join(f"<div><small>{escape(text)}</small></div>" for text in caveats)
-    return f"<div>{''.join(map(_html, blocks))}{below}</div>"
-
-
 def page(text: str) -> str:
     """A whole page within another, whose styles and scripts stay apart."""
     style = "width:100%;height:720px;border:0"
     return f'<iframe srcdoc="{escape(text)}" style="{style}" sandbox="allow-scripts"></iframe>'
 
 
-def _html(block: Block) -> str:
-    if isinstance(block, Grid):
-        return _html_table(block)
-    if isinstance(block, Lines):
-        return f"<pre>{escape(chr(10).join(block.lines))}</pre>"
-    if isinstance(block, Line):
-        return f"<p><b>{escape(block.text)}</b></p>" if block.style != "dim" else _paragraph(block.text)
-    return _paragraph(block if isinstance(block, str) else " ".join(block.sentences))
-
-
-def _paragraph(text: str) -> str:
-    return f"<p><small>{escape(text)}</small></p>"
+def write_html(blocks: Iterable[Block], caveats: Iterable[str] = ()) -> str:
+    """The parts of a document. caveats: lines below them."""
+    parts = []
+    for block in blocks:
+        if isinstance(block, Grid):
+            parts.append(_html_table(block))
+        elif isinstance(block, Lines):
+            parts.append(f"<pre>{escape(chr(10).join(block.lines))}</pre>")
+        elif isinstance(block, Line) and block.style != "dim":
+            parts.append(f"<p><b>{escape(block.text)}</b></p>")
+        else:
+            text = block.text if isinstance(block, Line) else block
+            text = text if isinstance(text, str) else " ".join(text.sentences)
+            parts.append(f"<p><small>{escape(text)}</small></p>")
+    parts += [f"<div><small>{escape(text)}</small></div>" for text in caveats]
+    return f"<div>{''.join(parts)}</div>"
 
 
 def _html_table(grid: Grid) -> str:
-    aligned = ["left" if grid.is_left(c) else "right" for c in range(len(grid.head))]
+    sides = ["left" if grid.is_left(c) else "right" for c in range(len(grid.head))]
 
     def row(tag: str, texts: Iterable[str]) -> str:
         cells = (
-            f'<{tag} style="text-align:{side}">{text}</{tag}>'
-            for side, text in zip(aligned, texts, strict=True)
+            f'<{tag} style="text-align:{side}">{text}</{tag}>' for side, text in zip(sides, texts, strict=True)
         )
         return f"<tr>{''.join(cells)}</tr>"
 
-    head = row("th", map(escape, grid.head))
-    body = "".join(row("td", map(_html_cell, cells)) for cells in grid.cells)
+    body = ""
+    for cells in grid.cells:
+        texts = (f"<b>{escape(cell.text)}</b>" if cell.bold else escape(cell.text) for cell in cells)
+        marks = (f"<sup>{escape(cell.mark)}</sup>" if cell.has_letters else escape(cell.mark) for cell in cells)
+        body += row("td", map(add, texts, marks))
     title = f"<caption>{escape(grid.title)}</caption>" if grid.title else ""
+    head = row("th", map(escape, grid.head))
     return f"<table>{title}<thead>{head}</thead><tbody>{body}</tbody></table>"
-
-
-def _html_cell(cell: Cell) -> str:
-    text = f"<b>{escape(cell.text)}</b>" if cell.bold else escape(cell.text)
-    return text + (f"<sup>{escape(cell.mark)}</sup>" if cell.has_letters else escape(cell.mark))

@@ -22,22 +22,20 @@ BOLD, DIM = Style(bold=True), Style(dim=True)
 
 
 def write_table(blocks: Iterable[Block], how: RenderOptions) -> str:
-    return "\n".join(text for block in blocks for text in _written(block, how))
-
-
-def _written(block: Block, how: RenderOptions) -> Iterator[str]:
-    if isinstance(block, Grid):
-        yield from draw(block, how.colour, how.width)
-    elif isinstance(block, Lines):
-        yield "".join(f"{line}\n" for line in block.lines)
-    elif isinstance(block, Line):
-        yield _line(block.text, DIM if block.style == "dim" else BOLD, how.colour, how.width)
-    else:
-        width = max(min(how.width or _PARAGRAPH, _PARAGRAPH), MIN_WIDTH)
-        yield "".join(
-            fill(sentence, width, break_long_words=False, break_on_hyphens=False) + "\n"
-            for sentence in ([block] if isinstance(block, str) else block.sentences)
-        )
+    parts: list[str] = []
+    for block in blocks:
+        if isinstance(block, Grid):
+            parts += draw(block, how.colour, how.width)
+        elif isinstance(block, Lines):
+            parts.append("".join(f"{line}\n" for line in block.lines))
+        elif isinstance(block, Line):
+            parts.append(_line(block.text, DIM if block.style == "dim" else BOLD, how.colour, how.width))
+        else:
+            width = max(min(how.width or _PARAGRAPH, _PARAGRAPH), MIN_WIDTH)
+            sentences = [block] if isinstance(block, str) else block.sentences
+            filled = (fill(text, width, break_long_words=False, break_on_hyphens=False) for text in sentences)
+            parts.append("".join(f"{text}\n" for text in filled))
+    return "\n".join(parts)
 
 
 def _line(text: str, style: Style, colour: bool, width: int | None) -> str:
@@ -49,33 +47,31 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
     """The tables that a grid takes: columns that do not fit the width go to a further table."""
     # a mark stands behind its number, and numbers stay below each other; a head is above a number, or a range
     widths, marks, of_head = [], [], []
-    for head, *cells in zip(grid.head, *grid.rows, strict=True):
-        behind = [cell.mark for cell in cells if isinstance(cell, Cell)]
+    for head, *column in zip(grid.head, *grid.rows, strict=True):
+        behind = [cell.mark for cell in column if isinstance(cell, Cell)]
         marks.append(max(map(text_width, behind), default=0))
         of_head.append(0 if any(mark.startswith(" ") for mark in behind) else marks[-1])
-        texts = (text_width(cell if isinstance(cell, str) else cell.text) for cell in cells)
+        texts = (text_width(cell if isinstance(cell, str) else cell.text) for cell in column)
         widths.append(max(text_width(head) + of_head[-1], max(texts, default=0) + marks[-1]))
     left = [grid.is_left(c) for c in range(len(widths))]
     title = _line(grid.title, BOLD, colour, width) if grid.title else ""
     for part in parts(widths, width, grid.labels):
-        lines = [
-            GAP.join(_cell(row[c], widths[c], behind[c], left[c], colour) for c in part).rstrip()
-            for row, behind in ((grid.head, of_head), *((row, marks) for row in grid.rows))
-        ]
+        lines = []
+        for row, space_of in ((grid.head, of_head), *((row, marks) for row in grid.rows)):
+            cells = []
+            for c in part:
+                cell = row[c]
+                text, mark = (cell, "") if isinstance(cell, str) else (cell.text, cell.mark)
+                space = " " * (widths[c] - space_of[c] - text_width(text))
+                if colour and isinstance(cell, Cell) and cell.bold:
+                    text = BOLD.render(text)
+                after = mark + " " * (space_of[c] - text_width(mark))
+                cells.append(text + space if left[c] else space + text + after)
+            lines.append(GAP.join(cells).rstrip())
         rule = "─" * (sum(widths[c] + len(GAP) for c in part) - len(GAP))
         lines.insert(1, styled(rule, DIM, colour))
         yield title + "\n".join(lines) + "\n"
         title = ""
-
-
-def _cell(cell: str | Cell, width: int, marks: int, is_left: bool, colour: bool) -> str:
-    """The cell as wide as its column. marks: the width of the column's marks."""
-    if isinstance(cell, str):
-        space = " " * (width - marks - text_width(cell))
-        return cell + space if is_left else space + cell + " " * marks
-    space = " " * (width - marks - text_width(cell.text))
-    text = styled(cell.text, BOLD, colour and cell.bold)
-    return text + space if is_left else space + text + cell.mark + " " * (marks - text_width(cell.mark))
 
 
 def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[int]]:
@@ -122,20 +118,17 @@ def shortened(names: Sequence[str], room: int) -> list[str]:
     """The names, no wider than this where they stay different: each with its middle replaced by '…'."""
     widest = max(map(text_width, names), default=0)
     while room < widest:
-        short = [_without_middle(name, room) for name in names]
+        short = list(names)
+        for n, name in enumerate(names):
+            length = room - 1
+            while text_width(short[n]) > room:
+                end = length // 2
+                short[n] = f"{name[: length - end]}…{name[len(name) - end :]}"
+                length -= 1
         if len(set(short)) == len(set(names)):
             return short
         room += 1
     return list(names)
-
-
-def _without_middle(name: str, room: int) -> str:
-    short, length = name, room - 1
-    while text_width(short) > room:
-        end = length // 2
-        short = f"{name[: length - end]}…{name[len(name) - end :]}"
-        length -= 1
-    return short
 
 
 # --- pages in Markdown
