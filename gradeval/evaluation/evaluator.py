@@ -119,7 +119,6 @@ class Evaluator:
         )
 
     def _prepare(self, source: Source) -> None:
-        """Called with each source before it is read."""
         if self._hashes:
             source.hash_while_reading()
 
@@ -192,7 +191,7 @@ class Evaluator:
         return self._nothing.joined(parts, notices() if at_once else notices)
 
     def _checked(self, run: Any) -> Any:
-        """The run, or a FailedRun for a saved result that was not made as the runs are to be evaluated."""
+        """The run, or a FailedRun for a saved result that was made otherwise than runs are evaluated here."""
         if not isinstance(run, SavedResult):
             return run
         from gradeval.evaluation.saved import check_made_alike
@@ -253,10 +252,7 @@ def _each(
     jobs: int,
     expected: int,
 ) -> Iterator[Outcome | FailedRun]:
-    """The outcome of each run, in order; few runs are open at a time.
-
-    With too little memory for `jobs` threads, one thread evaluates the remaining runs.
-    """
+    """The outcome of each run, in order; few are open at a time, and one where there is no memory for more."""
     positions = deque(range(count))
     waiting: deque[_Opened] = deque()
 

@@ -73,7 +73,6 @@ _Part = tuple[int, list[str], list[Column]]  # of consecutive rows: the run, its
 
 
 def _parts(results: Results, per_query: bool, summary: bool) -> Iterator[_Part]:
-    """For each run its queries and then its summary, as asked for."""
     for r in range(len(results.runs)):
         if per_query:
             yield r, results.counted_queries(r), results.columns(r, per_query=True)
@@ -89,7 +88,7 @@ def _texts(column: Column, *, escape: Callable[[str], str] = str, **how: Any) ->
 
 
 def _exact_texts(column: Column) -> list[str]:
-    """The values of a column as JSON."""
+    """The values as JSON."""
     if column.texts is not None:
         import json
 

@@ -101,9 +101,8 @@ def counted_queries(chosen: Bools, has_lines: Bools, options: Options) -> Bools:
 
 
 def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: str = "") -> Floats | None:
-    """The weights of the queries in means, (Q,), None where they have none. path: of their file, if any.
-
-    Raises InputError for the file, or UnsuitableOptionError.
+    """The weights of the queries in means, (Q,), None where they have none. path: of their file, if any. Raises
+    InputError for the file, or UnsuitableOptionError.
     """
     if options.query_weights is None:
         return None
@@ -145,7 +144,6 @@ def judge_of(
     qrels: Qrels, reduced: Reduced, options: Options, tag: str = "", ideals: dict[bytes, Ideal] | None = None
 ) -> Judge:
     """Makes the judgments of some queries with the ranks of all rows: those of the run, or other ones.
-
     ideals: shared by the judgments of the same queries, by the bytes of their indices.
     """
     ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
@@ -377,10 +375,8 @@ def no_subtopics_notices(qrels: Qrels, specs: Sequence[Spec]) -> Iterator[Notice
 def relevance_notices(
     qrels: Qrels, specs: Sequence[Spec], empty: Bools, wanted: Bools, options: Options, share: float
 ) -> Iterator[Notice]:
-    """Where everything is relevant, nothing, or nothing for some queries.
-
-    empty: for which queries each metric that needs a relevant document has none, (M, Q). share: the largest
-    judged share of the runs.
+    """Where everything is relevant, nothing, or nothing for some queries. empty: as of Outcome. share: the
+    largest judged share of the runs.
     """
     scale = qrels.scale
     # implicit judgments list relevant documents alone: then nearly all that a run retrieves is unjudged
@@ -504,9 +500,8 @@ Depths = Sequence[tuple[str, Quantiles | None]]
 
 
 def quantiles(depths: Ints, counts: Ints | None = None) -> Quantiles | None:
-    """Those of QUANTILES, by nearest rank; None of nothing.
-
-    depths: documents per query. counts: how many queries have so many, by default one.
+    """Those of QUANTILES of the documents per query, by nearest rank; None of nothing. counts: how many queries
+    have so many, by default one.
     """
     if not len(depths):
         return None

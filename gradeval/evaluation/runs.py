@@ -114,10 +114,7 @@ def _files(run: Any) -> list[tuple[str | None, Any]]:
 
 
 def _runs_of(frame: Any, column: str) -> list[tuple[str | None, Any]]:
-    """The runs of a frame of pandas, polars, or another library, by the column of their names, in order.
-
-    Raises InputError where a row has no name.
-    """
+    """The runs of a frame of any library, by the column of their names, in order. Raises InputError."""
     if hasattr(frame, "partition_by"):
         parts = frame.partition_by(column, maintain_order=True, as_dict=True)
         runs = [(name, part.drop(column)) for (name,), part in parts.items()]

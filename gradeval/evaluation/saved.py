@@ -262,7 +262,6 @@ def common_metrics(
     runs: Runs, unlisted: Callable[[Spec], bool] = lambda spec: False
 ) -> tuple[list[Spec], list[Notice]]:
     """The metrics that all saved results have, none without them, and a notice of those that some of them lack.
-
     unlisted: of which metrics nobody need know. Raises InputError where they have none in common.
     """
     saved = [run for _, run in runs if isinstance(run, SavedResult)]
@@ -312,9 +311,8 @@ def _has_numbers(spec: Spec) -> bool:
 
 
 def check_made_alike(saved: SavedResult, results: Results, options: Options, optional: Sequence[Spec]) -> None:
-    """Raise InputError where a saved result was made from other qrels, with other options or without a metric.
-
-    results: those that it is to be part of, without runs. optional: metrics that it may lack.
+    """Raise InputError where a saved result has other qrels or options than the results, or lacks a metric that
+    is not optional.
     """
     if options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
@@ -389,12 +387,11 @@ def outcomes_of_saved(
     empty: Bools,
     unlisted: Sequence[Spec] = (),
 ) -> list[Outcome]:
-    """The outcome of each of the runs of a saved result, as if they were evaluated: NaN for metrics it lacks.
+    """The outcome of each run of a saved result, as if it were evaluated: NaN for metrics it lacks.
 
-    names: of the runs. results: those without runs that they are to be part of. qrels: the judgments. chosen:
-    which of their queries are evaluated, (Q,). empty: which queries have nothing relevant to a metric that
-    needs it, (M, Q). unlisted: metrics that the user does not see. Raises InputError where its queries are
-    other ones.
+    results: those without runs that they are to be part of. chosen: which queries of the qrels are evaluated,
+    (Q,). empty: as of Outcome. unlisted: metrics that the user does not see. Raises InputError where its
+    queries are other ones.
     """
     known = [m for m, spec in enumerate(results.specs) if is_num_q(spec) or str(spec) in saved.metrics]
     specs = [results.specs[m] for m in known]

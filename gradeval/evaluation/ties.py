@@ -207,9 +207,8 @@ def has_expected(spec: Spec) -> bool:
 
 
 def rises(spec: Spec, scale: Floats, depth: int | None = None) -> bool:
-    """Whether moving a better graded document up never lowers the value, also into the first ranks.
-
-    A metric of pairs, which has no cutoff, can lose by that: the document that leaves them leaves its pairs.
+    """Whether moving a better graded document up never lowers the value, also into the first ranks. A metric of
+    pairs, which has no cutoff, can lose by that: the document that leaves them leaves its pairs.
     """
     stays_true = depth is None or "cutoff" in spec.metric.by_name
     return stays_true and spec.metric.holds(PROMOTION_HELPS, spec.params, scale)

@@ -200,7 +200,6 @@ def _whole(name: str, rows: Columns, options: Options | None = None) -> Table:
 
 
 def _rows(table: Table) -> Columns:
-    """Those of a table of one block."""
     [block] = table.blocks()
     return table.columns(block)
 
@@ -330,7 +329,6 @@ def open_runs(
     as_trec_eval: bool = False,
 ) -> list[Run | InputError]:
     """The run, or a run for each chosen feature of a LETOR file, and one error for the features that it lacks.
-
     position: among the runs, from 1. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
     """
     collapse = Collapse.of(options)
@@ -424,9 +422,8 @@ def _feature_table(letor: Letor, feature: int, options: Options) -> Table:
 
 
 def feature_names(path: str, feature: int, label: str | None, options: Options) -> tuple[str, str, str | None]:
-    """The short name, the path and the label of the run of a feature.
-
-    label: that of the file: the label of a single feature, and the beginning of the labels of several.
+    """The short name, the path and the label of the run of a feature. label: that of the file: the label of a
+    single feature, and the beginning of the labels of several.
     """
     short = f"feature{feature}"
     name = label if label is None or len(options.features) == 1 else f"{label}:{short}"
@@ -434,10 +431,8 @@ def feature_names(path: str, feature: int, label: str | None, options: Options) 
 
 
 def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -> Data:
-    """A dict of dicts, tuples (query, document, number), or a data frame.
-
-    number: 'grade' or 'score', what the number is. path: what messages call the data. options: may name the
-    columns of a frame. Raises InputError.
+    """A dict of dicts, tuples (query, document, number), or a data frame. number: 'grade' or 'score'. path: its
+    name in messages. options: may name the columns of a frame. Raises InputError.
     """
     from gradeval.formats.memory import (  # imported only when needed
         DOCUMENT,
@@ -479,9 +474,8 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
 
 
 def _places(fields: Sequence[str] | None, count: int | None, number: str) -> list[int]:
-    """Where the rows of tuples have the query, the document and the number, and where the subtopic, if any.
-
-    fields: their names, by which the subtopic is found; four values without names have it in the second place.
+    """Where the rows of tuples have the query, the document and the number, and the subtopic, if any. fields:
+    their names; four values without names have the subtopic in the second place.
     """
     places, subtopic = [0, 1, 2], None
     if number == "grade" and fields is not None:
@@ -522,10 +516,8 @@ def check_columns(tables: Iterable[Any], options: Options) -> None:
 
 
 def check_names(tables: Iterable[tuple[str, Sequence[str] | None]], options: Options) -> None:
-    """Raise OptionError for a query or document column that no table has.
-
-    tables: the path of each, and the names of its columns: none where they have no names, None where they are
-    not known.
+    """Raise OptionError for a query or document column that no table has. tables: the path of each, and the
+    columns: none where they have no names, None where these are not known.
     """
     missing = {role: name for role, name in options.columns if role in ("query", "document")}
     if not missing:

@@ -214,10 +214,7 @@ class Qrels(Record, eq=False):
         return IdIndex(self.queries)
 
     def positions(self, queries: Iterable[str], *, is_part: bool = False) -> Ints:
-        """Where these queries are, each once. is_part: leave out those that are not here.
-
-        Raises UnknownQueryError for them otherwise.
-        """
+        """Where these queries are, each once. Raises UnknownQueryError for others, which is_part leaves out."""
         known = {query: position for position, query in enumerate(Texts(self.queries))}
         different = list(dict.fromkeys(queries))
         if not is_part and (unknown := [query for query in different if query not in known]):
@@ -264,10 +261,7 @@ class Qrels(Record, eq=False):
         return shares_of(self.offsets)
 
     def evaluated(self, options: Options) -> Qrels:
-        """The judgments with the options of grades applied.
-
-        Raises OptionError where a result is out of the range of grades.
-        """
+        """The judgments with the options of grades applied. Raises OptionError for one out of range."""
         grade = counted_grades(self.grade, options)
         if grade is self.grade:
             return self

@@ -120,7 +120,6 @@ class Total:
 
     def note(self, read: Columns | _Part, first_line: int) -> None:
         """Keep a block's run tag, its check of the rank column, which the first has, and its extra fields.
-
         first_line: the number of lines before the block.
         """
         self.tag = self.tag if read.tag is None else read.tag
@@ -193,9 +192,8 @@ def reduce_blocks(table: Table, qrels: Qrels, ties: str, jobs: int, collapse: Co
 
 
 def collect(table: Table, begin: Callable[[], tuple[AnyTotal, Problems]], jobs: int) -> AnyTotal:
-    """Reduce a run of any length, query by query. Raises InputError(s).
-
-    begin: makes what collects it, and its problems; it is called again where the run must be read again.
+    """Reduce a run of any length, query by query. begin: makes what collects it, and its problems; it is called
+    again where the run must be read again. Raises InputError(s).
     """
     try:
         return _in_one_pass(table, *begin(), jobs)

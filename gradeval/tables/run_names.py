@@ -16,9 +16,8 @@ class LabelledRuns(list[tuple[str | None, Any]]):
 
 
 def labelled(argument: str, folder: str = "") -> tuple[str | None, str]:
-    """'BM25=runs/bm25.run' -> the label and the path; the label is None for a path alone.
-
-    A file whose name is the whole argument is that file, and a label contains no '/'. folder: that of the path.
+    """'BM25=runs/bm25.run' -> the label and the path, in the folder; the label is None for a path alone.
+    A file whose name is the whole argument is that file, and a label contains no '/'.
     """
     label, _, path = argument.partition("=")
     if not label or not path or "/" in label or os.path.lexists(os.path.join(folder, argument)):
@@ -66,7 +65,6 @@ def short_name(path: str) -> str:
 
 def run_files(path: str | bytes | os.PathLike[str]) -> list[Any]:
     """The files of a directory, or those that match a pattern of a shell, sorted by name; else the path itself.
-
     Hidden files and subdirectories are left out. Where nothing is found, opening the path raises the error.
     """
     try:

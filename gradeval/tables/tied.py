@@ -156,9 +156,8 @@ def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
 
 
 def _mean_stops(probability: Floats, first: Ints, m: int) -> Floats:
-    """D_i of expected_stops() for i from 0 until it is negligible, a row for each group.
-
-    first: where the m documents of each group begin.
+    """D_i of expected_stops() for i from 0 until it is negligible, a row for each group. first: where the m
+    documents of each group begin.
     """
     least = min(float(probability[first + t].min()) for t in range(m))
     count = m if least < -_NEGLIGIBLE / m else min(m, int(_NEGLIGIBLE / math.log1p(-least)) + 1)
