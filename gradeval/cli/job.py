@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import update_wrapper
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -106,7 +107,12 @@ class Job:
         others, which messages name. Raises UsageError, OptionError.
         """
         self.file = self.output_file(self.output, input_files(*read))
-        self.format = self.asked_format or self._default_format(more)
+        self.format = self.asked_format
+        if self.format is None and self.file is None and out.on_terminal():
+            self.format = "table"
+        elif self.format is None and self.file is not None and not self.file.is_device:
+            self.format = format_of(self.file.path, self.formats, more)
+        self.format = self.format or self._otherwise
         if self.table is not None and self.format not in ("tsv", "csv"):
             raise click.UsageError("--table requires -f tsv or -f csv.")
         if self.spreadsheet and self.format != "csv":
@@ -124,12 +130,6 @@ class Job:
         from gradeval.formats.output import OutputFile
 
         return OutputFile(path, inputs, option)
-
-    def _default_format(self, more: Sequence[str]) -> str:
-        if self.file is None:
-            return "table" if out.on_terminal() else self._otherwise
-        format = None if self.file.is_device else format_of(self.file.path, self.formats, more)
-        return format or self._otherwise
 
     # --- while it runs
 
@@ -345,9 +345,8 @@ class QueryIds(LaterIds):
         from gradeval.formats.lines import read_fields
         from gradeval.formats.sources import Source
 
-        return self._some(
-            tuple(dict.fromkeys(query for _, fields in read_fields(Source(self.text)) for query in fields))
-        )
+        ids = chain.from_iterable(fields for _, fields in read_fields(Source(self.text)))
+        return self._some(tuple(dict.fromkeys(ids)))
 
     def unknown(self, error: UnknownQueryError) -> OptionError:
         """The error about listed ids that are not in the qrels."""

@@ -36,11 +36,17 @@ class Command(click.Command):
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Click's own, for its text, imports locale and looks for a translation."""
+
+        def show(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
+            if is_given and not ctx.resilient_parsing:
+                out.write(ctx.get_help() + "\n")
+                ctx.exit()
+
         names = self.get_help_option_names(ctx)
         if self._help is None and names:
             about = "Show this message and exit."
             self._help = click.Option(
-                names, is_flag=True, expose_value=False, is_eager=True, help=about, callback=_show_help
+                names, is_flag=True, expose_value=False, is_eager=True, help=about, callback=show
             )
         return self._help
 
@@ -59,58 +65,23 @@ class AbbreviatedCommand(Command):
     """`--query` is `--query_eval_wanted` if it is not a prefix of another option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not ctx.resilient_parsing:  # completion needs them as typed
-            args = _written_out(ctx, args, self.get_params(ctx))
+        if ctx.resilient_parsing:  # completion needs them as typed
+            return super().parse_args(ctx, args)
+        from getopt import GetoptError, gnu_getopt
+
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        takes = {name: not option.is_flag for option in options for name in option.opts}
+        short = "".join(name[1:] + ":" * value for name, value in takes.items() if name[1] != "-")
+        long = [name[2:] + "=" * value for name, value in takes.items() if name[1] == "-"]
+        try:
+            given, files = gnu_getopt(args, short, long)
+            written = (part for name, value in given for part in [name, value][: 1 + takes[name]])
+            args = [*written, "--", *files]
+        except GetoptError as error:  # the parser reports what else is wrong
+            near = [name for name in takes if name.startswith(f"--{error.opt}")]
+            if len(near) > 1 and f"--{error.opt} " in error.msg:
+                raise click.UsageError(f"--{error.opt} is ambiguous: {' or '.join(near)}.", ctx) from None
         return super().parse_args(ctx, args)
-
-
-def _written_out(ctx: click.Context, args: list[str], params: Sequence[click.Parameter]) -> list[str]:
-    """The arguments with unabbreviated options; unchanged if they are invalid.
-
-    Raises UsageError for an ambiguous prefix.
-    """
-    from getopt import GetoptError, gnu_getopt
-
-    options = [param for param in params if isinstance(param, click.Option)]
-    takes = {name: not option.is_flag for option in options for name in option.opts}
-    short = "".join(name[1:] + ":" * value for name, value in takes.items() if name[1] != "-")
-    long = [name[2:] + "=" * value for name, value in takes.items() if name[1] == "-"]
-    try:
-        found, files = gnu_getopt(args, short, long)
-    except GetoptError as error:
-        near = [name for name in takes if name.startswith(f"--{error.opt}")]
-        if len(near) > 1 and f"--{error.opt} " in error.msg:
-            raise click.UsageError(f"--{error.opt} is ambiguous: {' or '.join(near)}.", ctx) from None
-        return args  # the parser reports what is wrong
-    return [*(part for name, value in found for part in [name, value][: 1 + takes[name]]), "--", *files]
-
-
-def _written_in_full(args: Sequence[str], params: Iterable[click.Parameter]) -> list[str]:
-    """The arguments with long names of options, and with the value of a choice that needs none: a file after
-    --interval is an argument. For each short name click first makes the error about an unknown long one, which
-    takes 6 ms of the 90 of a small command.
-    """
-    options = {name: param for param in params if isinstance(param, click.Option) for name in param.opts}
-    written: list[str] = []
-    rest = list(args)
-    while rest and rest[0] != "--":
-        name, following = rest.pop(0), rest[:1]
-        option = options.get(name)
-        if option is None or not (following or option.is_flag):
-            written.append(name)
-            continue
-        name = next((long for long in option.opts if long.startswith("--")), name)
-        if isinstance(option.type, click.Choice) and isinstance(option.flag_value, str):
-            written.append(name if following[0] in option.type.choices else f"{name}={option.flag_value}")
-        else:
-            written += [name] if option.is_flag else [name, rest.pop(0)]
-    return written + rest
-
-
-def _show_help(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
-    if is_given and not ctx.resilient_parsing:
-        out.write(ctx.get_help() + "\n")
-        ctx.exit()
 
 
 def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorated]:
@@ -122,14 +93,8 @@ def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorat
             out.write(f"gradeval {__version__}{more}\n")
             ctx.exit()
 
-    return click.option(
-        *names,
-        is_flag=True,
-        expose_value=False,
-        is_eager=True,
-        callback=show,
-        help="Show the version and exit.",
-    )
+    about = "Show the version and exit."
+    return click.option(*names, is_flag=True, expose_value=False, is_eager=True, callback=show, help=about)
 
 
 class SectionedOption(click.Option):
@@ -144,11 +109,32 @@ class SectionedCommand(Command):
     """A command whose help has a section for each heading of its options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not ctx.resilient_parsing:  # completion needs them as typed
-            args = _written_in_full(args, self.get_params(ctx))
-        return super().parse_args(ctx, args)
+        """Write options with long names, and the value of a choice that needs none: a file after --interval is
+        an argument. For each short name click first makes the error about an unknown long one, which takes 6 ms
+        of the 90 of a small command.
+        """
+        if ctx.resilient_parsing:  # completion needs them as typed
+            return super().parse_args(ctx, args)
+        params = (param for param in self.get_params(ctx) if isinstance(param, click.Option))
+        options = {name: param for param in params for name in param.opts}
+        written: list[str] = []
+        rest = list(args)
+        while rest and rest[0] != "--":
+            name, following = rest.pop(0), rest[:1]
+            option = options.get(name)
+            if option is None or not (following or option.is_flag):
+                written.append(name)
+                continue
+            name = next((long for long in option.opts if long.startswith("--")), name)
+            if isinstance(option.type, click.Choice) and isinstance(option.flag_value, str):
+                written.append(name if following[0] in option.type.choices else f"{name}={option.flag_value}")
+            else:
+                written += [name] if option.is_flag else [name, rest.pop(0)]
+        return super().parse_args(ctx, written + rest)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from textwrap import wrap  # which click has imported for help
+
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
             row = param.get_help_record(ctx) if isinstance(param, click.Option) else None
@@ -156,21 +142,16 @@ class SectionedCommand(Command):
                 sections.setdefault(getattr(param, "section", "Other"), []).append(row)
         for heading, rows in sections.items():
             with formatter.section(heading):
-                formatter.write_dl([(_wrapped(names, formatter), about) for names, about in rows])
-
-
-def _wrapped(names: str, formatter: click.HelpFormatter) -> str:
-    """The names of an option and its choices, in lines that fit."""
-    from textwrap import wrap  # which click has imported for help
-
-    indent = " " * formatter.current_indent
-    lines = wrap(
-        names.replace("|", "| "),
-        formatter.width - formatter.current_indent,
-        subsequent_indent=" " * (names.find("[") + 1),
-        break_on_hyphens=False,
-    )
-    return f"\n{indent}".join(line.replace("| ", "|") for line in lines)
+                indent = " " * formatter.current_indent
+                width = formatter.width - formatter.current_indent
+                wrapped = []
+                for names, about in rows:  # the names of an option and its choices, in lines that fit
+                    behind = " " * (names.find("[") + 1)
+                    lines = wrap(
+                        names.replace("|", "| "), width, subsequent_indent=behind, break_on_hyphens=False
+                    )
+                    wrapped.append((f"\n{indent}".join(line.replace("| ", "|") for line in lines), about))
+                formatter.write_dl(wrapped)
 
 
 def sectioned_command(
@@ -343,21 +324,19 @@ def text_options(option: OptionOf) -> Callable[[Decorated], Decorated]:
     )
 
 
-def _different_names(
-    context: click.Context, param: click.Parameter, labels: tuple[tuple[str, str], ...]
-) -> tuple[tuple[str, str], ...]:
-    """The labels. Raises BadParameter where two have the same name."""
-    names = [name for name, _ in labels]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise click.BadParameter(f"'{twice}' is given twice.", context, param)
-    return labels
-
-
 def output_options(
     formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere", more: str = ""
 ) -> Callable[[Decorated], Decorated]:
     """The format, and where to write. formats: those that the command has; default, more: for the help."""
+
+    def different_names(
+        context: click.Context, param: click.Parameter, labels: tuple[tuple[str, str], ...]
+    ) -> tuple[tuple[str, str], ...]:
+        names = [name for name, _ in labels]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise click.BadParameter(f"'{twice[0]}' is given twice.", context, param)
+        return labels
+
     formats = tuple(formats)
     endings = ", ".join(WRITERS[name].ending for name in formats if WRITERS[name].ending)
     spreadsheet = output(
@@ -372,7 +351,7 @@ def output_options(
             "--label",
             type=Setting(),
             multiple=True,
-            callback=_different_names,
+            callback=different_names,
             help="With -f tsv, csv or jsonl: a first column with this value in every row, such as "
             "date=2026-11-22; may be repeated.",
         ),
