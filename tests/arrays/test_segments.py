@@ -67,13 +67,6 @@ def test_against_loops(table, data):
     assert within.over(ties).lengths.tolist() == distinct
 
 
-def test_rows_taken_of_long_queries():
-    within = Segments(np.array([0, 0, 40, 90, 90]))
-    taken = within.take(np.arange(30, 90, 1))
-    assert taken.offsets.tolist() == [0, 0, 10, 60, 60]
-    assert taken.query.tolist() == [1] * 10 + [2] * 50
-
-
 any_number = st.sampled_from([0.0, 1.0, -2.5, 1e308, -1e308, np.inf, -np.inf, np.nan])
 
 
@@ -117,25 +110,14 @@ def test_stable_order(pairs):
     assert stable_order(first, second).tolist() == expected
 
 
-def test_stable_order_of_keys_too_large_to_pack():
-    keys = np.array([2**62, 1, 2**62, 0]), np.array([2**40, 5, 3, 2**41])
-    assert stable_order(*keys).tolist() == [3, 1, 2, 0]
-
-
-def test_no_queries_and_no_rows():
-    for offsets in ([0], [0, 0, 0]):
-        within, none = Segments(np.array(offsets)), np.empty(0)
-        assert within.sum(none).tolist() == [0.0] * within.count
-        assert within.max(none, empty=-1).tolist() == [-1.0] * within.count
-        assert within.sorted_descending(none).tolist() == within.descending(none).tolist() == []
-        assert within.ties(none).count == 0
-        assert within.over(within.ties(none)).lengths.tolist() == [0] * within.count
-        assert len(list(within.bit_planes(np.empty(0, np.int64)))) == 1
-
-
-def test_queries_of_very_different_length():
+def test_long_queries_and_large_keys():
+    within = Segments(np.array([0, 0, 40, 90, 90]))
+    taken = within.take(np.arange(30, 90, 1))
+    assert taken.offsets.tolist() == [0, 0, 10, 60, 60]
+    assert taken.query.tolist() == [1] * 10 + [2] * 50
     rng = np.random.default_rng(3)
-    lengths = [1, 5000, 0, 2, 3, 4, 700, 1]
-    within, values = made([rng.random(n).tolist() for n in lengths])
+    within, values = made([rng.random(n).tolist() for n in (1, 5000, 0, 2, 3, 4, 700, 1)])
     expected = [sorted(values[a:b], reverse=True) for a, b in pairwise(within.offsets)]
     assert within.sorted_descending(values) == pytest.approx(flat(expected))
+    keys = np.array([2**62, 1, 2**62, 0]), np.array([2**40, 5, 3, 2**41])  # too large to pack
+    assert stable_order(*keys).tolist() == [3, 1, 2, 0]

@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from helpers import each, error_of, raises
+from helpers import each, raises
 
 from gradeval.arrays import threads as parallel
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
@@ -40,12 +40,11 @@ def test_order_is_that_of_the_items(jobs, count):
         return item, item * item
 
     assert list(ordered_map(function, range(count), jobs)) == [(n, n * n) for n in range(count)]
-
-
-@each("jobs", [2, 3])
-def test_items_are_worked_on_at_the_same_time(jobs):
-    together = threading.Barrier(jobs, timeout=30)
+    together = threading.Barrier(jobs, timeout=30)  # items are worked on at the same time
     assert len(list(ordered_map(lambda item: together.wait(), range(2 * jobs), jobs))) == 2 * jobs
+    for none in (0, -1):
+        with pytest.raises(ValueError, match="jobs must be at least 1"):
+            list(ordered_map(str, [1, 2, 3], none))
 
 
 @each("jobs", JOBS)
@@ -208,26 +207,21 @@ def test_threads_that_the_system_does_not_allow(allowed, monkeypatch):
     monkeypatch.setattr(parallel._thread, "start_new_thread", limited)
     assert list(ordered_map(lambda n: n * n, range(100), 64)) == [n * n for n in range(100)]
     assert len(started) == allowed
-
-
-def test_threads_that_die_before_they_begin(monkeypatch):
-    """As they do for lack of memory: nobody waits for them."""
-    monkeypatch.setattr(parallel._thread, "start_new_thread", lambda function, args: 1)
-    assert list(ordered_map(lambda n: n * n, range(100), 64)) == [n * n for n in range(100)]
-
-
-def test_a_thread_that_begins_when_all_is_over_does_nothing(monkeypatch):
+    # those that die before they begin, as they do for lack of memory: nobody waits for them
     late = []
     monkeypatch.setattr(
         parallel._thread, "start_new_thread", lambda function, args: late.append((function, args))
     )
-    assert list(ordered_map(lambda n: n * n, range(9), 2)) == [n * n for n in range(9)]
-    [(begin, args)] = late
-    begin(*args)
+    assert list(ordered_map(lambda n: n * n, range(100), 64)) == [n * n for n in range(100)]
+    begin, args = late[0]
+    begin(*args)  # one that begins when all is over does nothing
 
 
-@each(("fits", "asked"), [(16, [16]), (15, [16, 1]), (1, [16, 1])])
-def test_fewer_threads_where_memory_is_short(fits, asked):
+@each(
+    ("jobs", "fits", "asked"),
+    [(16, 16, [16]), (16, 15, [16, 1]), (16, 1, [16, 1]), (1, 0, [1]), (3, 0, [3, 1])],
+)
+def test_fewer_threads_where_memory_is_short(jobs, fits, asked):
     tried = []
 
     def make(jobs):
@@ -236,20 +230,9 @@ def test_fewer_threads_where_memory_is_short(fits, asked):
             raise MemoryError
         return "made"
 
-    assert with_fewer(make, 16) == "made"
+    with contextlib.nullcontext() if fits else pytest.raises(MemoryError):
+        assert with_fewer(make, asked[0]) == "made"
     assert tried == asked
-
-
-def test_one_thread_that_is_too_many():
-    tried = []
-
-    def make(jobs):
-        tried.append(jobs)
-        raise MemoryError
-
-    for jobs in (1, 3):
-        error_of(MemoryError, with_fewer, make, jobs)
-    assert tried == [1, 3, 1]
 
 
 def test_default_jobs(monkeypatch):
@@ -260,8 +243,3 @@ def test_default_jobs(monkeypatch):
     assert default_jobs() == (os.cpu_count() or 1)
     monkeypatch.setattr(parallel.os, "cpu_count", lambda: None)
     assert default_jobs() == 1
-
-
-@each("jobs", [0, -1])
-def test_no_threads_are_an_error(jobs):
-    raises(ValueError, "jobs must be at least 1", list, ordered_map(str, [1, 2, 3], jobs))

@@ -40,15 +40,10 @@ def test_every_result_has_html() -> None:
     assert str(whys[0]).startswith(whys[0].render())
 
 
-def test_a_report_is_a_page_in_a_frame() -> None:
-    pytest.importorskip("jinja2")
-    html = gradeval.report(QRELS, RUNS, "AP")._repr_html_()
-    frame = ElementTree.fromstring(html)
+def test_pages_and_pictures() -> None:
+    pytest.importorskip("jinja2"), pytest.importorskip("matplotlib")
+    frame = ElementTree.fromstring(gradeval.report(QRELS, RUNS, "AP")._repr_html_())
     assert frame.tag == "iframe" and frame.attrib["srcdoc"].startswith("<!doctype html>")
-
-
-def test_pictures_are_svg_and_png() -> None:
-    pytest.importorskip("matplotlib")
     picture = gradeval.plot.queries(QRELS, RUNS["y"], "AP")
     assert picture._repr_html_ is None
     assert picture._repr_svg_().startswith("<?xml") and picture._repr_png_().startswith(b"\x89PNG")

@@ -41,28 +41,19 @@ def test_words_in_each_format(words) -> None:
     assert 'm"e' in summary and "relstring" not in summary and "gm" in summary
 
 
-@each("format", ["table", "json", "md", "latex", "trec"])
-def test_labels_are_of_some_formats(words, format: str) -> None:
-    with pytest.raises(OptionError, match="label requires one of the formats tsv, csv, jsonl"):
-        words.render(format, label={"a": "b"})
-
-
-@each(
-    ("name", "message"),
-    [
+def test_what_formats_refuse_or_leave_out(words) -> None:
+    for format in ("table", "json", "md", "latex", "trec"):
+        what = "label requires one of the formats tsv, csv, jsonl"
+        raises(OptionError, what, words.render, format, label={"a": "b"})
+    for name, hint in (
         ("foo", ": the options are digits, .*, label, per_query, .*"),
         ("per_quer", r": did you mean per_query\?"),
-    ],
-)
-def test_unknown_options(words, name: str, message: str) -> None:
-    raises(OptionError, f"^unknown option {name}{message}", words.render, "tsv", **{name: 1})
-
-
-@each("format", WRITERS)
-def test_nothing_to_say_of_the_whole(words, format: str) -> None:
+    ):
+        raises(OptionError, f"^unknown option {name}{hint}", words.render, "tsv", **{name: 1})
     run = RunResult("r", "r", None, np.full((1, 2), NAN), np.ones(2, bool), {0: ["1-", "0"]})
-    text = Results("qrels", None, words.queries, words.specs[2:3], (run,)).render(format)
-    assert "relstring" not in text or format == "json"
+    for format in WRITERS.keys() - {"json"}:  # a metric that says nothing of the whole
+        text = Results("qrels", None, words.queries, words.specs[2:3], (run,)).render(format)
+        assert "relstring" not in text
 
 
 @each(("format", "backslash"), [("table", "\\"), ("md", "\\\\"), ("latex", r"\textbackslash{}")])

@@ -29,7 +29,12 @@ def test_tsv_and_csv(results: Results) -> None:
     assert len(lines) == 1 + 1 + 5 * 4
 
 
-def test_tables(make) -> None:
+def test_tables(results: Results, make) -> None:
+    raises(OptionError, "the format trec cannot be printed wide", both, "trec", results)
+    for format in ("json", "jsonl"):  # which stay as they are
+        assert both(format, results) == results.render(format, per_query=True, digits=2)
+    for format in WRITERS.keys() - {"trec"}:
+        both(format, make("AP num_q", {"a": np.empty((2, 0))}))
     runs = {"a": [[0.5, 1, 0], [2, NAN, 3]], "b": [[0.25, 1, 0.125], [1, NAN, NAN]]}
     results = make("AP rankDCG", runs)
     assert both("table", results) == (
@@ -61,15 +66,3 @@ def test_tables(make) -> None:
     latex = both("latex", one)
     assert r"q1 & \textbf{0.50} & 0.25 \\" in latex
     assert r"\begin{tabular}{lrr}" in latex
-
-
-def test_json_stays_as_it_is(results: Results, make) -> None:
-    for format in WRITERS:
-        if format != "trec":
-            both(format, make("AP num_q", {"a": np.empty((2, 0))}))
-    for format in ("json", "jsonl"):
-        assert both(format, results) == results.render(format, per_query=True, digits=2)
-
-
-def test_what_cannot_be_wide(results: Results) -> None:
-    raises(OptionError, "the format trec cannot be printed wide", both, "trec", results)
