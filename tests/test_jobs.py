@@ -8,7 +8,7 @@ from evaluation.test_evaluation import RUN, qrels_text, run_text
 from helpers import each
 
 from gradeval import evaluate
-from gradeval.evaluation import evaluator, score
+from gradeval.evaluation import evaluator, outcome
 from gradeval.formats import letor as letor_module
 from gradeval.formats import trec
 from gradeval.formats.sources import Source
@@ -64,7 +64,7 @@ def test_a_system_that_allows_no_threads(calls, monkeypatch):
 
 STEPS = [
     *((trec, "qrels_columns"), (trec, "run_columns"), (letor_module, "_read_block")),
-    *((evaluator, "outcome_of"), (score, "_values")),
+    *((evaluator, "outcome_of"), (outcome, "scored")),
 ]
 
 

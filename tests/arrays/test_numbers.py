@@ -1,14 +1,17 @@
-"""Differences of decimal numbers, against fractions; integers as text."""
+"""Differences of decimal numbers, against fractions; integers as text; logarithms, ratios and curves."""
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from helpers import each, examples
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.interpolate import PchipInterpolator
 
-from gradeval.arrays.numbers import integer_ids, subtracted
+from gradeval.arrays.numbers import integer_ids, log2, monotone_curve, pchip_slopes, quantile, ratio, subtracted
 from gradeval.errors import is_grade
 
 few_digits = st.builds(lambda n, places: n / 10**places, st.integers(-(10**6), 10**6), st.integers(0, 9))
@@ -46,3 +49,60 @@ def test_integers_are_written_as_str_writes_them(kind):
     for values in (numbers, stretches, numbers[:1], [7], [7, 7, 7], []):
         ids = integer_ids(np.array(values, kind))
         assert ids.tolist() == [str(n).encode() for n in values]
+
+
+def column(*numbers: float) -> np.ndarray:
+    return np.array(numbers, np.float64)
+
+
+def test_log2_is_that_of_c_to_the_bit():
+    numbers = np.arange(1, 65536, dtype=np.float64)
+    assert log2(numbers).tolist() == [math.log2(number) for number in range(1, 65536)]
+    assert log2(column(2.0**20, 8)).tolist() == [20, 3]
+    assert log2(column()).tolist() == []
+
+
+def test_ratio():
+    nan = math.nan
+    assert repr(ratio(column(1, -2, 3, 0), column(2, 0, nan, 4)).tolist()) == repr([0.5, 0.0, nan, 0.0])
+    assert ratio(column(1, 0), np.array([4, 0])).tolist() == [0.25, 0]
+    assert ratio(column(1, 3), 2).tolist() == [0.5, 1.5]
+    assert ratio(column(1, 3), 0.0).tolist() == [0, 0]
+
+
+@st.composite
+def curves(draw):
+    count = draw(st.integers(2, 7))
+    x = sorted(draw(st.sets(st.floats(-1e3, 1e3).map(lambda n: round(n, 3)), min_size=count, max_size=count)))
+    y = sorted(draw(st.lists(st.floats(0, 1).map(lambda n: round(n, 3)), min_size=count, max_size=count)))
+    return x, y
+
+
+@examples(times=1)
+@given(curves(), st.lists(st.floats(0, 1), min_size=1, max_size=5))
+def test_curve_is_scipys_pchip(curve, parts):
+    x, y = curve
+    expected = PchipInterpolator(x, y)
+    assert pchip_slopes(np.array([x]), np.array([y]))[0] == pytest.approx(
+        expected.derivative()(x), rel=1e-9, abs=1e-12
+    )
+    at = np.array([x[0] + part * (x[-1] - x[0]) for part in parts] + x)
+    found = monotone_curve(np.array([x]), np.array([y]), np.zeros(len(at), np.int64), at)
+    assert found == pytest.approx(expected(np.clip(at, x[0], x[-1])), abs=1e-12)
+    assert found[len(parts) :].tolist() == y  # exactly, at the points
+
+
+@each("unit", [2.0**-500, 2.0**490])
+def test_curve_has_no_unit(unit):
+    """Widths are squared and divided by heights, without over- or underflow."""
+    x, y = np.array([[1.0, 1 + 2.0**-40, 3, 8]]), np.array([[0.0, 1e-14, 0.5, 1]])
+    at, curve = np.linspace(1, 8, 9), np.zeros(9, np.int64)
+    assert monotone_curve(x * unit, y, curve, at * unit).tolist() == monotone_curve(x, y, curve, at).tolist()
+
+
+@given(st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=9), min_size=1, max_size=4), st.floats(0, 1))
+def test_quantile_is_numpys(queries, part):
+    flat = np.array([float(n) for query in queries for n in sorted(query, reverse=True)])
+    count = np.array([len(query) for query in queries])
+    found = quantile(flat, np.cumsum(count) - count, count, (count - 1) * part)
+    assert found == pytest.approx([np.quantile(query, part) for query in queries], abs=1e-9)

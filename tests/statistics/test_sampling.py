@@ -1,4 +1,4 @@
-"""Random streams stay what they are, on every machine; flips and resamples are those that they document."""
+"""Random streams, flips and resamples as documented; the pieces of intervals; the power of the t-test."""
 
 import math
 from fractions import Fraction
@@ -6,12 +6,22 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import statistics_reference as reference
-from helpers import each
+from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import poisson
 from statistics_reference import random_signs
 
+from gradeval.statistics import intervals
+from gradeval.statistics.intervals import (
+    agreeing,
+    bca_interval,
+    rank_interval,
+    sign_flip_intervals,
+    walsh_order_statistic,
+)
+from gradeval.statistics.power import power_of_t_test, queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import (
     FixedPoint,
     Sampling,
@@ -116,3 +126,111 @@ def test_thresholds_are_of_the_poisson_distribution(mean: float) -> None:
     assert found.tolist() == reference.poisson_thresholds(mean)
     assert found / 2**48 == pytest.approx(poisson.cdf(np.arange(len(found)), mean), abs=1e-14)
     assert (len(found) == 0) == (mean == 0)
+
+
+def walsh(values: np.ndarray) -> np.ndarray:
+    """All of them, sorted."""
+    i, j = np.triu_indices(len(values))
+    return np.sort((values[i] + values[j]) / 2)
+
+
+@examples(times=1)
+@given(st.lists(st.one_of(st.integers(-3, 3).map(float), st.floats(-1, 1)), min_size=1, max_size=12))
+def test_walsh_averages_are_selected_without_listing_them(drawn: list[float]) -> None:
+    ordered = np.sort(drawn)
+    expected = walsh(ordered).tolist()
+    assert [walsh_order_statistic(ordered, i) for i in range(len(expected))] == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intervals, "_LISTED", 4)
+        assert [walsh_order_statistic(ordered, i) for i in range(len(expected))] == expected
+
+
+def test_ranks_of_published_tables() -> None:
+    """Sign test of n = 10 at 0.05: the 2nd smallest and largest (level 0.0215); of 20: the 6th (0.0414)."""
+    from scipy.special import bdtr
+
+    for n, place in ((10, 2), (20, 6), (5, 0)):
+        low, high = rank_interval(float, n, lambda s, n=n: min(1, 2 * float(bdtr((n - s) // 2, n, 0.5))), 0.05)
+        assert (low, high) == ((place - 1, n - place) if place else (-math.inf, math.inf))
+
+
+def flip_interval(low: np.ndarray, high: np.ndarray, alpha: float, rows: int) -> tuple[float, float, float]:
+    """Of one comparison, whose flips come in blocks."""
+    blocks = ((low[i : i + rows, None], high[i : i + rows, None]) for i in range(0, len(low), rows))
+    [found] = np.stack(sign_flip_intervals(blocks, 1, len(low), alpha), axis=1).tolist()
+    return tuple(found)
+
+
+def test_flip_interval_counts_from_the_ends() -> None:
+    low, high = -np.arange(1.0, 20), np.arange(1.0, 20)  # 19 flips: p is a multiple of 1 / 20
+    assert flip_interval(low, high, 0.05, 19) == (1, -math.inf, math.inf)
+    assert flip_interval(low, high, 0.0501, 19) == (1, -19, 19)
+    assert flip_interval(low, high, 0.1, 19) == (1, -19, 19)
+    assert flip_interval(low, high, 0.2, 19) == (1, -17, 17)
+
+
+@each("alpha", [0.0001, 0.05, 0.5, 0.9])
+def test_flip_interval_holds_the_outermost_flips_only(alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervals, "_HELD", 64)
+    low, high = np.sort(np.random.default_rng(2).normal(size=(2, 5001)).round(2), axis=0)
+    k = max(0, math.ceil(alpha * 5002) - 1)
+    assert intervals.flips_held(5001, alpha) == min(5001, max(64, 2 * k))
+    outer = (np.sort(low)[k - 1], np.sort(high)[-k]) if k else (-math.inf, math.inf)
+    assert flip_interval(low, high, alpha, 10) == ((1 + ((low <= 0) & (high >= 0)).sum()) / 5002, *outer)
+
+
+def test_agreement() -> None:
+    assert agreeing((1e-18, 2.0), 0.05, 0.05, 1.0) == (0.0, 2.0)
+    assert agreeing((-2.0, -1e-18), 0.05, 0.05, -1.0) == (-2.0, 0.0)
+    assert agreeing((0.0, 2.0), 0.049, 0.05, 1.0) == (5e-324, 2.0)
+    assert agreeing((-2.0, 1e-18), 0.049, 0.05, -1.0) == (-2.0, -5e-324)
+    assert agreeing((0.0, 0.0), 0.049, 0.05, 1.0) == (5e-324, 5e-324)
+    assert agreeing((0.0, 0.0), 0.049, 0.05, -1.0) == (-5e-324, -5e-324)
+    assert agreeing((1.0, 2.0), 0.049, 0.05, 1.0) == (1.0, 2.0)
+
+
+def test_bca_stays_among_the_resamples() -> None:
+    outlier = np.array([0.0] * 49 + [1.0])
+    means = np.linspace(0, 0.12, 500)
+    for alpha in (1e-12, 1e-6, 0.05):
+        low, high = bca_interval(means, outlier, 0.02, alpha)
+        assert 0 <= low <= high <= 0.12
+    for lopsided in (np.full(9, 0.5), np.full(9, -0.5)):  # all resamples on one side
+        low, high = bca_interval(lopsided, outlier, 0.02, 0.05)
+        assert low == high == lopsided[0]
+
+
+@each(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+def test_published_sample_sizes(effect: float, n: int) -> None:
+    """Cohen's small, medium and large d_z, two-sided 5 %, 80 %: as G*Power 3 and R's power.t.test have it."""
+    assert queries_needed(effect, 0.05) == queries_needed(-effect, 0.05) == n
+    assert power_of_t_test(effect, n - 1, 0.05) < 0.8 <= power_of_t_test(effect, n, 0.05)
+
+
+@each("n", [10, 50, 7000])
+@each("alpha", [0.05, 0.001])
+def test_power_is_scipys_noncentral_t(n: int, alpha: float) -> None:
+    quantile = stats.t.isf(alpha / 2, n - 1)
+    for shift in (0.0, 0.5, 2.8, 6.0):
+        lower = stats.nct.cdf(-quantile, n - 1, shift)
+        expected = stats.nct.sf(quantile, n - 1, shift) + (0 if math.isnan(lower) else lower)
+        assert power_of_t_test(shift / math.sqrt(n), n, alpha) == pytest.approx(expected, rel=1e-9)
+    assert power_of_t_test(0, n, alpha) == pytest.approx(alpha, rel=1e-9)
+
+
+@each("n", [2, 5, 50, 249, 7000])
+def test_the_smallest_effect_needs_these_queries(n: int) -> None:
+    effect = smallest_effect_size(n, 0.05)
+    assert power_of_t_test(effect, n, 0.05) == pytest.approx(0.8, rel=1e-12)
+    assert queries_needed(effect, 0.05) == n
+    assert queries_needed(effect * (1 - 1e-9), 0.05) == n + 1
+    assert smallest_effect_size(n, 0.01) > effect > smallest_effect_size(n, 0.05, 0.7)
+
+
+def test_extremes() -> None:
+    assert queries_needed(0.0, 0.05) == queries_needed(1e-6, 0.05) == math.inf
+    assert queries_needed(1e-4, 0.05) == pytest.approx((1.959964 + 0.841621) ** 2 * 1e8, rel=1e-4)
+    assert queries_needed(1e6, 0.05) == 2
+    assert math.isnan(queries_needed(math.nan, 0.05))
+    assert math.isnan(smallest_effect_size(1, 0.05))
+    assert smallest_effect_size(10**6, 0.05) == pytest.approx(0.00280158, rel=1e-5)

@@ -1,13 +1,17 @@
-"""Data in memory against files: the same values, whatever holds the rows, in one block or several."""
+"""Data in memory: the same values as files, whatever holds the rows; what Python programs may not give."""
 
+import io
+import pickle
 import random
 from itertools import cycle
+from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import each, error_of
+from helpers import each, error_of, raises
+from junk import junk
 
-from gradeval import InputError, evaluate
+from gradeval import GradevalError, InputError, MetricError, evaluate
 from gradeval.errors import InputErrors
 from gradeval.formats import memory
 from gradeval.formats.diagnostics import first_in
@@ -101,3 +105,111 @@ def test_errors_name_the_row_in_any_block(monkeypatch):
     with pytest.raises(InputErrors) as several:
         evaluate([(q, d, None if n in (1, 6) else 1) for n, (q, d, _) in enumerate(rows)], rows, "AP")
     assert str(several.value) == "qrels:2: the grade is missing\nqrels:7: the grade is missing"
+
+
+QRELS = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"d": 1}}
+RUN = {"1": {"b": 3.0, "x": 2.0, "a": 1.0}, "2": {"a": 5.0}, "9": {"a": 1.0}}
+
+
+@each(
+    "call",
+    [
+        lambda: evaluate("a\0b", RUN), lambda: evaluate(QRELS, Path("a\0b")), lambda: evaluate(QRELS, []),
+        lambda: evaluate(io.StringIO("1 0 a 1\n"), RUN), lambda: evaluate([("1", "a")], RUN),
+        *[lambda names=names: evaluate(QRELS, RUN, names) for names in (None, 5, ["AP", 5], b"AP", [b"AP"])],
+        lambda: evaluate(QRELS, RUN, query_ids=5), lambda: evaluate(QRELS, RUN, query_ids=["\ud800"]),
+        lambda: evaluate(QRELS, RUN, features=1.5), lambda: evaluate(QRELS, RUN, groups=3),
+        lambda: evaluate(QRELS, RUN, rel=10**400), lambda: evaluate(QRELS, RUN, depth=True),
+        lambda: evaluate(QRELS, RUN, judged_only="no"), lambda: evaluate(QRELS, RUN, "AP").mean(5, 0),
+        lambda: evaluate(QRELS, RUN, "AP").mean(0, -2),
+        lambda: evaluate(QRELS, RUN, "AP").render("tsv", digits=True),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_an_error_of_ours(call):
+    """And one that another process can send."""
+    with pytest.raises(GradevalError) as caught:
+        call()
+    sent = pickle.loads(pickle.dumps(caught.value))
+    assert (type(sent), str(sent), vars(sent)) == (type(caught.value), str(caught.value), vars(caught.value))
+
+
+def test_numbers_of_numpy():
+    options = {"rel": np.float32(1), "depth": np.int64(9), "jobs": np.int32(2), "judged_only": np.True_}
+    results = evaluate(QRELS, RUN, "AP", query_ids=[b"1"], **options)
+    assert results.options["depth"] == 9
+    assert results.mean(np.int64(0), np.int64(-1)) == evaluate(
+        QRELS, RUN, "AP(judged_only=true)", query_ids="1"
+    ).mean(0, 0)
+    with pytest.raises(ValueError, match="read-only"):
+        results.means[0] = 7
+
+
+def junk_around(value: object) -> dict[str, object]:
+    """The value in each place of judgments and runs."""
+    return {
+        "all of it": value,
+        "one of several": [value],
+        "documents": {"1": value},
+        "number": {"1": {"a": value}},
+        "row": [("1", "a", value)],
+        "query": [(value, "a", 1)],
+        "document": [("1", value, 1)],
+    }
+
+
+NUMBERS = {"True", "0", "1", "-1", "1.5", "Decimal", "Fraction", "'1'", "b'1'", "bytearray", "0-d array"}
+NUMBERS |= {"np.bool", "np.int64", "np.uint8", "np.float32", "np.float64", "np.str_", "np.bytes_"}
+OF_SCORES = {"1e200", "-1e151", "1e-200", "5e-324"}  # too large or too close to 0 for a grade
+
+
+@each("given", ["qrels", "runs"])
+@each("place", junk_around(None))
+def test_any_value_in_any_place(given, place):
+    accepted = set()
+    for name, value in junk().items():
+        data = junk_around(value)[place]
+        try:
+            evaluate(data if given == "qrels" else QRELS, data if given == "runs" else RUN, "AP")
+        except InputError as error:
+            assert "\n" not in str(error)
+        else:
+            accepted.add(name)
+    if place in ("number", "row"):
+        assert accepted == NUMBERS | (OF_SCORES if given == "runs" else set())
+    elif place not in ("query", "document"):
+        assert accepted == ({"{'1': 1}"} if place == "documents" else set())
+    else:
+        assert not accepted & {"None", "nan", "[]", "[1]", "{}", "set", "array", "0-d array", "hostile", "NUL"}
+
+
+def test_any_value_as_metrics():
+    for name, value in junk().items():
+        if name != "['1', 'x']":
+            assert "\n" not in error_of(MetricError, evaluate, QRELS, RUN, value)
+
+
+@each("unit", ["D", "s", "ns", "as"])
+def test_times_are_no_numbers(unit):
+    """float() takes those in nanoseconds or less."""
+    pandas = pytest.importorskip("pandas")
+    for kind in ("datetime64", "timedelta64"):
+        times = np.array([1, 2], f"{kind}[{unit}]")
+        rows = np.rec.fromarrays([["1", "1"], ["a", "b"], times])
+        data = [{"1": {"a": times[0]}}, [("1", "a", times[0])], rows]
+        if unit in ("s", "us", "ns"):
+            data.append(pandas.DataFrame({"qid": ["1", "1"], "docid": ["a", "b"], "score": times}))
+        for run in data:
+            raises(GradevalError, r"the score .*64\(.* is not a number", evaluate, QRELS, run, "AP")
+
+
+def test_masked_values_are_missing():
+    for dtype, values, what in (
+        ([("q", "U1"), ("d", "U1"), ("s", float)], ("1", "b", 1.0), "score"),
+        ([("q", "U1"), ("d", float), ("s", float)], ("1", 2.0, 1.0), "document id"),
+        ([("q", int), ("d", "U1"), ("s", float)], (1, "b", 1.0), "query id"),
+    ):
+        mask = [name == {"score": "s", "document id": "d", "query id": "q"}[what] for name, _ in dtype]
+        for rows in (np.array([values], dtype), np.ma.array([values], dtype=dtype)):
+            assert evaluate(rows, rows, "num_rel").means.tolist() == [[1.0]]
+        rows = np.ma.array([values, values], mask=[(False,) * 3, tuple(mask)], dtype=dtype)
+        raises(InputError, f"run1:2: the {what} is missing", evaluate, QRELS, rows, "AP")

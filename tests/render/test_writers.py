@@ -1,0 +1,378 @@
+"""What is printed in each format; whole outputs are in golden/."""
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import each, golden, raises
+
+import gradeval
+from gradeval.errors import OptionError
+from gradeval.evaluation.results import Results, RunResult
+from gradeval.registry.spec import parse
+from gradeval.render import WRITERS
+from gradeval.render.document import Cell, Grid, RenderOptions
+from gradeval.render.markup import escape_latex, escape_md, write_latex
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@each("format", WRITERS)
+def test_whole_output(format: str, results: Results) -> None:
+    text = results.render(format, per_query=True).replace(f'"{gradeval.__version__}"', '"VERSION"')
+    assert text.encode(errors="surrogateescape") == golden(GOLDEN / f"{format}.txt")
+
+
+@each("format", WRITERS)
+def test_parts_are_left_out(format: str, results: Results, make) -> None:
+    """The summary, the queries, both; and what has nothing to say of a query, or no query."""
+    summary = results.render(format)
+    queries = results.render(format, per_query=True, summary=False)
+    assert "a|b" not in summary and "q2" not in summary
+    assert "0.5333" not in queries and "0.6250" not in queries  # means
+    assert "q2" in queries
+    head = {"tsv": "run\tquery\tmetric\tvalue\n", "csv": "run,query,metric,value\n"}.get(format, "")
+    assert results.render(format, summary=False) == head or format == "json"
+    text = make("num_q", {"a": [[1, 1]]}).render(format, per_query=True)
+    assert "q1" not in text.replace("num_q", "") or format in ("table", "md", "latex")
+    assert "2" in text
+    Results("qrels", None, (), (), ()).render(format, per_query=True)
+    make("AP P@5", {"a": [[], []]}).render(format, per_query=True)
+
+
+def test_unknown_formats_and_digits(results: Results) -> None:
+    raises(OptionError, "unknown format 'xml': choose from table, tsv", results.render, "xml")
+    raises(OptionError, "unknown format", results.render, [])
+    for digits in (-1, 2.5, "all", 101, 10**400):
+        raises(OptionError, "digits", results.render, "tsv", digits=digits)
+
+
+NAN = float("nan")
+
+
+def test_csv_quotes_what_needs_it(make) -> None:
+    results = make("AP", {'a,"b"\n': [[0.5]]}, queries=["x,y"])
+    text = results.render("csv", per_query=True)
+    assert text == ('run,query,metric,value\n"a,""b""\n","x,y",AP,0.5000\n"a,""b""\n",all,AP,0.5000\n')
+    assert list(csv.reader(io.StringIO(text)))[1] == ['a,"b"\n', "x,y", "AP", "0.5000"]
+    text = make("AP", {"a\rb": [[0.5]]}).render("csv")
+    assert list(csv.reader(io.StringIO(text, newline="")))[1:] == [["a\rb", "all", "AP", "0.5000"]]
+
+
+def test_csv_for_a_spreadsheet(make) -> None:
+    """Text is quoted that would be calculated, and numbers stay numbers."""
+    for first in "=+-@＝＋－＠\t\r\n":
+        results = make("AP", {f"{first}r": [[-0.5, NAN]]}, queries=[f"{first}q", "q="])
+        text = results.render("csv", per_query=True, spreadsheet=True)
+        _, *rows = csv.reader(io.StringIO(text, newline=""))
+        assert [row[:2] for row in rows] == [[f"'{first}r", query] for query in (f"'{first}q", "q=", "all")]
+        assert [row[3] for row in rows] == ["-0.5000", "nan", "-0.5000"]
+        plain = list(csv.reader(io.StringIO(results.render("csv"), newline="")))
+        assert plain[1] == [f"{first}r", "all", "AP", "-0.5000"]
+
+
+def test_ids_are_written_as_the_bytes_that_were_read(make) -> None:
+    line = make("AP", {"a\tb\nc\r": [[0.5]]}).render("tsv").splitlines()[1]
+    assert line == r"a\tb\nc\r" + "\tall\tAP\t0.5000"  # a file name breaks no line
+    ids = [b"\xff\xfe", "é\u2028\u00a0".encode(), b"\x01\x1f", b"%s{0}\\", b"a;b|c'd"]
+    results = make("AP", {"a": [[0.5] * 5]}, queries=[id.decode(errors="surrogateescape") for id in ids])
+    for format in ("tsv", "csv", "trec"):
+        written = results.render(format, per_query=True).encode(errors="surrogateescape")
+        assert [written.count(id) for id in ids] == [1] * 5
+
+
+def test_numbers_of_json_are_exact_or_null(make, results: Results) -> None:
+    run = [[1, 1, 1], [1 / 3, NAN, -0.0]]
+    text = make("num_q AP", {"a": run}, queries=["q1", 'q"\udcff', "é"]).render(
+        "jsonl", per_query=True, digits=1
+    )
+    assert text.isascii()
+    lines = list(map(json.loads, text.splitlines()))
+    assert [line["query"] for line in lines] == ["q1", 'q"\udcff', "é", "all", "all"]
+    assert [repr(line["value"]) for line in lines] == ["0.3333333333333333", "None", "0.0", "3", repr(1 / 6)]
+    infinite = make("AP", {"a": [[float("inf")]]})
+    assert json.loads(infinite.render("jsonl"))["value"] is None
+    assert json.loads(infinite.render("json"))["runs"][0]["summary"] == {"AP": None}
+    text = results.render("json", per_query=True, digits=1)
+    assert text.isascii()
+    assert json.loads(text, parse_constant=lambda name: 1 / 0) == results.to_dict(per_query=True)
+    odd = results.replace(options={"k": 1 + 2j})
+    assert json.loads(odd.render("json"))["options"] == {"k": "(1+2j)"}
+
+
+def test_many_queries_are_written_as_json_dumps_writes_them() -> None:
+    """Columns are formatted at once; other ways of rounding and writing must not differ in a byte."""
+    draw = random.Random(8)
+    qrels = {f'q{q}é"\\': {f"d{d}": draw.randrange(-1, 4) for d in range(6)} for q in range(30)}
+    runs = {name: {q: {f"d{d}": draw.randrange(4) for d in range(9)} for q in qrels} for name in ("a", "b\n")}
+    names = "AP nDCG tau rankDCG num_ret relstring num_q gm_map"
+    for tie_range in (False, True):
+        results = gradeval.evaluate(qrels, runs, names, tie_range=tie_range)
+        for per_query in (False, True):
+            for summary in (False, True):
+                expected = json.dumps(results.to_dict(per_query=per_query, summary=summary), indent=2) + "\n"
+                assert results.render("json", per_query=per_query, summary=summary) == expected
+
+
+# trec_eval 10.0 -c -q -m num_q -m map -m P.5 -m ndcg_cut.10, of a run that lacks the third query
+PRINTED = """\
+map                   	q1	0.5000
+P_5                   	q1	0.2000
+ndcg_cut_10           	q1	0.3801
+map                   	q2	0.5000
+P_5                   	q2	0.2000
+ndcg_cut_10           	q2	0.6309
+map                   	q3	0.0000
+P_5                   	q3	0.0000
+ndcg_cut_10           	q3	0.0000
+num_q                 	all	3
+map                   	all	0.3333
+P_5                   	all	0.1333
+ndcg_cut_10           	all	0.3370
+"""
+VALUES = [[1, 1, 1], [0.5, 0.5, 0], [0.2, 0.2, 0], [0.38009376, 0.63092975, 0]]
+
+
+def test_what_trec_eval_prints(make) -> None:
+    """Its columns; runs stand one after the other."""
+    results = make("num_q AP P@5 nDCG@10", {"bm25": VALUES})
+    assert results.render("trec", per_query=True) == PRINTED
+    assert results.render("trec") == PRINTED[PRINTED.index("num_q") :]
+    assert results.render("trec", per_query=True, summary=False) == PRINTED[: PRINTED.index("num_q")]
+    results = make("num_q AP P@5 nDCG@10", {"bm25": VALUES, "again": VALUES})
+    blocks = [f"runid                 \tall\t{name}\n{PRINTED}" for name in ("bm25", "again")]
+    assert results.render("trec", per_query=True) == "".join(blocks)
+    results = make("runid num_q", {"bm25": [[NAN], [1]], "again": [[NAN], [1]]})
+    runs = tuple(run.replace(texts={0: [run.name]}) for run in results.runs)
+    assert results.replace(runs=runs).render("trec").count("runid") == 2
+
+
+def test_numbers_in_columns_of_trec_eval(make) -> None:
+    """As wide as printf makes them; what is rounded to zero keeps its sign."""
+    results = make("AP(rel=2)@1000000000000 rankDCG", {"a": [[12.5], [-0.25]]})
+    lines = ["AP(rel=2)@1000000000000\tall\t12.5000\n", "rankDCG               \tall\t-0.2500\n"]
+    assert results.render("trec") == "".join(lines)
+    assert make("AP", {"a": [[NAN]]}).render("trec") == "map                   \tall\t   nan\n"
+    for metrics, values, digits, texts in (
+        ("AP num_q", [[1 / 3], [1]], 6, ["0.333333", "1"]),
+        ("AP num_q", [[1 / 3], [1]], "full", ["0.3333333333333333", "1"]),
+        ("AP P@5 yaap", [[-0.0], [-0.00001], [0.00001]], 4, ["0.0000", "-0.0000", "0.0000"]),
+    ):
+        text = make(metrics, {"a": values}).render("trec", digits=digits)
+        assert [line.split("\t")[2] for line in text.splitlines()] == texts
+
+
+@pytest.fixture
+def words() -> Results:
+    values = np.array([[NAN, NAN], [0.5, 0.25], [NAN, NAN], [0.5, 0.25]])
+    texts = {0: ['m"e'] * 2, 2: ["1-", "0\t>"]}
+    run = RunResult("r", "r", None, values, np.ones(2, bool), texts)
+    return Results("qrels", None, ("q1", "q2"), tuple(parse("runid AP relstring gm_map")), (run,))
+
+
+def test_words_in_each_format(words) -> None:
+    rows = list(csv.reader(io.StringIO(words.render("csv", per_query=True))))
+    assert [row[2:] for row in rows[3:6]] == [["AP", "0.2500"], ["relstring", "0\t>"], ["runid", 'm"e']]
+    assert words.render("tsv", per_query=True).splitlines()[4] == "r\tq2\trelstring\t0\\t>"
+    labelled = words.render("trec", labels=["one", "two", "three", "four"])
+    assert labelled == 'one\tall\tm"e\ntwo\tall\t0.3750\nfour\tall\t0.3536\n'
+    assert "relstring             \tq2\t'0\t>'\nrunid" in words.render("trec", per_query=True)
+    [run] = json.loads(words.render("json", per_query=True))["runs"]
+    assert run["summary"] == {"runid": 'm"e', "AP": 0.375, "gm_map": pytest.approx(0.125**0.5)}
+    assert run["per_query"]["q2"] == {"AP": 0.25, "relstring": "0\t>"}
+    lines = [json.loads(line) for line in words.render("jsonl", per_query=True).splitlines()]
+    assert [line["value"] for line in lines[:5]] == [0.5, "1-", 0.25, "0\t>", 'm"e']
+    queries, summary = words.render("table", per_query=True).split("\n\n")[-2:]
+    assert "relstring" in queries and "runid" not in queries and "gm" not in queries
+    assert 'm"e' in summary and "relstring" not in summary and "gm" in summary
+
+
+def test_what_formats_refuse_or_leave_out(words) -> None:
+    for format in ("table", "json", "md", "latex", "trec"):
+        what = "label requires one of the formats tsv, csv, jsonl"
+        raises(OptionError, what, words.render, format, label={"a": "b"})
+    for name, hint in (
+        ("foo", ": the options are digits, .*, label, per_query, .*"),
+        ("per_quer", r": did you mean per_query\?"),
+    ):
+        raises(OptionError, f"^unknown option {name}{hint}", words.render, "tsv", **{name: 1})
+    run = RunResult("r", "r", None, np.full((1, 2), NAN), np.ones(2, bool), {0: ["1-", "0"]})
+    for format in WRITERS.keys() - {"json"}:  # a metric that says nothing of the whole
+        text = Results("qrels", None, words.queries, words.specs[2:3], (run,)).render(format)
+        assert "relstring" not in text
+
+
+@each(("format", "backslash"), [("table", "\\"), ("md", "\\\\"), ("latex", r"\textbackslash{}")])
+def test_words_cannot_steer_the_terminal(words, format: str, backslash: str) -> None:
+    [run] = words.runs
+    odd = run.replace(texts={0: ["\x1bc"] * 2, 2: ["1\u202e", "0\t"]})
+    text = words.replace(runs=(odd,)).render(format, per_query=True)
+    assert all(backslash + escaped in text for escaped in ("x1bc", "u202e", "t"))
+    assert not set("\x1b\u202e\t") & set(text)
+
+
+def both(format: str, results: Results, **options) -> str:
+    return results.render(format, per_query=True, wide=True, digits=2, **options)
+
+
+def test_tsv_and_csv(results: Results) -> None:
+    """A cell is empty where the query is not counted for the run; num_q has a summary only."""
+    assert both("tsv", results, summary=False).startswith(
+        'query\tmetric\tbm25_k1\tneural,"2"\n'
+        "q1\tmuAP\t0.50\t0.25\n"
+        "q2\tmuAP\t0.25\t0.25\n"
+        "a|b_%\udcff\tmuAP\t0.00\t\n"
+        "q1\tnDCG@10\t1.00\t1.00\n"
+    )
+    lines = both("csv", results).splitlines()
+    assert lines[:3] == ['query,metric,bm25_k1,"neural,""2"""', "all,num_q,3,2", "q1,muAP,0.50,0.25"]
+    assert lines[5] == "all,muAP,0.25,0.25"
+    assert len(lines) == 1 + 1 + 5 * 4
+
+
+def test_tables(results: Results, make) -> None:
+    raises(OptionError, "the format trec cannot be printed wide", both, "trec", results)
+    for format in ("json", "jsonl"):  # which stay as they are
+        assert both(format, results) == results.render(format, per_query=True, digits=2)
+    for format in WRITERS.keys() - {"trec"}:
+        both(format, make("AP num_q", {"a": np.empty((2, 0))}))
+    runs = {"a": [[0.5, 1, 0], [2, NAN, 3]], "b": [[0.25, 1, 0.125], [1, NAN, NAN]]}
+    results = make("AP rankDCG", runs)
+    assert both("table", results) == (
+        "AP\n"
+        "query     a     b\n"
+        "─────────────────\n"
+        "q1     0.50  0.25\n"
+        "q2     1.00  1.00\n"
+        "q3     0.00  0.12\n"
+        "all    0.50  0.46\n"
+        "\n"
+        "rankDCG\n"
+        "query     a     b\n"
+        "─────────────────\n"
+        "q1     2.00  1.00\n"
+        "q2      nan   nan\n"
+        "q3     3.00   nan\n"
+        "all    2.50  1.00\n"
+    )
+    one = make("AP", {name: rows[:1] for name, rows in runs.items()})
+    assert both("md", one) == (
+        "| query |        a |        b |\n"
+        "| :---- | -------: | -------: |\n"
+        "| q1    | **0.50** |     0.25 |\n"
+        "| q2    | **1.00** | **1.00** |\n"
+        "| q3    |     0.00 | **0.12** |\n"
+        "| all   | **0.50** |     0.46 |\n"
+    )
+    latex = both("latex", one)
+    assert r"q1 & \textbf{0.50} & 0.25 \\" in latex
+    assert r"\begin{tabular}{lrr}" in latex
+
+
+@pytest.fixture
+def ranged() -> Results:
+    """AP of run a has a range in q1; scaled_utility is negative and has no mean; relstring is text."""
+    specs = tuple(parse("AP scaled_utility relstring"))
+    counted = np.ones(2, bool)
+    first = np.array([[0.5, 0.25], [-0.5, 0.5], [NAN, NAN]])
+    low, high = first.copy(), first.copy()
+    low[0, 0], high[0, 0], low[1, 0] = 0.25, 0.75, -1.5
+    second = np.array([[0.125, 0.125], [0.5, 0.5], [NAN, NAN]])
+    mean, same = np.full((2, 3, 2), NAN)
+    mean[0], same[0] = first[0] + 1e-9, second[0]
+    runs = (
+        RunResult("a", "a", None, first, counted, {2: ["1", "0"]}, np.array([low, high, mean])),
+        RunResult("long", "long", None, second, counted, {2: ["0", "1"]}, np.array([second, second, same])),
+    )
+    return Results("qrels", None, ("q1", "q2"), specs, runs)
+
+
+TABLE = """\
+run                            AP         scaled_utility
+────────────────────────────────────────────────────────
+a     0.375 [0.250, 0.375, 0.500]  0.000 [-0.500, 0.000]
+long  0.125                        0.500
+"""
+TSV = """\
+run\tquery\tmetric\tvalue\tlow\thigh\texpected
+a\tall\tAP\t0.375\t0.250\t0.500\t0.375
+a\tall\tscaled_utility\t0.000\t-0.500\t0.000\t
+long\tall\tAP\t0.125\t0.125\t0.125\t0.125
+long\tall\tscaled_utility\t0.500\t0.500\t0.500\t
+"""
+MD = "| a    | **0.375** [0.250, 0.375, 0.500] | 0.000 [-0.500, 0.000] |\n"
+LATEX = r"a & \textbf{0.375} {[}0.250, 0.375, 0.500] & 0.000 {[}$-$0.500, 0.000] \\"
+
+
+def test_rows_and_tables(ranged: Results) -> None:
+    assert ranged.render("table", digits=3) == TABLE
+    assert ranged.render("tsv", digits=3) == TSV
+    assert MD in ranged.render("md", digits=3) and LATEX in ranged.render("latex", digits=3)
+    rows = [line.split("\t") for line in ranged.render("tsv", per_query=True, digits=2).splitlines()]
+    assert rows[1] == ["a", "q1", "AP", "0.50", "0.25", "0.75", "0.50"]
+    assert rows[3] == ["a", "q1", "relstring", "1", "", "", ""]
+    table = ranged.render("table", per_query=True, digits=2)
+    assert "0.50 [0.25, 0.50, 0.75]" in table and "0.25 [" not in table.split("long")[0]
+    for format in WRITERS:
+        assert "low" not in ranged.replace(runs=()).render(format)
+
+
+def test_json(ranged: Results) -> None:
+    first, second = json.loads(ranged.render("json", per_query=True))["runs"]
+    assert first["low"] == {"AP": 0.25, "scaled_utility": -0.5}
+    assert first["high"] == {"AP": 0.5, "scaled_utility": 0.0}
+    assert first["per_query_low"]["q1"] == {"AP": 0.25, "scaled_utility": -1.5}
+    assert first["per_query_high"]["q1"] == {"AP": 0.75, "scaled_utility": -0.5}
+    assert second["low"] == second["high"] == second["summary"]
+    lines = [json.loads(line) for line in ranged.render("jsonl", per_query=True).splitlines()]
+    value = {"value": 0.5, "low": 0.25, "high": 0.75, "expected": 0.5 + 1e-9}
+    assert lines[0] == {"run": "a", "query": "q1", "metric": "AP", **value}
+    assert lines[2]["value"] == "1" and lines[2]["low"] is lines[2]["high"] is lines[1]["expected"] is None
+    assert first["expected"] == pytest.approx({"AP": 0.375 + 1e-9}, rel=1e-12)
+    assert first["per_query_expected"]["q2"] == {"AP": 0.25 + 1e-9}
+    names = json.loads(ranged.render("json", per_query=True, summary=False))["runs"][0].keys()
+    assert {"per_query_low", "per_query_high"} <= names and "low" not in names
+
+
+def test_a_range_that_reads_as_the_value_is_left_out_of_tables(ranged: Results) -> None:
+    [first, second] = ranged.runs
+    ends = np.array([first.values - 1e-6, first.values + 1e-6, first.values])
+    text = ranged.replace(runs=(first.replace(tie_range=ends), second)).render("md")
+    assert "[" not in text
+    assert "[" in ranged.replace(runs=(first.replace(tie_range=ends), second)).render("md", digits=7)
+
+
+ODD = "a\x1b[b\u2066"
+
+
+def test_special_characters(make) -> None:
+    for name, md, latex in (
+        ("a|b", r"a\|b", r"a\textbar{}b"),
+        (r"a\|b", r"a\\\|b", r"a\textbackslash{}\textbar{}b"),
+        ("<b>", r"\<b\>", r"\textless{}b\textgreater{}"),
+        ("`x`", r"\`x\`", "`x`"),
+        ("[a](b)*", r"\[a\](b)\*", "{[}a](b){*}"),
+        ("~~a~~", r"\~\~a\~\~", r"\textasciitilde{}\textasciitilde{}a\textasciitilde{}\textasciitilde{}"),
+        ("_a_", r"\_a\_", r"\_a\_"),
+        ("a_b_c", "a_b_c", r"a\_b\_c"),
+        ("a__b", r"a\_\_b", r"a\_\_b"),
+        ("&amp;", r"\&amp;", r"\&amp;"),
+        ("{$#%}^", r"{\$#%}^", r"\{\$\#\%\}\textasciicircum{}"),
+        ("#1 @x a#1", "#<!-- -->1 @<!-- -->x a#<!-- -->1", r"\#1 @x a\#1"),
+        ("τρ", "τρ", r"$\tau$$\rho$"),
+    ):
+        assert (escape_md(name), escape_latex(name)) == (md, latex)
+    results = make("AP", {ODD: [[0.5]]})
+    assert results.render("md").splitlines()[2].startswith(r"| a\\x1b\[b\\u2066 ")
+    latex = r"a\textbackslash{}x1b{[}b\textbackslash{}u2066 & 0.5000 \\"
+    assert results.render("latex").splitlines()[4] == latex
+
+
+def test_words_are_escaped_and_are_no_numbers() -> None:
+    row = [Cell("t_1%&|"), Cell("-.1"), Cell("-->1"), Cell("-0.5", bold=True)]
+    text = write_latex([Grid("", ("a", "b", "c", "d"), [row], labels=0)], RenderOptions())
+    assert text.splitlines()[4] == (r"t\_1\%\&\textbar{} & {-}.1 & {-}{-}\textgreater{}1 & \textbf{$-$0.5} \\")
