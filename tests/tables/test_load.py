@@ -194,7 +194,7 @@ def test_letor_features_are_runs(letor):
     assert dict(ranks_of(letor, {"1": {"a": 1, "b": 0}, "2": {"1": 1}}, features=2)) == {
         "feature2": expected["feature2"]
     }
-    chosen = Options.of(features="1,4,2,5")
+    chosen = Options(features="1,4,2,5")
     *runs, error = open_runs(None, letor, open_qrels(letor, chosen), chosen)
     assert [run.path for run in runs] == [f"{letor}:feature1", f"{letor}:feature2"]
     assert str(error) == f"{letor}: no line has features 4-5"
