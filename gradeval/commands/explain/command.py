@@ -82,13 +82,10 @@ def explain_command(
     qrels: str,
     run: str | None,
     ids: tuple[str, ...],
-    worst: int | None,
     against: str | None,
-    loss: bool,
-    text: str | None,
-    queries_text: str | None,
     metrics: tuple[str, ...],
     ranks: int | None,
+    loss: bool,
     **options: Any,
 ) -> int:
     """Explain the value of a metric for a query: what each document adds.
@@ -98,7 +95,7 @@ def explain_command(
     and discounts. Half of a pair of documents (AUC, tau) is for either of them. A metric that is no sum shows
     its value without each document (leave-one-out). RUN is left out with --feature of a LETOR file.
     """
-    if bool(ids) == (worst is not None):
+    if bool(ids) == (options["worst"] is not None):
         raise click.UsageError(
             "--query and --worst are mutually exclusive."
             if ids
@@ -114,18 +111,10 @@ def explain_command(
 
     from gradeval.commands.explain.explain import METRIC, explain, text_notices
 
+    options["against"] = None if against is None else LabelledRuns([labelled(against)])
     with job.running():
-        explanations = explain(
-            qrels,
-            LabelledRuns([labelled(run or qrels)]),
-            metrics or METRIC,
-            ids or None,
-            worst=worst,
-            against=None if against is None else LabelledRuns([labelled(against)]),
-            text=text,
-            queries_text=queries_text,
-            **options,
-        )
+        runs = LabelledRuns([labelled(run or qrels)])
+        explanations = explain(qrels, runs, metrics or METRIC, ids or None, **options)
     empty: dict[str, list[str]] = {}
     for explanation in explanations:
         for side in (explanation, explanation.against):
@@ -135,7 +124,7 @@ def explain_command(
     notices += [Notice(Kind.NOTHING_RETRIEVED, name, len(of), queries=of) for name, of in empty.items()]
     has_titles = any(explanation.titles for explanation in explanations)
     has_texts = any(explanation.query_text for explanation in explanations)
-    notices += text_notices(text, has_titles, queries_text, has_texts)
+    notices += text_notices(options["text"], has_titles, options["queries_text"], has_texts)
     if not job.passes(notices, runs=1 if against is None else 2):
         return 2
     job.print(explanations, ranks=ranks, loss=loss)

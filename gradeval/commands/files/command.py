@@ -131,17 +131,7 @@ def validate_command(
 @cli.quiet_option
 @with_job()
 def convert_command(
-    job: Job,
-    source: str,
-    target: str,
-    to: str | None,
-    tag: str | None,
-    role: str | None,
-    sort: bool,
-    top: int | None,
-    ties: str | None,
-    qrels: str | None,
-    **options: Any,
+    job: Job, source: str, target: str, to: str | None, qrels: str | None, **options: Any
 ) -> int:
     """Convert the qrels or the run IN to another format, and write OUT atomically.
 
@@ -155,7 +145,8 @@ def convert_command(
 
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
-    conversion = Conversion(to or format_by_ending(target), role, sort, top, tag, ties)
+    of_rows = {name: options.pop(name) for name in ("role", "sort", "top", "tag", "ties")}
+    conversion = Conversion(to or format_by_ending(target), **of_rows)
     if target == "-" and out.on_terminal() and not writer(conversion.to).is_compressible:
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")

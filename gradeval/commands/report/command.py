@@ -35,6 +35,7 @@ pip install 'gradeval[report]'. Each query can be opened, up to {EXPLAINED} by d
 which shows how its values come about, as gradeval explain does.
 """
 _page = cli.section("Page")
+OF_PAGE = ("text", "queries_text", "title", "explain", "interval")
 _ENDINGS = ("", ".html", ".htm")
 
 
@@ -61,16 +62,7 @@ _ENDINGS = ("", ".html", ".htm")
 @cli.other_options
 @with_job()
 def report_command(
-    job: Job,
-    qrels: str,
-    runs: tuple[str, ...],
-    title: str,
-    text: str | None,
-    queries_text: str | None,
-    explain: int,
-    interval: str | None,
-    metrics: tuple[str, ...],
-    **options: Any,
+    job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
 ) -> int:
     """Write a page of HTML about runs, which needs nothing else.
 
@@ -79,7 +71,7 @@ def report_command(
     about, as gradeval explain does; how much of the rankings is judged; and how the page was made. NAME=RUN
     labels a run.
     """
-    from gradeval.commands.report.result import check_installed
+    from gradeval.commands.report.result import check_installed, report_of
 
     check_installed()
     check_runs(runs, options["features"])
@@ -96,32 +88,22 @@ def report_command(
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
     from gradeval.commands.explain.explain import text_notices
-    from gradeval.commands.report.result import report_of
 
     context = click.get_current_context()
+    command = shlex.join(["gradeval", *context.find_root().meta["gradeval.args"]])
+    paths, page = labelled or [(None, qrels)], {name: options.pop(name) for name in OF_PAGE}
 
     def check(results: Results) -> None:
         if job.report_failed(results.failed):
             context.exit(2)
 
     with job.running() as progress:
-        report = report_of(
-            qrels,
-            labelled or [(None, qrels)],
-            metrics or None,
-            options,
-            text=text,
-            queries_text=queries_text,
-            title=title,
-            command=shlex.join(["gradeval", *context.find_root().meta["gradeval.args"]]),
-            explain=explain,
-            interval=interval,
-            check=check,
-            steps=progress.steps,
-        )
+        tools: dict[str, Any] = {"check": check, "steps": progress.steps}
+        report = report_of(qrels, paths, metrics or None, options, command=command, **page, **tools)
     notices = list(report.notices)
     if report.explained:
-        notices += text_notices(text, bool(report.titles), queries_text, bool(report.query_texts))
+        texts = page["text"], bool(report.titles), page["queries_text"], bool(report.query_texts)
+        notices += text_notices(*texts)
     if not job.passes(notices, runs=len(report.values.runs)):
         return 2
     job.write(report.render(digits=job.digits))

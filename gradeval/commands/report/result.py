@@ -145,9 +145,8 @@ def report(
         raise OptionError("title must be a string")
     if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:
         raise OptionError("explain must be a number of queries")
-    texts = {"text": text, "queries_text": queries_text, "title": title}
-    named_runs = separate_runs(runs)
-    return warned(report_of(qrels, named_runs, metrics, options, **texts, explain=explain, interval=interval))
+    page: dict[str, Any] = {"text": text, "queries_text": queries_text, "title": title, "explain": explain}
+    return warned(report_of(qrels, separate_runs(runs), metrics, options, interval=interval, **page))
 
 
 def report_of(
