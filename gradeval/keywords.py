@@ -16,6 +16,15 @@ class CompareOnSpark(TypedDict, total=False):
     confidence: float  # 95.0
 
 
+class SwapsKeywords(TypedDict, total=False):
+    levels: Iterable[int]  # (2, 10, 20, 50)
+    items: int  # 100
+    repeats: int  # 100
+    swaps: int  # 99
+    seed: int  # 1
+    jobs: int  # 0
+
+
 class Phi(TypedDict, total=False):
     zero_grade: float  # 0.0
     jobs: int  # 0
@@ -96,6 +105,13 @@ class Runs(Validate, total=False):
     ties: Literal['trec', 'input', 'best', 'worst', 'expected'] | None  # None
     zero_grade: float  # 0.0
     no_relevant: Literal['0', '1', 'skip', 0, 1] | None  # None
+
+
+class Divergence(Runs, total=False):
+    cutoff: int  # 10
+    items: int  # 100
+    draws: int  # 1000
+    seed: int  # 1
 
 
 class Evaluate(Runs, total=False):

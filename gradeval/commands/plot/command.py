@@ -13,8 +13,8 @@ from gradeval.cli import output as out
 from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job
 from gradeval.cli.types import File, OutputPath
 from gradeval.commands.compare.command import with_baseline
-from gradeval.commands.study.command import FORMATS, example, swaps_options
-from gradeval.commands.study.options import SWAPS_METRICS
+from gradeval.commands.study.command import FORMATS, example, metrics_option, own_options
+from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.compare_options import CompareOptions
 from gradeval.options import INPUT, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
 from gradeval.options import METRICS as OF_METRICS
@@ -242,7 +242,8 @@ def phi_command(job: Job, qrels: str, drawn: tuple[str, ...], metrics: tuple[str
     "gradeval plot swaps -f tsv --table distances",
     cls=cli.Command,
 )
-@swaps_options()
+@metrics_option(SWAPS_METRICS)
+@own_options(SwapsOptions)
 @mean_confidence_option("the means over the repeats")
 @picture_options("curves", "distances")
 @cli.row_option(Options, "jobs")

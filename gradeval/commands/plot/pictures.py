@@ -22,8 +22,8 @@ from gradeval.commands.compare.compare import compare_results, evaluate_to_compa
 from gradeval.commands.compare.result import PairComparison, QueryValues
 from gradeval.commands.explain.contributions import phi_of
 from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
-from gradeval.commands.study.options import SWAPS_METRICS
-from gradeval.commands.study.swaps import LEVELS, USES
+from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
+from gradeval.commands.study.swaps import USES
 from gradeval.commands.study.swaps import swaps as study_swaps
 from gradeval.commands.study.tables import Row, Table, spaced
 from gradeval.compare_options import CompareOptions
@@ -45,7 +45,7 @@ from gradeval.tables.qrels import Qrels
 
 if TYPE_CHECKING:
     from gradeval.keywords import Phi as PhiOptions
-    from gradeval.keywords import Runs, Unpack
+    from gradeval.keywords import Runs, SwapsKeywords, Unpack
 
 __all__ = ["curve", "phi", "queries", "swaps"]
 
@@ -408,36 +408,21 @@ def _quartiles(judged: Qrels, variant: str) -> tuple[Line, Table, str]:
 # --- swaps
 
 
-@takes({})
+@takes(SwapsOptions.table)
 def swaps(
     metrics: Metrics = SWAPS_METRICS,
     *,
     confidence: float = 95.0,
-    levels: Sequence[int] = LEVELS,
-    items: int = 100,
-    repeats: int = 100,
-    swaps: int = 99,
-    seed: int = 1,
-    jobs: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[SwapsKeywords],
 ) -> Picture:
     """How metrics fall as pairs of documents of an ideal ranking are swapped: the curves of study.swaps().
 
-    levels, items, repeats, swaps, seed, jobs, progress: as it has them. confidence: of the intervals of the
-    means over the repeats, in percent.
+    options, progress: as it has them. confidence: of the intervals of the means over the repeats, in percent.
     Raises GradevalError.
     """
     confidence = CompareOptions(confidence=confidence).confidence
-    done = study_swaps(
-        metrics,
-        levels=levels,
-        items=items,
-        repeats=repeats,
-        swaps=swaps,
-        seed=seed,
-        jobs=jobs,
-        progress=progress,
-    )
+    done = study_swaps(metrics, progress=progress, **options)
     low, high = t_intervals(done.mean, done.sd, done.count, 1 - confidence / 100)
     x = np.arange(done.mean.shape[-1], dtype=np.float64)
     panels = [
@@ -466,7 +451,9 @@ def swaps(
         options={**done.options, "confidence": confidence},
         tables=(with_ends, *(table for table in done.tables if table is not curves)),
         panels=tuple(panels),
-        note="" if repeats == 1 else f"{confidence:g} % t interval of the mean over {repeats} repeats",
+        note=""
+        if done.options["repeats"] == 1
+        else f"{confidence:g} % t interval of the mean over {done.options['repeats']} repeats",
         across=len(USES),
         same_y=all(spec.metric.range[1] == 1 for spec in done.specs),
     )

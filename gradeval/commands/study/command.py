@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, refuse_options, with_job
-from gradeval.cli.types import File, Integer
+from gradeval.cli.types import File
 from gradeval.commands.study.options import (
     AGREEMENT_METRICS,
     CRITERIA_METRICS,
     LEVELS_METRICS,
     OF_SYSTEMS,
+    RANDOM,
     SWAPS_METRICS,
     AgreementOptions,
+    DivergenceOptions,
+    SwapsOptions,
 )
 from gradeval.compare_options import TUKEY
-from gradeval.options import METRICS, MORE, PROCESS, Options, parse_number
+from gradeval.options import METRICS, MORE, PROCESS, Options, OptionTable, parse_number
 
 if TYPE_CHECKING:
     from gradeval.commands.study.tables import Study
@@ -56,15 +58,17 @@ def metrics_option(default: str) -> Callable[[Decorated], Decorated]:
     return cli.metric_option(f"One or several metrics; 'gradeval metrics' lists them. Default: {default}.")
 
 
-def count_option(
-    name: str, default: int, text: str, low: int = 1, high: int = 10**6
-) -> Callable[[Decorated], Decorated]:
-    return click.option(
-        name, type=Integer(low, high), default=default, show_default=True, metavar="N", help=text
-    )
-
-
-seed_option = partial(count_option, "--seed", 1, low=0, high=2**63 - 1)
+def own_options(table: type[OptionTable]) -> Callable[[Decorated], Decorated]:
+    """The options of a study's own table."""
+    lists = {"levels": Numbers(integer, "integers"), "rescale": Numbers(parse_number, "numbers")}
+    options = []
+    for name, row in table.table.items():
+        changes: dict[str, Any] = {}
+        if name in lists:
+            changes = {"type": lists[name], "default": ",".join(f"{number:g}" for number in row.default)}
+        if row.section == "":  # others are rows of evaluations too
+            options.append(cli.row_option(table, name, show_default=True, **changes))
+    return cli.together(*options)
 
 
 class Numbers(click.ParamType):  # type: ignore[type-arg]
@@ -118,25 +122,6 @@ def study(name: str, about: str, *examples: str) -> Callable[[Callable[..., Any]
     return study_command.command(name, cls=cli.Command, short_help=about, epilog=example(*examples))
 
 
-def swaps_options() -> Callable[[Decorated], Decorated]:
-    """The rankings and the number of swaps."""
-    return cli.together(
-        metrics_option(SWAPS_METRICS),
-        click.option(
-            "--levels",
-            type=Numbers(integer, "integers"),
-            default="2,10,20,50",
-            show_default=True,
-            metavar="LIST",
-            help="Numbers of relevance levels L; the grades are 0 to L - 1.",
-        ),
-        count_option("--items", 100, "Documents of a ranking.", low=2),
-        count_option("--repeats", 100, "Rankings that are averaged."),
-        count_option("--swaps", 99, "The largest number of swaps."),
-        seed_option("Seed of the random numbers."),
-    )
-
-
 @study(
     "swaps",
     "Swap pairs of an ideal ranking: does a metric depend on the number of levels?",
@@ -144,7 +129,8 @@ def swaps_options() -> Callable[[Decorated], Decorated]:
     "gradeval study swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --items 50",
     "gradeval study swaps -f tsv --table curves -o curves.tsv",
 )
-@swaps_options()
+@metrics_option(SWAPS_METRICS)
+@own_options(SwapsOptions)
 @cli.table_option(("distances", "curves"))
 @cli.output_options(FORMATS)
 @cli.row_option(Options, "jobs")
@@ -200,10 +186,7 @@ def levels_command(
 )
 @of_files(required=False)
 @metrics_option("nDCGphi and nDCG(gain=exp,top=10/25/50) at the cutoff 10, top in proportion at others")
-@count_option("--cutoff", 10, "The cutoff of the default metrics, and the rank of the errors.")
-@count_option("--items", 100, "Without QRELS: documents of a ranking.", low=2)
-@count_option("--draws", 1000, "Without QRELS: random rankings.")
-@seed_option("Without QRELS: seed of the random numbers.")
+@own_options(DivergenceOptions)
 @of_runs("quartiles", "impact", "draws", "differences", "queries")
 def divergence_command(
     job: Job, qrels: str | None, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
@@ -217,9 +200,8 @@ def divergence_command(
     """
     from gradeval.commands.study.divergence import divergence
 
-    of_scores = ("items", "draws", "seed")
     of_evaluations = (*Options.names(without=(MORE, PROCESS)), "complete")
-    without = of_evaluations if qrels is None else of_scores
+    without = of_evaluations if qrels is None else DivergenceOptions.names(within=RANDOM)
     refuse_options(without, "requires QRELS" if qrels is None else "is for random scores")
     options = {name: value for name, value in options.items() if name not in without}
     if qrels is None:
@@ -258,14 +240,6 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     return _show(job, lambda _: criteria(metrics or CRITERIA_METRICS))
 
 
-def agreement_option(name: str) -> Callable[[Decorated], Decorated]:
-    default, changes = AgreementOptions.table[name].default, dict[str, Any]()
-    if isinstance(default, tuple):
-        numbers = ",".join(f"{number:g}" for number in default)
-        changes = {"type": Numbers(parse_number, "numbers"), "default": numbers}
-    return cli.row_option(AgreementOptions, name, show_default=True, **changes)
-
-
 @study(
     "agreement",
     "Do metrics, or two sets of judgments, order systems alike?",
@@ -285,7 +259,7 @@ def agreement_option(name: str) -> Callable[[Decorated], Decorated]:
     help="A second set of judgments, to compare with QRELS; several times for more sets.",
 )
 @click.option("-q", "--per-query", is_flag=True, help="With --qrels2: the agreement of each query too.")
-@cli.together(*(agreement_option(name) for name in AgreementOptions.table))
+@own_options(AgreementOptions)
 @of_runs(
     *("correlations", "power", "halves", "rescaled", "systems"),
     *("judgments", "labels", "queries", "documents", "confusion"),

@@ -9,7 +9,8 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs, map_all
-from gradeval.commands.study.tables import MAX_SEED, Row, Study, Table, averaged_metrics, full_rankings, shares
+from gradeval.commands.study.options import RANDOM, DivergenceOptions
+from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
@@ -23,14 +24,13 @@ from gradeval.statistics.correlation import rank_correlation
 from gradeval.statistics.tests import paired_differences
 
 if TYPE_CHECKING:
-    from gradeval.keywords import Runs, Unpack
+    from gradeval.keywords import Divergence, Unpack
 
 METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"
 DISTRIBUTIONS = ("balanced", "imbalanced")
 SCENARIOS = ("swap", "reverse")
 QUARTILES = ("min", "q1", "median", "q3", "max")
 MAX_SCORES = 10**7
-CUTOFF, ITEMS, DRAWS, SEED = 10, 100, 1000, 1  # by default
 
 
 def quartiles(values: Floats) -> list[float]:
@@ -42,17 +42,12 @@ def quartiles(values: Floats) -> list[float]:
     return numbers
 
 
-@takes(OF_RUNS)
+@takes({**DivergenceOptions.table, **OF_RUNS})
 def divergence(
     qrels: Any = None,
     runs: Any = None,
     metrics: Metrics | None = None,
-    *,
-    cutoff: int = CUTOFF,
-    items: int = ITEMS,
-    draws: int = DRAWS,
-    seed: int = SEED,
-    **options: Unpack[Runs],
+    **options: Unpack[Divergence],
 ) -> Study:
     """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
 
@@ -70,27 +65,29 @@ def divergence(
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, figures 2 and
     4.
     """
-    cutoff = whole("cutoff", cutoff, 1, 10**6)
+    of_runs = {name: value for name, value in options.items() if name in OF_RUNS}
+    how = DivergenceOptions(**{name: value for name, value in options.items() if name not in of_runs})
+    cutoff = how.cutoff
     # the paper's places of grades, in proportion, so that ranks cutoff and cutoff + 1 have different grades
     top = f"{cutoff}/{(5 * cutoff + 1) // 2}/{5 * cutoff}"
     specs = averaged_metrics(METRICS.format(k=cutoff, top=top) if metrics is None else metrics)
     if qrels is None:
         if runs is not None:
             raise OptionError("runs need qrels")
-        jobs = options.pop("jobs", 0)
-        if options:
-            raise OptionError(f"{next(iter(options))} goes with qrels")
-        return _synthetic(specs, cutoff, items, draws, seed, jobs)
+        jobs = Options(jobs=of_runs.pop("jobs", 0)).jobs
+        if of_runs:
+            raise OptionError(f"{next(iter(of_runs))} goes with qrels")
+        return _synthetic(specs, how, jobs or default_jobs())
     if len(specs) != 2:
         raise MetricError(
             f"the difference is of two metrics, not {len(specs)}", hint="for example 'nDCG@10 nDCGphi@10'"
         )
-    if metrics is not None and cutoff != CUTOFF:
+    if metrics is not None and cutoff != how.table["cutoff"].default:
         raise OptionError("cutoff is that of the default metrics, and metrics have theirs, as in nDCG@5")
-    for name, value, default in (("items", items, ITEMS), ("draws", draws, DRAWS), ("seed", seed, SEED)):
-        if value != default:
+    for name, row in how.rows(within=RANDOM).items():
+        if getattr(how, name) != row.default:
             raise OptionError(f"{name} is for random scores, and goes without qrels")
-    chosen = Options(**options)
+    chosen = Options(**of_runs)
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen))
     finding, tables = _differences(specs, results)
@@ -137,9 +134,9 @@ def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[Ta
     )
 
 
-def _synthetic(specs: Sequence[Spec], cutoff: int, items: int, draws: int, seed: int, jobs: int) -> Study:
-    items, draws = whole("items", items, cutoff + 1, 10**6), whole("draws", draws, 1, 10**6)
-    seed, jobs = whole("seed", seed, 0, MAX_SEED), whole("jobs", jobs, 0, 1000) or default_jobs()
+def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Study:
+    cutoff, draws, seed = how.cutoff, how.draws, how.seed
+    items = whole("items", how.items, cutoff + 1, 10**6)
     if items * draws > MAX_SCORES:
         raise OptionError(f"items times draws must be at most {MAX_SCORES}, not {items} times {draws}")
     orders = {

@@ -1,4 +1,4 @@
-"""The metrics of studies, and a table of the options of agreement, as gradeval.options has one of evaluations.
+"""The metrics of studies, and tables of the options of each, as gradeval.options has one of evaluations.
 
 Nothing here imports numpy: --help needs the names and the defaults.
 """
@@ -26,7 +26,9 @@ SWAPS_METRICS = "muAP NDCNG nDCG(gain=exp)"
 LEVELS_METRICS = "muAP nDCG(gain=exp) NDCNG"
 CRITERIA_METRICS = "tau AP(rel=2) nDCG rankDCG"
 AGREEMENT_METRICS = "muAP NDCNG@10 nDCGphi@10 rankDCG nDCG@10 AP"
+RANDOM = "random"  # a scope: it is about random scores
 GRADES = "grades"  # a scope: it has an effect where only grades are compared, too
+_LAST_SEED = 2**63 - 1
 
 
 def _read_alpha(name: str, value: Any) -> float:
@@ -49,6 +51,49 @@ def _read_factors(name: str, value: Any) -> tuple[float, ...]:
     return factors
 
 
+def _read_levels(name: str, value: Any) -> tuple[Any, ...]:
+    """Several: how many levels there may be depends on the number of documents."""
+    try:
+        levels = tuple(value)
+    except TypeError:
+        raise OptionError(f"levels must be several integers, not {described(value)}") from None
+    if not levels:
+        raise OptionError("levels: no number of levels given")
+    return levels
+
+
+def _count(low: int, high: int, default: int, flag: str, about: str, **fields: Any) -> Any:
+    return option(integer(low, high), flag, "", about, default=default, **fields)
+
+
+class SwapsOptions(OptionTable):
+    """The rankings and the number of swaps."""
+
+    levels: tuple[int, ...] = option(
+        Kind("text", _read_levels, "Iterable[int]", metavar="LIST"),
+        "--levels",
+        "",
+        "Numbers of relevance levels L; the grades are 0 to L - 1.",
+        default=(2, 10, 20, 50),
+    )
+    items: int = _count(2, 10**6, 100, "--items", "Documents of a ranking.")
+    repeats: int = _count(1, 10**6, 100, "--repeats", "Rankings that are averaged.")
+    swaps: int = _count(1, 10**6, 99, "--swaps", "The largest number of swaps.")
+    seed: int = _count(0, _LAST_SEED, 1, "--seed", "Seed of the random numbers.")
+    jobs: int = Options.table["jobs"]  # type: ignore[assignment]
+
+
+class DivergenceOptions(OptionTable):
+    """The default metrics, and random scores."""
+
+    cutoff: int = _count(
+        1, 10**6, 10, "--cutoff", "The cutoff of the default metrics, and the rank of the errors."
+    )
+    items: int = _count(2, 10**6, 100, "--items", "Without QRELS: documents of a ranking.", scope={RANDOM})
+    draws: int = _count(1, 10**6, 1000, "--draws", "Without QRELS: random rankings.", scope={RANDOM})
+    seed: int = _count(0, _LAST_SEED, 1, "--seed", "Without QRELS: seed of the random numbers.", scope={RANDOM})
+
+
 class AgreementOptions(OptionTable):
     """How systems are compared."""
 
@@ -65,7 +110,7 @@ class AgreementOptions(OptionTable):
         "--correction",
         "",
         "Of p for the number of pairs of systems.",
-        default="holm",
+        "holm",
     )
     alpha: float = option(
         Kind("grade", _read_alpha, "float", metavar="P"),
@@ -75,14 +120,10 @@ class AgreementOptions(OptionTable):
         default=0.05,
         scope={GRADES},
     )
-    samples: int = option(
-        integer(1, 10**9),
-        "--samples",
-        "",
-        "Permutations of the tests randomization and tukey, and of maxt.",
-        default=100_000,
+    samples: int = _count(
+        1, 10**9, 100_000, "--samples", "Permutations of the tests randomization and tukey, and of maxt."
     )
-    splits: int = option(integer(1, 10**5), "--splits", "", "Random halves of the queries.", default=100)
+    splits: int = _count(1, 10**5, 100, "--splits", "Random halves of the queries.")
     rescale: tuple[float, ...] = option(
         Kind("text", _read_factors, "Iterable[float]", metavar="LIST"),
         "--rescale",
@@ -90,9 +131,7 @@ class AgreementOptions(OptionTable):
         "Factors by which all grades are multiplied.",
         default=(0.5, 2.0),
     )
-    seed: int = option(
-        integer(0, 2**63 - 1), "--seed", "", "Seed of the random numbers.", default=1, scope={GRADES}
-    )
+    seed: int = _count(0, _LAST_SEED, 1, "--seed", "Seed of the random numbers.", scope={GRADES})
 
     def _check_combination(self) -> None:
         if self.test == TUKEY and self.correction not in ("holm", "none"):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.commands.study.options import SWAPS_METRICS
+from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.commands.study.tables import (
-    MAX_SEED,
     Row,
     Study,
     Table,
@@ -21,13 +21,15 @@ from gradeval.commands.study.tables import (
     shares,
     spaced,
 )
-from gradeval.errors import OptionError, described
+from gradeval.errors import OptionError
 from gradeval.evaluation.score import score
 from gradeval.options import takes, whole
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.tables.qrels import SHARE
 
-LEVELS = (2, 10, 20, 50)
+if TYPE_CHECKING:
+    from gradeval.keywords import SwapsKeywords, Unpack
+
 USES = ("even", "uneven")
 MAX_ROWS = 10**7  # of one repeat, whose rankings are held at once
 _DRAWS = 1000  # of the noise
@@ -50,17 +52,12 @@ class Swaps(Study):
     count: Ints
 
 
-@takes({})
+@takes(SwapsOptions.table)
 def swaps(
     metrics: Metrics = SWAPS_METRICS,
     *,
-    levels: Sequence[int] = LEVELS,
-    items: int = 100,
-    repeats: int = 100,
-    swaps: int = 99,
-    seed: int = 1,
-    jobs: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[SwapsKeywords],
 ) -> Swaps:
     """How metrics fall as pairs of documents of an ideal ranking are swapped.
 
@@ -75,21 +72,14 @@ def swaps(
     The largest of many distances is above 0 even where the curves are equal but for chance, so each has the
     noise of such a maximum beside it: a distance above the noise shows that the metric depends on the levels.
 
-    swaps: the largest number of swaps. jobs: threads, 0 for the processors; the digits do not depend on them.
-    progress: is called with the repeats done and their number.
+    jobs: the digits do not depend on them. progress: is called with the repeats done and their number.
     Raises MetricError, OptionError.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 4, 5.
     """
     specs = averaged_metrics(metrics)
-    items = whole("items", items, 2, 10**6)
-    try:
-        counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in levels))
-    except TypeError:
-        raise OptionError(f"levels must be several integers, not {described(levels)}") from None
-    if not counts:
-        raise OptionError("levels: no number of levels given")
-    repeats, steps = whole("repeats", repeats, 1, 10**6), whole("swaps", swaps, 1, 10**6)
-    seed, jobs = whole("seed", seed, 0, MAX_SEED), whole("jobs", jobs, 0, 1000) or default_jobs()
+    how = SwapsOptions(**options)
+    items, repeats, steps, seed = how.items, how.repeats, how.swaps, how.seed
+    counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in how.levels))
     if items * (steps + 1) > MAX_ROWS:
         raise OptionError(f"items times swaps must be at most {MAX_ROWS}, not {items} times {steps}")
 
@@ -116,7 +106,7 @@ def swaps(
                 progress(sum(values.shape[3] for values in done), repeats)
         return done
 
-    values = np.concatenate(with_fewer(all_values, jobs), axis=3)
+    values = np.concatenate(with_fewer(all_values, how.jobs or default_jobs()), axis=3)
     mean, sd, count = _mean_sd_count(values, axis=3)
     noise = [[_noise(values[u, :, m], seed) for m in range(len(specs))] for u in range(len(USES))]
     tables = _tables(specs, counts, mean, sd, noise, seed)

@@ -38,7 +38,6 @@ Value = str | bool | int | float | None
 Row = tuple[Value, ...]
 
 FORMAT_VERSION = 1
-MAX_SEED = 2**64 - 1
 EXACT = ("at", "threshold", "grade", "grade2", "factor")  # columns of numbers that the user gave
 
 
