@@ -69,30 +69,35 @@ def test_what_cannot_be_written() -> None:
         assert (done.returncode, done.stdout) == (0, shown) and "τ" in shown
 
 
-NON_BLOCKING = (
-    "import os, sys; os.set_blocking({}, False); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
-)
+NON_BLOCKING = """
+import os, sys
+for descriptor in sys.argv.pop(1): os.set_blocking(int(descriptor), False)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
 
 
-def non_blocking(descriptor: int, args: str) -> str:
-    """The command, started by one that has made one of its streams non-blocking."""
-    return f'"{sys.executable}" -c "{NON_BLOCKING.format(descriptor)}" -m gradeval {args}'
+def non_blocking(descriptors: str, args: str) -> str:
+    """The command, started by one that has made these of its streams non-blocking."""
+    return f"'{sys.executable}' -S -c '{NON_BLOCKING}' {descriptors} -m gradeval {args}"
 
 
 def test_input_that_is_not_there_yet_is_waited_for() -> None:
     Path("r").write_text(RUN)
-    command = non_blocking(0, "q - -m 'num_ret AP' --quiet")
+    command = non_blocking("0", "q - -m num_ret,AP --quiet")
     done = shell(f"(head -n 3 r; sleep 0.5; tail -n +4 r) | {command}")
     assert done.stdout == gradeval("q", "r", "-m", "num_ret AP", "--quiet").out.replace("r\t", "<stdin>\t")
 
 
 def test_output_that_has_no_room_yet_is_waited_for() -> None:
     """More is written than a pipe holds, whose reader sleeps: errors and results."""
-    many(5000)
-    args = f"q r {' '.join(f'none{number}' for number in range(2000))} -q -m AP --quiet"
-    done = shell(f"PYTHONUNBUFFERED=1 {non_blocking(1, args)} 2>&1 | (sleep 0.3; cat)")
-    assert done.stdout == gradeval(*args.split(), together=True).out
-    assert done.stdout.count("no such file") == 2000 and done.stdout.count("\tAP\t1.0000\n") == 5001
+    many(4500)
+    args = f"q r {' '.join(f'none{number:0200}' for number in range(330))} -q -m AP --quiet"
+    slow = "(sleep 0.4; cat > {})"
+    command = f"PYTHONUNBUFFERED=1 {non_blocking('12', args)} 2>&3 | {slow.format('out')}"
+    shell(f"({command}) 3>&1 | {slow.format('err')}")
+    expected = gradeval(*args.split())
+    assert (Path("out").read_text(), Path("err").read_text()) == (expected.out, expected.err)
+    assert min(map(len, expected[1:])) > 1 << 16
 
 
 def many(queries: int) -> None:

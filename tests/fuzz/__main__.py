@@ -34,14 +34,6 @@ ATTACKS = {
 }
 KEPT = Path(".fuzz")  # where the files of failing cases stay
 SHOWN = 40  # lines of a failure
-EVERY = 150  # seconds between lines of progress
-
-
-def line(name: str, tally: Tally, seconds: float) -> str:
-    unit = attack_of(name).UNIT
-    units = "" if unit == "cases" else f", {tally.units:,} {unit}"
-    failed = f"; {tally.failed:,} FAILED" if tally.failed else ""
-    return f"{name:<10} {tally.cases:,} cases{units} in {seconds:.0f} s{failed}"
 
 
 def show(name: str, seed: int, failure: Done, base: Path) -> None:
@@ -61,21 +53,17 @@ def show(name: str, seed: int, failure: Done, base: Path) -> None:
 
 
 def attack(name: str, seed: int, jobs: int, seconds: float, case: int | None) -> Tally:
-    """Run an attack for so long, with a line of progress now and then. case: the one that is run alone."""
-    began = reported = time.monotonic()
-
-    def watch(tally: Tally) -> None:
-        nonlocal reported
-        now = time.monotonic()
-        if now - reported >= EVERY:
-            reported = now
-            print(line(name, tally, now - began), file=sys.stderr, flush=True)
-
+    """Run an attack for so long. case: the one that is run alone."""
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gradeval-fuzz-") as folder:
         base, tally = Path(folder), Tally()
         if case is None:
-            tally = run(name, seed, jobs, seconds, base, watch)
-            print(line(name, tally, time.monotonic() - began), flush=True)
+            tally = run(name, seed, jobs, seconds, base)
+            unit = attack_of(name).UNIT
+            units = "" if unit == "cases" else f", {tally.units:,} {unit}"
+            failed = f"; {tally.failed:,} FAILED" if tally.failed else ""
+            took = f"{time.monotonic() - began:.0f} s"
+            print(f"{name:<10} {tally.cases:,} cases{units} in {took}{failed}", flush=True)
         else:
             [done] = cases(name, seed, [case], 0, base)
             tally.add(done, base)

@@ -1,4 +1,8 @@
-"""What an attack is, how one of its cases is run, and many of them in processes of their own."""
+"""Runs the cases of an attack, many of them in processes of their own.
+
+An attack is a module of this package. UNIT: what its cases count, such as values. make(rng): a case, from the
+seed alone. check(case): tries it in the current folder, which is empty; returns how many units or raises Wrong.
+"""
 
 import faulthandler
 import itertools
@@ -11,29 +15,17 @@ import signal
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gradeval.notices import EvaluationWarning
 
 PATIENCE = 150  # seconds for a case, after which it hangs
 MOST_KINDS = 30  # of failures, after which an attack has shown enough
-
-
-class Attack(Protocol):
-    """A module of this package. UNIT: what its cases count, such as values."""
-
-    UNIT: str
-
-    def make(self, rng: random.Random) -> Any:
-        """A case, from the seed alone."""
-
-    def check(self, case: Any) -> int:
-        """Try the case in the current folder, which is empty. Returns how many units; raises Wrong."""
 
 
 class Wrong(Exception):
@@ -67,10 +59,8 @@ class Tally:
                 shutil.rmtree(base / str(done.number), ignore_errors=True)
 
 
-def attack_of(name: str) -> Attack:
-    """The module of this name."""
-    module: Attack = import_module(f"{__package__}.{name}")
-    return module
+def attack_of(name: str) -> Any:
+    return import_module(f"{__package__}.{name}")
 
 
 def rng_of(name: str, seed: int, number: int) -> random.Random:
@@ -130,15 +120,8 @@ def _work(sender: Connection, name: str, seed: int, numbers: Iterable[int], seco
         pass
 
 
-def run(
-    name: str,
-    seed: int,
-    jobs: int,
-    seconds: float,
-    base: Path,
-    watch: Callable[[Tally], object] = lambda tally: None,
-) -> Tally:
-    """Attack for so long, with so many processes at a time. watch: sees the tally after each case.
+def run(name: str, seed: int, jobs: int, seconds: float, base: Path) -> Tally:
+    """Attack for so long, with so many processes at a time.
 
     A process that dies or hangs has failed in its case; another goes on behind it.
     """
@@ -168,22 +151,17 @@ def run(
                 except EOFError:
                     process.join()
                     del running[receiver]
-                    if not process.exitcode:
+                    code = process.exitcode
+                    if not code:
                         continue
-                    done = Done(number, 0, _end_of(process.exitcode))
+                    by_signal = code < 0 and f"is ended by {signal.Signals(-code).name}"
+                    end = by_signal or f"hangs for {PATIENCE} seconds, or exits"
+                    done = Done(number, 0, f"the process {end}")
                     if time.monotonic() < until:
                         begin(number + jobs)
                 tally.add(done, base)
-                watch(tally)
     finally:
         for process, _ in running.values():
             process.terminate()
             process.join()
     return tally
-
-
-def _end_of(code: int) -> str:
-    """What became of a process that has not ended by itself."""
-    if code < 0:
-        return f"the process is ended by {signal.Signals(-code).name}"
-    return f"the process hangs for {PATIENCE} seconds, or exits"

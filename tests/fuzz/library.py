@@ -4,6 +4,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -31,16 +33,9 @@ def _nested(rows: Rows) -> Any:
     return found
 
 
-def _pandas(rows: Rows) -> Any:
-    import pandas
-
-    return pandas.DataFrame([(*row, row[2]) for row in rows], columns=COLUMNS)
-
-
-def _polars(rows: Rows) -> Any:
-    import polars
-
-    return polars.DataFrame([(*row, row[2]) for row in rows], schema=COLUMNS, orient="row")
+def _frame(module: str, rows: Rows) -> Any:
+    how = {"columns": COLUMNS} if module == "pandas" else {"schema": COLUMNS, "orient": "row"}
+    return import_module(module).DataFrame([(*row, row[2]) for row in rows], **how)
 
 
 FORMS: dict[str, Callable[[Rows], Any]] = {
@@ -48,11 +43,9 @@ FORMS: dict[str, Callable[[Rows], Any]] = {
     "tuples": list,
     "lists": lambda rows: [list(row) for row in rows],
     "arrays of objects": lambda rows: [np.array(row, object) for row in rows],
-    "pandas": _pandas,
-    "polars": _polars,
+    **{name: partial(_frame, name) for name in ("pandas", "polars") if find_spec(name)},
 }
 TEXT_ALONE = ("polars",)  # it has no column of whatever objects there are
-FORMS = {name: form for name, form in FORMS.items() if name not in ("pandas", "polars") or find_spec(name)}
 
 
 @dataclass(frozen=True)

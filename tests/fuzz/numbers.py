@@ -169,12 +169,13 @@ class Role(NamedTuple):
     read: Callable[[Source, int], np.ndarray]
 
 
-def _scores(source: Source, jobs: int) -> np.ndarray:
-    return np.concatenate([run_columns(block).value for block in source.blocks()])
-
-
+_LETOR_ARGS = ["many", "--feature=3", "--qrels-format=letor"]
 ROLES = {
-    "score": Role(lambda n, text: b"q Q0 d%d 1 %s t" % (n, text), ["q", "many", "--run-format=trec"], _scores),
+    "score": Role(
+        lambda n, text: b"q Q0 d%d 1 %s t" % (n, text),
+        ["q", "many", "--run-format=trec"],
+        lambda source, jobs: np.concatenate([run_columns(block).value for block in source.blocks()]),
+    ),
     "grade": Role(
         lambda n, text: b"q 0 d%d %s" % (n, text),
         ["many", "q", "--qrels-format=trec"],
@@ -182,12 +183,12 @@ ROLES = {
     ),
     "label": Role(
         lambda n, text: b"%s qid:q 1:1 # d%d" % (text, n),
-        ["many", "--feature=3", "--qrels-format=letor"],
+        _LETOR_ARGS,
         lambda source, jobs: read_letor(source, {3}, None, jobs).label,
     ),
     "feature": Role(
         lambda n, text: b"1 qid:q 1:1 3:%s # d%d" % (text, n),
-        ["many", "--feature=3", "--qrels-format=letor"],
+        _LETOR_ARGS,
         lambda source, jobs: read_letor(source, {3}, None, jobs).feature(3),
     ),
     "group size": Role(

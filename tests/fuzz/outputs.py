@@ -112,8 +112,14 @@ def check(case: Case) -> int:
     for name, text in FILES.items():
         Path(name).write_text(text)
     gradeval("q", "other", "-m", "AP", "-q", "-f", "json", "-o", "saved.json", "--quiet")
-    output = _named(case)
-    args, variables = _with_output(case, output)
+    output, variables = _named(case), {}
+    args = [word.replace(">", " > ") for word in case.args]
+    if case.option == "OUT":
+        args = [output if word == "OUT" else word for word in args]
+    elif case.option.startswith("-"):
+        args += [case.option, output]
+    else:
+        args, variables = [*args, "--github"], {case.option: output}
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
     allowed = {path for path in before if os.path.exists(output) and path.samefile(output)}
     with mock.patch.dict(os.environ, variables), _read() as read:
@@ -141,16 +147,6 @@ def _named(case: Case) -> str:
     elif case.alias != "another file":
         return os.path.abspath(case.target) if case.alias == "absolute" else case.target
     return "alias.svg"
-
-
-def _with_output(case: Case, output: str) -> tuple[list[str], dict[str, str]]:
-    """The arguments, and the variables of the environment."""
-    args = [word.replace(">", " > ") for word in case.args]
-    if case.option == "OUT":
-        return [output if word == "OUT" else word for word in args], {}
-    if case.option.startswith("-"):
-        return [*args, case.option, output], {}
-    return [*args, "--github"], {case.option: output}
 
 
 @contextmanager

@@ -29,29 +29,16 @@ class Case:
 
 def make(rng: random.Random) -> Case:
     queries, size = rng.choice([(3, 5), (200, 20), (1500, 20)])
-    grades = [
-        (b"q%d" % q, b"document-%d" % d, b"%d" % rng.randrange(4)) for q in range(queries) for d in range(5)
-    ]
-    lines = [
-        (b"q%d" % q, b"document-%d" % d, b"%d" % rng.randrange(99), b"t")
-        for q in range(queries)
-        for d in range(size)
-    ]
+    grades = (b"q%d 0 document-%d %d\n" % (q, d, rng.randrange(4)) for q in range(queries) for d in range(5))
+    pairs = [(b"q%d" % q, b"document-%d" % d) for q in range(queries) for d in range(size)]
+    lines = [(*pair, b"%d" % rng.randrange(99), b"t") for pair in pairs]
     lines = data.ordered(rng, lines, key=lambda line: line[0])
-    files = {
-        "q": b"".join(b"%s 0 %s %s\n" % row for row in grades),
-        "r": data.dressed(rng, data.run_rows(lines)),
-    }
-    stored = rng.choice([b"", b"gz"])
-    files["r"] = data.PACKERS["gz"](files["r"]) if stored else files["r"]
-    args = [
-        "q",
-        *["r"] * rng.choice([1, 1, 5]),
-        "-m",
-        "AP nDCGphi@10 rho",
-        *"-f tsv --digits full --quiet".split(),
-    ]
-    return Case(files, [*args, f"-j{rng.choice([1, 2, 8, 64, rng.randint(1, 64)])}"], rng.random() ** 2)
+    files = {"q": b"".join(grades), "r": data.dressed(rng, data.run_rows(lines))}
+    if rng.random() < 0.5:
+        files["r"] = data.PACKERS["gz"](files["r"])
+    args = ["q", *["r"] * rng.choice([1, 1, 5]), "-m", "AP nDCGphi@10 rho"]
+    args += ["-f", "tsv", "--digits", "full", "--quiet", f"-j{rng.choice([1, 2, 8, 64, rng.randint(1, 64)])}"]
+    return Case(files, args, rng.random() ** 2)
 
 
 @cache
@@ -71,15 +58,14 @@ def least() -> int:
 
 
 def _run(args: list[str], limit: int) -> tuple[int, bytes, bytes]:
-    with start(
-        args, f"ulimit -c 0; ulimit -v {limit};", stdin=subprocess.DEVNULL, stdout=-1, stderr=-1
-    ) as process:
+    before = f"ulimit -c 0; ulimit -v {limit};"
+    with start(args, before, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1) as process:
         try:
             out, err = process.communicate(timeout=WAIT)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
-            require(False, f"it hangs for {WAIT} seconds", typed(args, f"ulimit -v {limit};"), 0, out, err)
+            require(False, f"it hangs for {WAIT} seconds", typed(args, before), 0, out, err)
     return process.returncode, out, err
 
 

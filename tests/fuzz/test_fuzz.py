@@ -20,23 +20,10 @@ from . import keys, numbers, processes, resources
 from .attack import attack_of, attempt, kind_of, rng_of
 
 SEED = 6
-# how many cases take a fraction of a second, and find the planted fault
 CASES = {
-    "numbers": 3,
-    "template": 12,
-    "options": 30,
-    "library": 25,
-    "damage": 25,
-    "saved": 35,
-    "arrow": 40,
-    "borders": 3,
-    "keys": 20,
-    "arguments": 25,
-    "outputs": 25,
-    "streams": 1,
-    "resources": 1,
-    "fork": 2,
-}
+    "numbers": 3, "template": 12, "options": 30, "library": 25, "damage": 25, "saved": 35, "arrow": 40,
+    "borders": 3, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1, "resources": 1, "fork": 2,
+}  # fmt: skip
 
 
 def failures(name: str, folder: Path, count: int) -> list[str]:
@@ -48,10 +35,6 @@ def failures(name: str, folder: Path, count: int) -> list[str]:
     return list(filter(None, found))
 
 
-def double_rounding(mantissa, scale):
-    return mantissa / scale, np.zeros(len(scale), bool)
-
-
 def fails(*_: object) -> object:
     return 1 / 0
 
@@ -60,18 +43,27 @@ def fails_in_children(*args: Any, parent: int = os.getpid(), plain: Any = Evalua
     return plain(*args) if os.getpid() == parent else fails()
 
 
+def loses_a_byte(readinto: Any, size: int, plain: Any = sources._cut) -> Any:
+    """Between two blocks."""
+    for block in plain(readinto, size):
+        yield block
+        readinto(bytearray(1))
+
+
 BROKEN = [sys.executable, "-S", "-c", "print('run'); 1 / 0"]
 NO_CUT = (judgments.Judgments, "cut", lambda table, depth: table)
-# what an attack is there to find: where, what, and the wrong thing in its place
 FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
-    "numbers": [(scan, "_long_division", double_rounding)],
+    # double rounding
+    "numbers": [
+        (scan, "_long_division", lambda mantissa, scale: (mantissa / scale, np.zeros(len(scale), bool)))
+    ],
     "template": [(template, "_TO_HIGH", np.uint64(0))],  # letters are digits
     "options": [NO_CUT],
     "library": [NO_CUT],
     "damage": [(problems.Problems, "check", lambda kept: None)],
     "saved": [(saved, "_contradiction", lambda *_: "")],
     "arrow": [(arrow, "missing_rows", fails), (arrow, "printable", fails)],
-    "borders": [(sources, "_after_last_line", lambda buffer, filled: filled)],
+    "borders": [(sources, "_cut", loses_a_byte)],
     "keys": [(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))],
     "arguments": [(cli, "_failed", lambda text: 2)],
     "outputs": [(output, "_as_input", lambda path, about, inputs: "")],

@@ -155,7 +155,6 @@ def test_what_is_unchanged_is_kept(format: str, baseline: str | None, evaluated:
 def test_what_depends_on_a_change(evaluated: list[tuple[str, str]]) -> None:
     for changed, expected in (
         ("west/qrels", {("west", system) for system in SYSTEMS}),
-        ("west/one.run", {("west", system) for system in SYSTEMS}),
         ("west/three.run", {("west", "one"), ("west", "three")}),  # the values of the baseline are needed
     ):
         Path("out.json").write_text(batched(baseline="one").render("json"))
@@ -167,7 +166,7 @@ def test_what_depends_on_a_change(evaluated: list[tuple[str, str]]) -> None:
         assert again.render("json") == batched(baseline="one").render("json")
     # other settings keep nothing
     Path("out.json").write_text(again.render("json"))
-    for more in ({"metrics": "nDCG@5 AP RR"}, {"options": {"rel": 2}}, {"baseline": "two"}):
+    for more in ({"metrics": "AP"}, {"options": {"rel": 2}}, {"baseline": "two"}):
         evaluated.clear()
         again = batched(**{"baseline": "one", **more}, resume="out.json")
         assert len(set(evaluated)) == 9

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.usefixtures("gate_files")
     # against a baseline
     ("qrels good.run --baseline poor.run --max-drop 'nDCG@10 0' --no-worse 'nDCG@10 AP'", 0),
     ("qrels poor.run --baseline good.run --max-drop 'nDCG@10 0.01'", 1),
-    ("qrels poor.run --baseline good.run --no-worse nDCG@10", 1),
     ("qrels poor.run --baseline good.run --non-inferior 'nDCG@10 0.001'", 1),
     ("qrels poor.run --baseline good.run --non-inferior 'nDCG@10 0.9'", 0),
     ("qrels poor.run --baseline good.run --max-query-drop 'AP 0.1 in 5%'", 1),
@@ -34,21 +33,15 @@ pytestmark = pytest.mark.usefixtures("gate_files")
     ("qrels part.run --require 'nDCG@10 >= 0' --min-coverage 91", 2),
     ("qrels part.run --require 'nDCG@10 >= 0' --min-coverage 90", 0),
     ("qrels good.run --baseline part.run --max-drop 'AP 0.5'", 2),
-    ("qrels good.run --query-ids q59 --require 'AP > 0'", 0),
     ("qrels good.run --query-ids q59 --baseline poor.run --no-worse AP", 2),
     ("qrels good.run --require 'tau <= 1' -l 2", 0),
     ("none good.run --require 'AP >= 0'", 2),
-    ("qrels good.run --require 'AP >= 0' --baseline none.run", 2),
     ("qrels good.run", 2),
     ("qrels good.run --max-drop 'AP 0.1'", 2),
-    ("qrels good.run --require 'AP >= x'", 2),
-    ("qrels good.run --require 'AP >= 0' --config none.toml", 2),
     ("qrels good.run --require 'AP >= 0' -o none/x", 2),
-    ("qrels good.run --require 'AP >= 0' --junit none/x", 2),
     ("qrels good.run --require 'AP >= 0' --query-ids none", 2),
     ("qrels r --require 'AP >= 0' --min-coverage 0", 2),
     ("l l --feature 1 --require 'AP >= 0' --ties trec", 0),
-    ("l s --require 'AP >= 0'", 0),
 ])  # fmt: skip
 def test_exit_codes(line: str, code: int) -> None:
     done = gate(line)

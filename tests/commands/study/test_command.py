@@ -32,7 +32,7 @@ CALLS = {
     "levels": ("study", "levels", "letor", "--feature", "1,2", "--qrels-feature", "1"),
     "divergence of runs": ("study", "divergence", "q", "r", "s"),
     "criteria": ("study", "criteria"),
-    "agreement": ("study", *"agreement q r s -m AP -m nDCG --qrels2 q2 --qrels2 q --splits 3".split()),
+    "agreement": ("study", *"agreement q r s -m AP -m nDCG --qrels2 q2 --qrels2 q --splits 1".split()),
     "agreement of grades": ("study", *"agreement q --qrels2 q2 -q".split()),
 }
 
