@@ -450,7 +450,7 @@ def _fields(row: Row, group: Sequence[Notice], runs: int) -> dict[str, Any]:
         "collections": _Words(many(elsewhere, "other collection", "other collections") if elsewhere else ""),
         "asked": _Words("asked" if notice.informational else ""),
         "each": joint.join(
-            each.format(count=_Count(one.count), subject=one.subject, rule=one.rule) for one in group
+            each.format(count=_Count(other.count), subject=other.subject, rule=other.rule) for other in group
         ),
     }
 

@@ -144,16 +144,11 @@ def _check(data: Mapping[str, Mapping[str, Any]], what: str, kinds: tuple[type, 
     if not isinstance(data, Mapping):
         raise TypeError(f"{name} must be a dict, not {described(data)}")
     is_plain = types_of(data) <= {str} and are_mappings(data.values())
-    if not (is_plain and types_of(chain.from_iterable(data.values())) <= {str}):
-        _check_each(data, what, kinds, name)
-    numbers = list(chain.from_iterable(documents.values() for documents in data.values()))
-    if not all(issubclass(kind, kinds) for kind in types_of(numbers)):
-        _check_each(data, what, kinds, name)
-    return numbers
-
-
-def _check_each(data: Mapping[Any, Any], what: str, kinds: tuple[type, ...], name: str) -> None:
-    """Raise TypeError for the first id, dict or number of a wrong type; those of subclasses are right."""
+    if is_plain and types_of(chain.from_iterable(data.values())) <= {str}:
+        numbers = list(chain.from_iterable(documents.values() for documents in data.values()))
+        if all(issubclass(kind, kinds) for kind in types_of(numbers)):
+            return numbers
+    # one by one: the first of a wrong type is an error, subclasses are right
     for query, documents in data.items():
         if not isinstance(query, str):
             raise TypeError(f"{name}: the query id {described(query)} is not a string")
@@ -166,6 +161,7 @@ def _check_each(data: Mapping[Any, Any], what: str, kinds: tuple[type, ...], nam
             if not isinstance(number, kinds):
                 of = f"the {what} of document {named(document)}"
                 raise TypeError(f"{scope}: {of} has the wrong type: {described(number)}")
+    return list(chain.from_iterable(documents.values() for documents in data.values()))
 
 
 def _rounded(values: Floats) -> Floats:
@@ -177,19 +173,19 @@ def _rounded(values: Floats) -> Floats:
 def _measures(names: Iterable[str]) -> list[PrintedSpec]:
     """The measures of these names, as pytrec_eval reads them. Raises ValueError and TypeError."""
     values_of: dict[str, set[str]] = defaultdict(set)
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"a measure is named by a string, not {described(name)}")
-        for one in supported_nicknames.get(name, (name,)):
-            if one in supported_measures:
-                values_of[one]
+    for nickname in names:
+        if not isinstance(nickname, str):
+            raise TypeError(f"a measure is named by a string, not {described(nickname)}")
+        for name in supported_nicknames.get(nickname, (nickname,)):
+            if name in supported_measures:
+                values_of[name]
                 continue
-            found = ((base, _PARAMETERS.match(one, len(base))) for base in MEASURES if one.startswith(base))
+            matches = ((base, _PARAMETERS.match(name, len(base))) for base in MEASURES if name.startswith(base))
             base, values = next(
-                ((base, m[1]) for base, m in found if m and base in supported_measures), ("", "")
+                ((base, match[1]) for base, match in matches if match and base in supported_measures), ("", "")
             )
             if not base:
-                raise ValueError(f"unsupported measure {one}")
+                raise ValueError(f"unsupported measure {name}")
             values_of[base].update(values.split(",") if MEASURES[base].param else ())
     texts = [f"{name}.{','.join(sorted(values))}" if values else name for name, values in values_of.items()]
     measures = []

@@ -160,7 +160,6 @@ def judge_of(
 
 def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec], jobs: int) -> Scored:
     """The values of all queries."""
-
     return Scored.joined(map_all(lambda queries, jobs: scored(judge(queries, rank), specs), qrels.shares, jobs))
 
 
@@ -200,8 +199,8 @@ def no_common_query(
     ids, other_ids: of their queries, of which the first are shown.
     """
     if ids and other_ids:
-        own, theirs = (first_names(map(named, of_file), SHOWN_IDS) for of_file in (ids, other_ids))
-        hint = f"{hint}: {own} here, {theirs} in {other}"
+        ours, theirs = (first_names(map(named, of_file), SHOWN_IDS) for of_file in (ids, other_ids))
+        hint = f"{hint}: {ours} here, {theirs} in {other}"
         # data frames turn integers into floats, where one is missing
         if ids[0].endswith(".0") != other_ids[0].endswith(".0"):
             hint = f"Query ids are compared as text: {named(ids[0])} here, {named(other_ids[0])} in {other}"
@@ -234,17 +233,17 @@ def outcome_of_reduced(
     weights = weights_of(Texts(qrels.queries), chosen, options)
     has_lines = reduced.retrieved > 0
     jobs = jobs if len(qrels.grade) > _FEW else 1
-    found = score_queries(qrels, judge, reduced.rank, specs, jobs)
+    of_run = score_queries(qrels, judge, reduced.rank, specs, jobs)
     counted = counted_queries(chosen, has_lines, options)
     if options.ties == EXPECTED:  # the orders of ties, one by one
         judge = judge_of(qrels, reduced, options.replace(ties=None), tag, ideals)
     ties: Spread | None = None
     if options.tie_range:
-        ties = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs)
+        ties = spread(qrels, reduced, counted, specs, of_run, judge, options.depth, jobs)
 
     def expected_of(ties: Spread) -> Floats:
         """The values expected over the orders of ties, (M, Q); NaN for metrics without a closed form."""
-        values = np.full(found.values.shape, np.nan)
+        values = np.full(of_run.values.shape, np.nan)
         with suppress(MetricError):  # where the depth divides tied documents, and they are removed by -J
             expecting = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag, ideals)
             judged = expecting(ties.queries, reduced.rank)
@@ -252,12 +251,12 @@ def outcome_of_reduced(
                 with suppress(MetricError):
                     if has_expected(spec):
                         expected = scored(judged, [spec]).values[0]
-                        values[m] = found.values[m]
+                        values[m] = of_run.values[m]
                         values[m, ties.queries] = expected
         return values
 
     def tie_notices(ties: Spread) -> Iterator[Notice]:
-        of_all = found.values, *ties.ends(found.values), expected_of(ties)
+        of_all = of_run.values, *ties.ends(of_run.values), expected_of(ties)
         means = [summarize(specs, values, counted, weights).tolist() for values in of_all]
         for m, (spec, *numbers) in enumerate(zip(specs, *means, strict=True)):
             value, low, high, expected = (None if math.isnan(number) else number for number in numbers)
@@ -284,10 +283,10 @@ def outcome_of_reduced(
         if not is_accepted(Kind.TIES, options):  # a user who names a rule has decided the order
             changes = ties
             if changes is None:
-                changes = spread(qrels, reduced, counted, specs, found, judge, options.depth, jobs, TRIALS)
+                changes = spread(qrels, reduced, counted, specs, of_run, judge, options.depth, jobs, TRIALS)
             if changes.changes.any():
                 notices += tie_notices(changes)
-        notices += undefined_notices(qrels, specs, found, counted)
+        notices += undefined_notices(qrels, specs, of_run, counted)
         cutoff = first_ranks(specs, options)
         share = judged_share(qrels, reduced, counted, cutoff)
         listed = [spec for spec in specs if spec not in unlisted]
@@ -302,22 +301,22 @@ def outcome_of_reduced(
         notices += short_notices(specs, short, int((counted & has_lines).sum()))
         return Noticed(tuple(notice.replace(subject=name) for notice in notices), share, short)
 
-    tie_range = None if ties is None else np.array([*ties.ends(found.values), expected_of(ties)])
+    tie_range = None if ties is None else np.array([*ties.ends(of_run.values), expected_of(ties)])
     depths = quantiles(depths_of(reduced, counted, options.depth))
     result = RunResult(
         name,
         path,
         None,
-        found.values,
+        of_run.values,
         counted,
-        found.texts,
+        of_run.texts,
         tie_range,
         run_rule,
         depths=depths,
         interval=options.intervals,
         weights=weights,
     )
-    return Outcome(result, found.empty, noticed)
+    return Outcome(result, of_run.empty, noticed)
 
 
 # --- notices

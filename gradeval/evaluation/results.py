@@ -276,7 +276,7 @@ class Results(Record, WithNotices, eq=False):
         """These results, with the runs and failures of others made in the same way. notices: those of all."""
         parts = list(parts)
         runs = (*self.runs, *(run for part in parts for run in part.runs))
-        failed = (*self.failed, *(one for part in parts for one in part.failed))
+        failed = (*self.failed, *(run for part in parts for run in part.failed))
         return self.replace(runs=runs, notices=notices, failed=failed)
 
     def mean(self, run: str | int, metric: str | Spec | int) -> float:

@@ -115,7 +115,7 @@ def spread(
     reduced: Reduced,
     queries: Bools,
     specs: Sequence[Spec],
-    found: Scored,
+    of_run: Scored,
     judge: Callable[[Ints, Floats], Judgments],
     depth: int | None = None,
     jobs: int = 1,
@@ -123,7 +123,7 @@ def spread(
 ) -> Spread:
     """The values of these queries under other orders of tied scores, (Q,) as a mask.
 
-    found: what the order of the run makes of all queries. judge: makes the judgments of some queries from the
+    of_run: what the order of the run makes of all queries. judge: makes the judgments of some queries from the
     ranks of all rows, cut at the depth. trials: with more tied queries than this, only about so many of them,
     evenly spaced, are tried in the orders after the first two; None tries all.
 
@@ -134,7 +134,7 @@ def spread(
     # the order matters in groups whose documents differ: in their grades, or in being judged
     grades_differ = groups.within.min(groups.grade) < groups.within.max(groups.grade)
     tied = distinct(groups.query[grades_differ | (groups.size > groups.within.lengths)])
-    low = found.values[:, tied]
+    low = of_run.values[:, tied]
     high, has_value = low.copy(), ~np.isnan(low)
     changes, undefined = np.zeros(low.shape, bool), np.zeros(low.shape, bool)
     whole = np.array([rises(spec, qrels.scale, depth) for spec in specs], np.bool_)
@@ -152,7 +152,7 @@ def spread(
         undefined[at] |= has_value[at] & np.isnan(other.values)
         low[at], high[at] = np.fmin(low[at], other.values), np.fmax(high[at], other.values)
         for place, texts in other.texts.items():
-            before = found.texts[chosen[place]]
+            before = of_run.texts[chosen[place]]
             after = zip(tied[some], texts, strict=True)
             changes[chosen[place], some] |= [before[q] != text for q, text in after]
         return [m for m, goes in zip(chosen, beyond.any(axis=1), strict=True) if goes]
