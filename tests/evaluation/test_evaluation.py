@@ -410,3 +410,8 @@ def test_what_is_no_run_by_itself(tmp_path):
     raises(InputError, "require the lines of a LETOR file", read_run, scores)
     raises(InputError, "bad:1: the score 'x' is not a number", read_run, bad)
     raises(InputError, r"^run:2: the score is missing$", read_run, [("1", "a", 1), ("1", "b", None)])
+
+
+def test_by_level_where_no_grade_is_above_0() -> None:
+    results = evaluate({"1": {"a": 0}}, {"1": {"a": 1.0}}, "AP muAP", by_level=True)
+    assert [str(spec) for spec in results.specs] == ["AP", "muAP"]
