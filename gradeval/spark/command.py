@@ -112,7 +112,10 @@ def spark_command(
     """
     from gradeval.spark.files import local_files
 
-    how = _comparison_options({name: options.pop(name) for name in OF_SUMS})
+    how = {name: options.pop(name) for name in OF_SUMS}
+    if how["baseline"] is None and not how["all_pairs"]:  # the runs are not compared
+        refuse_options(how, "requires --baseline or --all-pairs")
+        how = {}
     values = job.output if job.output is not None and job.output.endswith(_VALUES) else None
     job.output = None if values else job.output
     job.formats = COMPARISON_FORMATS if how else tuple(WRITERS)
@@ -167,24 +170,14 @@ def spark_command(
     return 2 if results.failed else 0
 
 
-def _comparison_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of the comparison, {} where the runs are not compared. Raises UsageError."""
-    if options["baseline"] is not None or options["all_pairs"]:
-        return options
-    refuse_options(options, "requires --baseline or --all-pairs")
-    return {}
-
-
 def _check_printed(format_: str, is_comparison: bool, options: Mapping[str, Any]) -> None:
-    if is_comparison:
-        if format_ not in COMPARISON_FORMATS:
-            known = ", ".join(COMPARISON_FORMATS)
-            raise click.UsageError(f"A comparison has no format {format_}. Formats: {known}.")
-        for name in ("tie_range", "by_level"):
-            if options[name]:
-                flag = f"--{name.replace('_', '-')}"
-                raise click.UsageError(f"{flag} is of evaluations; a comparison has no values for it.")
-    elif options["tie_range"] and format_ == "trec":
+    if is_comparison and format_ not in COMPARISON_FORMATS:
+        known = ", ".join(COMPARISON_FORMATS)
+        raise click.UsageError(f"A comparison has no format {format_}. Formats: {known}.")
+    if is_comparison and (asked := [name for name in ("tie_range", "by_level") if options[name]]):
+        flag = f"--{asked[0].replace('_', '-')}"
+        raise click.UsageError(f"{flag} is of evaluations; a comparison has no values for it.")
+    if options["tie_range"] and format_ == "trec":
         raise click.UsageError(
             "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
         )

@@ -68,7 +68,7 @@ class Files(NamedTuple):
     @classmethod
     def of(cls, qrels: str, runs: Sequence[str], request: Request, are_local: bool) -> Files:
         """runs: NAME=path names one. are_local: whether paths without a scheme are on this machine, where they
-        can be checked. Raises GradevalError.
+        are checked: there is a file, which is no saved result. Raises GradevalError.
         """
         pairs = [labelled(run) for run in runs]
         check_labels(pairs)
@@ -82,21 +82,26 @@ class Files(NamedTuple):
         files = cls(qrels, paths, names, len(pairs) == 1 and not labels and not is_trec)
         if request.compared is not None and not files.may_be_table:
             pairs_of(without_values(files.names, files.runs), request.compared)
-        if are_local:
-            for path, number in ((qrels, "grade"), *((run, "score") for run in files.runs)):
-                _check_local(path, number)
+        for path, number in ((qrels, "grade"), *((run, "score") for run in paths)) if are_local else ():
+            if _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads in another way
+                continue
+            if not (glob(path) or os.path.lexists(path)):
+                raise InputError(path, "No such file or directory")
+            if os.path.isfile(path):
+                try:
+                    with open(path, "rb") as file:
+                        start = file.read(1 << 12)
+                except OSError as error:
+                    raise InputError(path, error.strerror or str(error)) from None
+                reject_saved(start, path, number)
         return files
 
 
 def _pattern_name(path: str) -> str | None:
     """The name of a run whose files match a pattern: the fixed part of that of the file or its folder."""
-    if not _PATTERN.search(path):
-        return None
-    for part in reversed(path.split("/")):
-        name = _PATTERN.sub("", short_name(part)).strip("-_. ")
-        if name and name not in _OF_SPARK:
-            return name
-    return None
+    parts = reversed(path.split("/")) if _PATTERN.search(path) else ()
+    names = (_PATTERN.sub("", short_name(part)).strip("-_. ") for part in parts)
+    return next((name for name in names if name and name not in _OF_SPARK), None)
 
 
 def local_files(path: str) -> Iterator[str]:
@@ -108,23 +113,6 @@ def local_files(path: str) -> Iterator[str]:
             yield from (os.path.join(folder, name) for name in names)
 
 
-def _check_local(path: str, number: str) -> None:
-    """Raise InputError for a path of this machine where there is no file, or a saved result. number: 'grade' or
-    'score', the numbers of its rows.
-    """
-    if _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads in another way
-        return
-    if not (glob(path) or os.path.lexists(path)):
-        raise InputError(path, "No such file or directory")
-    if os.path.isfile(path):
-        try:
-            with open(path, "rb") as file:
-                start = file.read(1 << 12)
-        except OSError as error:
-            raise InputError(path, error.strerror or str(error)) from None
-        reject_saved(start, path, number)
-
-
 def evaluate_files(session: SparkSession, files: Files, request: Request) -> SparkResults:
     """The evaluation of files. A run without a label is a table of several where it has a column of runs.
 
@@ -134,9 +122,8 @@ def evaluate_files(session: SparkSession, files: Files, request: Request) -> Spa
     inputs = [(files.qrels, options.qrels_format, "grade")]
     inputs += [(path, options.run_format, "score") for path in files.runs]
     tables = [(path, *opened(session, path, kind, number, request)) for path, kind, number in inputs]
-    check_names(
-        [(path, [] if kind == "trec" else column_names(frame)) for path, kind, frame in tables], options
-    )
+    names = [(path, [] if kind == "trec" else column_names(frame)) for path, kind, frame in tables]
+    check_names(names, options)
     wires = []
     for path, kind, frame in tables[1:]:
         if kind == "trec" and request.run_columns:
@@ -207,9 +194,8 @@ def _hadoop(session: SparkSession, path: str) -> tuple[Any, Any]:
 
 def check_new(path: str, session: SparkSession | None = None) -> None:
     """Raise OptionError if there is a file or folder at a path or URI, of this machine without a session."""
-    if session is None:
-        is_there = not _SCHEME.match(path) and os.path.lexists(path)
-    else:
+    is_there = not _SCHEME.match(path) and os.path.lexists(path)
+    if session is not None:
         hadoop_path, system = _hadoop(session, path)
         is_there = system.exists(hadoop_path)
     if is_there:
@@ -245,11 +231,11 @@ def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, st
     )
     if header is None:
         raise InputError(path, "the first line is no header with the names of at least two columns", line=1)
-    reader = session.read.option("header", True).option("sep", header.delimiter).option("escape", '"')
-    names = reader.csv(resolved_path).columns
-    frame = (
-        reader.schema(_strings([*names, _LINE])).option("columnNameOfCorruptRecord", _LINE).csv(resolved_path)
+    reader = session.read.options(
+        header=True, sep=header.delimiter, escape='"', columnNameOfCorruptRecord=_LINE
     )
+    names = reader.csv(resolved_path).columns
+    frame = reader.schema(_strings([*names, _LINE])).csv(resolved_path)
     what = f"not as many fields as the header, which has {len(header.names)}"
     return frame.withColumn(WRONG_LINE, _wrong(F.col(_LINE).isNotNull(), F.lit(what), _LINE)).drop(_LINE)
 

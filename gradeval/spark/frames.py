@@ -54,13 +54,11 @@ def qrels_wire(
     """The judgments. naming: how the user names a column. Raises InputError where a column is missing, or of a
     type that cannot be read.
     """
-    chosen = choose(column_names(frame), "grade", columns, path, naming)
-    types = _types(frame)
+    chosen, types = choose(column_names(frame), "grade", columns, path, naming), _types(frame)
     row = _row(types, chosen, "grade", path)
     if chosen.subtopic:
         row.append(_id(types, chosen.subtopic, "subtopic", path).cast("string").alias(SUBTOPIC))
-    wire = frame.select(*row)
-    return Wire(wire, Names(path, *column_labels(chosen, "grade")))
+    return Wire(frame.select(*row), Names(path, *column_labels(chosen, "grade")))
 
 
 def run_wire(
@@ -79,18 +77,16 @@ def run_wire(
     chosen = choose(names, "score", columns, path, naming)._replace(run="")
     selected = _row(types, chosen, "score", path)
     usual = [name for name in names if simplified(name) in _RUN_NAMES]
-    if "run" in run_columns:
-        usual = [run_columns["run"]]
-    elif len(usual) > 1:
+    run = run_columns.get("run", next(iter(usual), None))
+    if "run" not in run_columns and len(usual) > 1:
         either = " or ".join(map(named, usual))
         raise InputError(path, f"the run column may be {either}", hint=f"Choose with {naming.format('run')}")
-    run = usual[0] if usual else None
     if run is not None:
         selected.append(_id(types, run, "run", path).cast("string").alias(RUN))
-    if "order" in run_columns:
-        place = _number(types, run_columns["order"], "order", path)
-        if types[run_columns["order"]] in _INTEGERS:  # which may be too large for exact doubles, as times are
-            place = _column(run_columns["order"]).cast("long")
+    if order := run_columns.get("order"):
+        place = _number(types, order, "order", path)
+        if types[order] in _INTEGERS:  # which may be too large for exact doubles, as times are
+            place = _column(order).cast("long")
         selected.append(place.alias(PLACE))
     labels = Names(path, *column_labels(chosen, "score"))
     return Wire(frame.select(*selected), labels, chosen.by_rank, run)
@@ -229,8 +225,7 @@ class Request(NamedTuple):
         kind = Options.table["columns"].kind.replace(read=read)
         pairs = read_option("columns", kind, options.get("columns", ()))
         run_columns = {role: name for role, name in pairs if role in _RUN_ROLES}
-        columns = [(role, name) for role, name in pairs if role not in run_columns]
-        chosen = Options(**{**options, "columns": columns})
+        chosen = Options(**{**options, "columns": [pair for pair in pairs if pair[0] not in run_columns]})
         if chosen.interval:
             raise OptionError("on Spark, the interval of a mean is SparkSummary.interval()")
         if chosen.query_weights is not None:
@@ -252,8 +247,7 @@ class Request(NamedTuple):
         if buckets is not None:
             buckets = whole("buckets", buckets, 1, MOST_BUCKETS)
         judged = None if compared is None or chosen.judged_only else judged_spec(specs, ())
-        if judged in specs:
-            judged = None
+        judged = None if judged in specs else judged
         return cls(tuple(specs), chosen, run_columns, buckets, naming, compared, judged, notices)
 
     @property

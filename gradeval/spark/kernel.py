@@ -84,13 +84,10 @@ class TableRows(NamedTuple):
 
     def take(self, rows: Ints | Bools) -> TableRows:
         """Some of the rows, without errors."""
-        return TableRows(
-            self.queries.take(rows),
-            self.documents.take(rows),
-            self.number[rows],
-            place=None if self.place is None else self.place[rows],
-            subtopic=self.subtopic.take(rows) if isinstance(self.subtopic, Ids) else self.subtopic,
-        )
+        place = None if self.place is None else self.place[rows]
+        subtopic = self.subtopic.take(rows) if isinstance(self.subtopic, Ids) else self.subtopic
+        queries, documents = self.queries.take(rows), self.documents.take(rows)
+        return TableRows(queries, documents, self.number[rows], place=place, subtopic=subtopic)
 
     def error(self, row: int, what: str, hint: str = "") -> Problem:
         where = f"query {shown(self.queries[row])}, document {shown(self.documents[row])}"
@@ -109,30 +106,27 @@ def read_rows(table: Any, names: Names) -> TableRows:
     table: an object with Arrow's C stream.
     """
     parts = list(batches(table))
-    columns: dict[str, Arrow] = {
-        chunk.name: Arrow([part[position] for part in parts])
-        for position, chunk in enumerate(parts[0] if parts else ())
-    }
-    if not columns:  # no batch, and so no rows
+    if not parts or not parts[0]:  # no batch, and so no rows
         return TableRows(Ids.of([]), Ids.of([]), np.empty(0))
-    everything = slice(None)
-    queries, wrong_query = columns[QUERY].ids(everything, names.query)
-    documents, wrong_document = columns[DOCUMENT].ids(everything, names.document)
-    number, wrong_number = columns[NUMBER].numbers(everything, names.number)
+    columns = {chunk.name: Arrow([part[k] for part in parts]) for k, chunk in enumerate(parts[0])}
+    every = slice(None)
+    queries, wrong_query = columns[QUERY].ids(every, names.query)
+    documents, wrong_document = columns[DOCUMENT].ids(every, names.document)
+    number, wrong_number = columns[NUMBER].numbers(every, names.number)
     run: Ints | None = None
     place: Floats | Ints | None = None
+    subtopic: Ids | bytes | None = None
     wrong = [wrong_query, wrong_document, wrong_number]
     if RUN in columns:
-        run = columns[RUN].numbers(everything, RUN)[0].astype(np.int64)
+        run = columns[RUN].numbers(every, RUN)[0].astype(np.int64)
     if PLACE in columns:
-        place, wrong_place = columns[PLACE].numbers(everything, "place in the order of the run")
+        place, wrong_place = columns[PLACE].numbers(every, "place in the order of the run")
         exact = [numbers for chunk in columns[PLACE].chunks if (numbers := chunk.numbers()) is not None]
         if len(exact) == len(columns[PLACE].chunks):  # integers may have more digits than doubles
             place = np.concatenate(exact)
         wrong.append(wrong_place)
-    subtopic: Ids | bytes | None = None
     if names.subtopic:
-        subtopics, wrong_subtopic = columns[SUBTOPIC].ids(everything, names.subtopic)
+        subtopics, wrong_subtopic = columns[SUBTOPIC].ids(every, names.subtopic)
         subtopic = light_subtopics(subtopics)
         wrong.append(wrong_subtopic)
     errors: dict[int, Problem] = {}  # the first error of each row
@@ -299,40 +293,34 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     """The judgments, in an order that does not depend on that of the rows."""
     names, judged = job.qrels_names, read_rows(table, job.qrels_names)
     check_rows(names.path, judged.errors)
+    notices: tuple[Notice, ...] = ()
     if not len(judged.number):
-        nothing = np.zeros(1, np.int64)
-        return _with_scale(Qrels(names.path, Ids.of([]), nothing, Ids.of([]), np.empty(0)), job), ()
-    judged = _by_id(judged)
-    columns = Columns.whole(judged.queries, judged.documents, judged.number, subtopic=judged.subtopic)
-    rows = Rows.of(names.path, [columns])
-    line, grade = rows.line(), rows.qrels.grade
-    errors = [
-        judged.error(int(line[row]), f"the grade {float(grade[row])!r} is out of range", RESCALE)
-        for row in out_of_range(grade).tolist()
-    ]
-    for again, first in zip(rows.again.tolist(), rows.first.tolist(), strict=True):
-        if grade[again] != grade[first]:
-            low, high = sorted((float(grade[again]), float(grade[first])))
-            errors.append(judged.error(int(line[again]), f"it has two grades, {low:g} and {high:g}"))
-    check_rows(names.path, errors)
-    qrels = rows.without_duplicates()
-    notices = (*qrels_notices_for(qrels, job.specs), *no_subtopics_notices(qrels, job.specs))
-    return _with_scale(qrels.evaluated(job.options), job), notices
-
-
-def _by_id(judged: TableRows) -> TableRows:
-    """The rows by the ids of their queries, and those of a query by the keys of their documents."""
-    groups, bounds = grouped(judged.queries)
-    first, number = groups.distinct()
-    place = np.empty(len(first), np.int64)
-    place[groups.take(first).descending(np.zeros_like(place))[::-1]] = np.arange(len(first))
-    query = np.repeat(place[number], np.diff(bounds))
-    return judged.take(np.lexsort((judged.documents.keys(), query)))
-
-
-def _with_scale(qrels: Qrels, job: Job) -> Qrels:
+        qrels = Qrels(names.path, Ids.of([]), np.zeros(1, np.int64), Ids.of([]), np.empty(0))
+    else:
+        # by the ids of the queries, and those of a query by the keys of their documents
+        groups, bounds = grouped(judged.queries)
+        first, number = groups.distinct()
+        place = np.empty(len(first), np.int64)
+        place[groups.take(first).descending(np.zeros_like(place))[::-1]] = np.arange(len(first))
+        query = np.repeat(place[number], np.diff(bounds))
+        judged = judged.take(np.lexsort((judged.documents.keys(), query)))
+        columns = Columns.whole(judged.queries, judged.documents, judged.number, subtopic=judged.subtopic)
+        rows = Rows.of(names.path, [columns])
+        line, grade = rows.line(), rows.qrels.grade
+        errors = [
+            judged.error(int(line[row]), f"the grade {float(grade[row])!r} is out of range", RESCALE)
+            for row in out_of_range(grade).tolist()
+        ]
+        for again, before in zip(rows.again.tolist(), rows.first.tolist(), strict=True):
+            if grade[again] != grade[before]:
+                low, high = sorted((float(grade[again]), float(grade[before])))
+                errors.append(judged.error(int(line[again]), f"it has two grades, {low:g} and {high:g}"))
+        check_rows(names.path, errors)
+        qrels = rows.without_duplicates()
+        notices = (*qrels_notices_for(qrels, job.specs), *no_subtopics_notices(qrels, job.specs))
+        qrels = qrels.evaluated(job.options)
     qrels.__dict__["scale"] = job.scale  # that of all qrels, instead of the bucket's
-    return qrels
+    return qrels, notices
 
 
 def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
@@ -385,9 +373,7 @@ def _outcome(qrels: Qrels, name: str, reduced: Reduced, chosen: Bools, job: Job)
 def _part(rows: TableRows, outcome: Outcome, reduced: Reduced, chosen: Bools, job: Job) -> Part:
     result, noticed = outcome.result, outcome.noticed()
     has_lines = reduced.retrieved > 0
-    seen = int((result.counted & has_lines).sum())
-    in_run = int((chosen & has_lines).sum())
-
+    seen, in_run = int((result.counted & has_lines).sum()), int((chosen & has_lines).sum())
     ids = () if in_run else sorted(set(Texts(rows.queries)))[: SHOWN_IDS + 1]
 
     def moments(values: Floats) -> Moments:
@@ -490,18 +476,17 @@ def arrow_table(bucket: Bucket, of_runs: Sequence[RunValues], metrics: int, larg
     import pyarrow as pa
 
     text, binary = (pa.large_string(), pa.large_binary()) if large else (pa.string(), pa.binary())
-    names = ["state", "run", "query", *(f"v{m}" for m in range(metrics))]
-    types = [binary, pa.int32(), text, *[pa.float64()] * metrics]
-    schema = pa.schema(list(zip(names, types, strict=True)))
-    rows = [[pickle.dumps(bucket)], *[[None]] * (metrics + 2)]
-    parts = [pa.table([pa.array(of, kind) for of, kind in zip(rows, types, strict=True)], schema=schema)]
-    for run, queries, values in of_runs:
+    values = [(f"v{m}", pa.float64()) for m in range(metrics)]
+    schema = pa.schema([("state", binary), ("run", pa.int32()), ("query", text), *values])
+    state = {"state": pickle.dumps(bucket), **dict.fromkeys(schema.names[1:])}
+    parts = [pa.Table.from_pylist([state], schema)]
+    for run, queries, of_run in of_runs:
         count = len(queries)
         columns = [
             pa.nulls(count, binary),
             pa.array(np.full(count, run, np.int32)),
             text_column(pa, queries).cast(text),
-            *(pa.array(row, pa.float64(), mask=np.isnan(row)) for row in values),
+            *(pa.array(row, pa.float64(), mask=np.isnan(row)) for row in of_run),
         ]
         parts.append(pa.table(columns, schema=schema))
     return pa.concat_tables(parts)

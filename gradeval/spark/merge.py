@@ -119,16 +119,17 @@ class SparkSummary(Results):
 
 def joined_error(failures: Sequence[GradevalError]) -> GradevalError:
     """The errors of all buckets as one: the first by their text, which the order of rows does not change."""
-    errors: list[GradevalError] = []
+    wrong: list[InputError] = []
     total = 0
-    for failure in failures:
-        errors += failure.errors if isinstance(failure, InputErrors) else [failure]
-        total += failure.total if isinstance(failure, InputErrors) else 1
-    wrong = [error for error in errors if isinstance(error, InputError)]
-    if len(wrong) < len(errors):  # of a metric: the same for all buckets
-        return min((error for error in errors if not isinstance(error, InputError)), key=str)
-    ordered = sorted(wrong, key=str)[:SHOWN]
-    return InputErrors(ordered, total) if total > 1 else ordered[0]
+    for failure in sorted(failures, key=str):
+        if isinstance(failure, InputErrors):
+            wrong, total = wrong + failure.errors, total + failure.total
+        elif isinstance(failure, InputError):
+            wrong, total = [*wrong, failure], total + 1
+        else:  # of a metric: the same for all buckets
+            return failure
+    first = sorted(wrong, key=str)[:SHOWN]
+    return InputErrors(first, total) if total > 1 else first[0]
 
 
 def no_rows(path: str) -> InputError:
@@ -140,26 +141,31 @@ def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = (
 
     Raises GradevalError where the qrels or the options are wrong.
     """
-    wrong = [bucket.failure for bucket in buckets if bucket.failure is not None]
-    if wrong:
+    if wrong := [bucket.failure for bucket in buckets if bucket.failure is not None]:
         raise joined_error(wrong)
     known = {query for bucket in buckets for query in bucket.known}
-    unknown = [query for query in job.options.query_ids or () if query not in known]
-    if unknown:
+    if unknown := [query for query in job.options.query_ids or () if query not in known]:
         raise UnknownQueryError(unknown, job.qrels_names.path)
     results: list[RunResult] = []
     failed: list[FailedRun] = []
     notices: list[Notice] = []
     errors, counts, shares = [], [], [0.0]
     metrics = [spec.metric for spec in job.specs]
+    is_mean = [metric.kind is not MetricKind.GEOMETRIC and not metric.is_summed for metric in metrics]
     for r, (name, path) in enumerate(zip(job.runs, job.paths, strict=True)):
-        parts, error = _parts(buckets, r, job)
-        if error is not None:
+        states = [bucket.runs[r] for bucket in buckets]
+        parts = [state for state in states if isinstance(state, Part)]
+        if failures := [state for state in states if isinstance(state, GradevalError)]:
+            failed.append(FailedRun(path, joined_error(failures)))
+            continue
+        if not any(part.in_run for part in parts):
+            ids = sorted(query for part in parts for query in part.ids)
+            judged = sorted(query for bucket in buckets for query in bucket.ids)
+            error = no_common_query(path, job.qrels_names.path, ids, judged) if ids else no_rows(path)
             failed.append(FailedRun(path, error))
             continue
         values = Moments.joined([part.values for part in parts])
         results.append(_result(name, path, parts, values, job))
-        is_mean = [metric.kind is not MetricKind.GEOMETRIC and not metric.is_summed for metric in metrics]
         with np.errstate(invalid="ignore", divide="ignore"):
             errors.append(np.where(is_mean, values.sd / np.sqrt(values.size), np.nan))
         counts.append(values.size)
@@ -168,70 +174,44 @@ def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = (
         shares.append(share)
         notices += _run_notices(name, parts, values, share, job)
     of_qrels = _merged_notices(notice for bucket in buckets for notice in bucket.notices)
-    kinds = [{notice.kind for notice in bucket.notices} for bucket in buckets]
-    if not all(Kind.NO_SUBTOPICS in of_bucket for of_bucket in kinds):  # others have subtopics
-        of_qrels = [notice for notice in of_qrels if notice.kind is not Kind.NO_SUBTOPICS]
+    excluded = set()
+    if not all(Kind.NO_SUBTOPICS in {notice.kind for notice in bucket.notices} for bucket in buckets):
+        excluded.add(Kind.NO_SUBTOPICS)  # others have subtopics
+    if max(shares) < ENOUGH_JUDGED or len(job.scale) < 2:
+        excluded.add(Kind.ALL_RELEVANT)
+    of_qrels = [notice for notice in of_qrels if notice.kind not in excluded]
     first = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.NO_SUBTOPICS)  # as in an evaluation of files
     of_qrels.sort(key=lambda notice: (notice.kind not in first, _metric(notice, job)))
+    options, depths = job.options.to_dict(), [(run.name, run.depths) for run in results]
     shape = len(results), len(job.specs)
-    if max(shares) < ENOUGH_JUDGED or len(job.scale) < 2:
-        of_qrels = [notice for notice in of_qrels if notice.kind is not Kind.ALL_RELEVANT]
-    depths = [(run.name, run.depths) for run in results]
     return SparkSummary(
         job.qrels_names.path,
         None,
         QueriesOnCluster(),
         job.specs,
         tuple(results),
-        job.options.to_dict(),
-        with_depths((*of_metrics, *of_qrels, *notices), depths, job.specs, job.options.to_dict()),
+        options,
+        with_depths((*of_metrics, *of_qrels, *notices), depths, job.specs, options),
         tuple(failed),
         standard_errors=np.array(errors).reshape(shape),
         counts=np.array(counts).reshape(shape),
     )
 
 
-def _parts(buckets: Sequence[Bucket], r: int, job: Job) -> tuple[list[Part], GradevalError | None]:
-    """The states of a run, and why it cannot be evaluated, if so."""
-    states = [bucket.runs[r] for bucket in buckets]
-    parts = [state for state in states if isinstance(state, Part)]
-    if failures := [state for state in states if isinstance(state, GradevalError)]:
-        return parts, joined_error(failures)
-    if any(part.in_run for part in parts):
-        return parts, None
-    ids = sorted(query for part in parts for query in part.ids)
-    judged = sorted(query for bucket in buckets for query in bucket.ids)
-    path = job.paths[r]
-    return parts, no_common_query(path, job.qrels_names.path, ids, judged) if ids else no_rows(path)
-
-
 def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: Job) -> RunResult:
-    no_values = np.empty((len(job.specs), 0))
-    ranges: tuple[Floats, ...] = ()
-    if job.options.tie_range:
-        ranges = tuple(
-            _summaries(Moments.joined(ends), job.specs)
-            for ends in zip(*(part.ends for part in parts), strict=True)
-        )
+    specs, no_values = job.specs, np.empty((len(job.specs), 0))
+    ends = map(Moments.joined, zip(*(part.ends for part in parts), strict=True))
+    ranges = tuple(summaries(specs, of_end.total, of_end.mean) for of_end in ends)
     counted = sum(part.counted for part in parts)
     undefined = np.sum([part.undefined for part in parts], axis=0)
-    summary = Summary(counted, _summaries(values, job.specs), undefined, ranges, {})
+    summary = Summary(counted, summaries(specs, values.total, values.mean), undefined, ranges, {})
     of_ties = np.array([no_values] * len(ranges)) if ranges else None
     rule = job.options.ties or DEFAULT_TIES
-    numbers, counts = (
-        np.concatenate(columns) for columns in zip(*(part.depths for part in parts), strict=True)
-    )
-    depths = quantiles(numbers, counts)
+    depths = quantiles(*map(np.concatenate, zip(*(part.depths for part in parts), strict=True)))
     return RunResult(name, path, None, no_values, np.empty(0, np.bool_), {}, of_ties, rule, summary, depths)
 
 
-def _summaries(values: Moments, specs: Sequence[Spec]) -> Floats:
-    return summaries(specs, values.total, values.mean)
-
-
-def _run_notices(
-    name: str, parts: Sequence[Part], values: Moments, share: float, job: Job
-) -> tuple[Notice, ...]:
+def _run_notices(name: str, parts: Sequence[Part], values: Moments, share: float, job: Job) -> list[Notice]:
     of_whole = (Kind.NOTHING_JUDGED, Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS)
     of_parts = (notice for part in parts for notice in part.notices if notice.kind not in of_whole)
     notices = [
@@ -240,14 +220,11 @@ def _run_notices(
     ]
     if not any(part.has_judged for part in parts):
         notices.append(Notice(Kind.NOTHING_JUDGED, name, 0))
-    cutoff = first_ranks(job.specs, job.options)
-    short = np.sum([part.short for part in parts], axis=0)
-    few = (
-        *judged_notices(share, cutoff, job.specs, job.scale, job.options),
-        *short_notices(job.specs, short, sum(part.judged[1] for part in parts)),
-    )
+    short, queries = np.sum([part.short for part in parts], axis=0), sum(part.judged[1] for part in parts)
+    of_share = judged_notices(share, first_ranks(job.specs, job.options), job.specs, job.scale, job.options)
+    few = [*of_share, *short_notices(job.specs, short, queries)]
     notices += (notice.replace(subject=name) for notice in few)
-    return tuple(sorted(notices, key=lambda notice: (_KINDS.index(notice.kind), _metric(notice, job))))
+    return sorted(notices, key=lambda notice: (_KINDS.index(notice.kind), _metric(notice, job)))
 
 
 def _metric(notice: Notice, job: Job) -> int:
@@ -276,44 +253,40 @@ def _with_ends(notice: Notice, parts: Sequence[Part], values: Moments, job: Job)
 
     A part's notice has the range of the part's summary; a part without one has no range to add.
     """
-    m = [str(spec) for spec in job.specs].index(notice.metric)
+    m = _metric(notice, job)
     metric = job.specs[m].metric
-    key = Kind.TIES, notice.metric
-    of_parts = [{(tie.kind, tie.metric): tie for tie in part.notices}.get(key) for part in parts]
+    ties = [
+        next((tie for tie in part.notices if (tie.kind, tie.metric) == (Kind.TIES, notice.metric)), None)
+        for part in parts
+    ]
 
     def value(moments: Moments) -> float | None:
-        summary = float(_summaries(moments, job.specs)[m])
+        summary = float(summaries(job.specs, moments.total, moments.mean)[m])
         return None if math.isnan(summary) else summary
 
-    def end(ends: Sequence[float | None]) -> float | None:
+    def end(name: str) -> float | None:
         """The summary of the run, from that of each part."""
         moments = []
-        for part, summary in zip(parts, ends, strict=True):
-            total = part.values.total.copy()
+        for part, tie in zip(parts, ties, strict=True):
+            total, summary = part.values.total.copy(), getattr(tie, name, None)
             if summary is not None:
                 mean = math.log(summary) if metric.kind is MetricKind.GEOMETRIC else summary
                 total[m] = mean if metric.is_summed else mean * part.values.size[m]
             moments.append(part.values._replace(total=total))
         return value(Moments.joined(moments))
 
-    return notice.replace(
-        value=value(values),
-        low=end([None if tie is None else tie.low for tie in of_parts]),
-        high=end([None if tie is None else tie.high for tie in of_parts]),
-        expected=None
-        if any(tie is not None and tie.expected is None for tie in of_parts)
-        else end([None if tie is None else tie.expected for tie in of_parts]),
-    )
+    has_expected = all(tie is None or tie.expected is not None for tie in ties)
+    expected = end("expected") if has_expected else None
+    return notice.replace(value=value(values), low=end("low"), high=end("high"), expected=expected)
 
 
 def chosen_options(values: Mapping[str, Any]) -> CompareOptions:
     """The options of a comparison on Spark. Raises OptionError for those of other tests."""
-    for name in values:
-        if name not in OF_SUMS and name in CompareOptions.table:
-            raise OptionError(
-                f"{name} requires the values of all queries in one place. On Spark, runs are "
-                f"compared by the t-test, with the options {', '.join(OF_SUMS)}"
-            )
+    if others := [name for name in values if name not in OF_SUMS and name in CompareOptions.table]:
+        raise OptionError(
+            f"{others[0]} requires the values of all queries in one place. On Spark, runs are "
+            f"compared by the t-test, with the options {', '.join(OF_SUMS)}"
+        )
     check_known(values, list(OF_SUMS))
     options = CompareOptions(**values)
     if options.used_correction == MAXT:
@@ -345,28 +318,25 @@ def comparison(
     values = without_values(job.runs, job.paths, compared)
     buckets = run(job._replace(pairs=pairs))
     summary: SparkSummary = complete(merged(buckets, job))  # type: ignore[assignment]
-    keys, tested = [], []
+    tests = []
     for k, (baseline, other) in enumerate(pairs):
         pair = Pair.joined([part for bucket in buckets for part in bucket.pairs[k : k + 1] if part is not None])
         for column, m in zip(compared, positions, strict=True):
-            keys.append((job.runs[other], job.runs[baseline], column))
-            tested.append(_t_test(pair, m, options.alpha))
-    corrected = CORRECTIONS[options.used_correction](np.array([outcome.p for *_, outcome in tested])).tolist()
-    comparisons = tuple(
-        pair_comparison(*key, *test, p, options) for key, test, p in zip(keys, tested, corrected, strict=True)
-    )
+            tests.append((job.runs[other], job.runs[baseline], column, *_t_test(pair, m, options.alpha)))
+    corrected = CORRECTIONS[options.used_correction](np.array([outcome.p for *_, outcome in tests])).tolist()
+    comparisons = tuple(pair_comparison(*test, p, options) for test, p in zip(tests, corrected, strict=True))
     is_summed = [spec.metric.is_summed for spec in job.specs]
     means = np.where(is_summed, summary.means / summary.counts, summary.means)[:, positions]
     section = Section(None, max(of_run.queries for of_run in summary.runs), means, comparisons, ())
-    judged, notices = Judged.of(summary, _judged_mean), notices_of(summary, values)
+
+    def judged_mean(summary: SparkSummary, r: int, spec: Spec) -> float:
+        m = summary.specs.index(spec)
+        count = summary.counts[r, m]
+        return share(summary, r, summary.means[r, m] * count, count)
+
+    judged, notices = Judged.of(summary, judged_mean), notices_of(summary, values)
     inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
     return compare_values(values, options, notices, judged=judged, inputs=inputs, sections=(section,))
-
-
-def _judged_mean(summary: SparkSummary, r: int, spec: Spec) -> float:
-    m = summary.specs.index(spec)
-    count = summary.counts[r, m]
-    return share(summary, r, summary.means[r, m] * count, count)
 
 
 def _t_test(pair: Pair, m: int, alpha: float) -> tuple[tuple[float, float], TestSummary, Outcome]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradeval import process
-from gradeval.arrays import Floats, cached_property
+from gradeval.arrays import cached_property
 from gradeval.arrays.segments import distinct
 from gradeval.commands.compare.compare import pairs_of
 from gradeval.compare_options import OF_SUMS, CompareOptions
@@ -119,14 +119,23 @@ class SparkResults:
     @cached_property
     def _plan(self) -> _Plan:
         """Reads the grades, and how many rows there are of each run: one action."""
+        from pyspark.sql import functions as F
+
         names, request, runs = self._names, self._request, self._runs
-        if names is not None:
-            self._check_one_run_each()
+        for table in self._tables if names is not None else ():
+            if table.run is not None:  # an action over each that has a column of runs
+                [(first, last)] = table.frame.agg(F.min(RUN), F.max(RUN)).collect()
+                if first != last:
+                    what = f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
+                    raise InputError(table.names.path, what, hint="Give it alone, and without a name")
         counted = self._counted()
         is_grade = counted["is_grade"].to_numpy()
         if not is_grade.any():
             raise InputError(self._qrels.names.path, "no judgments given")
-        scale = self._scale(counted.filter(is_grade)[NUMBER])
+        grades = counted.filter(is_grade)[NUMBER]  # others than numbers are reported with their rows later
+        is_double = str(grades.type) == "double"  # NaN where there is none
+        numbers = grades.to_numpy() if is_double else object_numbers(grades.to_pylist(), "grade")[0]
+        scale = distinct(counted_grades(distinct(numbers[np.isfinite(numbers)]), request.options))
         rows = counted["count"].to_numpy()
         if names is None:
             names = counted.filter(~is_grade & (rows > 0))[RUN].to_pylist()
@@ -140,7 +149,6 @@ class SparkResults:
         buckets = request.buckets or bucket_count(int(rows.sum()), cores)
         specs = with_levels(request.evaluated, scale) if request.options.by_level else request.evaluated
         paths = names if self._names is None else [table.names.path for table in self._tables]
-        pairs = () if request.compared is None else pairs_of(without_values(names, paths), request.compared)
         job = Job(
             tuple(specs),
             request.options,
@@ -150,9 +158,15 @@ class SparkResults:
             self._qrels.names,
             runs.names,
             runs.by_rank,
-            pairs,
+            () if request.compared is None else pairs_of(without_values(names, paths), request.compared),
         )
-        return _Plan(job, self._with_positions(names), buckets)
+        if runs.run is not None:  # positions take the place of names
+            frame = runs.frame.drop(RUN)
+            if len(names) > 1:
+                position = F.array_position(F.array(*map(F.lit, names)), F.col(RUN)).cast("int") - 1
+                frame = runs.frame.withColumn(RUN, position)
+            runs = runs._replace(frame=frame)
+        return _Plan(job, runs, buckets)
 
     def _counted(self) -> Any:
         """A table of Arrow with the distinct grades and the names of the runs, and how many rows have each."""
@@ -172,38 +186,6 @@ class SparkResults:
             name = F.col(RUN) if has_names else F.lit("run")
             counted = counted.unionAll(of_runs.select(F.lit(False), no_grade, name, "count"))
         return counted.toArrow()
-
-    def _check_one_run_each(self) -> None:
-        """Raise InputError for a table of several runs: an action over each that has a column of runs."""
-        from pyspark.sql import functions as F
-
-        for table in self._tables:
-            if table.run is not None:
-                [(first, last)] = table.frame.agg(F.min(RUN), F.max(RUN)).collect()
-                if first != last:
-                    what = f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
-                    raise InputError(table.names.path, what, hint="Give it alone, and without a name")
-
-    def _scale(self, column: Any) -> Floats:
-        """The distinct grades of a column of Arrow; other values are reported with their rows later."""
-        if str(column.type) == "double":
-            numbers = column.to_numpy()  # NaN where there is none
-        else:
-            numbers, _ = object_numbers(column.to_pylist(), "grade")
-        scale = distinct(numbers[np.isfinite(numbers)])
-        return distinct(counted_grades(scale, self._request.options))
-
-    def _with_positions(self, names: Sequence[str]) -> Wire:
-        """The runs, with their positions instead of their names."""
-        from pyspark.sql import functions as F
-
-        runs = self._runs
-        if runs.run is None:
-            return runs
-        if len(names) == 1:
-            return runs._replace(frame=runs.frame.drop(RUN))
-        position = F.array_position(F.array(*map(F.lit, names)), F.col(RUN)).cast("int") - 1
-        return runs._replace(frame=runs.frame.withColumn(RUN, position))
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -229,15 +211,15 @@ class SparkResults:
     def _values(self) -> DataFrame:
         from pyspark.sql import functions as F
 
-        plan = self._plan
-        specs = [(m, spec) for m, spec in enumerate(plan.job.specs) if spec != self._request.judged]
-        shown = [(m, str(spec)) for m, spec in specs if spec.metric.per_query]
-        names = F.array(*map(F.lit, plan.job.runs))
-        rows = self._frame(plan.job, values=True).where("run is not null")
-        pairs = (F.struct(F.lit(name).alias("metric"), F.col(f"v{m}").alias("value")) for m, name in shown)
-        return rows.select(
-            F.element_at(names, F.col("run") + 1).alias("run"), "query", F.inline(F.array(*pairs))
-        )
+        job = self._plan.job
+        pairs = [
+            F.struct(F.lit(str(spec)).alias("metric"), F.col(f"v{m}").alias("value"))
+            for m, spec in enumerate(job.specs)
+            if spec != self._request.judged and spec.metric.per_query
+        ]
+        name = F.element_at(F.array(*map(F.lit, job.runs)), F.col("run") + 1).alias("run")
+        rows = self._frame(job, values=True).where("run is not null")
+        return rows.select(name, "query", F.inline(F.array(*pairs)))
 
     def summary(self) -> SparkSummary:
         """The means of the runs, with their standard errors, and the notices of the evaluation.

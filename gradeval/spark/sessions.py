@@ -86,8 +86,7 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
                 master = f"{master[:-1]},{ATTEMPTS}]"
         if master is not None:
             builder = builder.master(master)
-        for name, value in chosen.items():
-            builder = builder.config(name, value)
+        builder = builder.config(map=chosen)
         with known_warnings_ignored(), _stderr_kept() as stderr_lines:
             try:
                 started = builder.getOrCreate()
@@ -246,9 +245,8 @@ def tasks_shown(session: SparkSession, steps: Callable[[int, int], None]) -> Ite
     def watch() -> None:
         while not is_over.wait(_EVERY):
             with suppress(Exception):  # the session may have ended
-                infos = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                stages = [info for info in infos if info is not None]
-                if stages:
+                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+                if stages := [stage for stage in stages if stage is not None]:
                     done = sum(stage.numCompletedTasks for stage in stages)
                     steps(done, sum(stage.numTasks for stage in stages))
 
