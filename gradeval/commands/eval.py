@@ -87,7 +87,10 @@ def eval_command(
         raise click.UsageError("--top requires --sort.")
     if runs_from is None:
         check_runs(runs, options["features"])
-    _check_no_command(qrels)
+    context = click.get_current_context()
+    root = context.find_root().command
+    if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
+        raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
     labelled = _runs(runs, runs_from)
     job.open(*(path for _, path in labelled[len(runs) :]))
     _check_columns(job.format, per_query, no_summary, wide, options)
@@ -143,13 +146,6 @@ def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[N
         return metrics_of_saved(metrics)
     specs, excluded = common_metrics(runs)
     return specs or parse(DEFAULT_METRICS), excluded
-
-
-def _check_no_command(qrels: str) -> None:
-    context = click.get_current_context()
-    root = context.find_root().command
-    if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
-        raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
 
 
 def _check_columns(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,7 +70,16 @@ def guide_command(job: Job, topic: str | None, word: str | None) -> None:
             raise click.UsageError("TOPIC and --search are mutually exclusive.")
         if not word.strip():
             raise click.UsageError("--search requires a word.")
-        hits = "".join(f"{line}\n" for line in search(word))
+        hits = ""
+        for name in TOPICS:
+            heading, in_block = "", False
+            for line in text_of(name).splitlines():
+                if line.startswith("```"):
+                    in_block = not in_block
+                elif not in_block and re.match("#+ ", line):
+                    heading = line.lstrip("# ")
+                if word.lower() in line.lower():
+                    hits += f"{name}: {heading}: {line}\n"
         if not hits:
             raise OptionError(f"no page of the guide contains '{word}'")
         out.write(hits)
@@ -96,16 +104,3 @@ def text_of(topic: str) -> str:
 def about(topic: str) -> str:
     """The line about a page: its first paragraph."""
     return text_of(topic).split("\n")[2]
-
-
-def search(word: str) -> Iterator[str]:
-    """'TOPIC: HEADING: LINE' for each line with the word, in any case."""
-    for topic in TOPICS:
-        heading, in_block = "", False
-        for line in text_of(topic).splitlines():
-            if line.startswith("```"):
-                in_block = not in_block
-            elif not in_block and re.match("#+ ", line):
-                heading = line.lstrip("# ")
-            if word.lower() in line.lower():
-                yield f"{topic}: {heading}: {line}"

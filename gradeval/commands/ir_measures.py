@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from gradeval import process
@@ -13,9 +11,6 @@ from gradeval.cli.options import AbbreviatedCommand
 from gradeval.cli.types import File, Integer, complete_ir_measures
 from gradeval.errors import MetricError
 from gradeval.notices import Kind
-
-if TYPE_CHECKING:
-    from gradeval.evaluation.results import Results
 
 PLACES = 4
 # what a user of the command can do something about, and does not know from its output
@@ -75,6 +70,10 @@ def ir_measures_command(
         raise click.UsageError("-n requires -q: nothing would be printed.")
     input_files()
 
+    import json
+
+    import numpy as np
+
     from gradeval.evaluation import evaluate_all
     from gradeval.evaluation.evaluator import complete
     from gradeval.options import Options
@@ -92,46 +91,31 @@ def ir_measures_command(
     job.passes([notice for notice in results.notices if notice.kind in TOLD], runs=1)
     if output_format == "jsonl" and places != PLACES and not job.quiet:
         out.echo_error("warning: --places has no effect on jsonl")
-    results = _without_gaps(results, alone={measure.spec.metric.name for measure in chosen} == {"Accuracy"})
+    # queries missing from the run are 0, and undefined Accuracy too unless it is the only measure: then
+    # ir_measures excludes such queries from its mean, as gradeval does for undefined values
+    [run_result] = results.runs
+    values = np.where(results.values(0, "num_ret") > 0, run_result.values, 0.0)
+    if len({measure.spec.metric.name for measure in chosen}) > 1:
+        is_accuracy = [spec.metric.name == "Accuracy" for spec in specs]
+        values[is_accuracy] = np.nan_to_num(values[is_accuracy])
+    results = results.replace(runs=(run_result.replace(values=values),))
     metrics = [(measure.printed, specs.index(measure.spec)) for measure in chosen]
-    values = results.runs[0].values.tolist()
+    of_metrics = values.tolist()
     rows = [
-        (query, name, values[m][q])
+        (query, name, of_metrics[m][q])
         for q, query in enumerate(results.queries if by_query else ())
         for name, m in metrics
-        if values[m][q] == values[m][q]
+        if of_metrics[m][q] == of_metrics[m][q]
     ]
     if not no_summary:
         rows += [(SUMMARY, name, results.mean(0, m)) for name, m in metrics]
-    job.write(
-        "".join(
-            _line(query if by_query else None, name, value, places, output_format)
-            for query, name, value in rows
-        )
-    )
+    lines = []
+    for query, name, value in rows:
+        if output_format == "jsonl":
+            of_query = {"query_id": query} if by_query else {}
+            lines.append(json.dumps({**of_query, "measure": name, "value": value}))
+        else:
+            number = repr(value) if places == -1 else f"{value:.{places}f}"
+            lines.append("\t".join([*([query] if by_query else []), name, number]))
+    job.write("".join(f"{line}\n" for line in lines))
     return 0
-
-
-def _without_gaps(results: Results, alone: bool) -> Results:
-    """0 for queries missing from the run, and for undefined Accuracy unless it is the only measure.
-
-    Alone, ir_measures excludes such queries from the mean of Accuracy, as gradeval does for undefined values.
-    """
-    import numpy as np
-
-    [run] = results.runs
-    values = np.where(results.values(0, "num_ret") > 0, run.values, 0.0)
-    for m, spec in enumerate(results.specs):
-        if spec.metric.name == "Accuracy" and not alone:
-            values[m] = np.nan_to_num(values[m])
-    return results.replace(runs=(run.replace(values=values),))
-
-
-def _line(query: str | None, name: str, value: float, places: int, format: str) -> str:
-    if format == "jsonl":
-        import json
-
-        row = {} if query is None else {"query_id": query}
-        return json.dumps({**row, "measure": name, "value": value}) + "\n"
-    number = repr(value) if places == -1 else f"{value:.{places}f}"
-    return "\t".join([*([] if query is None else [query]), name, number]) + "\n"
