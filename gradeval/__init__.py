@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gradeval import spark as spark
-    from gradeval.commands.batch.cells import batch as batch
-    from gradeval.commands.batch.result import Batch as Batch
+    from gradeval.commands.batch.batch import Batch as Batch
+    from gradeval.commands.batch.batch import batch as batch
+    from gradeval.commands.compare.compare import Comparison as Comparison
     from gradeval.commands.compare.compare import compare as compare
-    from gradeval.commands.compare.result import Comparison as Comparison
     from gradeval.commands.compare.tables import compare_tables as compare_tables
     from gradeval.commands.explain.explain import explain as explain
     from gradeval.commands.explain.result import Explanation as Explanation
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 # every public name once; the imports above are for type checkers, and a test compares them
 _HOME = {
-    "Batch": "commands.batch.result",
-    "Comparison": "commands.compare.result",
+    "Batch": "commands.batch.batch",
+    "Comparison": "commands.compare.compare",
     "EvaluationWarning": "notices",
     "Evaluator": "evaluation.evaluator",
     "Explanation": "commands.explain.result",
@@ -55,7 +55,7 @@ _HOME = {
     "Results": "evaluation.results",
     "Validation": "commands.files.report",
     "__version__": "version",
-    "batch": "commands.batch.cells",
+    "batch": "commands.batch.batch",
     "compare": "commands.compare.compare",
     "compare_tables": "commands.compare.tables",
     "convert": "commands.files.convert",

@@ -22,7 +22,7 @@ from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import WithNotices, frame_of, library, warned
 
 if TYPE_CHECKING:
-    from gradeval.commands.compare.result import Comparison
+    from gradeval.commands.compare.compare import Comparison
     from gradeval.keywords import CompareResults, Unpack
 
 Number = float | int | None

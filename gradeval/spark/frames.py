@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradeval.commands.compare.result import comparable_metrics, judged_spec
+from gradeval.commands.compare.compare import comparable_metrics, judged_spec
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, described, named
 from gradeval.evaluation.outcome import left_out_of_groups

@@ -9,8 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.commands.compare.compare import compare_values, notices_of, pair_comparison, pairs_of
-from gradeval.commands.compare.result import (
+from gradeval.commands.compare.compare import (
     ComparedMetric,
     Comparison,
     Judged,
@@ -18,6 +17,10 @@ from gradeval.commands.compare.result import (
     Section,
     comparable,
     comparable_metrics,
+    compare_values,
+    notices_of,
+    pair_comparison,
+    pairs_of,
     share,
     without_judged,
 )

@@ -47,7 +47,7 @@ from gradeval.tables.qrels import counted_grades
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from gradeval.commands.compare.result import Comparison
+    from gradeval.commands.compare.compare import Comparison
     from gradeval.keywords import CompareOnSpark, OnSpark, Unpack
     from gradeval.registry.spec import Metrics
 

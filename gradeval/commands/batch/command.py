@@ -14,7 +14,7 @@ from gradeval.errors import InputError
 from gradeval.options import FILE_OPTIONS, FILE_PATHS, Options
 
 if TYPE_CHECKING:
-    from gradeval.commands.batch.result import Batch
+    from gradeval.commands.batch.batch import Batch
 
 EPILOG = """\b
 Examples:
@@ -88,7 +88,7 @@ def batch_command(
     MANIFEST is a TOML file: collections, each with qrels, metrics and options, and the systems, with the path
     of their runs. For each metric it prints a table with the collections as columns and their average.
     """
-    from gradeval.commands.batch.cells import evaluate_batch, read_earlier
+    from gradeval.commands.batch.batch import evaluate_batch, read_earlier
     from gradeval.commands.batch.manifest import read_manifest
     from gradeval.formats.lines import files_named
     from gradeval.formats.sources import Source

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from gradeval.commands.batch.cells import TEST
+from gradeval.commands.batch.batch import TEST, Batch
 from gradeval.commands.batch.manifest import AVERAGE, POOL
-from gradeval.commands.batch.result import Batch
 from gradeval.commands.compare.layout import BETTER, WORSE, best_in_bold, labels, significance
 from gradeval.errors import visible
 from gradeval.render import document as doc

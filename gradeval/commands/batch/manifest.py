@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from glob import escape, glob
 from typing import Any
 
-from gradeval.commands.compare.result import comparable
+from gradeval.commands.compare.compare import comparable
 from gradeval.errors import MetricError, described, first_names, named
 from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source

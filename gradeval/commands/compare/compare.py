@@ -1,5 +1,8 @@
 """Is B better than A? Runs compared by their values for the same queries.
 
+QueryValues           the values of several runs for the same queries
+Judged                how much of each run was judged
+Comparison            what is printed, and what Python callers get
 compare               qrels, runs and metrics -> Comparison
 evaluate_to_compare   qrels and runs, saved results among them -> the results to compare
 compare_results       results -> Comparison
@@ -10,55 +13,504 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs
-from gradeval.commands.compare.result import (
-    POWER,
-    Change,
-    ComparedMetric,
-    Comparison,
-    Judged,
-    PairComparison,
-    Power,
-    QueryValues,
-    Section,
-    comparable,
-    comparable_metrics,
-    is_judged,
-    judged_spec,
-    lowest,
-    without_judged,
-)
 from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, split_options
-from gradeval.errors import InputError, first_names
+from gradeval.errors import GradevalError, InputError, MetricError, first_names
 from gradeval.evaluation import evaluate_all, with_saved
-from gradeval.evaluation.outcome import no_common_query
+from gradeval.evaluation.outcome import Quantiles, apart, left_out_of_groups, no_common_query
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.runs import Runs, separate_runs
+from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.evaluation.saved import common_metrics
-from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice
+from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice, lines
 from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
-from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.render.document import warned
-from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
+from gradeval.registry.spec import Metrics, Spec, parse, usable
+from gradeval.render.document import Tabular, WithNotices, warned
+from gradeval.render.numbers import exact
+from gradeval.statistics.anova import TwoWayAnova, randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.intervals import agreeing
 from gradeval.statistics.power import queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import NO_P as NO_P_BY_DESIGN
-from gradeval.statistics.tests import Outcome, Summary, paired_tests, summarize, valid_pairs, without_p
+from gradeval.statistics.tests import (
+    TESTS,
+    Outcome,
+    Summary,
+    paired_differences,
+    paired_tests,
+    summarize,
+    valid_pairs,
+    without_p,
+)
+from gradeval.version import __version__
 
 if TYPE_CHECKING:
     from gradeval.keywords import Compare, Unpack
 
+FORMAT_VERSION = 1
+POWER = 0.8
+SOURCES = ("system", "query", "residual", "total")  # of the variance
+MEAN_DIFFERENCE = "mean difference"  # what the intervals of most tests are of
+ESTIMANDS = {name: test.estimand for name, test in TESTS.items()} | {TUKEY: MEAN_DIFFERENCE}
+TITLES = {name: test.title for name, test in TESTS.items()} | {TUKEY: "randomized Tukey HSD test"}
+
+LARGEST = 1e150  # the largest magnitude of a value: sums of squares stay finite
+JUDGED_APART = 0.05  # a larger difference in the share of judged documents is shown
+_DEPTH = 10  # of Judged@k where no metric has a cutoff
+
+Verdict = Literal["better", "worse", ""]
 Pairs = tuple[tuple[int, int], ...]
-"""(baseline, run) of each comparison, as positions."""
+"""(baseline, run) of each comparison, as positions in the runs."""
+
+
+@dataclass(frozen=True)
+class ComparedMetric:
+    """A metric. name: canonical; display: as tables show it. higher_is_better: None where neither is."""
+
+    name: str
+    display: str
+    higher_is_better: bool | None = True
+
+    @classmethod
+    def of(cls, spec: Spec) -> ComparedMetric:
+        return cls(str(spec), spec.display, spec.metric.higher_is_better)
+
+    @property
+    def sign(self) -> int:
+        """The sign that makes better differences positive."""
+        return -1 if self.higher_is_better is False else 1
+
+
+@dataclass(frozen=True, eq=False)
+class QueryValues:
+    """The values of R runs for M metrics and Q queries.
+
+    queries: ids in the order of the input. values: (R, M, Q), NaN where a value is undefined or a query does
+    not count. paths: of the runs, as the user gave them.
+    """
+
+    queries: tuple[str, ...] = field(repr=False)
+    runs: tuple[str, ...]
+    paths: tuple[str, ...]
+    metrics: tuple[ComparedMetric, ...]
+    values: Floats = field(repr=False)
+
+    def __post_init__(self) -> None:
+        for r, m in np.argwhere((np.abs(self.values) > LARGEST).any(axis=2)).tolist():
+            name = f"{self.metrics[m].name} of {self.runs[r]}"
+            raise MetricError(f"{name} has values beyond {LARGEST:g}, which cannot be compared")
+
+    @classmethod
+    def of(cls, results: Results, specs: Iterable[Spec]) -> QueryValues:
+        """The values of these metrics, which have a number for each query."""
+        places = [results.specs.index(spec) for spec in specs]
+        size = (len(results.runs), len(places), len(results.queries))
+        values = [[results.values(r, m) for m in places] for r in range(len(results.runs))]
+        return cls(
+            tuple(results.queries),
+            tuple(run.name for run in results.runs),
+            tuple(run.path for run in results.runs),
+            tuple(ComparedMetric.of(results.specs[m]) for m in places),
+            np.array(values, np.float64).reshape(size),
+        )
+
+    @property
+    def by_id(self) -> Ints:
+        """The positions of the queries in order of their ids as bytes, (Q,).
+
+        Random signs belong to rows: in this order they do not depend on that of the input.
+        """
+        return order_of_ids(self.queries)
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each run and metric over the queries with a value, (R, M); NaN where there is none."""
+        # added one by one in the order of the queries, as an evaluation adds them
+        total = np.nancumsum(self.values, axis=2)[..., -1:].sum(axis=2)
+        with np.errstate(invalid="ignore"):
+            means: Floats = total / (~np.isnan(self.values)).sum(axis=2)
+        return means
+
+    def differences(self, baseline: int, run: int) -> Floats:
+        """run - baseline, (M, Q), NaN where either has no value."""
+        return paired_differences(self.values[baseline], self.values[run])
+
+    def select(self, which: Bools | Ints) -> QueryValues:
+        """The same for some of the queries, or in another order."""
+        positions = np.arange(len(self.queries))[which].tolist()
+        queries = tuple(self.queries[q] for q in positions)
+        return replace(self, queries=queries, values=self.values[..., positions])
+
+    def run(self, named: str | int) -> int:
+        """The position of a run, by its name, its path or its position. Raises GradevalError."""
+        if isinstance(named, int):
+            if -len(self.runs) <= named < len(self.runs):
+                return named % len(self.runs)
+            raise GradevalError(f"there is no run {named}: there are {len(self.runs)}")
+        for names in (self.runs, self.paths):
+            if named in names:
+                return names.index(named)
+        if named == "-" and "<stdin>" in self.paths:
+            return self.paths.index("<stdin>")
+        raise GradevalError(f"no run is named '{named}': there are {', '.join(self.runs)}")
+
+    def metric(self, named: str | Spec) -> int:
+        """The position of a metric, by any spelling. Raises MetricError."""
+        names = [column.name for column in self.metrics]
+        if str(named) in names:
+            return names.index(str(named))
+        specs = [str(spec) for spec in parse(named)] if isinstance(named, str) else []
+        if len(specs) == 1 and specs[0] in names:
+            return names.index(specs[0])
+        raise MetricError(f"{named} was not compared", hint="there are " + ", ".join(names))
+
+
+def order_of_ids(queries: Sequence[str]) -> Ints:
+    """The positions of the queries in order of their ids as bytes, (Q,)."""
+    ids = [query.encode("utf-8", "surrogateescape") for query in queries]
+    return np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
+
+
+def lowest(values: Floats, by_id: Ints, count: int) -> list[int]:
+    """The positions of the lowest values (Q,) that are not NaN, the lowest first; equal ones by id.
+
+    by_id: the positions of the queries in order of their ids.
+    """
+    ordered = values[by_id]
+    # rounding must not decide which of two equal values is the lower one
+    rounded = np.round(ordered / (np.nanmax(np.abs(ordered), initial=0.0) or 1.0), 12)
+    order = np.argsort(rounded, kind="stable")[:count]  # NaN sort last
+    positions: list[int] = by_id[order[~np.isnan(rounded[order])]].tolist()
+    return positions
+
+
+def comparable(specs: Sequence[Spec]) -> list[Spec]:
+    """The metrics that have a number for each query, whose mean is the metric's value."""
+    return [spec for spec in specs if spec.metric.per_query and not spec.metric.text]
+
+
+def comparable_metrics(
+    metrics: Metrics, why: str = "so runs cannot be compared by it"
+) -> tuple[list[Spec], tuple[Notice, ...]]:
+    """The metrics that have a number for each query, and a notice of those of groups that have none.
+
+    why: that one which is named itself is an error. Raises MetricError.
+    """
+    specs, left_out = usable(
+        metrics,
+        lambda spec: bool(comparable([spec])),
+        lambda spec: MetricError(f"{spec} has no value for each query, {why}"),
+    )
+    return specs, left_out_of_groups(left_out)
+
+
+def missing_notices(results: Results, r: int) -> list[Notice]:
+    """The notices of judged queries that a run lacks."""
+    name = results.runs[r].name
+    return [notice for notice in results.notices if notice.kind is Kind.MISSING and notice.subject == name]
+
+
+def judged_mean(results: Results, r: int, spec: Spec) -> float:
+    """The mean of Judged@k over the queries that the run has."""
+    values = results.values(r, spec)
+    known = values[~np.isnan(values)]
+    return share(results, r, math.fsum(known.tolist()), len(known))
+
+
+def share(results: Results, r: int, total: float, n: int) -> float:
+    """The mean over the queries that the run has, of n values with this total: 0 for a query that it lacks."""
+    missing = sum(notice.count for notice in missing_notices(results, r) if notice.rule != "both")
+    return total / (n - missing) if n > missing else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """How much of each run was judged. name: the metric, such as Judged@10. means: (R,), NaN where unknown.
+
+    The means are over the queries that a run has: where it lacks one, nothing is unjudged. by_depth: whether
+    the runs differ in depth within the ranks that are looked at, which is said then.
+    """
+
+    name: str
+    means: Floats
+    by_depth: bool = False
+
+    @classmethod
+    def of(cls, results: Results, mean: Callable[[Any, int, Spec], float] = judged_mean) -> Judged | None:
+        """By the last such metric of the results, None if there is none. mean: of a run."""
+        spec = next((spec for spec in reversed(results.specs) if is_judged(spec)), None)
+        if spec is None:
+            return None
+        means = np.array([mean(results, run, spec) for run in range(len(results.runs))])
+        return cls(str(spec), means, differs_by_depth([run.depths for run in results.runs], spec))
+
+    @property
+    def differs(self) -> bool:
+        """Whether the runs differ in it by more than 5 points."""
+        known = self.means[~np.isnan(self.means)]
+        return len(known) > 1 and float(np.ptp(known)) > JUDGED_APART
+
+    def notices(self, runs: Sequence[str]) -> Iterator[Notice]:
+        """That the runs differ, if they do, and of which it is unknown. runs: their names."""
+        if self.differs and not self.by_depth:
+            known = self.means[~np.isnan(self.means)].tolist()
+            yield Notice(Kind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known))
+        for run, share in zip(runs, self.means.tolist(), strict=True):
+            if math.isnan(share):
+                yield Notice(Kind.JUDGED_UNKNOWN, run, 0, self.name)
+
+
+def differs_by_depth(depths: Iterable[Quantiles | None], spec: Spec) -> bool:
+    """Whether runs differ in depth within the cutoff of Judged@k."""
+    ends = apart([("", of_run) for of_run in depths])
+    return ends is not None and (spec.cutoff or math.inf) > ends[1][1]
+
+
+def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:
+    """Judged@k that all saved results among the runs have, or else with the deepest cutoff of the metrics."""
+    saved = [set(run.metrics) for _, run in runs if isinstance(run, SavedResult)]
+    if saved:
+        names = sorted(name for name in set.intersection(*saved) if name.startswith("Judged"))
+        common = [spec for spec in parse(names) if is_judged(spec)] if names else []
+        if common:
+            return max(common, key=lambda spec: spec.cutoff or 0)
+    [spec] = parse(f"Judged@{max((spec.cutoff or 0 for spec in specs), default=0) or _DEPTH}")
+    return spec
+
+
+def is_judged(spec: Spec) -> bool:
+    """Whether it is Judged@k, which says how far the values of other metrics can be compared."""
+    return spec.metric.name == "Judged"
+
+
+def without_judged(specs: Sequence[Spec]) -> list[Spec]:
+    """The metrics to test by default: all but Judged@k, if there are others."""
+    return [spec for spec in specs if not is_judged(spec)] or list(specs)
+
+
+@dataclass(frozen=True)
+class Power:
+    """The differences that the paired t-test could have shown, with power POWER at the significance level.
+
+    smallest: the smallest true difference that these queries show, in the metric's unit. needed: how many
+    queries show the observed one; infinite for a difference of 0. NaN where there is no p.
+    """
+
+    smallest: float
+    needed: float
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """One run against a baseline, by one metric.
+
+    n: pairs of values. baseline_mean, mean: over these pairs. difference: mean - baseline_mean; sd: the
+    standard deviation of the differences. low, high: the interval of the estimate, NaN where there is none;
+    estimate: what it is of (PairedTest.estimand), the mean difference for most tests. p: two-sided,
+    uncorrected; p_corrected: after the correction. NaN where there is none, and `reason` says why. effect_size:
+    difference / sd. won, tied, lost: queries where the run is better, equal and worse. verdict: 'better' or
+    'worse' where the difference is significant, else ''. Values and differences have the metric's unit.
+    """
+
+    run: str
+    baseline: str
+    metric: str
+    n: int
+    baseline_mean: float
+    mean: float
+    difference: float
+    sd: float
+    low: float
+    high: float
+    estimate: float
+    p: float
+    p_corrected: float
+    effect_size: float
+    won: int
+    tied: int
+    lost: int
+    verdict: Verdict
+    method: str
+    reason: str = ""
+    power: Power | None = None
+
+    @property
+    def relative(self) -> float:
+        """The difference in percent of the baseline's mean, NaN where that is 0."""
+        return 100 * self.difference / self.baseline_mean if self.baseline_mean else math.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as in JSON: exact numbers, None for those that are not finite."""
+        content: dict[str, Any] = exact({**vars(self), "relative_percent": self.relative})
+        del content["power"]
+        return content if self.power is None else {**content, "power": exact(vars(self.power))}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> PairComparison:
+        """The comparison that to_dict wrote, without its power. Raises KeyError."""
+        names = [part.name for part in fields(cls) if part.name != "power"]
+        values: dict[str, Any] = {name: math.nan if content[name] is None else content[name] for name in names}
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class Change:
+    """The change of one query.
+
+    kind: 'worst' or 'best'. rank: 1 for the largest change of this kind in this comparison. group: the group of
+    queries that is compared, None for all.
+    """
+
+    kind: str
+    run: str
+    baseline: str
+    metric: str
+    rank: int
+    query: str
+    baseline_value: float
+    value: float
+    difference: float
+    group: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """The comparisons for all queries, or for those of one group.
+
+    group: its name, None for all queries. queries: how many. means: (R, M). comparisons: by pair of runs, then
+    by metric. anova: for each metric, if asked for.
+    """
+
+    group: str | None
+    queries: int
+    means: Floats = field(repr=False)
+    comparisons: tuple[PairComparison, ...] = field(repr=False)
+    anova: tuple[TwoWayAnova, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(WithNotices, Tabular):
+    """Runs compared with a baseline, or all with each other.
+
+    values: those of each query. pairs: in the order of the comparisons. sections: all queries, then each group.
+    changes: the queries with the largest changes. judged: None where that is unknown, the runs hardly differ in
+    it, or it is compared itself. inputs: what was compared, as JSON can hold it.
+    """
+
+    layout = "gradeval.commands.compare.layout"
+
+    values: QueryValues
+    pairs: Pairs
+    options: CompareOptions
+    sections: tuple[Section, ...]
+    changes: tuple[Change, ...] = ()
+    judged: Judged | None = None
+    notices: tuple[Notice, ...] = ()
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def comparisons(self) -> tuple[PairComparison, ...]:
+        """Those for all queries."""
+        return self.sections[0].comparisons
+
+    @property
+    def runs_read(self) -> int:
+        return len(self.values.runs)
+
+    def find(
+        self, run: str | int, metric: str | Spec, *, baseline: str | int | None = None, group: str | None = None
+    ) -> PairComparison:
+        """One comparison. run, baseline: names or positions; metric: any spelling. Raises GradevalError."""
+        names = self.values.runs
+        wanted, name = names[self.values.run(run)], self.values.metrics[self.values.metric(metric)].name
+        against = None if baseline is None else names[self.values.run(baseline)]
+        for section in self.sections:
+            for pair in section.comparisons if section.group == group else ():
+                if (pair.run, pair.metric) == (wanted, name) and against in (None, pair.baseline):
+                    return pair
+        raise GradevalError(f"there is no such comparison of {wanted}")
+
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """The object that the json format prints. Numbers are exact; what is not finite is None."""
+        values, names = self.values, [column.name for column in self.values.metrics]
+
+        def by_run(numbers: Any) -> dict[str, dict[str, Any]]:
+            rows = (dict(zip(names, row, strict=True)) for row in exact(numbers))
+            return dict(zip(values.runs, rows, strict=True))
+
+        parts = []
+        for section in self.sections:
+            part: dict[str, Any] = {} if section.group is None else {"group": section.group}
+            part |= {"queries": section.queries, "means": by_run(section.means.tolist())}
+            part["comparisons"] = [pair.to_dict() for pair in section.comparisons]
+            if section.anova:
+                part["anova"] = {
+                    name: {
+                        "queries": anova.queries,
+                        **{source: exact(vars(getattr(anova, source))) for source in SOURCES},
+                        "effect_sizes": exact(anova.effect_sizes.tolist()),
+                        "reason": anova.reason,
+                    }
+                    for name, anova in zip(names, section.anova, strict=True)
+                }
+            parts.append(part)
+        whole, *groups = parts
+        content: dict[str, Any] = {
+            "gradeval": __version__,
+            "comparison_format": FORMAT_VERSION,
+            **self.inputs,
+            "metrics": names,
+            "warnings": list(lines(self.notices, len(values.runs))),
+            "notices": [notice.to_dict() for notice in self.notices],
+            "settings": self.settings(),
+            "runs": [
+                {"name": name, "path": path} for name, path in zip(values.runs, values.paths, strict=True)
+            ],
+            **whole,
+        }
+        if self.judged is not None:
+            for run, share in zip(content["runs"], self.judged.means.tolist(), strict=True):
+                run[self.judged.name] = exact(share)
+        if groups:
+            content["groups"] = groups
+        if self.options.worst or self.options.best:
+            content["changes"] = [
+                {name: value for name, value in vars(change).items() if name != "group" or value is not None}
+                for change in self.changes
+            ]
+        if per_query:
+            by_query = map(by_run, values.values.transpose(2, 0, 1).tolist())
+            content["per_query"] = dict(zip(values.queries, by_query, strict=True))
+        return content
+
+    @property
+    def family(self) -> int:
+        """How many p-values for all queries are corrected together, 0 where they are not."""
+        corrected = self.comparisons if self.options.used_correction != "none" else ()
+        return sum(not math.isnan(pair.p_corrected) for pair in corrected)
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that the numbers depend on, except the values."""
+        baseline = None if self.options.all_pairs else self.values.runs[self.pairs[0][0]]
+        about = {"baseline": baseline, "estimand": ESTIMANDS[self.options.test], "family": self.family}
+        return {**self.options.to_dict(), **about}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
+        return [{"group": part.group, **asdict(pair)} for part in self.sections for pair in part.comparisons]
+
+    def __repr__(self) -> str:
+        runs, metrics, queries = map(len, (self.values.runs, self.values.metrics, self.values.queries))
+        counts = f"runs={runs}, metrics={metrics}, queries={queries}"
+        return f"Comparison({counts}, test={self.options.test!r}, notices={len(self.warnings)})"
 
 
 @takes(COMPARED, refused=("query_weights",))

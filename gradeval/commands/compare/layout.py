@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.commands.compare.result import (
+from gradeval.commands.compare.compare import (
     ESTIMANDS,
     MEAN_DIFFERENCE,
     SOURCES,

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradeval.arrays import Bools
-from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.result import LARGEST, ComparedMetric, Comparison, QueryValues
+from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Comparison, QueryValues, compare_values
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
 from gradeval.evaluation.outcome import no_common_query

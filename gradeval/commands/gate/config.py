@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from gradeval.commands.compare.result import comparable
+from gradeval.commands.compare.compare import comparable
 from gradeval.commands.gate.checks import EXAMPLES, KINDS, MAX_DROP, REQUIRE, Check, check_number, parse_checks
 from gradeval.commands.gate.verdicts import ALPHA, FULL_COVERAGE, coverage
 from gradeval.errors import GradevalError, InputError, OptionError, described, named, printable

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.commands.compare.result import (
+from gradeval.commands.compare.compare import (
     Judged,
     QueryValues,
     judged_spec,

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.commands.compare.result import PairComparison
+from gradeval.commands.compare.compare import PairComparison
 from gradeval.commands.study.tables import Study, spaced
 from gradeval.commands.study.tables import document as study_document
 from gradeval.errors import GradevalError, OptionError, visible

@@ -18,8 +18,13 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
-from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
-from gradeval.commands.compare.result import PairComparison, QueryValues
+from gradeval.commands.compare.compare import (
+    PairComparison,
+    QueryValues,
+    compare_results,
+    evaluate_to_compare,
+    notices_of,
+)
 from gradeval.commands.explain.contributions import phi_of
 from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions

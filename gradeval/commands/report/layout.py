@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from gradeval.commands.compare.compare import Comparison, PairComparison, judged_mean
 from gradeval.commands.compare.layout import BETTER, WORSE, interval, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of
-from gradeval.commands.compare.result import Comparison, PairComparison, judged_mean
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
 from gradeval.commands.explain.result import Document as RankedDocument
 from gradeval.commands.explain.result import Explanation

@@ -14,8 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.commands.compare.compare import compare_results, evaluate_to_compare, notices_of
-from gradeval.commands.compare.result import Comparison, QueryValues
+from gradeval.commands.compare.compare import (
+    Comparison,
+    QueryValues,
+    compare_results,
+    evaluate_to_compare,
+    notices_of,
+)
 from gradeval.commands.explain.explain import explain_runs, titles_of
 from gradeval.commands.explain.result import Document, Explanation, Selection
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options

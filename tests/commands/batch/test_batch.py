@@ -12,8 +12,8 @@ from helpers import each
 from scipy import stats
 
 import gradeval
-from gradeval.commands.batch import cells as module
-from gradeval.commands.batch.cells import read_earlier
+from gradeval.commands.batch import batch as module
+from gradeval.commands.batch.batch import read_earlier
 from gradeval.errors import InputError
 from gradeval.formats.sources import Source
 

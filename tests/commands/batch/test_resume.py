@@ -9,7 +9,7 @@ import pytest
 from cli.command import fails, gradeval
 from helpers import each
 
-from gradeval.commands.batch import cells as batch_cells
+from gradeval.commands.batch import batch as batch_module
 
 from .conftest import MANIFEST, batch
 
@@ -45,7 +45,7 @@ def test_a_saved_result_is_as_good_as_its_run() -> None:
 
 def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file of -o has the collections that were there, and loses nothing that it had."""
-    evaluate, seen = batch_cells.evaluate_all, []
+    evaluate, seen = batch_module.evaluate_all, []
 
     def watched(qrels: str, *args: object, **more: object) -> object:
         seen.append(qrels)
@@ -53,7 +53,7 @@ def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> Non
             raise KeyboardInterrupt
         return evaluate(qrels, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(batch_cells, "evaluate_all", watched)
+    monkeypatch.setattr(batch_module, "evaluate_all", watched)
     call, stop = ("m.toml", "-o", "out.json", "--resume", "--quiet"), "south/qrels"
     batch(*call, code=130)
     assert [cell["collection"] for cell in json.loads(Path("out.json").read_text())["cells"]] == ["north"] * 2

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.result import ComparedMetric, Comparison, QueryValues
+from gradeval.commands.compare.compare import ComparedMetric, Comparison, QueryValues, compare_values
 from gradeval.compare_options import CompareOptions
 
 NAN = math.nan

@@ -8,8 +8,7 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.result import Judged
+from gradeval.commands.compare.compare import Judged, compare_values
 from gradeval.compare_options import CompareOptions
 from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind

@@ -10,9 +10,8 @@ from helpers import each, golden
 
 import gradeval
 from gradeval.commands.compare.command import FORMATS
-from gradeval.commands.compare.compare import compare_values
+from gradeval.commands.compare.compare import ComparedMetric, Comparison, Judged, QueryValues, compare_values
 from gradeval.commands.compare.layout import interval, letters
-from gradeval.commands.compare.result import ComparedMetric, Comparison, Judged, QueryValues
 from gradeval.compare_options import CompareOptions
 from gradeval.notices import Kind, Notice
 

@@ -10,8 +10,7 @@ from helpers import each
 from scipy.stats import t as student
 
 import gradeval
-from gradeval.commands.compare.compare import compare_values
-from gradeval.commands.compare.result import QueryValues
+from gradeval.commands.compare.compare import QueryValues, compare_values
 from gradeval.commands.plot.pictures import MEDIAN, POOLED, curves_of, expanded, of_pairs
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQueryError
