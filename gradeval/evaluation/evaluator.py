@@ -221,8 +221,8 @@ class Evaluator:
                 outcome = outcome.replace(noticed=lambda: noticed)
         except GradevalError as error:
             return FailedRun(run.path, error)
-        if self._hashes:
-            return outcome.replace(result=outcome.result.replace(sha256=run.sha256()))
+        if self._hashes and run.source is not None:
+            return outcome.replace(result=outcome.result.replace(sha256=run.source.sha256()))
         return outcome
 
     def _notices(

@@ -255,6 +255,20 @@ def outcome_of_reduced(
                         values[m, ties.queries] = expected
         return values
 
+    result = RunResult(
+        name,
+        path,
+        None,
+        of_run.values,
+        counted,
+        of_run.texts,
+        None if ties is None else np.array([*ties.ends(of_run.values), expected_of(ties)]),
+        run_rule,
+        depths=quantiles(depths_of(reduced, counted, options.depth)),
+        interval=options.intervals,
+        weights=weights,
+    )
+
     def tie_notices(ties: Spread) -> Iterator[Notice]:
         of_all = of_run.values, *ties.ends(of_run.values), expected_of(ties)
         means = [summarize(specs, values, counted, weights).tolist() for values in of_all]
@@ -301,21 +315,6 @@ def outcome_of_reduced(
         notices += short_notices(specs, short, int((counted & has_lines).sum()))
         return Noticed(tuple(notice.replace(subject=name) for notice in notices), share, short)
 
-    tie_range = None if ties is None else np.array([*ties.ends(of_run.values), expected_of(ties)])
-    depths = quantiles(depths_of(reduced, counted, options.depth))
-    result = RunResult(
-        name,
-        path,
-        None,
-        of_run.values,
-        counted,
-        of_run.texts,
-        tie_range,
-        run_rule,
-        depths=depths,
-        interval=options.intervals,
-        weights=weights,
-    )
     return Outcome(result, of_run.empty, noticed)
 
 

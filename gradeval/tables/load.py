@@ -139,9 +139,6 @@ class Run(Record, eq=False):
             raise no_data(table.name, columns.lines, columns.left_out)
         return columns
 
-    def sha256(self) -> str | None:
-        return self.source.sha256() if self.source else None
-
 
 @takes(Options.rows(within=OF_QRELS))
 def read_qrels(qrels: Any, **options: Unpack[ReadQrels]) -> OpenedQrels:

@@ -186,7 +186,6 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
 
 def reduce_blocks(table: Table, qrels: Qrels, ties: str, jobs: int, collapse: Collapse = EACH) -> Reduced:
     """Reduce a run of any length. Raises InputError(s)."""
-
     total = collect(table, lambda: (Total(qrels, ties, collapse), Problems(table.name, "run")), jobs)
     return total.reduced()
 
