@@ -159,17 +159,9 @@ def dcg(
     """The sum of gain / discount over the first k ranks. fields: further ones of the terms."""
     hits = gaining(judgments, gain).top(cutoff)
     gained = gain.of(judgments.grade[hits.rows], hits.segments.query)
-    return DiscountedTerms.of(
-        hits.segments,
-        hits.rows,
-        hits.rank,
-        gained,
-        discount(hits.rank, kind),
-        discount_at=partial(discount, kind=kind),
-        weight_at=lambda rank: 1 / discount(rank, kind),
-        cutoff=cutoff,
-        **fields,
-    )
+    fields |= {"discount_at": partial(discount, kind=kind), "cutoff": cutoff}
+    fields["weight_at"] = lambda rank: 1 / discount(rank, kind)
+    return DiscountedTerms.of(hits.segments, hits.rows, hits.rank, gained, discount(hits.rank, kind), **fields)
 
 
 def ideal_dcg(judgments: Judgments, gain: Gain, kind: str | float = "log2") -> DiscountedTerms:

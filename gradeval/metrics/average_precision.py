@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -50,13 +51,9 @@ def average_precision(
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     hits = judgments.hits(rel, cutoff)
-    return Terms(
-        hits.segments,
-        hits.rows,
-        hits.precision,
-        hits.relevant if norm == "relevant" or cutoff is None else np.minimum(hits.relevant, cutoff),
-        expected_total=lambda: hit_precisions(judgments, rel, cutoff),
-    )
+    most = hits.relevant if norm == "relevant" or cutoff is None else np.minimum(hits.relevant, cutoff)
+    expected_total = partial(hit_precisions, judgments, rel, cutoff)
+    return Terms(hits.segments, hits.rows, hits.precision, most, expected_total=expected_total)
 
 
 @metric(

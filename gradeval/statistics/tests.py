@@ -241,11 +241,10 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
     magnitude = np.abs(nonzero)[order]
     # magnitudes that agree to 1e-12 of the largest are made equal
     starts = np.diff(magnitude, prepend=-1.0) > TOLERANCE * magnitude.max(initial=0.0)
-    merged = np.empty_like(nonzero)
-    merged[order] = magnitude[starts][np.cumsum(starts) - 1]
-    ordered = np.sort(np.copysign(merged, nonzero))
-    n = len(nonzero)
-    _, place, count = np.unique(merged, return_inverse=True, return_counts=True)
+    n, place = len(nonzero), np.empty(len(nonzero), np.int64)
+    place[order] = np.cumsum(starts) - 1
+    ordered = np.sort(np.copysign(magnitude[starts][place], nonzero))
+    count = np.bincount(place)
     double_rank = (2 * np.cumsum(count) - count + 1)[place]  # integers, where mean ranks are not
     balance = int((np.where(nonzero > 0, 1, -1) * double_rank).sum()) // 2
     tied = n < len(pairs) or len(count) < n
