@@ -144,12 +144,8 @@ def _tables() -> tuple[NDArray[np.uint32], Words]:
 def integer_ids(values: NDArray[np.integer[Any]]) -> Ids:
     """Each integer as str() writes it, (N,), of any integer type."""
     is_new = np.append(True, values[1:] != values[:-1])[: len(values)]
-    if 2 * is_new.sum() > len(values):
-        return _written(values)
-    return _written(values[is_new]).take(np.cumsum(is_new) - 1)  # equal ones, as of a query, are written once
-
-
-def _written(values: NDArray[np.integer[Any]]) -> Ids:
+    if 0 < 2 * is_new.sum() <= len(values):  # equal ones, as of a query, are written once
+        return integer_ids(values[is_new]).take(np.cumsum(is_new) - 1)
     four, powers = _tables()
     count = len(values)
     negative = values < 0

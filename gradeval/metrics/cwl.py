@@ -220,11 +220,8 @@ def nearly_err_9(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
     """
     from scipy.special import digamma
 
-    def harmonic(rank: Floats) -> Floats:
-        total: Floats = digamma(rank + 1) + np.euler_gamma
-        return total
-
-    return _nearly_err(_gaining(judgments, min_rel, max_rel, cutoff), cutoff, lambda rank: 1 / rank, harmonic)
+    documents = _gaining(judgments, min_rel, max_rel, cutoff)
+    return _nearly_err(documents, cutoff, np.reciprocal, lambda rank: digamma(rank + 1) + np.euler_gamma)
 
 
 @metric("NERR10", check=_check, example="NERR10(p=0.8,max_rel=3)")
@@ -243,12 +240,10 @@ def nearly_err_10(
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 10.
     """
-
-    def discounts(rank: Floats) -> Floats:
-        total: Floats = -np.expm1(rank * np.log(p)) / (1 - p)
-        return total
-
-    return _nearly_err(_gaining(judgments, min_rel, max_rel, n), n, lambda rank: p ** (rank - 1), discounts)
+    documents = _gaining(judgments, min_rel, max_rel, n)
+    return _nearly_err(
+        documents, n, lambda rank: p ** (rank - 1), lambda rank: -np.expm1(rank * np.log(p)) / (1 - p)
+    )
 
 
 @metric("NERR11", check=_check, example="NERR11(T=2,max_rel=3)")
@@ -267,10 +262,10 @@ def nearly_err_11(
     Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 11.
     """
-    start = 2 * T
-
-    def discounts(rank: Floats) -> Floats:
-        return start**2 * _inverse_squares(np.array([start]), start + rank)
-
-    documents = _gaining(judgments, min_rel, max_rel, n)
-    return _nearly_err(documents, n, lambda rank: (start / (start + rank - 1)) ** 2, discounts)
+    start, documents = 2 * T, _gaining(judgments, min_rel, max_rel, n)
+    return _nearly_err(
+        documents,
+        n,
+        lambda rank: (start / (start + rank - 1)) ** 2,
+        lambda rank: start**2 * _inverse_squares(np.array([start]), start + rank),
+    )

@@ -221,10 +221,7 @@ NAMES: dict[str, dict[str, str]] = {
         "recall": "set_recall",
         "recall@k": "R@k",
     },
-    "BEIR": {
-        "R_cap@k": "relative_P@k",
-        "recall_cap@k": "relative_P@k",
-    },
+    "BEIR": {"R_cap@k": "relative_P@k", "recall_cap@k": "relative_P@k"},
     "FreshStack": {"coverage@k": "StRecall(of=all)@k"},
     "scikit-learn": {
         "average_precision_score": "AP",
@@ -241,10 +238,7 @@ NAMES: dict[str, dict[str, str]] = {
 
 # metric -> its names in tools, for the pages only: they are parsed elsewhere, or mean another metric here
 SAME_NAMES: dict[str, dict[str, str]] = {
-    "AP": {
-        "MTEB": "map_at_k",
-        "LightGBM": "map@k (norm=min, with --ties input --no-relevant 1)",
-    },
+    "AP": {"MTEB": "map_at_k", "LightGBM": "map@k (norm=min, with --ties input --no-relevant 1)"},
     "P": {"MTEB": "precision_at_k"},
     "R": {"MTEB": "recall_at_k"},
     "RR": {"MTEB": "mrr_at_k"},
