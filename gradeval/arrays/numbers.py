@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 
 _TABLED = 1 << 16
+_EXACT = 800  # digits for any two grades
+_GROUP = 10_000
+_MINUS = b"-"[0]
 
 
 @cache
@@ -114,9 +117,6 @@ def quantile(descending: Floats, start: Ints, count: Ints, place: Floats) -> Flo
     return below + (above - below) * (place - low)
 
 
-_EXACT = 800  # digits for any two grades
-
-
 def subtracted(values: Floats, number: float) -> Floats:
     """values - number, where each float stands for its shortest decimal text, as 1.2 does: (N,) -> (N,).
 
@@ -128,10 +128,6 @@ def subtracted(values: Floats, number: float) -> Floats:
     different = distinct(values)
     differences = [float(subtract(Decimal(repr(value)), subtrahend)) for value in different.tolist()]
     return np.array(differences, np.float64)[np.searchsorted(different, values)]
-
-
-_GROUP = 10_000
-_MINUS = b"-"[0]
 
 
 @cache

@@ -20,6 +20,9 @@ PAD = 32  # bytes that must follow the last id of a block, so that reading words
 _AT_ONCE = 1 << 16  # rows whose keys are computed together, so that temporary arrays stay in the cache
 LONG = 1 << 10  # ids longer than this are so rare and large that they are hashed and compared one by one
 
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+_FEW = 1 << 10
 MASKS: Words = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 
@@ -334,11 +337,6 @@ def repeats(table: KeyTable, ids: Ids, group: Ints) -> tuple[Ints, Ints]:
     first_of = np.array([seen.setdefault(pair, row) for row, pair in enumerate(pairs)])
     again = np.flatnonzero(first_of != np.arange(len(first_of)))
     return again, first_of[again]
-
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-_HALF = np.uint64(32)
-_FEW = 1 << 10
 
 
 def mix(keys: Words) -> Words:

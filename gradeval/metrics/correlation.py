@@ -23,6 +23,11 @@ from gradeval.registry.params import Cutoff, Rel, flag, fraction
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
+Persistence = Annotated[
+    float, fraction("the probability that the user continues to the next rank", example="0.9")
+]
+Normalize = Annotated[bool, flag("divide by the RBO of the ideal ranking, so that it scores 1")]
+NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
 _CORRELATION: dict[str, Any] = {
     "range": (-1, 1),
     "invariants": [SCALE_FREE, REVERSAL_NEGATES, UNJUDGED_IGNORED],
@@ -222,13 +227,6 @@ def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | N
     pairs = relevant.lengths * others
     normalizer = np.where(pairs > 0, pairs, np.where(size > 0, np.nan, 0.0))
     return Terms(relevant, rows, others[relevant.query] - above, normalizer)
-
-
-Persistence = Annotated[
-    float, fraction("the probability that the user continues to the next rank", example="0.9")
-]
-Normalize = Annotated[bool, flag("divide by the RBO of the ideal ranking, so that it scores 1")]
-NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
 
 
 @metric(

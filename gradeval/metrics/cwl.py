@@ -27,6 +27,7 @@ Ranks = Annotated[
 ]
 Persistence = Annotated[float, fraction("the probability that the user continues after a document with gain 0")]
 Gaining = tuple[Segments, Ints, Floats, Floats]
+Sums = Callable[[Floats], Floats]
 MAX_CUTOFF = 10**6  # SDCG adds up as many discounts
 
 
@@ -164,9 +165,6 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
     perfect = np.cumsum(1 / log2(np.arange(2.0, cutoff + 2)))[-1]
     terms = DiscountedTerms.of(gaining, rows, rank, gain, log2(rank + 1))
     return terms.replace(normalizer=perfect, weight_at=lambda rank: 1 / log2(rank + 1), cutoff=cutoff)
-
-
-Sums = Callable[[Floats], Floats]
 
 
 def _nearly_err(documents: Gaining, depth: int, discount: Sums, discounts: Sums) -> Terms:

@@ -23,6 +23,18 @@ Discount = Annotated[
         ("log2", "letor", "zipf", "none"),
     ),
 ]
+Ideal = Annotated[
+    str,
+    choice(
+        "the ideal ranking: the judged documents by grade (global), only documents of the largest grade "
+        "(max), or the retrieved documents by grade (local)",
+        ("global", "max", "local"),
+    ),
+]
+MaxGrade = Annotated[
+    float, positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels")
+]
+MAX_CUTOFF = 10**6  # ideal=max sums as many gains
 
 
 @metric("CG", range=(0, None), invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="CG(gain=exp)@10")
@@ -68,20 +80,6 @@ def discounted_cumulated_gain(
     Burges et al., "Learning to rank using gradient descent", ICML 2005; letor: Qin et al., "LETOR", 2010.
     """
     return dcg(*graded(judgments, gain, top), cutoff, discount)
-
-
-Ideal = Annotated[
-    str,
-    choice(
-        "the ideal ranking: the judged documents by grade (global), only documents of the largest grade "
-        "(max), or the retrieved documents by grade (local)",
-        ("global", "max", "local"),
-    ),
-]
-MaxGrade = Annotated[
-    float, positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels")
-]
-MAX_CUTOFF = 10**6  # ideal=max sums as many gains
 
 
 def _check_ideal(params: Mapping[str, Any]) -> None:

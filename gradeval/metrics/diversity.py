@@ -28,6 +28,7 @@ Of = Annotated[
     choice("the subtopics to cover: those with a relevant document, or all in the qrels", ("relevant", "all")),
 ]
 Weight = Callable[[Floats], Floats]
+MAX_CUTOFF = 10**6  # the divisors of alpha_DCG and ERR_IA add up as many ranks
 _OF_SUBTOPICS: dict[str, Any] = {"invariants": [SCALE_FREE.unless("rel")], "needs_relevant": True}
 _NORMALIZED = _OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE, SCALE_FREE.unless("rel")]}
 
@@ -139,9 +140,6 @@ def _normalized(
 
 def _by_log(rank: Floats) -> Floats:
     return 1 / log2(rank + 1)
-
-
-MAX_CUTOFF = 10**6  # the divisors of alpha_DCG and ERR_IA add up as many ranks
 
 
 def _check_cutoff(params: Mapping[str, Any]) -> None:

@@ -24,6 +24,7 @@ MaxGrade = Annotated[
         without="4 as in gdeval, or the largest grade in the qrels if that is higher",
     ),
 ]
+Patience = Annotated[float, fraction("the factor by which utility decreases with each rank")]
 GDEVAL_LARGEST = 4.0
 _NEGLIGIBLE = 200.0  # 1 - 2^-200 is 1
 
@@ -137,9 +138,6 @@ def normalized_expected_reciprocal_rank(
         normalizer=best.total,
         ideal=lambda: with_rows(best, within, probability),
     )
-
-
-Patience = Annotated[float, fraction("the factor by which utility decreases with each rank")]
 
 
 @metric("iRBU", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="iRBU(p=0.95)@10")

@@ -17,6 +17,9 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 ROUNDING = 1e-12  # of the range of grades: a grade this close to the fence is not beyond it
+NAMES = ("lowest", "median", "whisker", "highest")
+# which of the control points each kind of query has, by their places in NAMES
+_POINTS = [1, 3], [0, 1, 3], [1, 2, 3], [0, 1, 2, 3]
 
 
 def _parse_points(text: str) -> Pairs:
@@ -66,11 +69,6 @@ def fitted_phi(judgments: Judgments, variant: str) -> Phi:
         return value
 
     return phi
-
-
-NAMES = ("lowest", "median", "whisker", "highest")
-_POINTS = [1, 3], [0, 1, 3], [1, 2, 3], [0, 1, 2, 3]
-"""Which of the control points each kind of query has, by their places in NAMES."""
 
 
 def named_points(judgments: Judgments, variant: str) -> list[dict[str, tuple[float, float]]]:

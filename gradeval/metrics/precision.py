@@ -19,6 +19,9 @@ from gradeval.tables.tied import TieGroups, chance_of_hit, first_hits
 Weight = Annotated[
     float, positive("the weight of recall relative to precision: the square of van Rijsbergen's beta")
 ]
+Need = Annotated[
+    str, choice("how many relevant documents must be in the first k ranks: one, or all of them", ("one", "all"))
+]
 
 
 def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | None, size: Ints | int) -> Floats:
@@ -194,11 +197,6 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
     """
     hits = judgments.hits(rel)
     return one_each(hits, np.minimum(cutoff, hits.relevant), cutoff)
-
-
-Need = Annotated[
-    str, choice("how many relevant documents must be in the first k ranks: one, or all of them", ("one", "all"))
-]
 
 
 @metric(

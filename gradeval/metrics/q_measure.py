@@ -17,6 +17,10 @@ from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups
 
 Beta = Annotated[float, positive("the weight of the gains relative to the number of relevant documents")]
+Base = Annotated[
+    float,
+    positive("the base of the logarithm, above 1; ranks up to it have no discount", aliases=("b", "beta")),
+]
 
 
 @metric(
@@ -74,12 +78,6 @@ def q_measure(
     relevant = within.number(table.grade > 0)
     most = relevant if cutoff is None else np.minimum(relevant, cutoff)
     return Terms(gaining, rows, blended, most, expected_total=expected_total)
-
-
-Base = Annotated[
-    float,
-    positive("the base of the logarithm, above 1; ranks up to it have no discount", aliases=("b", "beta")),
-]
 
 
 def _check_base(params: Mapping[str, Any]) -> None:

@@ -90,6 +90,24 @@ def _unpickled(name: str) -> Spec:
 
 _LONGEST = 200  # of what is wrong with a plugin, where it is only a guess that the metric is there
 _AT_IN_WORDS = r"(.+)_at_(\d[\d,]*)"  # ndcg_at_10, as in MTEB
+_AT_THE_END = r"(.*[^\d,._-])([-._]?)(\d[\d,]*)"  # a cutoff: nDCG10, nDCG-10
+_KEYS = {"rel": ("l",)}  # options of trec_eval for parameters
+_SHORT = 3  # letters: each other letter makes another acronym, RBO and RBP
+_WORDS = {  # names in papers and libraries -> ours, where no tool's notation has them
+    word: name
+    for name, words in {
+        "Success": "hit topkaccuracy hitrate hitratio hr",
+        "AP": "avgprec averageprecision meanaverageprecision",
+        "P": "prec",
+        "RR": "reciprocalrank meanreciprocalrank",
+        "F": "fmeasure fscore f1measure f1score",
+        "tau": "kendallstau",
+        "rho": "spearmanrho spearmansrho",
+    }.items()
+    for word in words.split()
+}
+_METRICS: dict[str, Metric] = {}  # by folded name: those of the families imported so far, and of plugins
+_REGISTERING = RLock()
 
 
 def parse(text: Metrics) -> list[Spec]:
@@ -364,10 +382,6 @@ def _accepted(metric: Metric) -> str:
     return f"{metric.name} takes " + ", ".join(f"{p.name} ({p.allowed})" for p in metric.params)
 
 
-_METRICS: dict[str, Metric] = {}  # by folded name: those of the families imported so far, and of plugins
-_REGISTERING = RLock()
-
-
 def _find(name: str) -> Metric | None:
     """The metric of a folded name, None if there is none; its family is imported only then."""
     if name not in _METRICS:
@@ -474,34 +488,6 @@ def split(text: str) -> list[str]:
             start = i + 1
     names.append(text[start:])
     return [name.strip().rstrip(",") for name in names if name.strip(" ,\t\n")]
-
-
-# Suggestions for misspelled names, and for names in notations that nobody parses
-
-# names in papers and libraries -> ours, where no tool's notation has them (those are in dialects/)
-_WORDS = {
-    "hit": "Success",
-    "topkaccuracy": "Success",
-    "hitrate": "Success",
-    "hitratio": "Success",
-    "hr": "Success",
-    "avgprec": "AP",
-    "averageprecision": "AP",
-    "meanaverageprecision": "AP",
-    "prec": "P",
-    "reciprocalrank": "RR",
-    "meanreciprocalrank": "RR",
-    "fmeasure": "F",
-    "fscore": "F",
-    "f1measure": "F",
-    "f1score": "F",
-    "kendallstau": "tau",
-    "spearmanrho": "rho",
-    "spearmansrho": "rho",
-}
-_SHORT = 3  # letters: each other letter makes another acronym, RBO and RBP
-_AT_THE_END = r"(.*[^\d,._-])([-._]?)(\d[\d,]*)"  # a cutoff: nDCG10, nDCG-10
-_KEYS = {"rel": ("l",)}  # options of trec_eval for parameters
 
 
 def _meant(text: str) -> Iterator[str]:

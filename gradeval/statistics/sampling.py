@@ -22,8 +22,27 @@ R = TypeVar("R")
 TOLERANCE: Final = 1e-12
 """Relative difference below which two statistics are tied: rounding in the values must not decide."""
 
+EXHAUSTIVE: Final = 16
+"""All sets of signs are tried up to this number of queries."""
+
 # the second word of a stream's key: each use of randomness has streams of its own
 SIGNS, RESAMPLES, PERMUTATIONS = 1, 2, 3
+
+_BLOCK = 1024  # flips that share a random stream
+_CHUNK = 1024  # queries whose signs are unpacked at a time, so that a block takes 8 MB
+_COUNTS = 1 << 17  # how often queries are drawn, in a block of resamples: 1 MB
+_UNKNOWN = 255  # a count that 16 bits do not decide
+_MOST_LISTED = 8  # systems whose permutations are listed: there are 40,320
+_MOST_SPLIT = 12  # systems that are split into three groups: there are 34,650 ways
+_TABLE = 1 << 10  # rows of a table of several queries: it stays in the cache with the sums that it adds to
+_TILE = 1 << 14  # rows of the tables whose draws share a stream
+_SPLIT_TILE = 4  # queries whose draws share a stream
+_ROWS = 1 << 12  # samples that share a stream
+_SPAN = 1 << 18  # samples whose sums are held at once, a multiple of _ROWS
+_PERMUTED = 1 << 15  # values permuted in a block of Fisher and Yates, all its samples together: cached too
+
+Add = Callable[[Sequence[Ints], Halves, Ints], None]
+"""Adds what halves (draws, rows) draw to the sums of groups of systems, (rows, size); it may use the cells."""
 
 
 class Sampling(Record):
@@ -100,13 +119,6 @@ class FixedPoint(Record, eq=False):
         return np.ldexp(joined, self.exponent)
 
 
-EXHAUSTIVE: Final = 16
-"""All sets of signs are tried up to this number of queries."""
-
-_BLOCK = 1024  # flips that share a random stream
-_CHUNK = 1024  # queries whose signs are unpacked at a time, so that a block takes 8 MB
-
-
 def flip_count(queries: int, sampling: Sampling) -> int:
     """How many sets of signs are tried besides the observed one.
 
@@ -146,10 +158,6 @@ def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats],
         return result(Stream(sampling.seed, SIGNS, block).take(rows * size, "u1").reshape(rows, size))
 
     yield from ordered_map(one_block, range(-(-count // _BLOCK)), sampling.jobs)
-
-
-_COUNTS = 1 << 17  # how often queries are drawn, in a block of resamples: 1 MB
-_UNKNOWN = 255  # a count that 16 bits do not decide
 
 
 def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
@@ -219,19 +227,6 @@ def poisson_thresholds(mean: float) -> Ints:
             thresholds.append(threshold)
             term *= Decimal(mean) / (k + 1)
     return np.array(thresholds, np.int64)
-
-
-_MOST_LISTED = 8  # systems whose permutations are listed: there are 40,320
-_MOST_SPLIT = 12  # systems that are split into three groups: there are 34,650 ways
-_TABLE = 1 << 10  # rows of a table of several queries: it stays in the cache with the sums that it adds to
-_TILE = 1 << 14  # rows of the tables whose draws share a stream
-_SPLIT_TILE = 4  # queries whose draws share a stream
-_ROWS = 1 << 12  # samples that share a stream
-_SPAN = 1 << 18  # samples whose sums are held at once, a multiple of _ROWS
-_PERMUTED = 1 << 15  # values permuted in a block of Fisher and Yates, all its samples together: cached too
-
-Add = Callable[[Sequence[Ints], Halves, Ints], None]
-"""Adds what halves (draws, rows) draw to the sums of groups of systems, (rows, size); it may use the cells."""
 
 
 def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
