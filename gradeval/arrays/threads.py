@@ -98,13 +98,8 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
     drawing = threading.Lock()
     changed = threading.Condition()
     ready: dict[int, tuple[R | None, BaseException | None]] = {}
-    state = {
-        "drawn": 0,
-        "taken": 0,
-        "total": -1,
-        "stop": False,
-        "lost": False,
-    }  # lost: a result, with its thread
+    # lost: a result, with its thread
+    state = {"drawn": 0, "taken": 0, "total": -1, "stop": False, "lost": False}
 
     def may_draw() -> bool:
         return not is_over() and state["drawn"] < state["taken"] + 2 * jobs

@@ -14,10 +14,19 @@ from gradeval.arrays.numbers import log2
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
 from gradeval.records import Record
+from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.params import Pairs, mapped
 from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
+NORMALIZED_DCG: dict[str, Any] = {
+    "invariants": [
+        IDEAL_IS_ONE.where(GAIN_RISES),
+        SCALE_FREE.where(gain="linear"),
+        PROMOTION_HELPS.where(GAIN_RISES),
+    ],
+    "needs_relevant": True,
+}
 LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000, have a finite sum
 _CANCELS = 1e-9  # below this the subtraction in 2^grade - 1 loses more than half of the digits
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.metrics._kernels import graded, normalized_dcg
-from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
+from gradeval.metrics._kernels import NORMALIZED_DCG, graded, normalized_dcg
+from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Gain, Top, positive
 from gradeval.tables.judgments import Judgments
@@ -85,17 +85,7 @@ def _check_base(params: Mapping[str, Any]) -> None:
         raise ValueError("base must be above 1")
 
 
-@metric(
-    "JKnDCG",
-    invariants=[
-        IDEAL_IS_ONE.where(GAIN_RISES),
-        SCALE_FREE.where(gain="linear"),
-        PROMOTION_HELPS.where(GAIN_RISES),
-    ],
-    check=_check_base,
-    example="JKnDCG(base=4)@10",
-    needs_relevant=True,
-)
+@metric("JKnDCG", check=_check_base, example="JKnDCG(base=4)@10", **NORMALIZED_DCG)
 def original_ndcg(
     judgments: Judgments,
     *,

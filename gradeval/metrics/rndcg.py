@@ -6,7 +6,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints, cached_property
 from gradeval.arrays.numbers import log2, quotient, ratio
-from gradeval.metrics._kernels import dcg, graded, ideal_dcg, normalized_dcg
+from gradeval.metrics._kernels import NORMALIZED_DCG, dcg, graded, ideal_dcg, normalized_dcg
 from gradeval.records import Record
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
@@ -117,15 +117,7 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth 
     return quotient(total + at_end, np.where(judgments.hits(rel).relevant * points > 0, points + further, 0))
 
 
-@metric(
-    "ndcg_p",
-    invariants=[
-        IDEAL_IS_ONE.where(GAIN_RISES),
-        SCALE_FREE.where(gain="linear"),
-        PROMOTION_HELPS.where(GAIN_RISES),
-    ],
-    needs_relevant=True,
-)
+@metric("ndcg_p", **NORMALIZED_DCG)
 def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     """nDCG with the discount of its original definition, as in the first releases of trec_eval 9.
 
