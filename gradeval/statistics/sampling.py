@@ -258,11 +258,6 @@ class _Lookup(Record):
     draws: int
     groups: tuple[int, ...]
 
-    def sums(self, cells: Ints) -> list[Ints]:
-        """The cells of some samples as the sums of each group, (rows, size)."""
-        parts = np.split(cells.reshape(sum(self.groups), -1), np.cumsum(self.groups)[:-1])
-        return [part.reshape(-1, size) for part, size in zip(parts, self.groups, strict=True)]
-
 
 def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[Floats]:
     """The ranges, in spans of samples.
@@ -275,21 +270,22 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
     tiles = -(-len(starts) // lookup.tile)
     total = integers.sum()
 
-    def add(adders: Sequence[Add], block: int, part: tuple[int, Ints]) -> None:
-        """Add to a part of a span, its place there and its cells. block: that of the first part."""
-        place, totals = part
-        sums = lookup.sums(totals)
+    def add(adders: Sequence[Add], block: int, part: tuple[int, list[Ints]]) -> None:
+        """Add to a part of a span: its place there, the sums of its groups. block: that of the first part."""
+        place, sums = part
         rows = len(sums[0])
         stream = Stream(sampling.seed, PERMUTATIONS, block + place * tiles)
         drawn = stream.take(len(adders) * lookup.draws * rows, "<u4")
-        cells = np.empty(totals.size, np.int64)
+        cells = np.empty(rows * sum(lookup.groups), np.int64)
         for adder, halves in zip(adders, drawn.reshape(len(adders), lookup.draws, rows), strict=True):
             adder(sums, halves, cells)
 
     for begin in range(0, sampling.samples, _SPAN):
         end = min(begin + _SPAN, sampling.samples)
         ends = [*range(begin, end, _ROWS), end]
-        parts = [np.zeros(rows * sum(lookup.groups), np.int64) for rows in np.diff(ends).tolist()]
+        parts = [
+            [np.zeros((rows, size), np.int64) for size in lookup.groups] for rows in np.diff(ends).tolist()
+        ]
         for tile in range(tiles):
             tables = starts[tile * lookup.tile : (tile + 1) * lookup.tile]
             adders = [lookup.adder(integers[start : start + lookup.together]) for start in tables]
@@ -297,7 +293,7 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
             for _ in ordered_map(adding, [*enumerate(parts)], sampling.jobs):
                 pass
         for part in parts:
-            sums = [column for group in lookup.sums(part) for column in group.T]
+            sums = [column for group in part for column in group.T]
             rest = [total - np.sum(sums, axis=0)] if len(sums) < systems else []
             yield np.ptp([*sums, *rest], axis=0).astype(np.float64)
 
