@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from gradeval.formats.json import (
     reject_saved,
     unique_keys,
 )
-from gradeval.formats.memory import RUN_NAMES, object_ids, object_numbers
+from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, Objects, read_values
 from gradeval.formats.scan import LF, floats, not_text
 from gradeval.formats.sources import Block, Source
 from gradeval.options import Options
@@ -172,16 +172,9 @@ def _exact_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number
             line.append(place)
             for field, name in zip(fields, names, strict=True):
                 field.append(members[name])
-    queries, wrong_query = object_ids(fields[0], "query id")
-    documents, wrong_document = object_ids(fields[1], "document id")
-    values, wrong_number = object_numbers(fields[2], number)
-    problems = [wrong_query, wrong_document, wrong_number]
-    line_of_row = np.array(line, np.int64)
-    columns = Columns(*grouped(queries), documents, values, line_of_row, lines, block.first, block.last)
-    if len(names) > 3:
-        subtopics, wrong_subtopic = object_ids(fields[3], "subtopic" if chosen.subtopic else RUN_NAMES)
-        columns = columns.replace(subtopic=light_subtopics(subtopics))
-        problems.append(wrong_subtopic)
-    for problem in chain.from_iterable(of.all() for of in problems):
-        wrong.append(problem.replace(line=line[problem.line or 0]))
-    return columns.without_rows(LineProblems.listed(wrong)) if wrong else columns
+    labels = (QUERY, DOCUMENT, number, SUBTOPIC if chosen.subtopic else RUN_NAMES)
+    columns = read_values([*map(Objects, fields)], labels, slice(None), block.first, block.last)
+    wrong += (problem.replace(line=line[problem.line or 0]) for problem in columns.problems.all())
+    if wrong:
+        return columns.without_rows(LineProblems.listed(wrong)).replace(lines=lines)
+    return columns.replace(line=np.array(line, np.int64), lines=lines)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from gradeval.errors import InputError, described, first_names, named
@@ -17,7 +16,7 @@ from gradeval.formats.columns import Columns, Table
 from gradeval.formats.csv import USUAL_NAMES, simplified, usual_columns
 from gradeval.formats.diagnostics import LineProblems, Problem
 from gradeval.formats.json import RepeatedKey, not_utf8, reason, unique_keys
-from gradeval.formats.memory import object_ids, object_numbers
+from gradeval.formats.memory import DOCUMENT, QUERY, Objects, read_values
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 
@@ -68,13 +67,10 @@ def _columns(name: str, text: bytes, number: str) -> Columns:
         numbers += (value for _, value in rows)
     if not documents:
         raise InputError(name, "no data: there are no documents")
-    query_ids, wrong_query = object_ids(queries, "query id")
-    document_ids, wrong_document = object_ids(documents, "document id")
-    values, wrong_number = object_numbers(numbers, number)
-    columns = Columns.whole(query_ids, document_ids, values)
+    values = [*map(Objects, (queries, documents, numbers))]
+    columns = read_values(values, (QUERY, DOCUMENT, number), slice(None), True, True)
     problems = [
-        Problem(None, f"{paths[problem.line or 0]}: {problem.what}")
-        for problem in chain(wrong_query.all(), wrong_document.all(), wrong_number.all())
+        Problem(None, f"{paths[problem.line or 0]}: {problem.what}") for problem in columns.problems.all()
     ]
     return columns.without_rows(LineProblems.listed(problems)) if problems else columns
 
