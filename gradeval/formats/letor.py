@@ -97,15 +97,12 @@ class Letor(Record, eq=False):
         return {number for values in self._values for number in values.features.tolist()}
 
     def missing(self, features: Sequence[int]) -> InputError:
-        ranges = first_names(_ranges(sorted(features)), _SHOWN)
-        return InputError(self.path, f"no line has feature{'s' * (len(features) > 1)} {ranges}")
-
-
-def _ranges(numbers: Sequence[int]) -> list[str]:
-    """1, 2, 3, 7 -> '1-3', '7'."""
-    edges = [i for i in range(1, len(numbers)) if numbers[i] != numbers[i - 1] + 1]
-    spans = [(numbers[a], numbers[b - 1]) for a, b in pairwise([0, *edges, len(numbers)])]
-    return [f"{first}-{last}" if last > first else str(first) for first, last in spans]
+        numbers = sorted(features)  # 1, 2, 3, 7 are '1-3, 7'
+        edges = [i for i in range(1, len(numbers)) if numbers[i] != numbers[i - 1] + 1]
+        spans = ((numbers[a], numbers[b - 1]) for a, b in pairwise([0, *edges, len(numbers)]))
+        ranges = [f"{first}-{last}" if last > first else str(first) for first, last in spans]
+        what = f"no line has feature{'s' * (len(numbers) > 1)} {first_names(ranges, _SHOWN)}"
+        return InputError(self.path, what)
 
 
 class _Values(NamedTuple):
@@ -308,16 +305,6 @@ def _grouped(source: Source, groups: Source, lines: int) -> tuple[Ids, Ints]:
     return integer_ids(np.arange(1, len(counts) + 1)), np.repeat(np.arange(len(counts)), counts)
 
 
-class _Numbers(NamedTuple):
-    """The numbers of a block, and the line of each."""
-
-    value: Floats
-    line: Ints
-    lines: int
-    last: bool
-    problems: LineProblems
-
-
 def read_numbers(
     source: Source,
     name: str,
@@ -328,8 +315,8 @@ def read_numbers(
     """The numbers of a file, one per line, and the line of each. Raises InputError(s).
 
     integers: they must be non-negative integers. lines: the data lines of the LETOR file. problems: collects
-    those of the lines. Reading stops where
-    there are more scores, or more sizes above 0: it may be a pipe that never ends.
+    those of the lines. Reading stops where there are more scores, or more sizes above 0: it may be a pipe that
+    never ends.
     """
     problems = problems or Problems(source.name)
     problems.role = name
@@ -350,31 +337,31 @@ def read_numbers(
     return np.concatenate(values), np.concatenate(places)
 
 
-def _read_numbers(block: Block, name: str, integers: bool) -> _Numbers:
+def _read_numbers(block: Block, name: str, integers: bool) -> Columns:
+    """Columns without ids."""
     rows = split(block.bytes, block.size, (0,), 1, 1)
     text = rows.fields[0]
     value, bad = floats(text)
-    wrong = unreadable(block, rows, _NUMBER_BARE_CR)
-    if wrong is not None:
-        return _Numbers(value, rows.line, rows.lines, block.last, wrong)
-    parts = [
-        LineProblems.of(
-            rows.odd, lambda i: f"{rows.odd_counts[i]} fields where one {name} per line is expected"
-        ),
-        LineProblems.of(
-            rows.line[bad],
-            lambda i: not_a_number(name, text[int(bad[i])]),
-            lambda i: hint_of_number(text[int(bad[i])]),
-        ),
-    ]
-    if integers:
-        odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
-        not_integers = LineProblems.of(
-            rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a non-negative integer"
-        )
-        parts.append(not_integers)
-    problems = LineProblems.joined(parts).within(block, len(rows.line) + len(rows.odd))
-    return _Numbers(value, rows.line, rows.lines, block.last, problems)
+    problems = unreadable(block, rows, _NUMBER_BARE_CR)
+    if problems is None:
+        expected = f"fields where one {name} per line is expected"
+        odd = bad[:0]
+        if integers:
+            odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
+        parts = [
+            LineProblems.of(rows.odd, lambda i: f"{rows.odd_counts[i]} {expected}"),
+            LineProblems.of(
+                rows.line[bad],
+                lambda i: not_a_number(name, text[int(bad[i])]),
+                lambda i: hint_of_number(text[int(bad[i])]),
+            ),
+            LineProblems.of(
+                rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a non-negative integer"
+            ),
+        ]
+        problems = LineProblems.joined(parts).within(block, len(rows.line) + len(rows.odd))
+    none, line = Ids.of([]), rows.line
+    return Columns(none, line[:0], none, value, line, rows.lines, block.first, block.last, problems)
 
 
 def read_scores(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
