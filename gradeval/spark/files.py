@@ -55,9 +55,8 @@ _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 
 
 class Files(NamedTuple):
-    """The paths, folders, patterns or URIs of the qrels and the runs. names: of the runs.
-
-    may_be_table: whether there is one run, without a label, which may be a table of several.
+    """The paths, folders, patterns or URIs of the qrels and the runs. names: of the runs. may_be_table: whether
+    there is one run, without a label, which may be a table of several.
     """
 
     qrels: str
@@ -114,10 +113,7 @@ def local_files(path: str) -> Iterator[str]:
 
 
 def evaluate_files(session: SparkSession, files: Files, request: Request) -> SparkResults:
-    """The evaluation of files. A run without a label is a table of several where it has a column of runs.
-
-    Raises GradevalError.
-    """
+    """A run without a label is a table of several where it has a column of runs. Raises GradevalError."""
     options = request.options
     inputs = [(files.qrels, options.qrels_format, "grade")]
     inputs += [(path, options.run_format, "score") for path in files.runs]

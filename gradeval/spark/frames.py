@@ -174,9 +174,8 @@ def bucket_count(rows: int, cores: int) -> int:
 
 
 def in_buckets(qrels: Wire, runs: Wire, buckets: int) -> DataFrame:
-    """Both tables as one, in partitions by queries; in the rows of the qrels, RUN is QRELS.
-
-    One table in partitions need not be sorted and grouped, as the two sides of a cogroup are.
+    """Both tables as one, in partitions by queries; in the rows of the qrels, RUN is QRELS. One table need not
+    be sorted and grouped, as the two sides of a cogroup are.
     """
     from pyspark.sql import functions as F
 
@@ -257,9 +256,8 @@ class Request(NamedTuple):
 
 
 def checked_frames(qrels: Any, runs: Any) -> tuple[DataFrame, list[tuple[str | None, DataFrame]]]:
-    """The qrels, and the runs with their names: None for a data frame that may have several.
-
-    Raises GradevalError for anything else, and without PySpark.
+    """The qrels, and the runs with their names: None for a data frame that may have several. Raises
+    GradevalError for anything else, and without PySpark.
     """
     check_installed(with_java=False)
     judged = _checked(qrels, "qrels")

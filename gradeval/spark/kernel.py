@@ -101,9 +101,8 @@ def check_rows(path: str, errors: Sequence[Problem], total: int = 0) -> None:
 
 
 def read_rows(table: Any, names: Names) -> TableRows:
-    """The rows of a table with the columns QUERY, DOCUMENT, NUMBER, and perhaps RUN, PLACE and SUBTOPIC.
-
-    table: an object with Arrow's C stream.
+    """The rows of a table (an object with Arrow's C stream) with the columns above, of which RUN, PLACE and
+    SUBTOPIC may be absent.
     """
     parts = list(batches(table))
     if not parts or not parts[0]:  # no batch, and so no rows
@@ -249,10 +248,7 @@ class Bucket(NamedTuple):
 
 
 def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunValues]]:
-    """Evaluate the runs in a bucket.
-
-    qrels, runs: Arrow tables with the columns of rows.read_rows(); either may be empty.
-    """
+    """qrels, runs: Arrow tables with the columns of read_rows(); either may be empty."""
     try:
         if job.version != __version__:
             what = f"the workers have gradeval {__version__}, the driver {job.version}"
@@ -447,9 +443,8 @@ class Moments(NamedTuple):
 
 
 def tables(batches: Iterable[Any]) -> tuple[Any, Any]:
-    """The qrels and the runs of a bucket, from the batches of a partition.
-
-    Each table is one chunk, which is read several times as fast as many.
+    """The qrels and the runs of a bucket, from the batches of a partition, each as one chunk, which is read
+    several times as fast as many.
     """
     import pyarrow as pa
 

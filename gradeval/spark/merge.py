@@ -140,10 +140,7 @@ def no_rows(path: str) -> InputError:
 
 
 def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = ()) -> SparkSummary:
-    """The results of all buckets. of_metrics: notices that no bucket has.
-
-    Raises GradevalError where the qrels or the options are wrong.
-    """
+    """of_metrics: notices that no bucket has. Raises GradevalError where the qrels or the options are wrong."""
     if wrong := [bucket.failure for bucket in buckets if bucket.failure is not None]:
         raise joined_error(wrong)
     known = {query for bucket in buckets for query in bucket.known}
@@ -252,9 +249,8 @@ def _merged_notices(notices: Iterable[Notice]) -> list[Notice]:
 
 
 def _with_ends(notice: Notice, parts: Sequence[Part], values: Moments, job: Job) -> Notice:
-    """A notice of ties with the whole run's summary value, and its range over the orders tried.
-
-    A part's notice has the range of the part's summary; a part without one has no range to add.
+    """A notice of ties with the whole run's summary value, and its range over the orders tried, from that of
+    each part; a part without a notice has no range to add.
     """
     m = _metric(notice, job)
     metric = job.specs[m].metric

@@ -286,9 +286,8 @@ class SparkResults:
 
 
 def bucket_function(job: Job, values: bool, large: bool) -> Callable[..., Any]:
-    """Evaluates a bucket in a worker, from batches to batches.
-
-    values: whether those of the queries are returned. large: whether strings have 64-bit offsets.
+    """Evaluates a bucket in a worker, from batches to batches. values: whether those of the queries are
+    returned. large: whether strings have 64-bit offsets.
     """
 
     def function(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations

@@ -175,10 +175,7 @@ def _stderr_kept() -> Iterator[Callable[[], list[str]]]:
 
 
 def _local(folder: Path) -> dict[str, str]:
-    """The settings of a local session: quiet, and with the Python and the gradeval that are running.
-
-    folder: for files of settings.
-    """
+    """The settings of a local session: quiet, and with the Python and the gradeval that are running."""
     os.environ["PYSPARK_PYTHON"] = sys.executable  # PySpark reads this, and no setting
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     package = str(Path(__file__).resolve().parents[2])
@@ -215,9 +212,8 @@ def engine_errors(path: str | None = None) -> Iterator[None]:
 
 
 def reasons(error: Any) -> list[str]:
-    """Why Spark failed: the innermost Java exception, after the one around it, which names a file.
-
-    Of the error of a worker, the last line of its traceback.
+    """Why Spark failed: the innermost Java exception, after the one around it, which names a file; of the error
+    of a worker, the last line of its traceback.
     """
     from pyspark.errors import PythonException
 

@@ -46,10 +46,7 @@ comparison_options = cli.row_options(CompareOptions, COMPARISON)
 
 
 def with_baseline(arguments: Sequence[str], baseline: str | None) -> LabelledRuns:
-    """The labels and paths of the runs or tables; the baseline is before them if it is another file.
-
-    It may be the name of a run too.
-    """
+    """(label, path) of the runs or tables, after the baseline if that is another file, and no name of a run."""
     runs = LabelledRuns(labelled(str(file)) for path in arguments for file in run_files(path))
     if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
         return runs

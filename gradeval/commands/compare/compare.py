@@ -124,9 +124,8 @@ class QueryValues:
 
     @property
     def by_id(self) -> Ints:
-        """The positions of the queries in order of their ids as bytes, (Q,).
-
-        Random signs belong to rows: in this order they do not depend on that of the input.
+        """The positions of the queries in order of their ids, (Q,): random signs belong to rows in this
+        order.
         """
         return order_of_ids(self.queries)
 
@@ -180,10 +179,7 @@ def order_of_ids(queries: Sequence[str]) -> Ints:
 
 
 def lowest(values: Floats, by_id: Ints, count: int) -> list[int]:
-    """The positions of the lowest values (Q,) that are not NaN, the lowest first; equal ones by id.
-
-    by_id: the positions of the queries in order of their ids.
-    """
+    """The positions of the lowest values (Q,), the lowest first, without NaN; equal ones in the order by_id."""
     ordered = values[by_id]
     # rounding must not decide which of two equal values is the lower one
     rounded = np.round(ordered / (np.nanmax(np.abs(ordered), initial=0.0) or 1.0), 12)
@@ -200,9 +196,8 @@ def comparable(specs: Sequence[Spec]) -> list[Spec]:
 def comparable_metrics(
     metrics: Metrics, why: str = "so runs cannot be compared by it"
 ) -> tuple[list[Spec], tuple[Notice, ...]]:
-    """The metrics that have a number for each query, and a notice of those of groups that have none.
-
-    why: that one which is named itself is an error. Raises MetricError.
+    """The metrics that have a number for each query, and a notice of those of groups that have none. Raises
+    MetricError for one that is named itself, with the reason.
     """
     specs, left_out = usable(
         metrics,
@@ -432,10 +427,10 @@ class Comparison(WithNotices, Tabular):
         names = self.values.runs
         wanted, name = names[self.values.run(run)], self.values.metrics[self.values.metric(metric)].name
         against = None if baseline is None else names[self.values.run(baseline)]
-        for section in self.sections:
-            for pair in section.comparisons if section.group == group else ():
-                if (pair.run, pair.metric) == (wanted, name) and against in (None, pair.baseline):
-                    return pair
+        pairs = (pair for section in self.sections if section.group == group for pair in section.comparisons)
+        for pair in pairs:
+            if (pair.run, pair.metric) == (wanted, name) and against in (None, pair.baseline):
+                return pair
         raise GradevalError(f"there is no such comparison of {wanted}")
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
@@ -477,8 +472,8 @@ class Comparison(WithNotices, Tabular):
             **whole,
         }
         if self.judged is not None:
-            for run, share in zip(content["runs"], self.judged.means.tolist(), strict=True):
-                run[self.judged.name] = exact(share)
+            for run, mean in zip(content["runs"], self.judged.means.tolist(), strict=True):
+                run[self.judged.name] = exact(mean)
         if groups:
             content["groups"] = groups
         if self.options.worst or self.options.best:
@@ -561,9 +556,7 @@ def evaluate_to_compare(
 
 
 def compare_results(results: Results, specs: Sequence[Spec] | None, options: CompareOptions) -> Comparison:
-    """Compare the runs of results by these metrics, by default by all that have a number for each query, but
-    Judged@k.
-    """
+    """specs: by default all metrics of the results that have a number for each query, but Judged@k."""
     results.check_unweighted("tests and the means beside them")
     if specs is None:
         specs = without_judged(comparable(results.specs))

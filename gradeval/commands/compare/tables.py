@@ -126,10 +126,9 @@ def compare_tables(
 
 
 def _read_tables(files: Sequence[tuple[str | None, str]], column: str | None) -> list[ValueTable]:
-    """The tables of values in files, (label, path) each. column: of query ids. Raises InputError(s).
-
-    A label is the name of the run of its file, and the beginning of the names of several. Metrics that tables
-    spell in different ways, such as map and AP, have gradeval's name in all of them.
+    """The tables of values in files, (label, path) each. column: of query ids. A label is the name of the run
+    of its file, and the beginning of the names of several. Metrics that tables spell in different ways, such as
+    map and AP, have gradeval's name in all of them. Raises InputError(s).
     """
     check_labels(files)
     tables: list[ValueTable] = []
@@ -168,10 +167,8 @@ def _spec(name: str) -> Spec | None:
 def _values(
     tables: Sequence[ValueTable], columns: Sequence[ComparedMetric], queries: Sequence[str], *, complete: bool
 ) -> tuple[QueryValues, list[Notice]]:
-    """The values of the tables for these metrics and queries, and notices of those that are missing.
-
-    complete: a query that a table lacks counts as 0 (if lower values are better, it is excluded); otherwise it
-    is excluded.
+    """The values of the tables for these metrics and queries, and notices of those that are missing. complete:
+    a query that a table lacks counts as 0, but where lower values are better; otherwise it is excluded.
     """
     lower = [column.name for column in columns if column.sign < 0] if complete else []
     rule = "judged" if complete and len(lower) < len(columns) else "both"
@@ -180,8 +177,7 @@ def _values(
 
     def noted(table: ValueTable, kind: Kind, which: Bools, metric: str, rule: str = "") -> None:
         if which.any():
-            positions = np.flatnonzero(which)[:MAX_QUERIES].tolist()
-            ids = tuple(queries[q] for q in positions)
+            ids = tuple(queries[q] for q in np.flatnonzero(which)[:MAX_QUERIES].tolist())
             notices.append(Notice(kind, table.name, int(which.sum()), metric, ids, rule))
 
     for table, of_table in zip(tables, values, strict=True):
@@ -199,9 +195,8 @@ def _values(
 def _columns(
     tables: Sequence[ValueTable], metrics: Sequence[str], lower_is_better: Sequence[str]
 ) -> tuple[list[ComparedMetric], list[Notice]]:
-    """The metrics to compare, and a notice of those that not all tables have. Raises InputError, MetricError.
-
-    metrics: by name, several separated by spaces or commas; by default all that every table has.
+    """The metrics to compare, by default all that every table has, and a notice of those that not all have.
+    Raises InputError, MetricError.
     """
     present = list(dict.fromkeys(name for table in tables for name in table.values))
     hint = "there are " + first_names(present)
@@ -252,16 +247,13 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
     if first is None:
         raise no_data(source.name, len(lines) - 1)
     if text.lstrip().startswith(b"{"):
-        hint = (
-            "Compare saved results with the qrels and without --values: gradeval compare QRELS RESULT.json ..."
-        )
-        raise InputError(source.name, "this is JSON", hint=hint)
+        how = "with the qrels and without --values: gradeval compare QRELS RESULT.json ..."
+        raise InputError(source.name, "this is JSON", hint=f"Compare saved results {how}")
     values: Values
     fields = _SPACES.split(first.strip(" \t\r"))
     if len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2])):  # of trec_eval
-        rows: Iterator[Row] = (
-            (n, _SPACES.split(line.strip(" \t\r"))) for n, line in enumerate(lines) if line.strip()
-        )
+        numbered = ((n, line.strip(" \t\r")) for n, line in enumerate(lines) if line.strip())
+        rows: Iterator[Row] = ((n, _SPACES.split(line)) for n, line in numbered)
         count, values = 3, lambda row: [("", row[1], row[0], row[2])]
     else:
         rows = _csv_rows(source, lines, first)
@@ -311,17 +303,15 @@ def _values_of(source: Source, head: list[str], column: str | None) -> Values:
 
 
 def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]:
-    """The rows as Python's csv reads them, without blank ones. first: shows the delimiter.
-
-    The line of a row is that at which it begins, since a quoted field may hold line ends. gradeval's own TSV
-    has no quotes.
+    """The rows as Python's csv reads them, without blank ones, each with the line at which it begins: a quoted
+    field may hold line ends. first: shows the delimiter.
     """
     delimiter = next((char for char in "\t,;" if char in first), "\t")
     is_own = first.rstrip("\r") == "\t".join(_OWN)
     reader = csv.reader(
-        (line + "\n" for line in lines),
+        (f"{line}\n" for line in lines),
         delimiter=delimiter,
-        quoting=csv.QUOTE_NONE if is_own else csv.QUOTE_MINIMAL,
+        quoting=csv.QUOTE_NONE if is_own else csv.QUOTE_MINIMAL,  # gradeval's own TSV has no quotes
         strict=True,
     )
     before = 0

@@ -295,9 +295,8 @@ def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tup
 
 
 def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[str]) -> OutputFile:
-    """The baseline to write. read: files that are read though no argument names them.
-
-    Raises OptionError where it is no saved result, since other files are not ours to replace.
+    """The baseline to write. read: files that are read though no argument names them. Raises OptionError where
+    it is no saved result, since other files are not ours to replace.
     """
     from gradeval.evaluation.saved import is_saved
     from gradeval.formats.sources import Source
@@ -383,9 +382,8 @@ class _Reports:
                 raise click.UsageError(f"{other} and {option} name the same file.")
 
     def open(self, *read: str) -> None:
-        """Find problems with the files, before the evaluation; where one is wrong, none is written.
-
-        read: files that are read though no argument names them. Raises OptionError, UsageError.
+        """Find problems with the files, before the evaluation; where one is wrong, none is written. read: as in
+        Job.open(). Raises OptionError, UsageError.
         """
         from gradeval.formats.output import check_appended
 

@@ -32,9 +32,8 @@ _PLACES = 2  # significant digits of a bound
 
 @dataclass(frozen=True)
 class GateConfig:
-    """The configuration of a gate. baseline, min_coverage: None where nothing is said.
-
-    options: those of the evaluation that a file has, by the names of Options. name: of the gate, '' for none.
+    """The configuration of a gate. baseline, min_coverage: None where nothing is said. options: those of the
+    evaluation that a file has, by the names of Options.
     """
 
     checks: tuple[Check, ...] = ()
@@ -45,7 +44,6 @@ class GateConfig:
 
     def joined(self, checks: Iterable[Check], baseline: str | None, min_coverage: float | None) -> GateConfig:
         """With the checks of the command line too, and its baseline and coverage instead, where it has them.
-
         Raises OptionError where there are no checks, or one that lacks its baseline.
         """
         every = tuple(dict.fromkeys([*self.checks, *checks]))
@@ -63,9 +61,8 @@ class GateConfig:
 
 
 def open_config(path: str | None) -> TomlFile:
-    """The file at the path, or ./pyproject.toml, with the content of its table of checks. Raises InputError.
-
-    It is empty if a pyproject.toml that was not asked for says nothing about gradeval.
+    """The file at the path, or ./pyproject.toml, with the content of its table of checks; empty if a
+    pyproject.toml that was not asked for says nothing about gradeval. Raises InputError.
     """
     nothing = TomlFile(PYPROJECT, "", {})
     if path is None and not os.path.isfile(PYPROJECT):
@@ -184,10 +181,7 @@ require = [
 
 
 def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
-    """The checks of a first file: by default of the metrics of a saved result, or of COMPARED_METRICS.
-
-    runs: the run, and its baseline if there is one.
-    """
+    """The checks of a first file for the run, and its baseline if there is one."""
     specs = specs or comparable(common_metrics(runs[:1])[0] or parse(COMPARED_METRICS))
     for spec in specs:
         check_number(spec)
@@ -198,9 +192,8 @@ def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
 def first_config(
     results: Results, checks: Iterable[Check], baseline: str | None, options: Options, path: str | None
 ) -> str:
-    """A commented file of these checks, with bounds from the results. Paths are relative to the file.
-
-    baseline: its path. options: of the evaluation. path: of the file, None for standard output.
+    """A commented file of these checks, with bounds from the results. baseline, path: that of the baseline, and
+    of the file, to which paths are relative, None for standard output.
     """
 
     def beside(other: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gradeval.commands.gate.checks import NO_WORSE, NON_INFERIOR
 from gradeval.commands.gate.verdicts import ALPHA, TOLERANCE, CheckOutcome, GateReport
@@ -172,10 +172,7 @@ def _message(outcome: CheckOutcome, digits: Digits) -> str:
 
 
 def junit(report: GateReport, digits: Digits) -> str:
-    """A test case for each check, in a suite that has the gate's name and what it judges.
-
-    Inconclusive checks are failures; what could not be judged is an error.
-    """
+    """A test case for each check. Inconclusive checks are failures; what could not be judged is an error."""
     from xml.etree import ElementTree
     from xml.etree.ElementTree import Element, SubElement
 
@@ -192,7 +189,7 @@ def junit(report: GateReport, digits: Digits) -> str:
         for role, text in report.subject.items():
             SubElement(properties, "property", {"name": role, "value": printable(text)})
 
-    def add(name: str, kind: str = "", verdict: str = "", lines: Sequence[str] = ()) -> None:
+    def add(name: str, kind: str, verdict: str, lines: Iterable[str]) -> None:
         case = SubElement(suite, "testcase", {"classname": title, "name": printable(name)})
         if kind:
             texts = list(map(printable, lines))

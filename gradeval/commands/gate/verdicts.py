@@ -174,10 +174,8 @@ class GateReport(Printable):
 
 
 def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, **how: Any) -> Results:
-    """The results of the run, then of the baseline, with all metrics of the checks.
-
-    qrels, runs: as with_saved gives them. how: of evaluate_all. Runs that could not be read are in
-    Results.failed. Raises GradevalError, also where a file has several runs.
+    """The results of the run, then of the baseline, with all metrics of the checks; runs that could not be read
+    are in Results.failed. qrels, runs: as with_saved gives them. how: of evaluate_all. Raises GradevalError.
     """
     if len(options.features) > 1:
         raise OptionError(f"there are {len(options.features)} features, and a gate judges one run. Choose one")
