@@ -25,7 +25,7 @@ from gradeval.commands.compare.compare import (
     evaluate_to_compare,
     notices_of,
 )
-from gradeval.commands.explain.contributions import phi_of
+from gradeval.commands.explain.explain import phi_of
 from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.commands.study.swaps import USES
