@@ -356,7 +356,7 @@ class Explanation(WithNotices, Tabular):
             **{name: getattr(self, name) for name in ("metric", "qrels", "run", "query", "value")},
             "method": "sum" if self.is_sum else "leave-one-out",
             "ties": self.ties,
-            **({"query_text": self.query_text} if self.query_text else {}),
+            "query_text": self.query_text or None,
             "documents": [
                 document._asdict()
                 | ({} if self.positions is None else {"position": self.positions.get(document)})
@@ -368,19 +368,15 @@ class Explanation(WithNotices, Tabular):
             content["sum"] = {name: getattr(self, name) for name in ("total", "base", "scale", "normalizer")}
             content["terms"] = _by_document(self.terms)
         else:
-            content["changes"] = _by_document(self.changes)
-            if self.untried:
-                content["untried"] = self.untried
-        if self.ideal is not None:
-            content["ideal"] = _by_document(self.ideal)
-        if self.by_rank:
-            content["by_rank"] = self.by_rank
-        for name in ("levels", "groups"):
-            if getattr(self, name):
-                content[name] = list(map(vars, getattr(self, name)))
-        if self.phi is not None:
-            content["phi"] = vars(self.phi)
-        return content
+            content |= {"changes": _by_document(self.changes), "untried": self.untried or None}
+        content |= {
+            "ideal": None if self.ideal is None else _by_document(self.ideal),
+            "by_rank": self.by_rank or None,
+            "levels": [*map(vars, self.levels)] or None,
+            "groups": [*map(vars, self.groups)] or None,
+            "phi": self.phi and vars(self.phi),
+        }
+        return {name: value for name, value in content.items() if value is not None}
 
 
 class Explanations(WithNotices, Tabular, list[Explanation]):

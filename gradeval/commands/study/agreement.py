@@ -182,9 +182,8 @@ def _finding(tables: Mapping[str, Table]) -> str:
             return f"The orders of systems by {which} agree with a tau of {least[tau]:.2f}."
         return f"The orders of systems agree least by {which}: tau {least[tau]:.2f}."
     rows = tables["labels"].rows if "labels" in tables else []
-    shares = [float(value or 0) for *_, statistic, value, _, _ in rows if statistic == "agreement"]
-    shares = [share for share in shares if not math.isnan(share)]
-    if not shares:
+    values = [float(value or 0) for *_, statistic, value, _, _ in rows if statistic == "agreement"]
+    if not (shares := [value for value in values if not math.isnan(value)]):
         return ""
     return f"The sets give the same grade to {100 * min(shares):.0f} % of the documents that both have."
 
@@ -210,10 +209,8 @@ def _tables(
         tables.insert(after, Table("judgments", what, (*sets, "metric", *_TAUS), rows))
     label = ("judgments",) if len(findings) > 1 else ()
     for name, (title, columns) in _TABLES.items() if findings else ():
-        by_set = [by_table[name] for _, _, by_table in findings]
-        rows = [
-            (*[path][: len(label)], *row) for path, of_set in zip(paths, by_set, strict=True) for row in of_set
-        ]
+        by_set = zip(paths, (by_table[name] for _, _, by_table in findings), strict=True)
+        rows = [(*[path][: len(label)], *row) for path, of_set in by_set for row in of_set]
         tables.append(Table(name, title, (*label, *columns), rows, shown=bool(rows) and name != "systems"))
     return tuple(tables)
 
@@ -349,21 +346,17 @@ def _confusion(
         by_first, by_second = ~np.isnan(grades)
         is_common = (np.bincount(query, by_first) * np.bincount(query, by_second) > 0)[query]
         both = by_first & by_second
-        documents.append(
-            (
-                *label[: len(sets)],
-                *(int((is_common & of).sum()) for of in (both, by_first > both, by_second > both)),
-            )
-        )
+        counts = (int((is_common & of).sum()) for of in (both, by_first > both, by_second > both))
+        documents.append((*label[: len(sets)], *counts))
         levels = distinct(grades[:, both].reshape(-1))
         first, second = np.searchsorted(levels, grades[:, both])
         kind, count = np.unique(first * len(levels) + second, return_counts=True)
         if 0 < len(levels) <= _SHOWN:  # few enough to list those that no document has
-            counts = np.bincount(kind, count, len(levels) ** 2).astype(np.int64).reshape(len(levels), -1)
-            kind, count = np.arange(counts.size), counts.reshape(-1)
+            count = np.bincount(kind, count, len(levels) ** 2).astype(np.int64)
+            kind, by_level = np.arange(len(count)), count.reshape(len(levels), -1)
             texts = [f"{level:g}" for level in levels.tolist()]
             title = "Documents by their grades: rows by {}, columns by {}".format(*label)
-            matrix: list[Row] = [(text, *row) for text, row in zip(texts, counts.tolist(), strict=True)]
+            matrix: list[Row] = [(text, *row) for text, row in zip(texts, by_level.tolist(), strict=True)]
             matrices.append(Table("matrix", title, ("grade", *texts), matrix, data=False))
         ends = (levels[of].tolist() for of in np.divmod(kind, max(len(levels), 1)))
         cells += [(*label[: len(sets)], *cell) for cell in zip(*ends, count.tolist(), strict=True)]

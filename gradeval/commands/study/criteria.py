@@ -70,6 +70,8 @@ def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
     scores = np.take_along_axis(np.array(LISTS, np.float64), order, axis=1)
     table = full_rankings(np.array(REFERENCE, np.float64)[order], score=scores)
     *values, tau = score(table, [*specs, *parse("tau")])
+    # the costs of misplacing the highest grade (list 3), relative to misplacing a low one (list 2)
+    pair_ratio = float((tau[0] - tau[2]) / (tau[0] - tau[1]))
     verdicts: list[Row] = []
     by_metric: list[Row] = []
     best: list[str] = []
@@ -77,7 +79,7 @@ def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
         sign = 1 if spec.metric.higher_is_better else -1
         low, high = spec.metric.range
         ends = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
-        of_metric = list(verdicts_of(sign * of_lists, ends, costs(tau)))
+        of_metric = list(verdicts_of(sign * of_lists, ends, pair_ratio))
         verdicts += [(str(spec), *verdict) for verdict in of_metric]
         by_metric.append((str(spec), *("undefined" if met is None else met for _, met, _ in of_metric)))
         if all(met for _, met, _ in of_metric):
@@ -101,25 +103,20 @@ def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
     )
 
 
-def costs(values: Floats) -> tuple[float, float]:
-    """The costs of misplacing a low grade (list 2) and the highest (list 3)."""
-    return float(values[0] - values[1]), float(values[0] - values[2])
-
-
 def verdicts_of(
-    values: Floats, ends: tuple[float, float], pair_costs: tuple[float, float]
+    values: Floats, ends: tuple[float, float], pair_ratio: float
 ) -> Iterator[tuple[str, bool | None, float]]:
     """Whether the values of LISTS meet each of CRITERIA: criterion, verdict, evidence.
 
-    values: higher is better. ends: of their range. pair_costs: the costs by Kendall's tau. The verdict is None
-    and the evidence NaN where values are undefined or the evidence is 0 / 0.
+    values: higher is better. ends: of their range. pair_ratio: of the costs of lists 3 and 2 by Kendall's tau.
+    The verdict is None and the evidence NaN where values are undefined or the evidence is 0 / 0.
     """
     first, second, third, fourth, fifth, sixth = values.tolist()
     smallest_fall = min(first - second, second - third, third - max(fourth, fifth), min(fourth, fifth) - sixth)
-    low_cost, high_cost = (0.0 if abs(cost) <= EQUAL else cost for cost in costs(values))
+    low_cost, high_cost = (0.0 if abs(cost) <= EQUAL else cost for cost in (first - second, first - third))
     free = math.nan if high_cost == 0 else math.copysign(math.inf, high_cost)
     ratio = high_cost / low_cost if low_cost > 0 else free
-    emphasis = ratio / (pair_costs[1] / pair_costs[0])
+    emphasis = ratio / pair_ratio
     from_worst = abs(sixth - min(ends))
     evidence = {
         "ties": (abs(fourth - fifth) <= EQUAL and first - fourth > EQUAL, abs(fourth - fifth)),

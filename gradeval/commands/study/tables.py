@@ -167,21 +167,16 @@ def _grid(table: Table, digits: Digits) -> Grid:
 
 def _texts(table: Table, row: Sequence[Value], digits: Digits) -> list[str]:
     """The values of a row as text; '' for None."""
-    return [
-        _text(value, "full" if name in EXACT else digits)
-        for name, value in zip(table.columns, row, strict=True)
-    ]
-
-
-def _text(value: Value, digits: Digits) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if not isinstance(value, float):
-        return str(value)
-    text = plain(value, digits)
-    return text.removesuffix(".0") if digits == "full" else text
+    texts = []
+    for name, value in zip(table.columns, row, strict=True):
+        if isinstance(value, bool):
+            texts.append("yes" if value else "no")
+        elif isinstance(value, float):
+            is_full = digits == "full" or name in EXACT
+            texts.append(plain(value, "full").removesuffix(".0") if is_full else plain(value, digits))
+        else:
+            texts.append("" if value is None else str(value))
+    return texts
 
 
 def spaced(count: int, most: int) -> list[int]:
