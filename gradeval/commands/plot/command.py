@@ -50,15 +50,14 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         return size
 
 
-def mean_confidence_option(of: str) -> Callable[[Decorated], Decorated]:
-    return cli.row_option(
-        CompareOptions, "confidence", section=DRAWING, help=f"Of the intervals of {of}. Default: 95."
-    )
-
-
-def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
-    """Where the picture is saved, and the options of the output. tables: the names of those behind it."""
+def picture_options(*tables: str, intervals: str = "") -> Callable[[Decorated], Decorated]:
+    """Where the picture is saved, and the options of the output. tables: the names of those behind it.
+    intervals: what it has intervals of.
+    """
+    about = f"Of the intervals of {intervals}. Default: 95."
+    confidence = cli.row_option(CompareOptions, "confidence", section=DRAWING, help=about)
     return cli.together(
+        *([confidence] if intervals else []),
         drawing(
             "--save",
             type=OutputPath(),
@@ -80,8 +79,7 @@ def picture_options(*tables: str) -> Callable[[Decorated], Decorated]:
 def runs_options(metric: str, *tables: str) -> Callable[[Decorated], Decorated]:
     """The options of a picture of runs, and its Job. metric: the default one."""
     return cli.together(
-        mean_confidence_option("the means"),
-        picture_options(*tables),
+        picture_options(*tables, intervals="the means"),
         cli.measure_options(metric),
         cli.query_options,
         cli.input_options,
@@ -165,12 +163,8 @@ def queries_command(
     from gradeval.commands.plot import pictures
 
     arguments = qrels, labelled_runs or LabelledRuns([(None, qrels)]), metrics or pictures.QUERIES_METRIC
-    return _plot(
-        job,
-        lambda _: pictures.queries(*arguments, baseline=baseline, **options),
-        options,
-        *(path for _, path in labelled_runs),
-    )
+    paths = [path for _, path in labelled_runs]
+    return _plot(job, lambda _: pictures.queries(*arguments, baseline=baseline, **options), options, *paths)
 
 
 @picture(
@@ -230,8 +224,8 @@ def phi_command(job: Job, qrels: str, drawn: tuple[str, ...], metrics: tuple[str
     """
     from gradeval.commands.plot import pictures
 
-    arguments = qrels, metrics or pictures.PHI_METRIC, drawn
-    return _plot(job, lambda _: pictures.phi(*arguments, **options), options)
+    metric = metrics or pictures.PHI_METRIC
+    return _plot(job, lambda _: pictures.phi(qrels, metric, drawn, **options), options)
 
 
 @picture(
@@ -244,8 +238,7 @@ def phi_command(job: Job, qrels: str, drawn: tuple[str, ...], metrics: tuple[str
 )
 @metrics_option(SWAPS_METRICS)
 @own_options(SwapsOptions)
-@mean_confidence_option("the means over the repeats")
-@picture_options("curves", "distances")
+@picture_options("curves", "distances", intervals="the means over the repeats")
 @cli.row_option(Options, "jobs")
 @cli.quiet_option
 @with_job(FORMATS, otherwise="table")

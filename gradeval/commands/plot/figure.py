@@ -102,16 +102,12 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     down = -(-len(panels) // across)
     wide = round(_LEAST_WIDTH * across, 2)
     high = round(_LEAST_HEIGHT * down + (_LEGEND if down > 1 else 0.0), 2)
-    if size is None and len(panels) == 1:
-        size = _WIDE if of_bars else _ALONE
-    elif size is None:
-        each = _SMALLER if across > 2 else _SMALL
-        size = across * each[0], down * each[1]
+    if size is None:
+        alone, each = _WIDE if of_bars else _ALONE, _SMALLER if across > 2 else _SMALL
+        size = alone if len(panels) == 1 else (across * each[0], down * each[1])
     elif size[0] < wide or size[1] < high:
-        raise OptionError(
-            f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts: give {wide:g}x{high:g} "
-            "inches or more"
-        )
+        what = f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts"
+        raise OptionError(f"{what}: give {wide:g}x{high:g} inches or more")
     figure = Figure(figsize=size, layout="constrained")
     rows = [panels[first : first + across] for first in range(0, len(panels), across)]
     is_same = all(len({panel.y for panel in row}) == 1 for row in rows)  # one axis serves a row
@@ -206,14 +202,9 @@ def _name_points(axes: Any, points: Sequence[tuple[str, float, float]]) -> None:
         if following is not None and following[1] - x <= _CLOSE * (right - left):
             continue
         # above the last point, since the line comes from below
-        offset, align = ((6, -3), ("left", "top")) if following else ((-4, 4), ("right", "bottom"))
-        axes.annotate(
-            *(", ".join(together), (x, y), offset),
-            textcoords="offset points",
-            ha=align[0],
-            va=align[1],
-            fontsize=7,
-        )
+        offset, ha, va = ((6, -3), "left", "top") if following else ((-4, 4), "right", "bottom")
+        names = ", ".join(together)
+        axes.annotate(names, (x, y), offset, textcoords="offset points", ha=ha, va=va, fontsize=7)
         together = []
 
 
@@ -224,23 +215,15 @@ def _line(axes: Any, line: Line, place: int, count: int) -> Any:
     start = step * place // count if step > 1 else 0
     every = slice(start, None, step)
     has_marks = line.marked or (count > 1 and not line.points)
-    [drawn] = axes.plot(
-        *(line.x, line.y),
-        color=colour,
-        linestyle=dashes,
-        marker=marker if has_marks else "",
-        markevery=every,
-        markerfacecolor="white" if place % 2 else colour,
-        zorder=3,
-    )
+    marks = {"marker": marker if has_marks else "", "markerfacecolor": "white" if place % 2 else colour}
+    [drawn] = axes.plot(line.x, line.y, color=colour, linestyle=dashes, markevery=every, zorder=3, **marks)
     if line.low is not None and line.high is not None:
         if count <= _MOST_BANDS:
             axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
         else:
             ends = np.array([line.y - line.low, line.high - line.y])[:, every]
-            axes.errorbar(
-                *(line.x[every], line.y[every], ends), fmt="none", ecolor=colour, elinewidth=0.6, alpha=0.7
-            )
+            thin = {"ecolor": colour, "elinewidth": 0.6, "alpha": 0.7}
+            axes.errorbar(line.x[every], line.y[every], ends, fmt="none", **thin)
     if line.points:
         x, y = (np.array([point[1:] for point in line.points]).T).tolist()
         axes.plot(x, y, linestyle="", marker=marker, color=colour, markersize=5, zorder=4)
@@ -260,16 +243,8 @@ def _bars(axes: Any, bars: Bars, width: float) -> None:
     axes.axhline(bars.mean, color="black", linestyle=(0, (5, 2)), linewidth=0.8, zorder=3)
     beside = count + 0.5 + max(0.5, _BESIDE * count)  # where the mean stands
     if not math.isnan(bars.low):
-        ends = [[bars.mean - bars.low], [bars.high - bars.mean]]
-        axes.errorbar(
-            *([beside], [bars.mean], ends),
-            fmt="D",
-            color="black",
-            markersize=3,
-            elinewidth=1,
-            capsize=2,
-            zorder=4,
-        )
+        ends, sizes = [[bars.mean - bars.low], [bars.high - bars.mean]], {"markersize": 3, "capsize": 2}
+        axes.errorbar([beside], [bars.mean], ends, fmt="D", color="black", elinewidth=1, zorder=4, **sizes)
     axes.set_xlim(0.4, beside + max(0.5, _BESIDE * count))
     room = (width - 0.7) * _POINTS / max(count, 1)
     if room >= _LABEL:
