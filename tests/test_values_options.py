@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradeval
-from gradeval.commands.study.collection import collect
+from gradeval.commands.study.agreement import collect
 from gradeval.options import VALUES, Options
 from gradeval.registry.spec import parse
 from gradeval.spark.kernel import Job, evaluate_bucket
