@@ -20,6 +20,7 @@ from gradeval.notices import Kind
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 
+pytestmark = pytest.mark.usefixtures("folder")
 QRELS = "".join(f"q{q} 0 d{d} {(q * d) % 3}\n" for q in range(4) for d in range(5)) + "\xff 0 d1 1\n"
 
 
@@ -56,7 +57,6 @@ def refused(*runs: str, metrics: str | None = "AP", **options: Any) -> str:
     return error
 
 
-@pytest.mark.usefixtures("folder")
 def test_a_saved_result_is_as_good_as_its_run() -> None:
     for metrics in ("AP nDCG@3 rankDCG", "nDCG@3"):
         from_runs = gradeval.compare("q", ["a.run", "b.run"], metrics, worst=9)
@@ -73,7 +73,6 @@ def test_a_saved_result_is_as_good_as_its_run() -> None:
     assert from_saved.values.runs == ("a", "b")
 
 
-@pytest.mark.usefixtures("folder")
 def test_runs_keep_their_order_and_metrics_are_those_of_the_saved_result() -> None:
     save("both.json", "b.run", "a.run", metrics="nDCG@3 num_q relstring AP")
     found = gradeval.compare("q", ["a.run", "both.json"])
@@ -84,14 +83,6 @@ def test_runs_keep_their_order_and_metrics_are_those_of_the_saved_result() -> No
     assert gradeval.compare("q", {"x": "a.json", "y": "b.run"}, "AP").values.runs == ("x", "y")
 
 
-@pytest.mark.usefixtures("folder")
-def test_made_from_something_else() -> None:
-    with open("q", "a") as file:
-        file.write("q9 0 d1 1\n")
-    assert refused("a.json", "b.run").startswith("a.json: it was made from other qrels: q (SHA-256 ")
-
-
-@pytest.mark.usefixtures("folder")
 @each(
     ("saved", "asked", "message"),
     [
@@ -114,7 +105,6 @@ def test_made_with_other_options(saved: dict[str, Any], asked: dict[str, Any], m
     gradeval.compare("q", ["other.json", "b.run"], "AP", **same)
 
 
-@pytest.mark.usefixtures("folder")
 def test_the_same_order_of_ties_by_default_and_by_name() -> None:
     gradeval.compare("q", ["a.json", "b.run"], "AP", ties="trec")
     save("named.json", "a.run", ties="trec")
@@ -123,14 +113,6 @@ def test_the_same_order_of_ties_by_default_and_by_name() -> None:
     assert "the default --ties, and this command has input" in refused("a.json", "b.run", ties="input")
     change("a.json", lambda content: content["runs"][0].pop("ties"))
     assert "the default --ties, and this command has trec" in refused("a.json", "b.run", ties="trec")
-
-
-@pytest.mark.usefixtures("folder")
-def test_without_a_metric() -> None:
-    assert refused("a.json", "b.run", metrics="AP P@5") == (
-        "a.json: it has no values of P@5, only of AP, nDCG@3, num_q, relstring, rankDCG. "
-        "Choose other metrics, or evaluate the run again"
-    )
 
 
 GONE = object()
@@ -185,7 +167,6 @@ DAMAGED: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.usefixtures("folder")
 def test_damaged() -> None:
     content, others = Path("a.json").read_text(), []
     for path, value, message in DAMAGED:
@@ -205,22 +186,6 @@ def test_damaged() -> None:
     assert not others
 
 
-@pytest.mark.usefixtures("folder")
-def test_damaged_in_two_places() -> None:
-    content = json.loads(Path("a.json").read_text())
-    [run] = content["runs"]
-    Path("a.json").write_text(json.dumps({**content, "runs": [run, run]}))
-    assert refused("a.json", "b.run").startswith("a.json: two runs have the name 'a'")
-    del run["per_query"]["q0"]
-    run["queries"] = 4
-    Path("a.json").write_text(json.dumps(content))
-    assert refused("a.json", "b.run").startswith("a.json: run 'a': the summary of AP is 0.")
-    del run["summary"], run["undefined"]
-    Path("a.json").write_text(json.dumps(content))
-    assert refused("a.json", "b.run").startswith("a.json: run 'a' has no values of query 'q0'")
-
-
-@pytest.mark.usefixtures("folder")
 @each(
     ("text", "message"),
     [
@@ -238,20 +203,45 @@ def test_not_json(text: str, message: str) -> None:
     assert refused("a.json", "b.run").startswith(message)
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_output_of_compare_is_no_result() -> None:
+def test_refusals() -> None:
+    assert refused("a.json", "b.run", metrics="AP P@5") == (
+        "a.json: it has no values of P@5, only of AP, nDCG@3, num_q, relstring, rankDCG. "
+        "Choose other metrics, or evaluate the run again"
+    )
     Path("c.json").write_text(gradeval.compare("q", ["a.run", "b.run"], "AP").render("json"))
     assert refused("c.json", "b.run").startswith("c.json: this is the output of 'gradeval compare'")
+    for name, q in (("first", 1), ("second", 2)):
+        Path(f"{name}.run").write_text(run_text(0, range(q, q + 1)))
+    assert refused("first.run", "second.run", queries="both") == (
+        "second.run: it has no query in common with first. Check the query ids, or average over "
+        "--queries judged: 'q2' here, 'q1' in first"
+    )
+    assert gradeval.compare("q", ["first.run", "second.run"], "AP").comparisons[0].n == 5
+    content = json.loads(Path("a.json").read_text())
+    [run] = content["runs"]
+    Path("a.json").write_text(json.dumps({**content, "runs": [run, run]}))
+    assert refused("a.json", "b.run").startswith("a.json: two runs have the name 'a'")
+    del run["per_query"]["q0"]
+    run["queries"] = 4
+    Path("a.json").write_text(json.dumps(content))
+    assert refused("a.json", "b.run").startswith("a.json: run 'a': the summary of AP is 0.")
+    del run["summary"], run["undefined"]
+    Path("a.json").write_text(json.dumps(content))
+    assert refused("a.json", "b.run").startswith("a.json: run 'a' has no values of query 'q0'")
+    with open("q", "a") as file:
+        file.write("nothing 0 d1 0\n")
+    assert refused("a.json", "b.run").startswith("a.json: it was made from other qrels: q (SHA-256 ")
+    Path("q.run").write_text(run_text(0))  # a run named as the qrels takes none of their notices
+    save("q.json", "q.run", metrics="AP")
+    [name] = with_saved("q", [(None, "q.json")])[1][0][1].runs
+    assert name.name == "q"
+    found = gradeval.evaluate("q", "q.json", "AP")
+    assert [one.kind for one in found.notices].count(Kind.NO_RELEVANT) == 1
 
 
 def test_runs_are_not_taken_for_saved_results(tmp_path: Path) -> None:
     runs = (
-        "q1 Q0 d 1 1 t\n",
-        "{q} Q0 d 1 1 t\n",
-        "",
-        "\n\n",
-        "{\n",
-        '{"q1": {"d": 1}}',
+        *("q1 Q0 d 1 1 t\n", "{q} Q0 d 1 1 t\n", "", "\n\n", "{\n", '{"q1": {"d": 1}}'),
         '{"q1": {"gradeval": 1}}',
         '{"gradeval": {"format": 1}}',
         '{"query": "1"}\n',
@@ -266,7 +256,6 @@ def test_runs_are_not_taken_for_saved_results(tmp_path: Path) -> None:
         assert is_saved(Source(tmp_path / "r"))
 
 
-@pytest.mark.usefixtures("folder")
 def test_only_a_name_that_two_runs_have_becomes_that_of_the_file() -> None:
     save("both.json", "a.run", "b.run")
     assert gradeval.compare("q", ["both.json", "a.run"]).values.runs == ("both.json:a", "b", "a.run")
@@ -275,7 +264,6 @@ def test_only_a_name_that_two_runs_have_becomes_that_of_the_file() -> None:
     assert gradeval.compare("q", {"a": "b.run", "b": "a.json"}, "AP").values.runs == ("a", "b")
 
 
-@pytest.mark.usefixtures("folder")
 def test_a_saved_result_that_cannot_be_used_takes_no_name() -> None:
     save("other.json", "a.run", metrics="AP", rel=2)
     opened = with_saved("q", [(None, "other.json"), (None, "a.run"), (None, "b.run")])
@@ -289,7 +277,6 @@ def test_a_saved_result_that_cannot_be_used_takes_no_name() -> None:
     assert shown == ["other.json", "a", "b"]
 
 
-@pytest.mark.usefixtures("folder")
 def test_metrics_are_those_that_all_saved_results_have() -> None:
     save("few.json", "b.run", metrics="num_q nDCG@5 AP")
     for runs in (["few.json", "a.json"], ["a.json", "few.json", "a.run"]):
@@ -309,18 +296,6 @@ def test_metrics_are_those_that_all_saved_results_have() -> None:
     )
 
 
-@pytest.mark.usefixtures("folder")
-def test_no_query_in_common() -> None:
-    for name, q in (("first", 1), ("second", 2)):
-        Path(f"{name}.run").write_text(run_text(0, range(q, q + 1)))
-    assert refused("first.run", "second.run", queries="both") == (
-        "second.run: it has no query in common with first. Check the query ids, or average over "
-        "--queries judged: 'q2' here, 'q1' in first"
-    )
-    assert gradeval.compare("q", ["first.run", "second.run"], "AP").comparisons[0].n == 5
-
-
-@pytest.mark.usefixtures("folder")
 @each("saved", ["AP nDCG@10 rankDCG tau", "AP nDCG@10 rankDCG"])
 @each(("asked", "queries"), [("AP rankDCG", "judged"), ("AP", "both"), ("nDCG@10", "judged")])
 def test_notices_are_those_of_the_run(saved: str, asked: str, queries: str) -> None:
@@ -343,15 +318,3 @@ def test_notices_are_those_of_the_run(saved: str, asked: str, queries: str) -> N
             if "@10" in asked:  # that of few documents comes before that of the values
                 said, expected = sorted(said), sorted(expected)
             assert said == expected
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_run_named_as_the_qrels_takes_none_of_their_notices() -> None:
-    with open("q", "a") as file:
-        file.write("nothing 0 d1 0\n")
-    Path("q.run").write_text(run_text(0))
-    save("q.json", "q.run", metrics="AP")
-    [name] = with_saved("q", [(None, "q.json")])[1][0][1].runs
-    assert name.name == "q"
-    found = gradeval.evaluate("q", "q.json", "AP")
-    assert [one.kind for one in found.notices].count(Kind.NO_RELEVANT) == 1

@@ -245,7 +245,7 @@ def test_the_mean_over_all_orders(ranking):
         np.testing.assert_allclose(value, values.mean(), rtol=0, atol=1e-12, err_msg=str(spec))
 
 
-@each(("size", "relevant", "largest"), [(2000, 900, 4), (1500, 1500, 30), (3000, 30, 12)])
+@each(("size", "relevant", "largest"), [(1000, 450, 4), (700, 700, 30), (1500, 30, 12)])
 def test_large_groups(size, relevant, largest):
     """Against one document after the other, each of which may have any place among those before it."""
     grades = [1 + d % 3 for d in range(relevant)]
