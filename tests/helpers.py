@@ -67,7 +67,6 @@ def ranking(run: Mapping[str, float]) -> list[str]:
 
 
 def judgments_of(queries: Iterable[Query], level: float | None = None) -> Judgments:
-    """The table for several queries."""
     rows: list[tuple[float, float, float]] = []
     sizes, retrieved = [], []
     for qrels, run in queries:
@@ -99,7 +98,6 @@ def scored(grades: Sequence[float], scores: Sequence[float]) -> Query:
 
 
 def values(spec: str, *queries: Query, level: float | None = None) -> list[float]:
-    """What a metric says of each of the queries."""
     [one] = parse(spec)
     result = one.metric(judgments_of(queries, level), **one.params)
     assert result.dtype == np.float64

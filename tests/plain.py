@@ -31,7 +31,6 @@ class Cut(Source):
 
 
 def read_trec_qrels(source: Source, jobs: int = 1) -> Qrels:
-    """The judgments of TREC qrels."""
     return open_qrels(source, Options(qrels_format="trec", jobs=jobs)).qrels
 
 
@@ -64,7 +63,6 @@ def pipe(text: bytes) -> Iterator[str]:
 
 
 def fields_of(text: bytes) -> list[list[bytes]]:
-    """The fields of every line."""
     lines = text.split(b"\n")
     return [re.findall(rb"[^ \t\r]+", line) for line in (lines if lines[-1] else lines[:-1])]
 
@@ -75,7 +73,6 @@ def data_of(text: bytes) -> list[tuple[int, list[bytes]]]:
 
 
 def number_of(text: bytes) -> float | None:
-    """A finite decimal number, or None."""
     if set(text) - set(b"0123456789+-.eE"):
         return None
     with suppress(ValueError):
@@ -102,7 +99,6 @@ def ranking(lines: Sequence[tuple[bytes, float]], grades: Mapping[bytes, float],
 
 
 def reduced(qrels: Mapping[bytes, Mapping[bytes, float]], run: Sequence[Line], ties: str) -> dict[str, object]:
-    """What must be kept of a run."""
     queries = gathered(run)
     found = {}
     tied = {}

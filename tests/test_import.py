@@ -54,7 +54,6 @@ def test_what_is_imported_when(tmp_path: Path) -> None:
 
 
 def test_public_names_stand_once() -> None:
-    """The imports for type checkers are those of the table, and dir() shows nothing else."""
     source = ast.parse(Path(gradeval.__file__).read_text("utf-8"))
     checked = {
         name.asname: node.module if name.asname == name.name else f"{node.module}.{name.name}"

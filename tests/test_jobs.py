@@ -70,7 +70,6 @@ STEPS = [
 
 @each("module, name", STEPS)
 def test_a_system_without_memory_for_several_threads(module, name, calls, monkeypatch):
-    """The step that finds too little is done once more, by one thread."""
     alone = calls(1)
     step = getattr(module, name)
     failed = []

@@ -128,7 +128,6 @@ def test_errors() -> None:
 
 
 def test_processes() -> None:
-    """All of them through a new process, which has imported no metrics yet."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         table, specs = judgments(), parse("AP nDCG(gain=exp)@10")
         values = pool.submit(score, table, specs)

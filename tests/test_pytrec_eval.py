@@ -92,7 +92,6 @@ def test_measures_that_are_supported():
 
 
 def test_interpolated_precision_of_an_empty_ranking():
-    """0 documents of 0: NaN, where the recall is that of no documents."""
     qrels = {"1": {"a": 1}, "2": {"a": 0}, "3": {"a": 1}}
     names = {"11pt_avg", "iprec_at_recall.0.0,0.05,0.5", "map"}
     for run, judged_only in (({"1": {}, "2": {}}, False), ({"1": {"x": 1.0}, "2": {"x": 1.0}}, True)):

@@ -47,7 +47,6 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are for
 
 @contextmanager
 def samples() -> Iterator[None]:
-    """A copy of the sample data, whose search is the current folder."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.chdir(shutil.copytree(ROOT / "sample_data", Path(folder, "sample_data")) / "search")
         for name, value in ENVIRONMENT.items():
@@ -68,7 +67,6 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
 
 
 def bash(script: str, stdin: bytes = b"") -> bytes:
-    """Standard output of a script; gradeval is a process of its own there."""
     done = subprocess.run(["bash", "-c", script], input=stdin, stdout=subprocess.PIPE, timeout=60, check=False)
     return done.stdout
 
@@ -262,7 +260,6 @@ def table(*head: str) -> list[list[str]]:
 
 
 def test_names_are_those_of_the_code() -> None:
-    """Of formats, metrics and groups, and of the shells with completion."""
     endings = {name: f"`{writer.ending}`" if writer.ending else "" for name, writer in WRITERS.items()}
     rows = table("format", "description", "ending of `-o`")
     assert {name.strip("`"): ending for name, _, ending in rows} == endings

@@ -81,7 +81,6 @@ def in_a_bucket(qrels: Any, run: Any, **options: Any) -> str:
 
 
 def files(folder: Path) -> dict[str, tuple[str, str]]:
-    """Qrels and a run for each option of files."""
     letor, scores = folder / "q.letor", folder / "r.scores"
     letor.write_text("".join(f"{n % 3} qid:{n // 4} 1:{n} 2:{n % 4}\n" for n in range(16)))
     scores.write_text("".join(f"{n * 7 % 5}\n" for n in range(16)))
@@ -99,7 +98,6 @@ def files(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def outcome(command: Callable[..., str], *data: Any, **options: Any) -> str:
-    """What the command returns, or its error."""
     try:
         return command(*data, **options)
     except gradeval.GradevalError as error:

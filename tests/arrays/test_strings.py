@@ -197,7 +197,6 @@ def test_key_set(several, others):
 
 
 def test_keys_in_groups():
-    """Of the group as much as of the id."""
     documents = np.tile(Ids.of([b"%d" % n for n in range(300)]).keys(), 300)
     assert len(np.unique(documents + np.repeat(salts(300), 300))) == len(documents)
 

@@ -73,8 +73,6 @@ def test_items_are_drawn_one_at_a_time_and_not_far_ahead(jobs):
 @each("jobs", JOBS)
 @each("bad", [0, 5, 29])
 def test_an_error_comes_in_its_place(jobs, bad):
-    """Of the function, and of the iterator; a result may be None."""
-
     def checked(item):
         if item >= bad:
             raise ValueError(item)
@@ -197,7 +195,6 @@ def test_a_thread_that_ends_for_lack_of_memory_keeps_nobody_waiting(fails, monke
 
 @each("allowed", [0, 1, 3])
 def test_threads_that_the_system_does_not_allow(allowed, monkeypatch):
-    """Those that there are do the work of all."""
     start, started = parallel._thread.start_new_thread, []
 
     def limited(function, args):

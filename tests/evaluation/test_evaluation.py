@@ -52,7 +52,6 @@ def test_files(files):
 
 
 def test_features_are_hashed_as_their_file(tmp_path, monkeypatch):
-    """Which is read once for all of them, and for the grades."""
     path = tmp_path / "letor"
     path.write_bytes(b"1 qid:1 1:3 2:1 # a\n0 qid:1 1:2 2:2 # b\n")
     watched = {}
@@ -175,8 +174,6 @@ def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
 
 
 def test_objects_of_ranx():
-    """Which hold their rows in typed dicts of their own."""
-
     def of_ranx(kind, rows, name=None):
         module = f"ranx.data_structures.{kind.lower()}"
         return type(kind, (), {"__module__": module, "to_dict": lambda self: rows, "name": name})()
@@ -250,7 +247,6 @@ def test_runs_that_fail_are_kept():
 
 
 def test_functions_document_their_options():
-    """Every row of the table, with its default and the words that it takes."""
     for function, table in ((evaluate, Options), (gradeval.compare, CompareOptions)):
         lines = {line.split(":")[0].strip(): line for line in (function.__doc__ or "").splitlines()}
         for name, option in table.table.items():
@@ -314,7 +310,6 @@ def test_notices_are_those_of_evaluate(options):
 
 
 def test_when_notices_are_found(monkeypatch):
-    """When they are looked at, or at once where nothing else is kept of a run; each run has its own."""
     found = []
     spread = outcome.spread
     monkeypatch.setattr(outcome, "spread", lambda *given: found.append(given) or spread(*given))

@@ -30,7 +30,6 @@ def ranking(*documents: str) -> dict[str, float]:
 
 
 def written(folder: Path, **texts: str) -> list[str]:
-    """The paths of files with these texts."""
     for name, text in texts.items():
         (folder / name).write_text(text)
     return [str(folder / name) for name in texts]
@@ -168,7 +167,6 @@ DIVIDE = "AP@2 nDCG(gain=exp)@2 nDCG(ideal=local) " + " ".join(
 
 @each(("rule", "value"), [("0", 0.0), ("1", 1.0), ("skip", math.nan)])
 def test_values_without_a_relevant_document(rule: str, value: float) -> None:
-    """Of the metrics that divide by what is relevant: as the rule says."""
     named = {spec.partition("@")[0].partition("(")[0] for spec in DIVIDE.split()}
     assert named > set("AP muAP nDCG NDCNG nDCGphi R F Rprec bpref infAP Q ERR_IA alpha_nDCG".split())
     plain = evaluate(SOME_QRELS, SOME_RUN, f"{DIVIDE} {KEEP_ZERO}")
@@ -217,7 +215,6 @@ def test_no_relevant() -> None:
 
 
 def test_many_runs() -> None:
-    """One line for each kind, however many runs and metrics it is about."""
     qrels: Data = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "b": 1}, "3": {"a": 1}}
     tied = {"1": {"a": 1.0, "b": 1.0, "x": 0.5}, "2": ranking("a", "b"), "9": {"a": 1.0}, "8": {"a": 1.0}}
     runs: dict[str, Data] = {
@@ -287,7 +284,6 @@ USUAL, LONGER = "1 Q0 a 1 2 tag", "1 Q0 b 2 1 a tag"
 def test_extra_fields(
     rows: list[str], count: int, first: int, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tag with spaces, in blocks of any size."""
     monkeypatch.setattr("gradeval.formats.sources.BLOCK", size)
     monkeypatch.setattr("gradeval.formats.sources.Source.blocks.__defaults__", (size,))
     qrels, run = written(tmp_path, q="1 0 a 1\n2 0 a 1\n", run="".join(f"{row}\n" for row in rows))
@@ -327,7 +323,6 @@ JUDGED_ONLY = {"judged_only": True}
     ],
 )
 def test_identical_ids(metrics: str, options: Any, expected: str) -> None:
-    """At a rank that counts."""
     qrels, run = (OTHERS_QRELS, OTHERS_RUN) if "judged_only" in f"{metrics} {options}" else (OWN_QRELS, OWN_RUN)
     notices = found(qrels, run, metrics, **options).get(Kind.IDENTICAL_IDS, [])
     assert [query for one in notices for query in one.queries] == expected.split()
@@ -383,7 +378,6 @@ DEEP, SHORT, MORE = (
     ],
 )
 def test_depth(metrics: str, options: Any, expected: list[str]) -> None:
-    """The metrics that see beyond the smallest."""
     notices = found(DEEP_QRELS, (DEEP, SHORT), metrics, **options).get(Kind.DEPTH, [])
     assert [one.metric for one in notices] == expected
     assert Kind.DEPTH not in found(DEEP_QRELS, (MORE, SHORT), "AP")  # a tenth more is no difference

@@ -142,7 +142,6 @@ def test_range() -> None:
 
 
 def test_sorted_by() -> None:
-    """The best run first, undefined ones last; runs that are equal stay in order."""
     values = {"a": 0.5, "b": float("nan"), "c": 0.75, "d": 0.5, "e": 0.25}
     runs = tuple(
         RunResult(name, name, None, np.array([[value], [10 * value]]), np.ones(1, bool))

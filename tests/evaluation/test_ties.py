@@ -34,14 +34,12 @@ EXACT = (
 
 
 def collection(draw: random.Random) -> Case:
-    """A query with many tied scores, unjudged documents, and grades below 0."""
     grades = {f"d{i}": draw.choice([-1, 0, 0, 1, 2, 2]) for i in range(draw.randint(1, 5))}
     names = draw.sample([*grades, "x", "y", "z"], draw.randint(1, min(4, len(grades) + 3)))
     return {"a": 1, **grades}, [(name, draw.randint(0, 1)) for name in names]
 
 
 def orders(ranking: Ranking) -> Iterator[dict[str, float]]:
-    """The run with tied documents in every order."""
     by_score = sorted(ranking, key=lambda line: -line[1])
     groups = [list(permutations(group)) for _, group in groupby(by_score, key=lambda line: line[1])]
     for parts in product(*groups):
@@ -54,7 +52,6 @@ def evaluated(qrels: object, runs: object, names: str | Sequence[str], **options
 
 
 def differ(cases: Sequence[Case], names: Sequence[str], **options: object) -> dict[str, set[int]]:
-    """metric -> the cases in which its value hangs on the order of tied documents."""
     tries = [(n, grades, run) for n, (grades, ranking) in enumerate(cases) for run in orders(ranking)]
     qrels = {str(place): grades for place, (_, grades, _) in enumerate(tries)}
     run = {str(place): run for place, (_, _, run) in enumerate(tries)}
@@ -158,7 +155,6 @@ def test_a_sample_of_many_queries_shows_as_much(options, monkeypatch: pytest.Mon
 
 
 def tie_notes(qrels: dict[str, Grades], runs: object, metrics: str, depth: int) -> tuple[Notice, str]:
-    """The first notice of ties, and the line of all."""
     found = [
         one for one in gradeval.evaluate(qrels, runs, metrics, depth=depth).notices if one.kind is Kind.TIES
     ]
@@ -262,7 +258,6 @@ def test_large_groups(size, relevant, largest):
 
 
 def test_the_depth_divides_tied_documents():
-    """Only metrics whose values depend on the documents that are left have none then."""
     qrels, run = {"q": {"a": 1, "b": 0, "c": 2}}, {"q": dict.fromkeys("abc", 1.0)}
     found = evaluate(qrels, run, "num_q num_rel nDCG@2 AP", ties="expected", depth=2)
     assert found.mean(0, "num_q") == 1 and found.mean(0, "num_rel") == 2 and found.mean(0, "AP") > 0

@@ -9,7 +9,6 @@ from gradeval.formats.sources import Source
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    """Where the tests of a module write, one file after the other."""
     return tmp_path_factory.mktemp("formats") / "file"
 
 

@@ -51,7 +51,6 @@ def test_labels_look_like_scores_until_a_line_has_more(before, line, kind, put):
 
 
 def test_only_the_first_lines_are_looked_at(put):
-    """And they may be compressed, or come from a pipe."""
     assert detect(put(gzip.compress(b"2 qid:1 1:0.5\n"))) == "letor"
     with pipe(b"0.5\n") as path:
         assert detect(Source(path)) == "scores"

@@ -17,7 +17,6 @@ def test_a_query_that_comes_twice(text, put):
 
 @each("number", ["01", "-01", "00", ".5", "-.5", "5.", "5.e5", "-0.E1", "+1", "0x1", "1e", "-"])
 def test_numbers_that_are_not_of_json(number, put):
-    """Wherever they are, and however the other values are written."""
     for other in ("2", '"2"'):
         for text in (f'{{"q": {{"a": {other}, "b": {number}, "c": 1}}}}', f'{{"q": {{"b": {number}}}}}'):
             assert "not valid JSON" in errors_of(put(text.encode()))[0]

@@ -74,7 +74,6 @@ def test_whole_file(size, jobs, path):
 @examples(times=0.8)
 @given(st.data())
 def test_features(path, data):
-    """Any features, in any order, of which some are wanted."""
     numbers = st.sampled_from([0, 1, 2, 9, 10, 99, 136, 9999999])
     values = st.sampled_from(["0", "1", "-2.5", "1e-3", "0.123456789012", "+.5", "7.", "123456789.123456789"])
     pairs = st.dictionaries(numbers, values, max_size=6).map(lambda of: list(of.items()))

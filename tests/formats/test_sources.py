@@ -185,7 +185,6 @@ DAMAGED = "archive is damaged or incomplete"
 
 @each("name", COMPRESSED)
 def test_archives(name, file):
-    """Whatever they are called; of several parts, empty, cut off, and damaged."""
     pack = PACKERS[name]
     for called in ("a.run", "a.gz", "a.xz"):
         assert text_of(file(pack(LINES), called), 100) == LINES

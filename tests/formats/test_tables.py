@@ -27,7 +27,6 @@ SIZES = [1, 7, 40, 1 << 20]
 
 @each(("place", "writer"), [*enumerate([*WRITERS, *ARROW])])
 def test_odd_ids(place, writer, put):
-    """In blocks of any size, and compressed."""
     text = (WRITERS | ARROW)[writer](ROWS)
     for size in SIZES if writer in WRITERS else SIZES[-1:]:
         assert read(put(text, size))[0] == ROWS

@@ -31,7 +31,6 @@ def qrels_of(path, text, size=1 << 20, jobs=1):
 
 
 def run_of(path, text):
-    """The lines of a run, from all its blocks; and what is wrong with it."""
     path.write_bytes(text)
     rows, problems = [], []
     for block in Cut(path).blocks():
@@ -214,7 +213,6 @@ def test_a_file_of_which_most_lines_are_wrong_is_one_error(path):
     ],
 )
 def test_a_header_line(header, what, path):
-    """Only where the others are right."""
     lines = b"1 0 a 1\n1 0 b 0\n"
     hint = ". This seems to be a header line; remove it with "
     assert errors_of(path, header + b"\n" + lines) == [f"1: {what}{hint}tail -n +2"]

@@ -128,7 +128,6 @@ class Topic:
         self._ranking = ranked(run)
 
     def _good(self, rel=None):
-        """The relevant documents."""
         least = self._level if rel is None else rel
         return {d for d, g in self._qrels.items() if g >= 0 and (g > 0 if least is None else g >= least)}
 
@@ -150,7 +149,6 @@ class Topic:
         return {d: gain_of(g, gain) for d, g in grades.items()}
 
     def _of_run(self, gains, cutoff=None):
-        """The gains from the first rank."""
         return [gains.get(d, 0.0) for d in self._ranking[:cutoff]]
 
     def _precision_sum(self, good, cutoff=None):
@@ -475,7 +473,6 @@ class Topic:
         return self._cascade(gain, max_grade, cutoff, lambda rank: p**rank)[0]
 
     def _first(self, n, min_rel, max_rel):
-        """The gains of the first n ranks, 0 where there is nothing."""
         span = max_rel - min_rel
         grades = [self._qrels.get(d) for d in self._ranking[:n]]
         gains = [0.0 if g is None else min(max((max(g, 0.0) - min_rel) / span, 0.0), 1.0) for g in grades]

@@ -144,7 +144,6 @@ parameters: st.SearchStrategy[Parameters] = st.builds(drawn, SEEDS)
 
 
 def params_of(metric: Metric, parameters: Parameters) -> dict[str, object]:
-    """Those that the metric accepts; those that it needs are always there."""
     chosen = {p.name: parameters.get(f"{metric.name}.{p.name}", parameters[p.name]) for p in metric.params}
     params = {p.name: chosen[p.name][1] for p in metric.params if p.required or chosen[p.name][0]}
     if params.get("ideal") == "max":

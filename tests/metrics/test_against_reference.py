@@ -22,7 +22,6 @@ def test_every_metric_is_tested():
 
 
 def check_reference(queries, level, metrics, params_of):
-    """Every metric has the values of its reference, with these parameters."""
     table = judgments_of(queries, level)
     judged = [grade for qrels, _ in queries for grade in qrels.values()]
     topics = [Topic(*query, level, judged) for query in queries]

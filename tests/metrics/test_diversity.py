@@ -44,7 +44,6 @@ def test_the_examples(tmp_path, qrels, ranking, listed):
 
 @st.composite
 def collections(draw):
-    """Judgments (query, subtopic, document) -> grade, and a run."""
     judged = st.tuples(st.sampled_from("qrstuv"), st.sampled_from("123"), st.sampled_from("ABCDE"))
     qrels = draw(st.dictionaries(judged, st.sampled_from([-1, 0, 1, 2]), min_size=1, max_size=48))
     scores = st.dictionaries(st.sampled_from("ABCDEFG"), st.sampled_from([1.0, 2.0, 3.0]), min_size=1)
@@ -108,7 +107,6 @@ def test_the_ideal_ranking_is_worth_one():
 
 
 def test_every_command_that_compares_has_them(tmp_path, monkeypatch):
-    """compare, gate, batch and report, as commands and in Python, have the values of an evaluation."""
     monkeypatch.chdir(tmp_path)
     rows = [(q, t, f"d{(q * 5 + t * 3 + i) % 7}", 1 + i) for q in range(4) for t in range(3) for i in range(2)]
     Path("q").write_text("".join(f"{q} {t} {d} {grade}\n" for q, t, d, grade in rows))
@@ -119,53 +117,24 @@ def test_every_command_that_compares_has_them(tmp_path, monkeypatch):
     metrics = [f"{name}@3" if REGISTRY[name].at else name for name in DIVERSITY] + ["nDCG@3"]
     means = gradeval.evaluate("q", ["a", "b"], metrics).means
     assert (means[0] != means[1]).sum() > 8
-    manifest = {
-        "metrics": metrics,
-        "systems": ["a", "b"],
-        "runs": "{system}",
-        "collections": {"c": {"qrels": "q"}},
-    }
-    Path("m.toml").write_text(
-        f'metrics = {metrics}\nsystems = ["a", "b"]\nruns = "{{system}}"\n[collections.c]\nqrels = "q"\n'
-    )
-    names = ["-m", " ".join(metrics), "--quiet"]
-
-    def printed(*call):
-        done = run_gradeval(*call)
-        assert done.code == 0, done.err
-        return done.out
-
-    for comparison in (
-        gradeval.compare("q", ["a", "b"], metrics).to_dict(),
-        gradeval.compare(rows, ["a", "b"], metrics).to_dict(),
-        json.loads(printed("compare", "q", "a", "b", "-f", "json", *names)),
-    ):
-        of_runs = [[pair[key] for pair in comparison["comparisons"]] for key in ("baseline_mean", "mean")]
-        np.testing.assert_allclose(of_runs, means)
-    for content in (
-        gradeval.batch(manifest).to_dict(),
-        json.loads(printed("batch", "m.toml", "-f", "json", "--quiet")),
-    ):
-        of_cells = [[value["mean"] for value in cell["values"].values()] for cell in content["cells"]]
-        np.testing.assert_allclose(of_cells, means)
+    for qrels in ("q", rows):
+        pairs = gradeval.compare(qrels, ["a", "b"], metrics).to_dict()["comparisons"]
+        np.testing.assert_allclose([[pair[key] for pair in pairs] for key in ("baseline_mean", "mean")], means)
+    manifest = {"metrics": metrics, "systems": ["a", "b"], "runs": "{system}"}
+    cells = gradeval.batch(manifest | {"collections": {"c": {"qrels": "q"}}}).to_dict()["cells"]
+    np.testing.assert_allclose([[value["mean"] for value in cell["values"].values()] for cell in cells], means)
     checks = [f"{metric} >= {mean - 1e-6}" for metric, mean in zip(metrics, means[1], strict=True)]
     required = [part for check in checks for part in ("--require", check)]
-    gate = json.loads(
-        printed(
-            "gate", "q", "b", "--baseline", "a", *required, "-f", "json", "--allow", "few_queries", "--quiet"
-        )
-    )
-    np.testing.assert_allclose([check["value"] for check in gate["checks"]], means[1])
-    pages = [printed("report", "q", "a", "b", *names), gradeval.report("q", ["a", "b"], metrics).render()]
-    for html in pages:
-        assert all(f"{mean:.4f}" in html for mean in means.reshape(-1))
-        assert all(REGISTRY[name].display in html for name in DIVERSITY)
+    done = run_gradeval("gate", "q", "b", *required, "-f", "json", "--allow", "few_queries", "--quiet")
+    np.testing.assert_allclose([check["value"] for check in json.loads(done.out)["checks"]], means[1])
+    html = gradeval.report("q", ["a", "b"], metrics).render()
+    assert all(f"{mean:.4f}" in html for mean in means.reshape(-1))
+    assert all(REGISTRY[name].display in html for name in DIVERSITY)
 
 
 @examples(times=0.5)
 @given(collections())
 def test_expected_over_the_orders_of_ties(collection):
-    """Those that are means over the subtopics, against an enumeration of all orders."""
     judged, runs = collection
     qrels = [(*judgment, max(grade, 0)) for judgment, grade in judged.items()]
     names = "AP_IA AP_IA@2 P_IA@1 P_IA@3 StRecall StRecall@2 StRecall(of=all)@3"

@@ -50,7 +50,6 @@ def test_the_scale_counts():
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> Judgments:
-    """A table that keeps all that is computed from it."""
     monkeypatch.setattr(qrels, "RECALLED", 1 << 20)
     return judgments_of(strategies.crowd(1, "graded", 14, QUERIES))
 

@@ -53,44 +53,19 @@ TABLES = list(tables())
 
 
 def by_query(terms: Terms) -> list[list[tuple[int, float]]]:
-    """(row, value) of each query's terms."""
     values = np.broadcast_to(terms.value, terms.row.shape).tolist()
     pairs = list(zip(terms.row.tolist(), values, strict=True))
     return [pairs[a:b] for a, b in pairwise(terms.segments.offsets.tolist())]
 
 
 def for_each(number: Any, table: Judgments) -> list[float]:
-    """A number for each query."""
     return np.broadcast_to(number, table.retrieved.shape).astype(float).tolist()
 
 
-def value_of(total: float, base: float, normalizer: float, scale: float) -> float:
-    return scale * (total - base) / normalizer if normalizer else 0.0
-
-
-each_spec = each("spec", SPECS, ids=str)
-
-
 def seen(spec: Spec, table: Judgments) -> tuple[Terms, Judgments]:
-    """The terms, and the table that their rows are of."""
     terms = spec.metric.terms(table, **spec.params)
     assert terms is not None
     return terms, table.judged_only() if spec.params.get("judged_only") else table
-
-
-@each_spec
-def test_they_add_up_to_the_value(spec):
-    for table in TABLES:
-        terms, of = seen(spec, table)
-        parts = by_query(terms)
-        expected = [
-            value_of(one_by_one(value for _, value in part), base, normalizer, terms.scale)
-            for part, base, normalizer in zip(
-                parts, for_each(terms.base, of), for_each(terms.normalizer, of), strict=True
-            )
-        ]
-        found = spec.metric(table, **spec.params).tolist()
-        assert list(map(repr, found)) == list(map(repr, expected))
 
 
 def rows_are_of_their_query(terms: Terms, table: Judgments, allowed: np.ndarray) -> None:
@@ -101,10 +76,17 @@ def rows_are_of_their_query(terms: Terms, table: Judgments, allowed: np.ndarray)
         assert allowed[rows].all()
 
 
-@each_spec
-def test_their_rows(spec):
+@each("spec", SPECS)
+def test_they_add_up_to_the_value(spec):
     for table in TABLES:
         terms, of = seen(spec, table)
+        bases, normalizers = for_each(terms.base, of), for_each(terms.normalizer, of)
+        expected = [
+            terms.scale * (one_by_one(value for _, value in part) - base) / normalizer if normalizer else 0.0
+            for part, base, normalizer in zip(by_query(terms), bases, normalizers, strict=True)
+        ]
+        found = spec.metric(table, **spec.params).tolist()
+        assert list(map(repr, found)) == list(map(repr, expected))
         anywhere = np.ones(len(of.grade), bool)
         rows_are_of_their_query(terms, of, anywhere if spec.metric.name in OF_ALL_JUDGED else of.is_retrieved)
         if isinstance(terms, DiscountedTerms):
@@ -122,10 +104,20 @@ def test_which_have_an_ideal():
 
 
 @each("spec", WITH_IDEAL)
-def test_the_ideal_adds_up_to_the_normalizer(spec):
+def test_the_ideal_adds_up_to_the_normalizer_in_rank_order(spec):
     for table in TABLES:
         terms, of = seen(spec, table)
         ideal = terms.ideal()
+        if isinstance(ideal, DiscountedTerms):
+            assert (ideal.value == ideal.gain / ideal.discount).all()
+            assert ideal.rank.tolist() == (ideal.segments.place + 1).tolist()
+            grade = of.grade[ideal.row]
+            for a, b in pairwise(range(len(grade))):
+                if ideal.segments.query[a] == ideal.segments.query[b] and ideal.row[a] >= 0:
+                    assert ideal.gain[a] >= ideal.gain[b]
+                    assert grade[a] != grade[b] or ideal.row[a] < ideal.row[b], (
+                        "equal grades as in the run"
+                    )
         totals = [one_by_one(value for _, value in part) for part in by_query(ideal)]
         for total, base, normalizer in zip(
             totals, for_each(terms.base, of), for_each(terms.normalizer, of), strict=True
@@ -138,22 +130,6 @@ def test_the_ideal_adds_up_to_the_normalizer(spec):
         rows_are_of_their_query(ideal, of, of.is_retrieved if local else np.ones(len(of.grade), bool))
 
 
-@each("spec", WITH_IDEAL)
-def test_the_ideal_is_in_rank_order(spec):
-    for table in TABLES:
-        terms, of = seen(spec, table)
-        ideal = terms.ideal()
-        if not isinstance(ideal, DiscountedTerms):
-            continue
-        assert (ideal.value == ideal.gain / ideal.discount).all()
-        assert ideal.rank.tolist() == (ideal.segments.place + 1).tolist()
-        grade = of.grade[ideal.row]
-        for a, b in pairwise(range(len(grade))):
-            if ideal.segments.query[a] == ideal.segments.query[b] and ideal.row[a] >= 0:
-                assert ideal.gain[a] >= ideal.gain[b]
-                assert grade[a] != grade[b] or ideal.row[a] < ideal.row[b], "equal grades in the run's order"
-
-
 def test_a_metric_that_is_no_sum_has_none():
     table = judgments_of([ranked([1, None, 2])])
     for name in ("F@3", "set_map", "11pt_avg", "scaled_utility", "unj@3", "relstring"):
@@ -163,7 +139,6 @@ def test_a_metric_that_is_no_sum_has_none():
 
 @each("metrics", [SPECS, SPECS[::-1]])
 def test_what_metrics_share_is_the_same_for_each(metrics):
-    """A table that other metrics have used gives the values of one that they have not."""
     [shared] = tables(KINDS[1:2])
     for spec in metrics:
         [fresh] = tables(KINDS[1:2])

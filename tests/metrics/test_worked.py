@@ -169,7 +169,6 @@ def test_examples_of_papers(name, query, expected):
 
 
 def test_levels_and_scales():
-    """The relevance threshold of all queries, and what depends on the grades of others."""
     query = ranked([1, 2, None, 3])
     for with_level, with_parameter in (("AP", "AP(rel=2)"), ("rbp(p=0.5,gain=Binary)", "rbp(p=0.5,rel=2)")):
         assert value(with_level, query, level=2) == value(with_parameter, query)

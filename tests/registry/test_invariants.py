@@ -102,7 +102,6 @@ def some_relevant(query: Query, level: float | None = None) -> bool:
 
 
 def ordered(qrels, sign=-1.0):
-    """The run that has the judged documents in order of grade."""
     order = sorted(qrels, key=lambda document: sign * qrels[document])
     return {document: float(-place) for place, document in enumerate(order)}
 
@@ -112,7 +111,6 @@ def same(a: Floats | float, b: Floats | float) -> Bools:
 
 
 def first(wrong: Bools) -> int | None:
-    """The first query that is wrong."""
     return int(wrong.argmax()) if wrong.any() else None
 
 

@@ -266,34 +266,6 @@ def test_what_a_metric_does_wrong(plugin, what):
     assert "\n  Toy " in table()
 
 
-FINE = {
-    "int64": (lambda judgments: judgments.retrieved, [3, 2, 1]),
-    "bool": (lambda judgments: judgments.retrieved > 2, [1, 0, 0]),
-    "float16": (lambda judgments: judgments.retrieved.astype(np.float16), [3, 2, 1]),
-    "list": (lambda judgments: judgments.retrieved.tolist(), [3, 2, 1]),
-    "tuple": (lambda judgments: (1, 2.5, True), [1, 2.5, 1]),
-    "nan": (lambda judgments: [np.nan, 1, 2], [np.nan, 1, 2]),
-    "masked": (lambda judgments: np.ma.array(judgments.retrieved, mask=[0, 1, 0]), [3, np.nan, 1]),
-}
-
-
-@each("name", FINE)
-def test_what_is_made_a_float(plugin, name):
-    function, expected = FINE[name]
-    plugin(declaring("Toy", function))
-    assert repr(evaluated("Toy").values(0, 0).tolist()) == repr(list(map(float, expected)))
-
-
-@each("words", [["a", "b"], "abc", [1, 2, 3], None])
-def test_texts(plugin, words):
-    plugin(
-        declaring("Toy", lambda judgments: ["a", "b", "c"], kind=Kind.TEXT),
-        declaring("Bad", lambda judgments: words, kind=Kind.TEXT),
-    )
-    assert evaluated("Toy AP").texts(0, "Toy") == {"1": "a", "2": "b", "3": "c"}
-    raises(MetricError, f"^Bad: {HERE} failed: it did not return 3 strings$", evaluated, "Bad AP")
-
-
 def graded_sum(judgments, *, cutoff: Cutoff | None = None):
     """The sum of the grades in the first ranks, half of them."""
     rows = np.flatnonzero(judgments.top(cutoff))
@@ -346,8 +318,31 @@ def test_terms_that_are_wrong(plugin, name):
     raises(MetricError, f"^Toy: {HERE} failed: .*{re.escape(what)}", evaluated, "Toy AP")
 
 
-def test_sums_and_counts(plugin):
+FINE = {
+    "int64": (lambda judgments: judgments.retrieved, [3, 2, 1]),
+    "bool": (lambda judgments: judgments.retrieved > 2, [1, 0, 0]),
+    "float16": (lambda judgments: judgments.retrieved.astype(np.float16), [3, 2, 1]),
+    "list": (lambda judgments: judgments.retrieved.tolist(), [3, 2, 1]),
+    "tuple": (lambda judgments: (1, 2.5, True), [1, 2.5, 1]),
+    "nan": (lambda judgments: [np.nan, 1, 2], [np.nan, 1, 2]),
+    "masked": (lambda judgments: np.ma.array(judgments.retrieved, mask=[0, 1, 0]), [3, np.nan, 1]),
+}
+
+
+def test_what_is_made_floats_texts_sums_and_counts(plugin):
     """Only what is declared a count is printed without decimals; a sum keeps its fraction."""
+    wrong = [["a", "b"], "abc", [1, 2, 3], None]
+    plugin(
+        *(declaring(f"Toy_{name}", function) for name, (function, _) in FINE.items()),
+        declaring("Words", lambda judgments: ["a", "b", "c"], kind=Kind.TEXT),
+        *(declaring(f"Bad{n}", lambda judgments, of=of: of, kind=Kind.TEXT) for n, of in enumerate(wrong)),
+    )
+    for name, (_, expected) in FINE.items():
+        assert repr(evaluated(f"Toy_{name}").values(0, 0).tolist()) == repr(list(map(float, expected)))
+    assert evaluated("Words AP").texts(0, "Words") == {"1": "a", "2": "b", "3": "c"}
+    for n in range(len(wrong)):
+        what = f"^Bad{n}: {HERE} failed: it did not return 3 strings$"
+        raises(MetricError, what, evaluated, f"Bad{n} AP")
     plugin(
         declaring("Halves", lambda judgments: judgments.retrieved / 2, kind=Kind.SUM),
         declaring("Count", lambda judgments: judgments.retrieved, kind=Kind.COUNT),

@@ -23,7 +23,6 @@ Numbers = Mapping[str, Mapping[str, float]]
 
 
 def every_metric() -> list[str]:
-    """Every metric with a number, with the parameters that it needs."""
     return [with_needed(name) for name, metric in REGISTRY.items() if not metric.text]
 
 
@@ -31,12 +30,10 @@ KINDS = {"run": pl.Int32, "query": pl.String, "document": pl.String, "number": p
 
 
 def table(rows: Sequence[tuple[Any, ...]], *names: str) -> Any:
-    """A table that offers Arrow's C stream."""
     return pl.DataFrame(rows, {name: KINDS[name] for name in names}, orient="row")
 
 
 def in_buckets(qrels: Numbers, runs: Mapping[str, Numbers], count: int, seed: int) -> list[tuple[Any, Any]]:
-    """The tables of each bucket, their rows shuffled."""
     judged = [(q, d, float(grade)) for q, of in qrels.items() for d, grade in of.items()]
     pairs = [(position, q, of) for position, run in enumerate(runs.values()) for q, of in run.items()]
     retrieved = [(position, q, d, float(score)) for position, q, of in pairs for d, score in of.items()]
@@ -62,7 +59,6 @@ def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], 
 def evaluated(
     qrels: Numbers, runs: Mapping[str, Numbers], job: Job, count: int, seed: int = 0
 ) -> tuple[list[Bucket], list[RunValues]]:
-    """The states of all buckets, and the values of their queries."""
     buckets, values = [], []
     for judged, retrieved in in_buckets(qrels, runs, count, seed):
         bucket, of_runs = evaluate_bucket(judged, retrieved, job)

@@ -87,7 +87,6 @@ def test_no_file_that_is_read_is_written() -> None:
 
 
 def test_nothing_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PySpark is looked for then; what is a URI, or may be one, is left to it."""
     for args in ("q.txt a.txt", "q.txt a.txt b.txt --baseline b.txt", "s3a://x/y hdfs:/z", "{q,r}.txt a.txt"):
         assert fails("spark", *args.split()).startswith(f"gradeval: {NEEDED} (pyspark")
     assert reads_local_files([])
@@ -139,7 +138,6 @@ def test_options_of_python() -> None:
 
 
 def test_pyspark_or_java_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line that names the extra and the package."""
     with pytest.raises(GradevalError, match=r"pip install 'gradeval\[spark\]'.* \(pyspark"):
         evaluate(1, 2)  # type: ignore[arg-type]
     monkeypatch.setenv("PATH", "")

@@ -41,7 +41,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def table(kind: str) -> str:
-    """The run as a file of this kind."""
     rows = [(q, d, s) for q, _, d, _, s, _ in ROWS]
     if kind == "jsonl":
         return "".join(json.dumps({"qid": q, "docno": d, "score": float(s)}) + "\n" for q, d, s in rows)
@@ -51,7 +50,6 @@ def table(kind: str) -> str:
 
 
 def both(spark: Any) -> Any:
-    """A frame that holds the run twice, as a and b."""
     rows = [(name, q, d, float(s)) for name in ("a", "b") for q, _, d, _, s, _ in ROWS]
     return spark.createDataFrame(rows, "run string, query_id string, doc_id string, score double")
 
@@ -199,7 +197,6 @@ def test_values_of_the_runs_that_could_be_evaluated(spark: Any, folder: Path) ->
 
 
 def test_comparison(spark: Any, folder: Path) -> None:
-    """As gradeval compare prints it, with its notices; the values are written in the same pass."""
     sample = Path(__file__).resolve().parents[2] / "sample_data" / "search"
     files = [str(sample / name) for name in ("qrels.txt", "bm25.run", "dense.run", "hybrid.run")]
     more = ("-m", "AP nDCG@10")
@@ -244,7 +241,6 @@ def test_strict() -> None:
 
 
 def test_the_guide(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its three lines, and its command."""
     root = Path(__file__).resolve().parents[2]
     section = (root / "gradeval" / "guide" / "spark.md").read_text("utf-8")
     lines = section[section.index("```py\n") + 6 :].partition("```")[0]

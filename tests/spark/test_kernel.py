@@ -48,7 +48,6 @@ def told(results: gradeval.Results) -> list[Any]:
 
 @pytest.mark.parametrize("count, options", CASES, ids=str)
 def test_buckets_are_the_whole(count: int, options: dict[str, Any]) -> None:
-    """Values bit for bit, means to 1e-12, and the notices; the cases share the metrics."""
     position = CASES.index((count, options))
     metrics = every_metric()[position % 6 :: 6]
     job = job_of(QRELS, RUNS, metrics, **options)
@@ -191,7 +190,6 @@ def test_bad_rows_are_named() -> None:
 
 
 def test_the_best_passage_counts() -> None:
-    """In each bucket, as in files; and duplicates, which are errors without the option."""
     passages = {q: {f"{d}#{n}": s - n for d, s in of.items() for n in range(3)} for q, of in RUN.items()}
     options = {"max_passage": "#", "duplicates": "best"}
     job = job_of(QRELS, {"first": passages}, ["AP", "num_ret"], **options)

@@ -39,7 +39,6 @@ def rows(of: Mapping[Any, Mapping[Any, float]]) -> list[tuple[Any, Any, float]]:
 
 @pytest.fixture(scope="module")
 def frames(spark: Any) -> tuple[Any, Any]:
-    """The qrels, and two runs in one frame, in shuffled partitions."""
     qrels = spark.createDataFrame(rows(QRELS), QRELS_COLUMNS).repartition(5, "doc_id")
     both = [(name, *row) for name, run in RUNS.items() for row in rows(run)]
     runs = spark.createDataFrame(both, f"run string, {RUN_COLUMNS}").repartition(3, "doc_id")
@@ -219,7 +218,6 @@ def once(fault: Callable[[], object], function: Any, marker: str) -> Any:
 
 @pytest.mark.parametrize("fault", [lambda: os.kill(os.getpid(), signal.SIGKILL), lambda: 1 / 0])
 def test_a_lost_worker_changes_nothing(frames: Any, fault: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    """A task is tried again, and its values are counted once."""
     from pyspark import cloudpickle
 
     import gradeval.spark.results as module

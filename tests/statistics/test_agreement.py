@@ -25,7 +25,6 @@ OBSERVERS = [
 
 
 def overall(grades, query=None):
-    """The statistics by name."""
     grades = np.array(grades, np.float64)
     query = np.zeros(grades.shape[1], np.int64) if query is None else np.array(query)
     ratings = Ratings.of(grades, query)

@@ -129,7 +129,6 @@ def test_thresholds_are_of_the_poisson_distribution(mean: float) -> None:
 
 
 def walsh(values: np.ndarray) -> np.ndarray:
-    """All of them, sorted."""
     i, j = np.triu_indices(len(values))
     return np.sort((values[i] + values[j]) / 2)
 
@@ -155,7 +154,6 @@ def test_ranks_of_published_tables() -> None:
 
 
 def flip_interval(low: np.ndarray, high: np.ndarray, alpha: float, rows: int) -> tuple[float, float, float]:
-    """Of one comparison, whose flips come in blocks."""
     blocks = ((low[i : i + rows, None], high[i : i + rows, None]) for i in range(0, len(low), rows))
     [found] = np.stack(sign_flip_intervals(blocks, 1, len(low), alpha), axis=1).tolist()
     return tuple(found)

@@ -81,7 +81,6 @@ def table_of(folder, qrels):
 
 
 def as_plain(result, table):
-    """What was kept, in the form of the plain ranking."""
     query = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
     queries, documents = table.queries.tolist(), table.documents.tolist()
     found = {

@@ -215,7 +215,6 @@ def lines_of(table, run):
 
 
 def ranks_of(qrels, run, ties="trec"):
-    """The rank of each judged document that was retrieved."""
     table = qrels_by_id(qrels)
     found = find(lines_of(table, run), table, ties)
     names = table.documents.tolist()

@@ -21,7 +21,6 @@ LETTERS = "ab0é漢😀#:"
 
 
 def collection(seed, *, ints):
-    """Rows of judgments and of a run, whose queries are together."""
     draw = random.Random(seed)
 
     def name(number):
@@ -145,7 +144,6 @@ def test_numbers_of_numpy():
 
 
 def junk_around(value: object) -> dict[str, object]:
-    """The value in each place of judgments and runs."""
     return {
         "all of it": value,
         "one of several": [value],

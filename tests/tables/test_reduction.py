@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from plain import Cut, Halting, pipe, reduced, repeated
 
 from gradeval import Evaluator, evaluate, read_run
-from gradeval.arrays.strings import Ids
+from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats import sources
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.formats.problems import Problems
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import run_columns
 from gradeval.notices import Kind
 from gradeval.options import TIES
@@ -49,7 +48,6 @@ def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
 
 @each("judged", [1, 5])
 def test_scattered_queries_whose_keys_collide(folder, judged, monkeypatch):
-    """Two that are not judged, and have the same documents, remain two, however many are judged."""
     queries = [*(b"%d" % n for n in range(judged)), b"x", b"y"]
     run = [(query, document, float(n)) for n, document in enumerate((b"a", b"b")) for query in queries]
     qrels, path = {query: {b"a": 1.0} for query in queries[:judged]}, folder / "run"
@@ -116,7 +114,6 @@ def test_blocks_without_lines(folder, size, jobs):
 
 
 def test_a_run_in_order_is_read_once(folder, monkeypatch):
-    """Also where every query is cut by several ends of blocks."""
     monkeypatch.setattr(reduction, "collect_by_sorting", None)
     run = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(5) for d in range(20)]
     qrels = {b"%d" % q: {b"d%d" % d: 1.0 for d in range(0, 20, 3)} for q in range(1, 7)}
@@ -255,7 +252,6 @@ def test_data_in_memory():
 @examples(times=1.2)
 @given(st.data(), QRELS, runs(unique=False), st.sampled_from(TIES), SIZES, JOBS)
 def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
-    """Each is an error with its line and that of the first time, in whatever way the run is read."""
     table = table_of(folder, qrels)
     path = folder / "run"
     text, number = data.draw(texts(run))
@@ -301,7 +297,6 @@ OTHER = [(b"%d" % q, b"d%d" % d, float(d)) for q in (3, 4, 5, 6, 7, 0, 1, 2) for
 @each(("size", "jobs"), [(150, 3), (1 << 20, 1)])
 @each("copies", [[TWICE], [OTHER], [TWICE, OTHER]])
 def test_a_file_that_holds_the_run_twice(folder, size, jobs, copies):
-    """One error, at the line where it begins again."""
     table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
     path = folder / "run"
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for run in [TWICE, *copies] for line in run))
@@ -333,23 +328,13 @@ class Endless(Source):
 
     def __init__(self, lines, size):
         super().__init__("endless")
-        self.text, self.size = b"".join(lines), size
+        text = b"".join(lines) * (size // len(b"".join(lines)))
+        self.block = Block(np.frombuffer(text + bytes(PAD), np.uint8), len(text), False, False)
 
     def blocks(self, size=0):
-        outer = self
-
-        class Stream:
-            place = 0
-
-            def readinto(self, buffer):
-                count = len(buffer)
-                assert self.place + count < 100_000
-                at = self.place % len(outer.text)
-                self.place += count
-                buffer[:] = (outer.text * (count // len(outer.text) + 2))[at : at + count]
-                return count
-
-        return sources._cut(Stream().readinto, self.size)
+        for _ in range(100_000 // self.block.size):
+            yield self.block
+        raise AssertionError
 
 
 @each("size", [500, 3000])
