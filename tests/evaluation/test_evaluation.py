@@ -127,16 +127,6 @@ def test_notices():
 LETOR = b"2 qid:1 1:0.5 2:7 # a\n0 qid:1 1:0.75 2:1 # b\n1 qid:2 1:1\n"
 
 
-def test_features_that_no_line_has_are_one_error(tmp_path):
-    judged, other = tmp_path / "judged", tmp_path / "other"
-    judged.write_bytes(LETOR)
-    other.write_bytes(LETOR)
-    runs = [(None, other), ("last", [("1", "a", 1.0)])]
-    results = evaluate_all(judged, runs, parse("RR"), Options(features="1-9999"))
-    assert [str(failed.error) for failed in results.failed] == [f"{other}: no line has features 3-9999"]
-    assert [run.name for run in results.runs] == ["feature1", "feature2", "last"]
-
-
 # Errors
 
 
@@ -166,6 +156,13 @@ def test_first_bad_run_is_raised_and_others_are_evaluated(files, tmp_path):
         "run4: it has no query in common with qrels. Check the query ids: '7' here, '1', '2', '3' in qrels",
     ]
     assert [failed.path for failed in results.failed] == [str(bad), f"{tmp_path}/none", "run4"]
+    judged, other = tmp_path / "judged", tmp_path / "other"
+    judged.write_bytes(LETOR)
+    other.write_bytes(LETOR)
+    features = [(None, other), ("last", [("1", "a", 1.0)])]  # those that no line has are one error
+    of_letor = evaluate_all(judged, features, parse("RR"), Options(features="1-9999"))
+    assert [str(failed.error) for failed in of_letor.failed] == [f"{other}: no line has features 3-9999"]
+    assert [run.name for run in of_letor.runs] == ["feature1", "feature2", "last"]
     with pytest.raises(InputError, match=r"bad\.run:1: the score 'x' is not a number"):
         evaluate(QRELS, [run for _, run in runs], "AP")
 

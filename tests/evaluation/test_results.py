@@ -65,6 +65,9 @@ def test_a_mean_is_that_of_a_loop(pairs: list[tuple[float, bool]]) -> None:
 
 
 def test_any_spelling_and_place(results: Results) -> None:
+    assert repr(results) == "Results(qrels='qrels', runs=2, metrics=3, queries=3, notices=0)"
+    evaluator = Evaluator({"a": {"d": 1}, "b": {"d": 1}}, "AP nDCG@10", query_ids=["a"])
+    assert repr(evaluator) == "Evaluator(qrels='qrels', metrics=2, queries=1)"
     for metric in ("nDCG@10", "NDCG@10", "ndcg_cut_10", "ndcg_cut.10", 2, -1, results.specs[2]):
         assert results.mean("run0", metric) == results.mean(0, metric) == results.mean(-2, metric) == 1.0
 
@@ -120,12 +123,6 @@ def test_by_id() -> None:
     sorted_ = Results("q", None, ids, tuple(parse("AP")), (run,)).by_id()
     assert list(sorted_.queries) == ["10", "9", "B", "a", "é", "\udcff"]  # as bytes
     assert sorted_.per_query(0, 0) == {"10": 0, "9": 1, "B": 5, "a": 4, "é": 3, "\udcff": 2}
-
-
-def test_repr_is_short(results: Results) -> None:
-    assert repr(results) == "Results(qrels='qrels', runs=2, metrics=3, queries=3, notices=0)"
-    evaluator = Evaluator({"a": {"d": 1}, "b": {"d": 1}}, "AP nDCG@10", query_ids=["a"])
-    assert repr(evaluator) == "Evaluator(qrels='qrels', metrics=2, queries=1)"
 
 
 def test_range() -> None:

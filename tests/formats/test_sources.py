@@ -297,19 +297,19 @@ def test_non_blocking_input_is_waited_for(pack, monkeypatch):
         assert Source("-").sha256() == hashlib.sha256(compressed).hexdigest()
 
 
-NO_TEMPORARY = (
-    "a pipe or an unsorted run needs a temporary file (No usable temporary directory found in ['/nowhere']). "
-    "Set TMPDIR to a directory that can be written and has room"
-)
-
-
-def test_no_temporary_directory(monkeypatch):
+def test_temporary_files(monkeypatch):
+    text = random.Random(1).randbytes(9 << 20).replace(b"\n", b" ").replace(b"\0", b" ") + b"\n"
+    with pipe(text) as path:  # larger than what is kept in memory
+        source = Source(path)
+        assert text_of(source) == text_of(source) == text
     monkeypatch.setattr(sources, "_IN_MEMORY", 1 << 12)
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/nowhere"])
-    with pipe(LINES) as path, pytest.raises(InputError) as caught:
-        text_of(Source(path))
-    assert str(caught.value) == f"{path}: {NO_TEMPORARY}"
+    with pipe(LINES) as path:
+        assert error_of(InputError, text_of, Source(path)) == (
+            f"{path}: a pipe or an unsorted run needs a temporary file (No usable temporary directory found in "
+            "['/nowhere']). Set TMPDIR to a directory that can be written and has room"
+        )
 
 
 @each("pack", PACKERS.values())
@@ -329,14 +329,6 @@ def test_no_room_in_the_temporary_directory(pack, monkeypatch):
     )
 
 
-def test_pipe_larger_than_what_is_kept_in_memory():
-    text = random.Random(1).randbytes(9 << 20).replace(b"\n", b" ").replace(b"\0", b" ") + b"\n"
-    with pipe(text) as path:
-        source = Source(path)
-        assert text_of(source) == text
-        assert text_of(source) == text
-
-
 def test_standard_input(file, monkeypatch):
     source = file(LINES)
     with open(source.path, "rb") as opened:
@@ -346,19 +338,14 @@ def test_standard_input(file, monkeypatch):
         assert text_of(stdin) == text_of(stdin) == LINES
         assert stdin.stored_size == len(LINES)
     assert stdin.stored_size == 0
-
-
-def test_standard_input_that_is_closed(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", None)
-    raises(InputError, r"^<stdin>: the file cannot be read .standard input is closed", text_of, Source("-"))
-    assert Source("-").stored_size == 0
-
-
-def test_standard_input_from_a_pipe_stays_open(monkeypatch):
-    with pipe(LINES) as path, open(path, "rb") as opened:
+    with pipe(LINES) as path, open(path, "rb") as opened:  # a pipe stays open
         monkeypatch.setattr(sys, "stdin", opened)
         stdin = Source("-")
         assert text_of(stdin) == LINES
         del stdin
         gc.collect()
         assert opened.read() == b""
+    monkeypatch.setattr(sys, "stdin", None)
+    closed = r"^<stdin>: the file cannot be read .standard input is closed"
+    raises(InputError, closed, text_of, Source("-"))
+    assert Source("-").stored_size == 0

@@ -115,9 +115,7 @@ def test_the_ideal_adds_up_to_the_normalizer_in_rank_order(spec):
             for a, b in pairwise(range(len(grade))):
                 if ideal.segments.query[a] == ideal.segments.query[b] and ideal.row[a] >= 0:
                     assert ideal.gain[a] >= ideal.gain[b]
-                    assert grade[a] != grade[b] or ideal.row[a] < ideal.row[b], (
-                        "equal grades as in the run"
-                    )
+                    assert grade[a] != grade[b] or ideal.row[a] < ideal.row[b], "equal grades as in the run"
         totals = [one_by_one(value for _, value in part) for part in by_query(ideal)]
         for total, base, normalizer in zip(
             totals, for_each(terms.base, of), for_each(terms.normalizer, of), strict=True
