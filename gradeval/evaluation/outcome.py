@@ -183,9 +183,7 @@ def outcome_of(
 ) -> Outcome:
     """The outcome of a run. unlisted: metrics that the user does not see. Raises GradevalError."""
     reduced = run.reduce(qrels, jobs)
-    if not ((reduced.retrieved > 0) & chosen).any():
-        judged = Texts(qrels.queries.take(np.flatnonzero(chosen)[: SHOWN_IDS + 1]))
-        raise no_common_query(run.path, qrels.path, first_queries(run), judged)
+    check_common(run, reduced, qrels, chosen)
     tag = reduced.tag or run.name or run.short_name or run.path
     return outcome_of_reduced(
         qrels, name, run.path, reduced, run.ties, tag, specs, options, jobs, chosen, unlisted
@@ -207,11 +205,13 @@ def no_common_query(
     return InputError(path, f"it has no query in common with {other}", hint=hint)
 
 
-def first_queries(run: Run) -> list[str]:
-    """The ids of the first queries of a run, of its first block at most."""
-    table = run.opened()
-    ids = (Texts(table.columns(block).queries) for block in table.blocks())
-    return list(dict.fromkeys(next(ids, ())))[: SHOWN_IDS + 1]
+def check_common(run: Run, reduced: Reduced, qrels: Qrels, chosen: Bools) -> None:
+    """Raise InputError where a run has none of the chosen queries, with its first ones, of a block at most."""
+    if not ((reduced.retrieved > 0) & chosen).any():
+        table = run.opened()
+        ids = next((Texts(table.columns(block).queries) for block in table.blocks()), ())
+        judged = Texts(qrels.queries.take(np.flatnonzero(chosen)[: SHOWN_IDS + 1]))
+        raise no_common_query(run.path, qrels.path, list(dict.fromkeys(ids))[: SHOWN_IDS + 1], judged)
 
 
 def outcome_of_reduced(
@@ -418,12 +418,13 @@ def query_notices(
     if missing.any():
         has_zeros = options.queries == "both" or options.no_relevant_rule == "0"
         yield _about(Kind.MISSING, qrels, missing, rule=options.queries if has_zeros else "empty")
-    if reduced.unjudged:
-        yield Notice(Kind.UNJUDGED, "", reduced.unjudged)
-    if reduced.extra.lines:
-        yield Notice(Kind.EXTRA_FIELDS, "", reduced.extra.lines, rule=str(reduced.extra.first + 1))
-    if reduced.collapsed.lines:
-        yield Notice(Kind.COLLAPSED, "", reduced.collapsed.lines, rule=reduced.collapsed.what)
+    for kind, count, rule in (
+        (Kind.UNJUDGED, reduced.unjudged, ""),
+        (Kind.EXTRA_FIELDS, reduced.extra.lines, str(reduced.extra.first + 1)),
+        (Kind.COLLAPSED, reduced.collapsed.lines, reduced.collapsed.what),
+    ):
+        if count:
+            yield Notice(kind, "", count, rule=rule)
     ranks = reduced.ranks
     if ranks.contradicting > ranks.compared / 2:
         rule = "scores" if ranks.of_scores else ""

@@ -20,8 +20,8 @@ from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
 from gradeval.evaluation.outcome import (
     Outcome,
+    check_common,
     chosen_queries,
-    first_queries,
     no_common_query,
     outcome_of_reduced,
     relevance_notices,
@@ -473,8 +473,7 @@ def collect(
     opened = open_all(runs, source, options)
     reductions = map_all(lambda run, jobs: run.reduce(table, jobs), opened, options.jobs or default_jobs())
     for run, reduction in zip(opened, reductions, strict=True):
-        if not ((reduction.retrieved > 0) & chosen).any():
-            raise no_common_query(run.path, table.path, first_queries(run), Texts(table.queries.take(chosen)))
+        check_common(run, reduction, table, chosen)
     names, rules = tuple(names_of(opened)), tuple(run.ties for run in opened)
     return Collection(table, names, tuple(reductions), rules, options, chosen), judged
 
