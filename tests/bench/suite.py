@@ -204,20 +204,17 @@ def deep(folder: Path) -> Benchmark:
 
 
 def letor(folder: Path) -> Benchmark:
-    file = folder / "letor.txt"
+    file, command, none = folder / "letor.txt", [sys.executable, str(PEERS)], module("sklearn")
     every = gradeval("gradeval, 136 features", file, file, "--feature", "1-136", *METRICS)
-    peer, command = "scikit-learn + pytrec_eval", [sys.executable, str(PEERS)]
-    none = module("sklearn")
-    evaluated = Tool(
-        peer, [*command, "scikit-learn+pytrec_eval", str(file)], plain_values("feature1"), once=True
-    )
+    evaluated = [*command, "scikit-learn+pytrec_eval", str(file)]
+    missing = none or module("pytrec_eval")
     return Benchmark(
         "LETOR, 100,000 lines × 136 features; gradeval and its defaults read one of them",
         [
             *both(file, file, "--feature", "1"),
             replace(every, values=feature_1),
             Tool("scikit-learn", [*command, "scikit-learn", str(file)], missing=none),
-            replace(evaluated, once=True, missing=none or module("pytrec_eval")),
+            Tool("scikit-learn + pytrec_eval", evaluated, plain_values("feature1"), once=True, missing=missing),
         ],
         [
             Target("wall time, of scikit-learn's reader as a process", 0.5, wall(OURS, "scikit-learn")),
@@ -280,13 +277,6 @@ def on_spark(folder: Path) -> Benchmark:
 
 
 SUITE: dict[str, Callable[[Path], Benchmark]] = {
-    "a": msmarco,
-    "b": many_queries,
-    "c": small,
-    "d": deep,
-    "e": letor,
-    "f": twenty_runs,
-    "g": shuffled,
-    "h": in_memory,
-    "i": on_spark,
-}
+    "a": msmarco, "b": many_queries, "c": small, "d": deep, "e": letor, "f": twenty_runs, "g": shuffled,
+    "h": in_memory, "i": on_spark,
+}  # fmt: skip

@@ -5,7 +5,7 @@ that its memory does not show in what is measured afterwards (see measure.py).
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -119,28 +119,20 @@ def write_collection(folder: Path, queries: int, depth: int, judgments: int, run
     (folder / "qrels.txt").write_bytes(qrels_lines(judged))
 
 
+COLLECTIONS: dict[str, tuple[int, int, int, dict[str, int]]] = {
+    # queries, documents and judgments a query, runs and their depths
+    "a": (6980, 1000, 75, {"bm25": 1000}),
+    "b": (100_000, 10, 5, {"bm25": 10}),
+    "c": (50, 1000, 75, {"bm25": 1000}),
+    "d": (6980, 1000, 75, {"deep": 4000, "bm25": 1000}),  # and (a)'s run beside it to compare with
+    "g": (6980, 1000, 75, {"bm25": 1000}),
+    "h": (1000, 1000, 50, {"bm25": 1000}),
+    "i": (1000, 100, 10, {"bm25": 100}),
+}
+
+
 def scaled(count: int, scale: float) -> int:
     return max(1, round(count * scale))
-
-
-def msmarco(folder: Path, scale: float) -> None:
-    """(a) 6,980 queries × 1,000 documents, 75 judgments a query."""
-    write_collection(folder, scaled(6980, scale), 1000, 75, {"bm25": 1000})
-
-
-def many_queries(folder: Path, scale: float) -> None:
-    """(b) 100,000 queries × 10 documents, 5 judgments a query."""
-    write_collection(folder, scaled(100_000, scale), 10, 5, {"bm25": 10})
-
-
-def small(folder: Path, scale: float) -> None:
-    """(c) 50 queries × 1,000 documents, 75 judgments a query."""
-    write_collection(folder, scaled(50, scale), 1000, 75, {"bm25": 1000})
-
-
-def deep(folder: Path, scale: float) -> None:
-    """(d) (a)'s judgments with 4,000 documents a query, and (a)'s run beside it to compare with."""
-    write_collection(folder, scaled(6980, scale), 1000, 75, {"deep": 4000, "bm25": 1000})
 
 
 def letor(folder: Path, scale: float) -> None:
@@ -184,7 +176,6 @@ def twenty_runs(folder: Path, scale: float) -> None:
 
 def shuffled(folder: Path, scale: float) -> None:
     """(g) (a) with its lines in no order."""
-    msmarco(folder, scale)
     run = folder / "bm25.txt"
     text = run.read_bytes().splitlines(keepends=True)
     order = np.random.default_rng(SEED).permutation(len(text))
@@ -192,33 +183,19 @@ def shuffled(folder: Path, scale: float) -> None:
         file.writelines(map(text.__getitem__, order))
 
 
-def in_memory(folder: Path, scale: float) -> None:
-    """(h) 1,000 queries × 1,000 documents, 50 judgments a query."""
-    write_collection(folder, scaled(1000, scale), 1000, 50, {"bm25": 1000})
-
-
 def on_spark(folder: Path, scale: float) -> None:
     """(i) A small collection, and how many rows on_spark.py makes for itself."""
-    write_collection(folder, scaled(1000, scale), 100, 10, {"bm25": 100})
     (folder / "rows").write_text(str(scaled(5_000_000, scale)))
 
 
-WORKLOADS: dict[str, Callable[[Path, float], None]] = {
-    "a": msmarco,
-    "b": many_queries,
-    "c": small,
-    "d": deep,
-    "e": letor,
-    "f": twenty_runs,
-    "g": shuffled,
-    "h": in_memory,
-    "i": on_spark,
-}
-
-
-def main(folder: str, name: str, scale: str = "1") -> None:
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    WORKLOADS[name](Path(folder), float(scale))
+def main(path: str, name: str, scale: str = "1") -> None:
+    folder = Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    if name in COLLECTIONS:
+        queries, *sizes = COLLECTIONS[name]
+        write_collection(folder, scaled(queries, float(scale)), *sizes)  # type: ignore[arg-type]
+    if more := {"e": letor, "f": twenty_runs, "g": shuffled, "i": on_spark}.get(name):
+        more(folder, float(scale))
 
 
 if __name__ == "__main__":

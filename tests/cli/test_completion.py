@@ -44,6 +44,7 @@ def test_files_are_completed() -> None:
 @each("line, found", [
     ("--qu", ["--query-weights", "--queries", "--query-ids", "--quiet"]),
     ("q r --ju", ["--judged-only"]),
+    ("ev", ["eval"]),
     ("-f j", ["json", "jsonl"]),
     ("q r --ties ", ["trec", "input", "best", "worst", "expected"]),
     ("--queries b", ["both"]),

@@ -11,6 +11,7 @@ from scipy.stats import t as student
 
 import gradeval
 from gradeval.commands.compare.compare import QueryValues, compare_values
+from gradeval.commands.plot.picture import _of_bars
 from gradeval.commands.plot.pictures import MEDIAN, POOLED, curves_of, expanded, of_pairs
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQueryError
@@ -60,6 +61,10 @@ def test_a_lower_value_wins_where_lower_is_better():
     assert panel.bars.queries == ("q2", "q3", "q1")
     assert panel.bars.y.tolist() == [-0.5, -0.5, 0]
     assert (panel.bars.pair.won, panel.bars.pair.tied) == (2, 1)
+    many = replace(panel.bars, queries=tuple("abcdefghijk"), y=np.linspace(-0.5, 0.5, 11))
+    *_, won, lost = _of_bars(many, 1)
+    assert won == "Won most: a -0.5, b -0.4, c -0.3, d -0.2, e -0.1."
+    assert lost == "Lost most: k +0.5, j +0.4, i +0.3, h +0.2, g +0.1."
 
 
 @each(("metric", "at"), [("nDCG", "1-3,10"), ("P(rel=2)", "5,1"), ("iprec_at_recall", "0,0.5,1")])

@@ -226,6 +226,7 @@ def test_wrong_arguments():
         "splits": (0,),
         "rescale": ((0,), "a", (1e150,)),
         "by_level": (True,),
+        "per_query": (True,),
         "query_ids": ("nowhere",),
     }
     cases = [({name: value}, OptionError) for name, wrong in values.items() for value in wrong]

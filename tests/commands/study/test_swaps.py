@@ -50,7 +50,9 @@ def test_values_are_those_of_each_ranking(use):
         by_swaps = [[] for _ in range(SMALL["swaps"] + 1)]
         for repeat in range(SMALL["repeats"]):
             ideal = _even(8, levels) if use == "even" else _uneven(8, levels, 3, repeat)
-            for k, order in enumerate(_swapped(8, 5, 3, repeat)):
+            orders = _swapped(8, 5, 3, repeat)
+            assert (np.diff(orders, axis=0) != 0).sum(axis=1).tolist() == [2] * 5
+            for k, order in enumerate(orders):
                 grades = [float(ideal[place]) for place in order]
                 by_swaps[k].append(score(judgments_of([ranked(grades)]), specs)[:, 0])
         expected = np.array(by_swaps)  # (K + 1, repeats, M)
