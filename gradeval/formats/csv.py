@@ -295,16 +295,51 @@ class _File:
 
     def columns(self, part: _Part) -> Columns:
         block, skipped = part.block, part.skipped
-        if part.records is not None:
-            return self._of_records(part)
-        problem = not_text(block, skipped)
-        if problem is not None:
-            return Columns.failed(0, block, problem)
-        fields = part.fields or self._fields(block)
-        if fields is None:
-            return self._of_records(self._records(block, iter(()), skipped))
-        count = len(fields[0])
-        return self._columns(block, Rows(tuple(fields), np.arange(count) + skipped, count + skipped), NOTHING)
+        if part.records is None:
+            problem = not_text(block, skipped)
+            if problem is not None:
+                return Columns.failed(0, block, problem)
+            if (fields := part.fields or self._fields(block)) is not None:
+                count = len(fields[0])
+                return self._columns(block, Rows(tuple(fields), np.arange(count) + skipped, count + skipped))
+            part = self._records(block, iter(()), skipped)
+        assert part.records is not None
+        n = len(self.header.names)
+        line = np.array([at for at, _ in part.records], np.int64)
+        counts = np.array([len(record) for _, record in part.records], np.int64)
+        records = [record for _, record in part.records if len(record) == n]
+        fields = [object_ids([record[k] for record in records], "id")[0] for k in self.wanted]
+        rows = Rows(tuple(fields), line[counts == n], part.lines)
+        odd = np.flatnonzero(counts != n)
+        quotes = f"A field with '{self.header.delimiter}' in it must be in double quotes"
+        problems = LineProblems.of(
+            line[odd],
+            lambda i: f"{many(int(counts[odd[i]]), 'field', 'fields')} where the header has {n}",
+            lambda i: quotes if counts[odd[i]] > n and self.header.has_quotes else "",
+        )
+        if part.error is not None:
+            problems = LineProblems.joined([problems, LineProblems((part.error,), 1, final=True)])
+        return self._columns(part.block, rows, problems)
+
+    def _columns(self, block: Block, rows: Rows, problems: LineProblems = NOTHING) -> Columns:
+        keep = np.ones(len(rows.line), bool)
+        for what, ids in zip(("query", "document"), rows.fields, strict=False):
+            if not ids.length.all():
+                empty = ids.length == 0
+                of_empty = LineProblems.of(rows.line[empty], lambda _, what=what: f"the {what} id is empty")  # type: ignore[misc]
+                problems = LineProblems.joined([problems, of_empty])
+                keep &= ~empty
+        unrated = 0
+        if self.chosen.empty_is_unjudged and self.number == "grade":
+            empty = rows.fields[2].length == 0
+            unrated = int(np.count_nonzero(keep & empty))
+            keep &= ~empty
+        if not keep.all():
+            rows = rows.replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
+        what = "rank" if self.chosen.by_rank else self.number
+        columns = columns_of(block, rows, what, None, problems).replace(unrated=unrated)
+        columns = with_subtopics(columns, rows) if len(self.wanted) > 3 else columns
+        return self.chosen.finished(columns, self.number)
 
     def _fields(self, block: Block, quotes: bool = False) -> list[Ids] | None:
         """The wanted fields of a block of plain lines, None for another."""
@@ -367,50 +402,6 @@ class _File:
             what = "the quoted field that begins here is not closed" if is_open else str(wrong)
             error = error or Problem(begin, what)
         return _Part(block.replace(last=last), skipped, None, records, skipped + read, error)
-
-    def _of_records(self, part: _Part) -> Columns:
-        assert part.records is not None
-        n = len(self.header.names)
-        line = np.array([at for at, _ in part.records], np.int64)
-        counts = np.array([len(record) for _, record in part.records], np.int64)
-        odd = np.flatnonzero(counts != n)
-        header = self.header
-        in_quotes = (
-            f"A field with '{header.delimiter}' in it must be in double quotes" if header.has_quotes else ""
-        )
-        problems = LineProblems.of(
-            line[odd],
-            lambda i: f"{many(int(counts[odd[i]]), 'field', 'fields')} where the header has {n}",
-            lambda i: in_quotes if counts[odd[i]] > n else "",
-        )
-        records = [record for _, record in part.records if len(record) == n]
-        fields = tuple(object_ids([record[k] for record in records], "id")[0] for k in self.wanted)
-        rows = Rows(fields, line[counts == n], part.lines)
-        if part.error is not None:
-            problems = LineProblems.joined([problems, LineProblems((part.error,), 1, final=True)])
-        return self._columns(part.block, rows, problems)
-
-    def _columns(self, block: Block, rows: Rows, problems: LineProblems) -> Columns:
-        keep = np.ones(len(rows.line), bool)
-        for what, ids in zip(("query", "document"), rows.fields, strict=False):
-            empty = np.flatnonzero(ids.length == 0)
-            if len(empty):
-                text = f"the {what} id is empty"
-                problems = LineProblems.joined(
-                    [problems, LineProblems.of(rows.line[empty], lambda _, text=text: text)]  # type: ignore[misc]
-                )
-                keep[empty] = False
-        unrated = 0
-        if self.chosen.empty_is_unjudged and self.number == "grade":
-            empty_number = rows.fields[2].length == 0
-            unrated = int(np.count_nonzero(keep & empty_number))
-            keep &= ~empty_number
-        if not keep.all():
-            rows = rows.replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
-        what = "rank" if self.chosen.by_rank else self.number
-        columns = columns_of(block, rows, what, None, problems).replace(unrated=unrated)
-        columns = with_subtopics(columns, rows) if len(self.wanted) > 3 else columns
-        return self.chosen.finished(columns, self.number)
 
 
 def tsv_table(source: Source, number: str, options: Options) -> Table:
