@@ -138,10 +138,7 @@ class Chunk(NamedTuple):
         return ~self._bits(0)
 
     def numbers(self) -> NDArray[Any] | None:
-        """The values of a numeric or boolean column, or the codes of a dictionary, (n,); None for another type.
-
-        Rows that are null have any value.
-        """
+        """The values of numbers or booleans, or a dictionary's codes, (n,); None for others. Nulls have any."""
         if self.format == _BOOLEAN:
             return self._bits(1)
         if self.format not in _NUMBERS:
@@ -149,10 +146,7 @@ class Chunk(NamedTuple):
         return self._buffer(1, _NUMBERS[self.format], self.offset, self.length)
 
     def texts(self) -> Ids:
-        """The values of a column of strings or bytes, (n,). Nulls have any value.
-
-        Raises ValueError where an offset is damaged, which would read other memory.
-        """
+        """The values of strings or bytes, (n,); nulls have any. Raises ValueError for a damaged offset."""
         if not self.length:
             return Ids.of([])
         if self.format in _OFFSETS:
@@ -194,10 +188,7 @@ class Chunk(NamedTuple):
         return Ids(np.concatenate([*blocks, np.zeros(PAD, np.uint8)]), start, length)
 
     def decimals(self) -> tuple[NDArray[Any], int] | None:
-        """The values of a column of decimals as integers, times 10^-scale, and the scale; None for others.
-
-        The integers are of 64 bits where all fit, else Python's. Rows that are null have any value.
-        """
+        """The values of decimals as integers, of Python if large, times 10^-scale, and the scale; else None."""
         kind = _DECIMAL.fullmatch(self.format)
         if kind is None:
             return None
@@ -236,7 +227,6 @@ class Chunk(NamedTuple):
         return ValueError(f"column {self.name} is damaged: its {what} point outside its text")
 
     def _bits(self, number: int) -> Bools:
-        """The rows of a buffer of bits."""
         first, end = self.offset // 8, -(-(self.offset + self.length) // 8)
         bits = np.unpackbits(self._buffer(number, "u1", first, end - first), bitorder="little")
         skip = self.offset - 8 * first
@@ -273,10 +263,7 @@ _capsule_pointer: Callable[[Any, bytes], int] = ctypes.PYFUNCTYPE(
 
 
 def batches(data: Any) -> Iterator[list[Chunk]]:
-    """The record batches of a table, each as its columns.
-
-    Raises what the library raises, and ValueError where it reports an error or the data have no columns.
-    """
+    """The record batches of a table, each as its columns. Raises the library's errors, and ValueError."""
     pyarrow = sys.modules.get("pyarrow")
     tables: Iterable[Any] = [data]
     if pyarrow is not None and isinstance(data, (pyarrow.RecordBatch, pyarrow.RecordBatchReader)):
@@ -348,7 +335,6 @@ class Arrow:
         return np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)]), _joined(parts)
 
     def _parts(self, rows: slice) -> Iterator[tuple[Chunk, Distinct | None]]:
-        """The chunks that hold these rows."""
         first, end, _ = rows.indices(len(self))
         begin = max(int(np.searchsorted(self.start, first, "right")) - 1, 0)
         for number in range(begin, len(self.chunks)):
@@ -540,10 +526,7 @@ def _file_table(source: Source, kind: str, magic: tuple[bytes, ...], number: str
 def _opened(
     source: Source, kind: str, magic: tuple[bytes, ...]
 ) -> Iterator[tuple[list[str], Callable[[list[str]], Iterator[Any]]]]:
-    """The names of a file's columns, and what makes record batches of some of them.
-
-    Raises InputError, also for what the block does with it.
-    """
+    """The names of a file's columns, and what makes record batches of some of them. Raises InputError."""
     try:
         import pyarrow
     except ImportError:

@@ -210,10 +210,7 @@ class Header(NamedTuple):
 def table(
     source: Source, number: str, options: Options, delimiters: str = DELIMITERS, has_quotes: bool = True
 ) -> Table:
-    """A file with a header in which one of the delimiters separates column names. has_quotes: that of Header.
-
-    Raises InputError.
-    """
+    """A file with a header in which one of the delimiters separates column names. Raises InputError."""
     for block in source.blocks():
         header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))
         if header is None:
@@ -255,10 +252,7 @@ def header_of(text: Bytes, delimiters: str, by_role: dict[str, str]) -> Header |
 
 
 class _Part(NamedTuple):
-    """Lines of the file: fields of a block, or records that the csv module has read, each with its line.
-
-    lines: how many there are. skipped: the header's, which no row is of. error: what ended the reading.
-    """
+    """Lines: fields of a block, or records, each with its line. skipped: the header's. error: what ended it."""
 
     block: Block
     skipped: int

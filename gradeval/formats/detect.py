@@ -46,17 +46,13 @@ def reader(name: str) -> Callable[..., Any]:
 
 
 def _function(name: str) -> Callable[..., Any]:
-    """The 'module.function' of gradeval.formats."""
     module, function = name.split(".")
     named: Callable[..., Any] = getattr(import_module(f"gradeval.formats.{module}"), function)
     return named
 
 
 def kind_of(source: Source, number: str, options: Options) -> str:
-    """The format of qrels (number: 'grade') or a run ('score'): the one given, or detect()'s.
-
-    Raises InputError where the file cannot be read or is of a format for the other only.
-    """
+    """The format of qrels (number: 'grade') or a run ('score'), as given or detected. Raises InputError."""
     chosen = options.qrels_format if number == "grade" else options.run_format
     kind = chosen or detect(source, options)
     no_qrels = format_of(kind).no_qrels
@@ -144,7 +140,6 @@ def of_fields(line: bytes, fields: list[bytes]) -> str:
 
 
 def _is_number(line: bytes) -> bool:
-    """Whether the first field is one."""
     try:
         float(re.findall(_FIELD, line)[0])
     except ValueError:

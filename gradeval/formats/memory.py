@@ -98,10 +98,7 @@ class Numeric:
 
 
 class Distinct:
-    """The distinct values of a column, each read once: (ids or numbers, what is wrong with them).
-
-    Behind the last number is NaN, and there is always an id, for rows without a value.
-    """
+    """The distinct values of a column, each read once; behind them NaN, and always an id, for none."""
 
     def __init__(self, values: Values) -> None:
         self.count = len(values)
@@ -315,10 +312,7 @@ class Slice(NamedTuple):
 
 
 class Data:
-    """Data in memory, which are read as a file is: in blocks, by several threads, again and again.
-
-    name: what messages call them. rows: how many there are.
-    """
+    """Data in memory, read as a file is: in blocks, by several threads, again and again. name: in messages."""
 
     name: str
     rows: int
@@ -476,10 +470,7 @@ class Three(Data):
 
 
 class Tuples(Three):
-    """Tuples (query, document, number), or any other rows of three items or more. Raises InputError.
-
-    places: of the query, the document and the number in a row, and perhaps of the subtopic.
-    """
+    """Rows (query, document, number) of three items or more. places: of these in a row. Raises InputError."""
 
     def __init__(self, path: str, rows: list[Any], number: str, places: Sequence[int] = (0, 1, 2)) -> None:
         what = ROWS if len(places) == 3 else ROWS_OF_SUBTOPICS

@@ -131,10 +131,7 @@ def check_appended(path: str, inputs: Iterable[str], name: str) -> None:
 def delayed(
     opened: Callable[[], Any], written: Callable[[Iterator[bytes]], Iterable[bytes]] = iter
 ) -> Iterator[BinaryIO]:
-    """A temporary file, whose data are written to the raw file when the block ends without an error.
-
-    written: makes what is written from parts of the data.
-    """
+    """A temporary file, written to the raw file (as `written` makes it) when the block ends without error."""
     from tempfile import SpooledTemporaryFile
 
     with SpooledTemporaryFile(max_size=_IN_MEMORY) as copy:

@@ -77,10 +77,18 @@ def split(
     `min_fields` or more than `max_fields` fields are listed, not returned.
     """
     text = block[:size]
-    ends = np.flatnonzero(text <= SPACE)
-    return _regular(text, block, ends, wanted, min_fields, max_fields) or _any(
-        text, block, wanted, min_fields, max_fields
-    )
+    usual = _regular(text, block, np.flatnonzero(text <= SPACE), wanted, min_fields, max_fields)
+    if usual is not None:
+        return usual
+    tokens = tokenize(text)
+    data = np.flatnonzero(tokens.counts)
+    data = data[block[tokens.start[tokens.first[data]]] != HASH]
+    counts = tokens.counts[data]
+    is_odd = (counts < min_fields) | (counts > (max_fields or counts.max(initial=0)))
+    odd, odd_counts = data[is_odd], counts[is_odd]
+    data, counts = data[~is_odd], counts[~is_odd]
+    fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
+    return Rows(fields, data, tokens.lines, odd, odd_counts, tokens.returns, counts)
 
 
 def _regular(
@@ -110,19 +118,6 @@ def _regular(
         start = ends[k - 1 :: n] + 1 if k else starts
         fields.append(Ids(block, start, ends[k::n] - start))
     return Rows(tuple(fields), np.arange(lines), lines, counts=n)
-
-
-def _any(text: Bytes, block: Bytes, wanted: tuple[int, ...], min_fields: int, max_fields: int | None) -> Rows:
-    """The rows of any block: runs of separators, CRLF, comments, blank lines, fields missing or left over."""
-    tokens = tokenize(text)
-    data = np.flatnonzero(tokens.counts)
-    data = data[block[tokens.start[tokens.first[data]]] != HASH]
-    counts = tokens.counts[data]
-    is_odd = (counts < min_fields) | (counts > (max_fields or counts.max(initial=0)))
-    odd, odd_counts = data[is_odd], counts[is_odd]
-    data, counts = data[~is_odd], counts[~is_odd]
-    fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
-    return Rows(fields, data, tokens.lines, odd, odd_counts, tokens.returns, counts)
 
 
 def split_at(separator: int, block: Bytes, size: int, count: int) -> Rows:
@@ -205,10 +200,7 @@ def bare_cr_pattern(a_line: bytes) -> bytes:
 
 
 def unreadable(block: Block, lines: Rows | Tokens, bare_cr: bytes) -> LineProblems | None:
-    """Why the lines of a block cannot be read, None where they can.
-
-    bare_cr: from bare_cr_pattern(); a match means that lines end in a bare CR.
-    """
+    """Why the lines of a block cannot be read, None where they can. bare_cr: from bare_cr_pattern()."""
     problem = not_text(block)
     if problem is None and lines.returns:
         text = block.bytes[: block.size].tobytes()

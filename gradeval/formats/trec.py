@@ -93,7 +93,11 @@ def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Column
 
     columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems, hint)
     problems = columns.problems.within(block, columns.problems.rows)
-    return columns.replace(tag=_last_tag(block, rows), extra=extra, problems=problems)
+    tag = None
+    if len(rows.line):
+        fields = _FIELD.findall(_line_from(block, int(rows.fields[1].start[-1])))
+        tag = fields[3] if len(fields) > 3 else b""
+    return columns.replace(tag=tag, extra=extra, problems=problems)
 
 
 def _second_records(block: Block, rows: Rows) -> LineProblems:
@@ -129,10 +133,7 @@ def _split_fields(block: Block, rows: Rows) -> LineProblems:
 
 
 def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:
-    """Whether ranks rise with scores, or the two columns are exchanged, in the first lines of a run.
-
-    line, ranks: of all rows; those with a bad score are not in the columns.
-    """
+    """Whether ranks rise with scores, or the two are exchanged. line, ranks: of all rows, also of bad ones."""
     count = min(len(line), RANKS_CHECKED)
     rank, bad_ranks = floats(ranks.take(slice(count)))
     if not count or len(bad_ranks) or not np.array_equal(columns.line[:count], line[:count]):
@@ -149,41 +150,31 @@ def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:
     return RankCheck(int(np.count_nonzero(contradicting)), int(np.count_nonzero((balance != 0) | exchanged)))
 
 
-def _last_tag(block: Block, rows: Rows) -> bytes | None:
-    if not len(rows.line):
-        return None
-    fields = _FIELD.findall(_line_from(block, int(rows.fields[1].start[-1])))
-    return fields[3] if len(fields) > 3 else b""
-
-
 def _line_from(block: Block, start: int) -> bytes:
     return block.bytes[start : block.size].tobytes().split(b"\n", 1)[0]
 
 
 def msmarco_table(source: Source, number: str, options: Options) -> Table:
+    """The score is -rank; each rank must follow that of the line of its query before."""
+
     def blocks() -> Iterator[Columns]:
         last: dict[bytes, int] = {}  # the last rank of each query so far
         for block in source.blocks():
-            yield _ranked_in_order(separated_columns(block, "rank", "query passage rank"), last)
+            columns = separated_columns(block, "rank", "query passage rank")
+            counts = np.diff(columns.bounds)
+            before = []
+            for query, count in zip(columns.queries.tolist(), counts.tolist(), strict=True):
+                before.append(last.get(query, 0))
+                last[query] = before[-1] + count
+            rows = np.arange(len(columns.value))
+            expected = rows - np.repeat(columns.bounds[:-1] - np.array(before, np.int64) - 1, counts)
+            for row in np.flatnonzero(columns.value != expected)[:1].tolist():
+                query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
+                rank = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
+                hint = "Ranks must be 1, 2, … for each query in the order of the file"
+                wrong = LineProblems.of(columns.line[[row]], lambda _, rank=rank: rank, hint)  # type: ignore[misc]
+                problems = LineProblems.joined([columns.problems, wrong.replace(final=True)])
+                columns = columns.replace(problems=problems)
+            yield columns.replace(value=-columns.value)
 
     return Table.of(source, lambda columns: columns, blocks=blocks)
-
-
-def _ranked_in_order(columns: Columns, last: dict[bytes, int]) -> Columns:
-    """The columns with -rank as the score, where each rank follows that of the line of its query before."""
-    counts = np.diff(columns.bounds)
-    before = []
-    for query, count in zip(columns.queries.tolist(), counts.tolist(), strict=True):
-        before.append(last.get(query, 0))
-        last[query] = before[-1] + count
-    rows = np.arange(len(columns.value))
-    expected = rows - np.repeat(columns.bounds[:-1] - np.array(before, np.int64) - 1, counts)
-    wrong = np.flatnonzero(columns.value != expected)
-    if len(wrong):
-        row = int(wrong[0])
-        query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
-        what = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
-        hint = "Ranks must be 1, 2, … for each query in the order of the file"
-        problems = LineProblems.of(columns.line[[row]], lambda _: what, hint).replace(final=True)
-        columns = columns.replace(problems=LineProblems.joined([columns.problems, problems]))
-    return columns.replace(value=-columns.value)
