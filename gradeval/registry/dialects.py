@@ -32,17 +32,6 @@ class Measure(NamedTuple):
     def has_pairs(self) -> bool:
         return "=" in self.example
 
-    @property
-    def takes(self) -> str:
-        """The text after the dot: an example, or the name of a single value."""
-        return self.example or ("k" if self.param == "cutoff" else self.param)
-
-    @property
-    def pairs(self) -> str:
-        """A description of the pairs it takes."""
-        gains = [] if self.param in self.named else ["grade=gain pairs"]
-        return " and ".join([*(f"{key}=" for key in self.named), *gains])
-
     def read(self, values: str, separator: str) -> list[dict[str, str]]:
         """The parameters after the dot, as texts: a dict for each metric.
 

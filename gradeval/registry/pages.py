@@ -173,7 +173,8 @@ def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
     """Equivalents in other tools: (tool, names in its notation)."""
     equivalents: dict[str, list[str]] = {}
     for name in names_of(metric.name):
-        takes = MEASURES[name].takes
+        measure = MEASURES[name]
+        takes = measure.example or ("k" if measure.param == "cutoff" else measure.param)
         equivalents.setdefault("trec_eval", []).append(f"{name}.{takes}" if takes else name)
     for alias in aliases():
         target, _, inside = alias.target.rstrip(")").partition("(")

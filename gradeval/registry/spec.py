@@ -312,7 +312,9 @@ def dotted(text: str) -> list[Spec] | None:
         takes = dialects.measure_of(name)
         form, hint, parameters = "no value", "", []
         if takes is not None and takes.param:
-            form, hint = takes.pairs, f"{name}.{takes.example}"
+            gains = [] if takes.param in takes.named else ["grade=gain pairs"]
+            form = " and ".join([*(f"{key}=" for key in takes.named), *gains])
+            hint = f"{name}.{takes.example}"
             with suppress(ValueError):
                 parameters = takes.read(values, separator)
         if parameters:

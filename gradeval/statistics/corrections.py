@@ -17,8 +17,7 @@ def bonferroni(p: Floats) -> Floats:
 
     Source: Dunn, "Multiple comparisons among means", JASA 1961.
     """
-    corrected: Floats = np.minimum(p * np.count_nonzero(~np.isnan(p)), 1.0)
-    return corrected
+    return _in_order(p, lambda ordered, m: ordered * m)
 
 
 def holm(p: Floats) -> Floats:

@@ -27,8 +27,7 @@ def levels_of(values: Floats) -> Ints:
 
 def pair_signs(level: Ints) -> Floats:
     """The sign of each value less each other, (S, S)."""
-    signs: Floats = np.sign(level[:, None] - level[None, :]).astype(np.float64)
-    return signs
+    return np.asarray(np.sign(level[:, None] - level), np.float64)
 
 
 def kendall_tau(x: Ints, y: Ints) -> float:
