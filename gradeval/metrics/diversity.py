@@ -87,9 +87,10 @@ def _sum_over_subtopics(
     return np.bincount(query, values(ranking), len(covered.number)).astype(np.float64)
 
 
-def _terms(judgments: Judgments, covered: _Covered, value: Floats, chosen: Bools) -> Terms:
-    """The value of each relevant judgment, (T,), added up by document, of those chosen."""
-    added: Floats = np.bincount(covered.row[chosen], value[chosen], len(judgments.grade)).astype(np.float64)
+def _terms(judgments: Judgments, covered: _Covered, value: Floats | Bools, cutoff: int | None) -> Terms:
+    """The value of each relevant judgment, (T,), added up by document, in the first ranks."""
+    top = judgments.top(cutoff)[covered.row]
+    added: Floats = np.bincount(covered.row[top], value[top], len(judgments.grade)).astype(np.float64)
     rows = np.flatnonzero(added)
     return Terms(judgments.segments.take(rows), rows, added[rows], has_relevant=covered.number > 0)
 
@@ -98,7 +99,7 @@ def _gains(judgments: Judgments, alpha: float, rel: float | None, cutoff: int | 
     """The sum over the ranks of gain · weight, with the gain of a document reduced by those above it."""
     covered = _covered(judgments, rel)
     novelty = np.power(1 - alpha, covered.within.place.astype(np.float64))
-    gains = _terms(judgments, covered, novelty, judgments.top(cutoff)[covered.row])
+    gains = _terms(judgments, covered, novelty, cutoff)
     rank = judgments.rank[gains.row]
     terms = DiscountedTerms.of(gains.segments, gains.row, rank, np.asarray(gains.value), 1 / weight(rank))
     return terms.replace(has_relevant=gains.has_relevant)
@@ -293,9 +294,9 @@ def ap_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None
     Source: Agrawal, Gollapudi, Halverson, Ieong, "Diversifying search results", WSDM 2009; ndeval 4.5.
     """
     covered = _covered(judgments, rel)
-    within, is_ranked = covered.within, judgments.top(cutoff)[covered.row]
-    precision = (within.place + 1) / np.where(is_ranked, judgments.rank[covered.row], 1.0)
-    terms = _terms(judgments, covered, precision / within.lengths[within.query], is_ranked)
+    within = covered.within
+    precision = (within.place + 1) / judgments.rank[covered.row]
+    terms = _terms(judgments, covered, precision / within.lengths[within.query], cutoff)
 
     def expected(of_topic: Judgments) -> Floats:
         return hit_precisions(of_topic, None, cutoff) / of_topic.segments.lengths
@@ -318,8 +319,7 @@ def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Ter
     Source: Agrawal, Gollapudi, Halverson, Ieong, "Diversifying search results", WSDM 2009; ndeval 4.5.
     """
     covered = _covered(judgments, rel)
-    is_ranked = judgments.top(cutoff)[covered.row]
-    terms = _terms(judgments, covered, np.ones(len(covered.row)), is_ranked)
+    terms = _terms(judgments, covered, np.ones(len(covered.row)), cutoff)
     return terms.replace(normalizer=cutoff * covered.number, weight_at=np.ones_like, cutoff=cutoff)
 
 
@@ -339,8 +339,7 @@ def subtopic_recall(
     Source: Zhai, Cohen, Lafferty, "Beyond independent relevance", SIGIR 2003; ndeval 4.5.
     """
     covered = _covered(judgments, rel)
-    is_first = (covered.within.place == 0) & judgments.top(cutoff)[covered.row]
-    terms = _terms(judgments, covered, np.ones(len(covered.row)), is_first)
+    terms = _terms(judgments, covered, covered.within.place == 0, cutoff)
 
     expected = partial(chance_of_hit, rel=None, cutoff=cutoff)
     expected_total = partial(_sum_over_subtopics, judgments, covered, expected)
