@@ -118,10 +118,7 @@ def quantile(descending: Floats, start: Ints, count: Ints, place: Floats) -> Flo
 
 
 def subtracted(values: Floats, number: float) -> Floats:
-    """values - number, where each float stands for its shortest decimal text, as 1.2 does: (N,) -> (N,).
-
-    Each result is the float nearest to the decimal difference, so that 1.2 - 1 is 0.2.
-    """
+    """values - number, by the shortest decimal texts of the floats, so that 1.2 - 1 is 0.2: (N,) -> (N,)."""
     from decimal import Context, Decimal  # which few need
 
     subtract, subtrahend = Context(prec=_EXACT).subtract, Decimal(repr(number))

@@ -153,10 +153,7 @@ class Segments:
         return result
 
     def descending(self, values: Floats) -> Ints:
-        """The rows of each query from the one with the largest value to the smallest, (N,).
-
-        The order of equal values is arbitrary but deterministic. Values are finite.
-        """
+        """The rows of each query by descending finite value, (N,); equal ones in arbitrary but fixed order."""
         result = np.arange(len(values))
         for rows, inside, block in self._matrices(-values, np.inf):
             result[rows[inside]] = np.take_along_axis(rows, block.argsort(axis=1), axis=1)[inside]

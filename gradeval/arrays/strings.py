@@ -1,7 +1,4 @@
-"""Columns of ids: byte strings in the buffer they were read into, compared and hashed eight bytes at a time.
-
-And hash tables of their 64-bit keys, as arrays.
-"""
+"""Columns of ids: byte strings in the buffer they were read into; hash tables of their 64-bit keys."""
 
 from __future__ import annotations
 
@@ -276,10 +273,7 @@ class ShortIds(Ids):
 
 
 class Texts(Sequence[str]):
-    """A column of ids as text, decoded on first access; bytes that are not UTF-8 are surrogates.
-
-    known: the text, where the ids were made from it.
-    """
+    """A column of ids as text, decoded on first access unless known; what is not UTF-8 is surrogates."""
 
     def __init__(self, ids: Ids, known: list[str] | None = None) -> None:
         self.ids = ids

@@ -33,10 +33,7 @@ class Measure(NamedTuple):
         return "=" in self.example
 
     def read(self, values: str, separator: str) -> list[dict[str, str]]:
-        """The parameters after the dot, as texts: a dict for each metric.
-
-        Raises ValueError for incomplete pairs.
-        """
+        """The parameters after the dot, as texts, for each metric. Raises ValueError for incomplete pairs."""
         if not self.example:
             return [{self.param: value} for value in values.split(",")]
         if not self.has_pairs:
@@ -470,10 +467,7 @@ def ties(metric: str) -> list[tuple[str, str]]:
 
 
 class Group(NamedTuple):
-    """A group of metrics, with a description of one line, and what its page says about them.
-
-    use, not_use: when to use them, and when not.
-    """
+    """A group of metrics: a description of one line, its members, source, when to use them and when not."""
 
     about: str
     measures: tuple[str, ...]

@@ -173,10 +173,7 @@ class Metric(Record, eq=False):
         return np.where(empty, judgments.no_relevant, values) if empty is not None else values
 
     def values(self, judgments: Judgments, **params: Any) -> tuple[Floats, Bools | None]:
-        """The value of each query, (Q,), and which queries have no relevant documents, if that matters.
-
-        These have NaN.
-        """
+        """The value of each query, (Q,), and which have NaN for want of relevant documents, if that matters."""
         if self.text:
             return np.full(judgments.segments.count, np.nan), None
         compute = self._values if judgments.first is None else self._expected
@@ -311,10 +308,7 @@ def import_family(family: str) -> list[Metric]:
 
 @cache
 def homes() -> dict[str, str]:
-    """Every name of a built-in metric, folded -> its family, found in the text of the modules.
-
-    To import them all takes 10 ms, of which a command with one metric needs few.
-    """
+    """Every name of a built-in metric, folded -> its family, by the text of the modules: imports take 10 ms."""
     folder = os.path.dirname(import_module("gradeval.metrics").__file__ or "")
     modules = sorted(name[:-3] for name in os.listdir(folder) if name[0] != "_" and name.endswith(".py"))
     names: dict[str, str] = {}

@@ -253,10 +253,7 @@ def _example(metric: Metric, width: int) -> str:
 
 
 def _sum(spec: Spec, judgments: Judgments, terms: Terms) -> list[list[str]]:
-    """The value on the example ranking as a sum: rows of cells, the last of each a number.
-
-    A heading; a row for each document; the sum and what it is divided by.
-    """
+    """The value on the example ranking as rows of cells: a heading, the documents, the sum and its divisor."""
     values = {"term": np.broadcast_to(terms.value, terms.row.shape)}
     if isinstance(terms, DiscountedTerms):
         values = {"gain": terms.gain, "discount": terms.discount, **values}

@@ -31,10 +31,7 @@ _RUNNING = threading.RLock()
 
 
 def loaded() -> Iterator[str]:
-    """Load what other packages offer under the entry point group 'gradeval.metrics': modules that use @metric.
-
-    After each of them what is wrong with it, '' if nothing.
-    """
+    """Load the modules under the entry point group 'gradeval.metrics'; after each what is wrong, or ''."""
     from importlib.metadata import entry_points
 
     try:

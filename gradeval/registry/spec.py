@@ -143,10 +143,7 @@ def single_names(text: Metrics) -> list[str]:
 def usable(
     metrics: Metrics, is_usable: Callable[[Spec], bool], refused: Callable[[Spec], MetricError]
 ) -> tuple[list[Spec], list[str]]:
-    """The metrics that can be used, and the names of those of groups that cannot be, which are left out.
-
-    refused: makes the error for one that is named itself. Raises MetricError.
-    """
+    """The metrics that can be used, and the names left out of groups; refused(spec) is raised for others."""
     chosen: dict[Spec, None] = {}
     left_out: dict[str, None] = {}
     for name, specs in named_specs(metrics):
