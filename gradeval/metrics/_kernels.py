@@ -66,10 +66,7 @@ def before_rows(within: Segments, after: Floats, first: float | Floats) -> Float
 
 
 def with_rows(ideal: Terms, within: Segments, worth: Floats) -> Terms:
-    """The terms of an ideal ranking, their rows changed from positions in it to rows of the table.
-
-    The ideal ranking is by descending worth, (N,), ties as in the table: in rank order.
-    """
+    """The terms of an ideal ranking, by descending worth, (N,), with rows of the table for positions."""
     return ideal.replace(row=np.lexsort((-worth, within.query))[ideal.row])
 
 

@@ -37,10 +37,7 @@ _CORRELATION: dict[str, Any] = {
 
 
 def _normalizer(judgments: Judgments, spread: Floats) -> Floats:
-    """The spread, (Q,), and NaN where it is 0: scores or grades do not differ.
-
-    0 where nothing was retrieved although the grades could have been ordered.
-    """
+    """The spread, (Q,), NaN where it is 0; 0 where nothing was retrieved although the grades differ."""
     lost = (judgments.retrieved == 0) & (judgments.levels.lengths > 1)
     return np.where(lost, 0.0, np.where(spread > 0, spread, np.nan))
 

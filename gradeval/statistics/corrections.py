@@ -13,10 +13,7 @@ from gradeval.statistics.tests import reason_without_p, root_sum_of_squares, val
 
 
 def bonferroni(p: Floats) -> Floats:
-    """m p, at most 1, for m p-values: bounds the chance of any false rejection. p: any shape, kept.
-
-    Source: Dunn, "Multiple comparisons among means", JASA 1961.
-    """
+    """m p, at most 1, for m p-values: bounds the chance of any false rejection. Source: Dunn, JASA 1961."""
     return _in_order(p, lambda ordered, m: ordered * m)
 
 

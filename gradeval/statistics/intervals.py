@@ -47,10 +47,7 @@ def t_interval(mean: float, standard_error: float, df: int, alpha: float) -> Int
 
 
 def t_intervals(mean: Floats, sd: Floats, count: Ints, alpha: float) -> tuple[Floats, Floats]:
-    """The t interval of each of several means, arrays of one shape; NaN where the mean is of fewer than two.
-
-    count: of how many numbers; sd: their standard deviation, with n - 1 in the denominator.
-    """
+    """The t intervals of means of `count` numbers with this standard deviation; NaN for fewer than two."""
     from scipy.special import stdtrit
 
     with np.errstate(divide="ignore", invalid="ignore"):

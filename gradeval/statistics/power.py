@@ -67,11 +67,7 @@ def smallest_effect_size(n: int, alpha: float, power: float = 0.8) -> float:
 
 @cache
 def queries_needed(effect_size: float, alpha: float, power: float = 0.8) -> float:
-    """The least number of queries, at least 2, that show an effect size with the given power.
-
-    infinite where more than 10^9 would be needed, as for an effect size of 0; NaN for a NaN. power: between
-    alpha and 1.
-    """
+    """The least number of queries, from 2, that show an effect size with this power; infinite above 10^9."""
     if math.isnan(effect_size):
         return math.nan
     low, high = 1, 2  # too few, enough

@@ -230,11 +230,8 @@ def poisson_thresholds(mean: float) -> Ints:
 
 
 def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
-    """The range of the systems' sums for each random permutation of integers (Q, S), (samples,).
-
-    The values of each query are permuted by themselves, and all their permutations are equally likely. Where
-    there are few systems, what a permutation adds to the sums is looked up in tables, in a few nanoseconds.
-    """
+    """The range of the systems' sums for random permutations within the rows of integers (Q, S), (samples,)."""
+    # where there are few systems, what a permutation adds to the sums is looked up in tables, in nanoseconds
     systems = integers.shape[1]
     if systems > _MOST_SPLIT:
         ranges = _exchanged(integers, sampling)

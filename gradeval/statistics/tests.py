@@ -44,10 +44,7 @@ _HELD = 1 << 25  # numbers of all of them that are held at once, 256 MB, or thos
 
 
 def paired_differences(baseline: Floats, run: Floats) -> Floats:
-    """run - baseline for each query, of arrays of one shape; NaN where either value is NaN.
-
-    It is exactly 0 for values that agree to 1e-12 of the larger: rounding is no win.
-    """
+    """run - baseline for each query, NaN where either is; 0 if they agree to 1e-12, for rounding is no win."""
     difference = run - baseline
     difference[np.abs(difference) <= TOLERANCE * np.maximum(np.abs(baseline), np.abs(run))] = 0.0
     return difference
@@ -100,11 +97,7 @@ class Summary(Record):
 
 
 def summarize(differences: Floats) -> Summary:
-    """The summary of paired differences (Q,), without NaN.
-
-    The effect size is the mean of the differences over their standard deviation: Cohen's d_z, the sample
-    effect size of the paired t-test in Sakai, "Laboratory Experiments in Information Retrieval", 2018.
-    """
+    """The summary of paired differences (Q,), without NaN; the effect size is Cohen's d_z (Sakai, 2018)."""
     pairs = valid_pairs(differences)
     mean, sd = mean_and_sd(pairs)
     effect = math.nan if reason_without_p(pairs) else mean / sd
@@ -342,10 +335,7 @@ def _patterns(valid: Bools) -> tuple[Bools, Ints]:
 
 
 def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
-    """The BCa bootstrap interval of the mean of each column of differences (Q, C); there is no p.
-
-    Comparisons that have a difference for the same queries have the same resamples of these.
-    """
+    """The BCa interval of the mean of each column of differences (Q, C), of the same resamples; no p."""
     outcomes: dict[int, Outcome] = {}
     method = f"{sampling.samples:,} bootstrap resamples"
     patterns, pattern = _patterns(~np.isnan(differences))
