@@ -48,7 +48,7 @@ class Record:
         is_given_twice = len(fields) < len(values) + len(named)
         if len(fields) < len(names):
             fields.update({**self._defaults, **fields})
-        if is_given_twice or fields.keys() != self._names:
+        if is_given_twice or len(fields) != len(names) or (named and not named.keys() <= self._names):
             for name in named.keys() - self._names:
                 raise TypeError(f"{type(self).__name__}() got an unexpected keyword argument '{name}'")
             raise TypeError(f"{type(self).__name__}() takes {', '.join(names)}, each once")

@@ -7,7 +7,7 @@ are no strings, numbers that are not finite, and whatever else may be an error.
 from __future__ import annotations
 
 import marshal
-from itertools import count, islice, pairwise, repeat
+from itertools import compress, count, islice, pairwise, repeat
 from operator import contains
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, ranges
 from gradeval.arrays.strings import Texts
-from gradeval.formats.memory import Nested, are_texts, floats_of, object_numbers
+from gradeval.formats.memory import Nested, are_texts, object_numbers
 from gradeval.options import DEFAULT_TIES
 from gradeval.tables.qrels import Qrels
 from gradeval.tables.ranking import Ties
@@ -48,10 +48,8 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
         if part is None:
             return None
         parts.append(part)
-    scores = np.concatenate(parts)
-    try:
-        found = floats_of(numbers)
-    except OverflowError:
+    scores, found = np.concatenate(parts), _floats(numbers)
+    if found is None:
         found = np.fromiter(numbers, np.float64, len(numbers))
     if data.convert is not None:
         found = data.convert(found)
@@ -116,21 +114,25 @@ def _ranks(
         left = left >> 1
     rank = above - start + 2
     below = above + 2
-    tied = np.flatnonzero((ordered.take(below, mode="clip") == found) & (below < data.offsets[query + 1]))
-    top, sizes, order = rank[tied], [], []
+    [tied] = ((ordered.take(below, mode="clip") == found) & (below < data.offsets[query + 1])).nonzero()
+    if not len(tied):
+        return rank, tied, tied, tied
+    [ends] = np.append(ordered[1:] != ordered[:-1], True).nonzero()
+    top, of_run, first = rank[tied], query[tied], above[tied] + 1
+    last = np.minimum(ends[ends.searchsorted(first)], data.offsets[of_run + 1] - 1)
     groups: dict[int, dict[str, int]] = {}  # the documents with one score, by their first place
-    for hit in tied.tolist():
-        group = groups.get(first := above.item(hit))
+    order = []
+    for hit, run_query, a, b in zip(tied.tolist(), of_run.tolist(), first.tolist(), last.tolist(), strict=True):
+        group = groups.get(a)
         if group is None:
-            of_run = query.item(hit)
-            is_tied = scores[data.offsets.item(of_run) : data.offsets.item(of_run + 1)] == found.item(hit)
-            places = is_tied.nonzero()[0].tolist()
-            members = [*islice(data.documents[of_run], places[0], places[-1] + 1)]  # and those between
-            if len(members) > len(places):
-                members = [members[place - places[0]] for place in places]
+            documents, begin = data.documents[run_query], data.offsets.item(run_query)
+            if ordered is scores:
+                members = [*islice(documents, a - begin, b + 1 - begin)]
+            else:
+                is_tied = scores[begin : begin + len(documents)] == found.item(hit)
+                members = [*compress(documents, is_tied.tolist())]
             in_order = sorted(members, reverse=True) if ties == DEFAULT_TIES else members
-            group = groups[first] = dict(zip(in_order, count()))
+            group = groups[a] = dict(zip(in_order, count()))
         order.append(group[names[row.item(hit)]])
-        sizes.append(len(group))
     rank[tied] += np.array(order, np.int64)
-    return rank, tied, top, top + np.array(sizes, np.int64) - 1
+    return rank, tied, top, top + last - first
