@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 
-from gradeval.arrays import Floats
 from gradeval.commands.study.options import CRITERIA_METRICS
 from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, full_rankings
 from gradeval.evaluation.score import score
@@ -79,10 +77,26 @@ def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
         sign = 1 if spec.metric.higher_is_better else -1
         low, high = spec.metric.range
         ends = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
-        of_metric = list(verdicts_of(sign * of_lists, ends, pair_ratio))
-        verdicts += [(str(spec), *verdict) for verdict in of_metric]
-        by_metric.append((str(spec), *("undefined" if met is None else met for _, met, _ in of_metric)))
-        if all(met for _, met, _ in of_metric):
+        first, second, third, fourth, fifth, sixth = (sign * of_lists).tolist()
+        falls = first - second, second - third, third - max(fourth, fifth), min(fourth, fifth) - sixth
+        low_cost, high_cost = (0.0 if abs(cost) <= EQUAL else cost for cost in (first - second, first - third))
+        free = math.nan if high_cost == 0 else math.copysign(math.inf, high_cost)
+        emphasis = (high_cost / low_cost if low_cost > 0 else free) / pair_ratio
+        from_worst = abs(sixth - min(ends))
+        evidence = {
+            "ties": (abs(fourth - fifth) <= EQUAL and first - fourth > EQUAL, abs(fourth - fifth)),
+            "skew": (min(falls) > EQUAL, min(falls)),
+            "emphasis": (emphasis > 1 + EQUAL, emphasis),
+            "range": (from_worst <= EQUAL and abs(first - max(ends)) <= EQUAL, from_worst),
+        }
+        all_met: list[bool | None] = []
+        for criterion, (holds, number) in evidence.items():
+            # undefined where values are, or the evidence is 0 / 0
+            is_defined = not (np.isnan(of_lists).any() or math.isnan(number))
+            all_met.append(holds if is_defined else None)
+            verdicts.append((str(spec), criterion, all_met[-1], number if is_defined else math.nan))
+        by_metric.append((str(spec), *("undefined" if met is None else met for met in all_met)))
+        if all(all_met):
             best.append(str(spec))
     names = [str(spec) for spec in specs]
     values_of = zip(*(of_lists.tolist() for of_lists in values), strict=True)
@@ -101,30 +115,3 @@ def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
             Table("criteria", "Which criteria each metric meets", ("metric", *CRITERIA), by_metric, data=False),
         ),
     )
-
-
-def verdicts_of(
-    values: Floats, ends: tuple[float, float], pair_ratio: float
-) -> Iterator[tuple[str, bool | None, float]]:
-    """Whether the values of LISTS meet each of CRITERIA: criterion, verdict, evidence.
-
-    values: higher is better. ends: of their range. pair_ratio: of the costs of lists 3 and 2 by Kendall's tau.
-    The verdict is None and the evidence NaN where values are undefined or the evidence is 0 / 0.
-    """
-    first, second, third, fourth, fifth, sixth = values.tolist()
-    smallest_fall = min(first - second, second - third, third - max(fourth, fifth), min(fourth, fifth) - sixth)
-    low_cost, high_cost = (0.0 if abs(cost) <= EQUAL else cost for cost in (first - second, first - third))
-    free = math.nan if high_cost == 0 else math.copysign(math.inf, high_cost)
-    ratio = high_cost / low_cost if low_cost > 0 else free
-    emphasis = ratio / pair_ratio
-    from_worst = abs(sixth - min(ends))
-    evidence = {
-        "ties": (abs(fourth - fifth) <= EQUAL and first - fourth > EQUAL, abs(fourth - fifth)),
-        "skew": (smallest_fall > EQUAL, smallest_fall),
-        "emphasis": (emphasis > 1 + EQUAL, emphasis),
-        "range": (from_worst <= EQUAL and abs(first - max(ends)) <= EQUAL, from_worst),
-    }
-    is_defined = not np.isnan(values).any()
-    for criterion, (holds, number) in evidence.items():
-        defined = is_defined and not math.isnan(number)
-        yield (criterion, holds, number) if defined else (criterion, None, math.nan)

@@ -156,6 +156,7 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
     boxes: list[Row] = []
     impacts: list[Row] = []
     each_draw: list[Row] = []
+    over: dict[str, list[float]] = {scenario: [] for scenario in SCENARIOS}  # shares of overestimates
     for d, distribution in enumerate(DISTRIBUTIONS):
         random = np.random.default_rng((seed, d))
         if distribution == "balanced":
@@ -172,21 +173,20 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
                 each_draw += [(*labels, draw, value, seed) for draw, value in enumerate(of_draws.tolist(), 1)]
                 if m:
                     apart = paired_differences(values[0], of_draws)
-                    impacts.append((*labels, float(np.mean(apart > 0)), float(np.mean(apart < 0)), seed))
+                    over[scenario].append(float(np.mean(apart > 0)))
+                    impacts.append((*labels, over[scenario][-1], float(np.mean(apart < 0)), seed))
     labelled = ("distribution", "scenario", "metric")
-    over = {
-        scenario: 100 * np.mean([row[3] for row in impacts if row[1] == scenario])
-        for scenario in SCENARIOS
-        if impacts
-    }
-    errors = " and ".join(f"the {scenario} in {share:.0f} %" for scenario, share in over.items())
-    others = ", ".join(map(str, specs[1:]))
+    finding = ""
+    if impacts:
+        swap, reverse = (f"{100 * np.mean(over[scenario]):.0f} %" for scenario in SCENARIOS)
+        errors = f"the swap in {swap} and the reverse in {reverse}"
+        finding = f"By {', '.join(map(str, specs[1:]))}, {specs[0]} overestimates {errors} of the draws."
     sizes = {"cutoff": cutoff, "items": items, "draws": draws}
     title = f"Share of draws in which {specs[0]} over- or underestimates the error, by each metric"
     of_impacts = (*labelled, "overestimates", "underestimates", "seed")
     return Study(
         name="divergence",
-        finding=f"By {others}, {specs[0]} overestimates {errors} of the draws." if errors else "",
+        finding=finding,
         options={"metrics": list(map(str, specs)), **sizes, "seed": seed},
         tables=(
             Table("quartiles", "Values over the draws", (*labelled, *QUARTILES, "seed"), boxes),
