@@ -387,6 +387,13 @@ def _present(counts: dict[str, int]) -> str:
     return " and ".join(name for name, count in counts.items() if count)
 
 
+_Counts = tuple[Ints, int, Ints, int, Ints, Ints]
+"""Of whole queries: the documents of each, (S,); how many have tied scores, and the indices of their queries;
+how many queries have ranks that can be compared with scores, and the indices of those where some rank rises
+with the score; the first line that does so, where it does so on balance.
+"""
+
+
 class CountedRun(Total):
     """What evaluations keep of a run, with its facts. names: the id of each query by its index."""
 
@@ -398,9 +405,27 @@ class CountedRun(Total):
         self.duplicates, self.against = Collected(limit), Collected(limit)
 
     def find(self, lines: Lines) -> Found:
+        """With _Counts."""
         self.has_ranks |= lines.rank is not None
         found = super().find(lines)
-        return found.replace(more=_counts(lines))
+        segments = Segments(lines.bounds)
+        ties = segments.ties(segments.sorted_descending(lines.score))
+        groups = np.flatnonzero(ties.lengths > 1)
+        tied_queries = lines.query[distinct(segments.query[ties.offsets[groups]])]
+        of_ties = np.diff(lines.bounds), int(ties.lengths[groups].sum()), tied_queries
+        if lines.rank is None or not len(lines.score):
+            return found.replace(more=(*of_ties, 0, np.empty(0, np.int64), np.empty(0, np.int64)))
+        rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
+        rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
+        rises[lines.bounds[:-1]] = 0
+        is_against: Bools = rises > 0
+        balance, ranked, disordered = (
+            np.add.reduceat(column, lines.bounds[:-1], dtype=np.float64) > 0
+            for column in (rises, rises != 0, is_against)
+        )
+        rows = np.flatnonzero(is_against)
+        first = lines.line[rows[np.searchsorted(rows, lines.bounds[np.flatnonzero(balance)])]]
+        return found.replace(more=(*of_ties, np.count_nonzero(ranked), lines.query[disordered], first))
 
     def add(self, found: Found, first_line: int) -> None:
         super().add(found, first_line)
@@ -449,31 +474,3 @@ class CountedRun(Total):
             judged=share,
             first_ids=first_ids,
         )
-
-
-_Counts = tuple[Ints, int, Ints, int, Ints, Ints]
-"""Of whole queries: the documents of each, (S,); how many have tied scores, and the indices of their queries;
-how many queries have ranks that can be compared with scores, and the indices of those where some rank rises
-with the score; the first line that does so, where it does so on balance.
-"""
-
-
-def _counts(lines: Lines) -> _Counts:
-    segments = Segments(lines.bounds)
-    ties = segments.ties(segments.sorted_descending(lines.score))
-    groups = np.flatnonzero(ties.lengths > 1)
-    tied_queries = lines.query[distinct(segments.query[ties.offsets[groups]])]
-    of_ties = np.diff(lines.bounds), int(ties.lengths[groups].sum()), tied_queries
-    if lines.rank is None or not len(lines.score):
-        return *of_ties, 0, np.empty(0, np.int64), np.empty(0, np.int64)
-    rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
-    rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
-    rises[lines.bounds[:-1]] = 0
-    is_against: Bools = rises > 0
-    balance, ranked, disordered = (
-        np.add.reduceat(column, lines.bounds[:-1], dtype=np.float64) > 0
-        for column in (rises, rises != 0, is_against)
-    )
-    rows = np.flatnonzero(is_against)
-    first = rows[np.searchsorted(rows, lines.bounds[np.flatnonzero(balance)])]
-    return *of_ties, int(np.count_nonzero(ranked)), lines.query[disordered], lines.line[first]
