@@ -1,4 +1,4 @@
-"""The checks of a gate: each against a slow statement of its definition, and what must never read as held."""
+"""The checks of a gate: how they are written, against slow statements, and what must never read as held."""
 
 import math
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from scipy import stats
 
 from gradeval.commands.gate.checks import parse_checks
 from gradeval.commands.gate.verdicts import CheckOutcome, judge
+from gradeval.errors import GradevalError
 from gradeval.evaluation.results import Results, RunResult
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
@@ -107,29 +108,26 @@ def test_checks_against_a_baseline_are_as_stated(kind: str, sign: int) -> None:
     assert {"held", "failed"} <= seen
 
 
-@each("operator", [">=", ">", "<=", "<"])
-def test_required_values_are_as_stated(operator: str) -> None:
+def test_required_values_are_as_stated() -> None:
     for value in (0.44, 0.45, 0.45 - 1e-12, 0.45 + 1e-12, 0.46):
         equal = abs(value - 0.45) <= SLACK
-        holds = {
+        for operator, holds in {
             ">=": value > 0.45 or equal,
             ">": value > 0.45 and not equal,
             "<=": value < 0.45 or equal,
             "<": value < 0.45 and not equal,
-        }[operator]
-        one = outcome("require", f"AP {operator} 0.45", [value])
-        assert one.verdict == ("held" if holds else "failed")
-        assert (one.value, one.bound) == (value, 0.45)
+        }.items():
+            one = outcome("require", f"AP {operator} 0.45", [value])
+            assert (one.verdict, one.value, one.bound) == ("held" if holds else "failed", value, 0.45)
 
 
 def test_rounding_does_not_decide() -> None:
     old = np.array([0.1, 0.2, 0.3] * 20)
-    for fall, verdict in ((0.01, "held"), (0.01 + 5e-10, "held"), (0.01 + 5e-9, "failed")):
-        assert outcome("max-drop", "AP 0.01", old - fall, old).verdict == verdict
-        assert outcome("non-inferior", "AP 0.01", old - fall, old).verdict == verdict
-        assert outcome("max-query-drop", "AP 0.01 in 50%", old - fall, old).verdict == verdict
-    for fall, verdict in ((0, "held"), (5e-10, "held"), (5e-9, "failed")):
-        assert outcome("no-worse", "AP", old - fall, old).verdict == verdict
+    of_amount = {"max-drop": "AP 0.01", "non-inferior": "AP 0.01", "max-query-drop": "AP 0.01 in 50%"}
+    for fall, slack, verdict in ((0.01, 0, "held"), (0.01, 5e-10, "held"), (0.01, 5e-9, "failed")):
+        for kind, text in of_amount.items():
+            assert outcome(kind, text, old - fall - slack, old).verdict == verdict
+        assert outcome("no-worse", "AP", old - slack, old).verdict == verdict
     # 3 of 60 are 5 %, whatever 3 / 60 is in binary
     fallen = np.where(np.arange(60) < 3, old - 0.09, old)
     assert outcome("max-query-drop", "AP 0.05 in 5%", fallen, old).verdict == "held"
@@ -140,16 +138,11 @@ def test_the_numbers_of_a_check() -> None:
     drop = outcome("max-drop", "AP 10%", run, old)
     assert (drop.value, drop.bound, drop.margin) == (0.375, 0.45, pytest.approx(-0.075))
     assert (drop.mean, drop.baseline_mean, drop.n) == (0.375, 0.5, 4)
-    assert [(one.query, one.value, one.baseline_value) for one in drop.worst] == [
-        ("q2", 0.25, 0.75), ("q3", 0.25, 0.5)
-    ]  # fmt: skip
+    worst = [(query.query, query.value, query.baseline_value) for query in drop.worst]
+    assert worst == [("q2", 0.25, 0.75), ("q3", 0.25, 0.5)]
     lower = outcome("max-drop", "AP 10%", old, run, spec=LOWER)  # it rises from 0.375 to 0.5
-    assert (lower.verdict, lower.bound, lower.margin) == (
-        "failed",
-        pytest.approx(0.4125),
-        pytest.approx(-0.0875),
-    )
-    assert [one.query for one in lower.worst] == ["q2", "q3"]
+    assert (lower.verdict, lower.bound, lower.margin) == ("failed", *map(pytest.approx, (0.4125, -0.0875)))
+    assert [query.query for query in lower.worst] == ["q2", "q3"]
     share = outcome("max-query-drop", "AP 0.3 in 20%", run, old)
     assert (share.value, share.bound, share.margin) == (0.25, 0.2, pytest.approx(-0.05))
     shown = outcome("non-inferior", "AP 0.1", run, old)
@@ -161,12 +154,11 @@ def test_the_numbers_of_a_check() -> None:
     assert (mirrored.value, mirrored.bound, mirrored.margin) == (0.125, 0.1, pytest.approx(shown.margin))
     # the worst queries of a required value
     some = results([0.5, 0.1, NAN, 0.1], [1, 2, 3, 4])
-    report = judge(some, parse_checks("require", "AP > 0.9"), min_coverage=75, worst=2)
-    assert [(one.query, one.value, one.baseline_value) for one in report.outcomes[0].worst] == [
-        ("q1", 0.1, 2), ("q3", 0.1, 4)
-    ]  # fmt: skip
-    high = judge(results([0.5, 0.1]), parse_checks("require", "AP < 0.1"), worst=1).outcomes[0]
-    assert [one.query for one in high.worst] == ["q0"]
+    [check] = judge(some, parse_checks("require", "AP > 0.9"), min_coverage=75, worst=2).outcomes
+    worst = [(query.query, query.value, query.baseline_value) for query in check.worst]
+    assert worst == [("q1", 0.1, 2), ("q3", 0.1, 4)]
+    [high] = judge(results([0.5, 0.1]), parse_checks("require", "AP < 0.1"), worst=1).outcomes
+    assert [query.query for query in high.worst] == ["q0"]
 
 
 # what must never read as held
@@ -184,14 +176,12 @@ def test_undefined_values() -> None:
             ([0.9, NAN, 0.8], [0.5, 0.5, 0.1], lost),
         )
     ]
-    cases += [(kind, text, [0.9], [0.5], "no interval: fewer than 2 pairs")
-              for kind, text in (("no-worse", "AP"), ("non-inferior", "AP 0.9"))]  # fmt: skip
+    of_one = ([0.9], [0.5], "no interval: fewer than 2 pairs")
+    cases += [("no-worse", "AP", *of_one), ("non-inferior", "AP 0.9", *of_one)]
+    cases += [("require", f"AP {bound}", [NAN, NAN], "AP is undefined") for bound in (">= 0", "> -1", "<= 1")]
     for kind, text, *runs, reason in cases:
         one = outcome(kind, text, *runs)
         assert (one.verdict, one.reason, one.worst) == ("error", reason, ())
-    for bound in (">= 0", "> -1", "<= 1", "< 9"):
-        one = outcome("require", f"AP {bound}", [NAN, NAN])
-        assert (one.verdict, one.reason) == ("error", "AP is undefined")
 
 
 @each(("kind", "text"), [("require", "AP <= 0.5"), *((kind.split()[0], text) for kind, text in FORMS.items())])
@@ -291,3 +281,77 @@ def test_checks_of_coverage() -> None:
     report = judge(lacking, parse_checks("max-drop", "AP 0.1"))
     assert (report.exit_code, report.outcomes[0].verdict) == (2, "error")
     assert report.outcomes[0].reason.startswith("the baseline baseline.txt has 1 of 2 judged queries")
+
+
+# how checks are written
+
+
+@each("kind, text, written", [
+    ("require", "nDCG@10 >= 0.45", ["nDCG@10 >= 0.45"]),
+    ("require", " ndcg_cut_10>0.45 ", ["nDCG@10 > 0.45"]),
+    ("require", "AP(rel=2)@5<=45%", ["AP(rel=2)@5 <= 0.45"]),
+    ("require", "num_q < 1e3", ["num_q < 1000"]),
+    ("require", "µAP >= -.5", ["muAP >= -0.5"]),
+    ("require", "Coverage >= 95 %", ["coverage >= 0.95"]),
+    ("require", "Judged@10 >= .7", ["Judged@10 >= 0.7"]),
+    ("require", "nDCG@5,10 >= 0", ["nDCG@5 >= 0", "nDCG@10 >= 0"]),
+    ("max-drop", "nDCG@10 0.01", ["max-drop nDCG@10 0.01"]),
+    ("max-drop", "P(rel=2, cutoff=5)   2%", ["max-drop P(rel=2)@5 2%"]),
+    ("max-drop", "AP 2 %", ["max-drop AP 2%"]),
+    ("max-drop", "tau 1.5", ["max-drop tau 1.5"]),  # from -1 to 1
+    ("max-drop", "num_rel_ret 4", ["max-drop num_rel_ret 4"]),
+    ("max-drop", "tau 100%", ["max-drop tau 100%"]),
+    ("no-worse", "nDCG@10 AP", ["no-worse nDCG@10", "no-worse AP"]),
+    ("non-inferior", "AP 0.01", ["non-inferior AP 0.01"]),
+    ("non-inferior", "AP nDCG@10 4 %", ["non-inferior AP 4%", "non-inferior nDCG@10 4%"]),
+    ("max-query-drop", "RR 0.5 in 5%", ["max-query-drop RR 0.5 in 5%"]),
+    ("max-query-drop", "RR 0.5", ["max-query-drop RR 0.5 in 0%"]),
+])  # fmt: skip
+def test_checks(kind: str, text: str, written: list[str]) -> None:
+    checks = parse_checks(kind, text)
+    assert list(map(str, checks)) == written
+    for check in checks:
+        again = str(check).removeprefix(f"{kind} ")
+        assert parse_checks(kind, again) == [check]
+
+
+@each("kind, text, message", [
+    ("require", "", "require '' is not of the form 'nDCG@10 >= 0.45'"),
+    ("require", "AP", "require 'AP' is not of the form"),
+    ("require", "AP = 0.4", "require 'AP = 0.4' is not of the form"),
+    ("require", "AP == 0.4", "is not of the form"),
+    ("require", "AP => 0.4", "is not of the form"),
+    ("require", ">= 0.4", "is not of the form"),
+    ("require", "AP >= ", "is not of the form"),
+    ("require", "AP >= nan", "has 'nan' where a number belongs, as in 'nDCG@10 >= 0.45'"),
+    ("require", "AP >= inf", "has 'inf' where a number belongs"),
+    ("require", "AP >= 1_0", "has '1_0' where a number belongs"),
+    ("require", "AP >= 0.4 0.5", "is not of the form"),
+    ("require", "nDGC@10 >= 0.4", "nDGC@10: did you mean nDCG@10?"),
+    ("require", "coverge >= 0.4", "coverge: did you mean coverage?"),
+    ("require", "AP coverage >= 0.4", "coverage: coverage is checked by itself"),
+    ("require", "coverage >= 95", "coverage is a share from 0 to 1; write 95% or 0.95"),
+    ("require", "relstring >= 1", "relstring is text and cannot be checked"),
+    ("max-drop", "AP", "max-drop 'AP' is not of the form 'nDCG@10 0.01' or 'nDCG@10 2%'"),
+    ("max-drop", "AP x", "has 'x' where a number belongs"),
+    ("max-drop", "AP -0.1", "the amount must not be below 0: improvement never fails"),
+    ("max-drop", "num_q 1", "num_q has no value for each query, so runs cannot be compared by it: use "
+     "require"),
+    ("max-drop", "coverage 1%", "coverage: coverage is checked with require"),
+    ("max-drop", "nDCG@10 4", "nDCG@10 is from 0 to 1, so this never fails. Write 'nDCG@10 4%'"),
+    ("non-inferior", "RR tau 1", "RR is from 0 to 1, so this never fails. Write 'RR 1%'"),
+    ("non-inferior", "AP 400%", "no value of AP is below 0, so this never fails. Write 'AP 2%'"),
+    ("max-query-drop", "AP 1 in 5%", "AP is from 0 to 1, so this never fails. Write 'AP 0.5 in 5%'"),
+    ("no-worse", "", "is not of the form"),
+    ("no-worse", "AP 0.01", "0.01: unknown metric"),
+    ("non-inferior", "AP 2%%", "is not of the form 'nDCG@10 0.01' or 'nDCG@10 2%'"),
+    ("max-query-drop", "RR 0.5 in 101%", "the share of queries must be from 0% to 100%"),
+    ("max-query-drop", "RR 0.5 in 5", "is not of the form"),
+    ("max-query-drop", "RR 0.5 in x%", "has 'x' where a number belongs"),
+    ("max-query-drop", "RR 50%", "is not of the form"),
+])  # fmt: skip
+def test_refused(kind: str, text: str, message: str) -> None:
+    with pytest.raises(GradevalError) as raised:
+        parse_checks(kind, text)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
