@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,8 +14,12 @@ from gradeval.cli.options import AbbreviatedCommand, version_option
 from gradeval.cli.types import File, Finite, Integer, complete_trec_eval
 from gradeval.options import Options
 
+if TYPE_CHECKING:
+    from gradeval.evaluation.results import Results
+
 VERSION = "10.0"  # of trec_eval, whose output this is
 LONGEST = 2**63 - 1
+UNKNOWN = -1_000_000.0  # a z-score where the file has none, or the deviation is 0 and the value not the mean
 
 
 def differences() -> list[list[str]]:
@@ -141,7 +147,6 @@ def trec_eval_command(
 
     from gradeval.evaluation import evaluate_all
     from gradeval.evaluation.evaluator import complete
-    from gradeval.evaluation.zscores import standardized
     from gradeval.formats.lines import read_zscores
     from gradeval.notices import Kind, Notice
     from gradeval.registry.measures import parse_trec_eval
@@ -174,3 +179,51 @@ def trec_eval_command(
     labels = [f"{prefix}{measure.printed:<22}" for prefix, measure in zip(prefixes, chosen, strict=True)]
     job.write(results.render("trec", per_query=per_query, summary=not nosummary, labels=labels))
     return 0
+
+
+def standardized(
+    results: Results,
+    names: Sequence[str],
+    scores: Mapping[tuple[str, str], tuple[float, float]],
+    complete: bool,
+) -> Results:
+    """The results of one run as z-scores: distances from a mean in standard deviations, query by query.
+
+    names: what the file calls the metrics. scores: (query, measure) -> mean, standard deviation.
+    As in trec_eval, sums and means are those of the z-scores, but num_q stays, and num_rel where missing
+    queries count (complete); a geometric mean takes z-scores of logarithms.
+    """
+    import numpy as np
+
+    from gradeval.arrays.numbers import natural_log
+    from gradeval.registry.metric import GEOMETRIC_MIN, Kind
+    from gradeval.registry.spec import Spec
+
+    [run] = results.runs
+    counted = np.flatnonzero(run.counted)
+    queries = results.counted_queries(0)
+    values = run.values.copy()
+    means = results.means.copy()
+    for m, (spec, name) in enumerate(zip(results.specs, names, strict=True)):
+        if spec.metric.text:
+            continue
+        geometric = spec.metric.kind is Kind.GEOMETRIC
+        raw = natural_log(np.maximum(values[m], GEOMETRIC_MIN)) if geometric else values[m]
+        standard = []
+        for query, value in zip(queries, raw[counted].tolist(), strict=True):
+            mean, deviation = scores.get((query, name), (None, 0.0))
+            if mean is None or not deviation:
+                standard.append(0.0 if value == mean else UNKNOWN)
+            else:
+                standard.append((value - mean) / deviation)
+        values[m, counted] = standard
+        if spec.metric.name != "num_q" and not (complete and spec.metric.name == "num_rel"):
+            summary = sum(standard) if spec.metric.is_summed else sum(standard) / len(standard)
+            means[0, m] = math.exp(summary) if geometric else summary
+    specs = tuple(  # z-scores of counts are no counts
+        Spec(spec.metric.replace(kind=Kind.MEAN), spec.given) if spec.metric.is_count else spec
+        for spec in results.specs
+    )
+    changed = results.replace(specs=specs, runs=(run.replace(values=values),))
+    changed.__dict__["means"] = means  # the cached property, already known
+    return changed
