@@ -14,7 +14,7 @@ from scipy import stats
 import gradeval
 from gradeval.commands.batch import batch as module
 from gradeval.commands.batch.batch import read_earlier
-from gradeval.errors import InputError
+from gradeval.errors import GradevalError, InputError
 from gradeval.formats.sources import Source
 
 SYSTEMS = ("one", "two", "three")
@@ -164,6 +164,13 @@ def test_what_depends_on_a_change(evaluated: list[tuple[str, str]]) -> None:
         again = batched(baseline="one", resume="out.json")
         assert set(evaluated) == expected
         assert again.render("json") == batched(baseline="one").render("json")
+    assert repr(again) == "Batch(path='manifest', systems=3, collections=3, notices=0)"
+    rows = again.rows()
+    assert len(rows) == 18 and rows[2]["system"] == "two"
+    assert rows[2]["difference"] == again.comparisons["north", "two", rows[2]["metric"]].difference
+    for what, args in (("no cell of x on north", ("north", "x")), ("no system x: the systems are one", ("x",))):
+        with pytest.raises(GradevalError, match=what):
+            (again.value if len(args) > 1 else again.average)(*args, "AP")
     # other settings keep nothing
     Path("out.json").write_text(again.render("json"))
     for more in ({"metrics": "AP"}, {"options": {"rel": 2}}, {"baseline": "two"}):

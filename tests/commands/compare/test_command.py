@@ -74,6 +74,7 @@ def test_what_else_is_printed() -> None:
     assert [row[:3] for row in tables[3][1:]] == kinds
     assert tables[4][0] == ["query", "metric", "good", "poor", "poor - good"] and len(tables[4]) == 31
     assert [line.split("\t") for line in compare(*args, "-n").out.splitlines()] == tables[4]
+    assert "Means" not in compare(*args, "-n", "-f", "table").out
     # groups
     groups = "".join(f"{query}\t{'ab'[q % 2]}\n" for q, query in enumerate(query_ids(30)))
     Path("groups").write_text(f"query\tgroup\n{groups}")
@@ -137,6 +138,8 @@ VALUES = "--values a.csv b.csv"
     *((f"qrels good.run poor.run {line}", message) for line, message in (
         ("-m num_q", "num_q has no value for each query"),
         ("-n", "-n requires -q: nothing would be printed."),
+        ("-n -q -f json", "-n and -f json are mutually exclusive"),
+        ("--confidence x", "'x' is not a percentage from 50 to"),
         ("--confidence 100", "'100' is not a percentage"),
         ("--test tukey", "Add --all-pairs"),
         ("-m AP --sort RR", "RR was not compared: there are AP"),

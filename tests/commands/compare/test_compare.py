@@ -129,8 +129,12 @@ def test_another_baseline() -> None:
         (-swapped.difference, -swapped.high, -swapped.low), **EXACT
     )
     assert (one.won, one.lost) == (swapped.lost, swapped.won)
-    with pytest.raises(GradevalError, match="no run is named 'X': there are A, B, C"):
-        compared(values, baseline="X")
+    for baseline, what in (
+        ("X", "no run is named 'X': there are A, B, C"),
+        (3, "there is no run 3: there are 3"),
+    ):
+        with pytest.raises(GradevalError, match=what):
+            compared(values, baseline=baseline)
     # what cannot be compared
     with pytest.raises(InputError, match=r"runs: there is 1 run\. Give two runs or more"):
         compared(random_runs(1, runs=1))
