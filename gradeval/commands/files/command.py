@@ -139,14 +139,16 @@ def convert_command(
     checked first as for an evaluation; what the format of OUT cannot hold is an error, and OUT is not written.
     '-' is standard input or output.
     """
+    from dataclasses import fields
+
     from gradeval.commands.files.convert import Conversion, convert_file, format_by_ending
     from gradeval.formats.sources import Source
     from gradeval.formats.write import writer
 
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
-    of_rows = {name: options.pop(name) for name in ("role", "sort", "top", "tag", "ties")}
-    conversion = Conversion(to or format_by_ending(target), **of_rows)
+    how = {field.name: options.pop(field.name) for field in fields(Conversion) if field.name in options}
+    conversion = Conversion(to or format_by_ending(target), **how)
     if target == "-" and out.on_terminal() and not writer(conversion.to).is_compressible:
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")

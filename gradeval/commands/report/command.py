@@ -98,8 +98,9 @@ def report_command(
             context.exit(2)
 
     with job.running() as progress:
-        tools: dict[str, Any] = {"check": check, "steps": progress.steps}
-        report = report_of(qrels, paths, metrics or None, options, command=command, **page, **tools)
+        report = report_of(
+            qrels, paths, metrics or None, options, command=command, check=check, steps=progress.steps, **page
+        )
     notices = list(report.notices)
     if report.explained:
         texts = page["text"], bool(report.titles), page["queries_text"], bool(report.query_texts)

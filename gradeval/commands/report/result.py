@@ -7,7 +7,7 @@ report_of   the same with parsed arguments
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -195,16 +195,25 @@ def report_of(
     comparison = compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
     # all queries, or those where the runs differ most by the first metric, or, of one run, the worst
     first = values.values[:, 0]
-    worth = (
-        np.fmin.reduce(first) - np.fmax.reduce(first) if len(first) > 1 else values.metrics[0].sign * first[0]
-    )
+    worth = values.metrics[0].sign * first[0]
+    if len(first) > 1:
+        worth = np.fmin.reduce(first) - np.fmax.reduce(first)
     chosen = np.sort(np.argsort(worth, kind="stable")[:explain]).tolist()
+    with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
     # a mean over all orders of ties has no ranking to show
-    queries = [] if options.ties == EXPECTED else [values.queries[q] for q in chosen]
+    has_rankings = bool(with_documents) and options.ties != EXPECTED
+    queries = [values.queries[q] for q in chosen] if has_rankings else []
+    of_queries = explain_runs(qrels, with_documents, specs, options, queries) if queries else ()
+    each = len(options.features) or 1
     explained: dict[str, ExplainedQuery] = {}
-    for query, explanations in _explanations(qrels, runs, specs, options, queries):
+    for query, of_runs in zip(queries, of_queries, strict=True):
         if steps is not None:
             steps(len(explained), len(queries))
+        remaining = iter(of_runs)
+        explanations: list[list[Explanation]] = []  # none of a run of which only values are known
+        for _, run in runs:
+            is_saved = isinstance(run, SavedResult)
+            explanations += [[] for _ in run.runs] if is_saved else [next(remaining) for _ in range(each)]
         explained[query] = _explained(explanations)
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
     return Report(
@@ -222,25 +231,6 @@ def report_of(
         interval,
         tuple(specs),
     )
-
-
-def _explanations(
-    qrels: Any, runs: Runs, specs: Sequence[Spec], options: Options, queries: Sequence[str]
-) -> Iterator[tuple[str, list[list[Explanation]]]]:
-    """Each of the queries, and its explanations by run and by metric; none of a run of which only values are
-    known."""
-    with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
-    if not queries or not with_documents:
-        return
-    each = len(options.features) or 1
-    explained = explain_runs(qrels, with_documents, specs, options, queries)
-    for query, of_runs in zip(queries, explained, strict=True):
-        remaining = iter(of_runs)
-        explanations: list[list[Explanation]] = []
-        for _, run in runs:
-            is_saved = isinstance(run, SavedResult)
-            explanations += [[] for _ in run.runs] if is_saved else [next(remaining) for _ in range(each)]
-        yield query, explanations
 
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
