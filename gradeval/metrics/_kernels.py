@@ -139,14 +139,6 @@ def graded(
     return table.once(("mapped", gain), lambda: table.replace(grade=mapped(table.grade, gain))), MAPPED
 
 
-def gaining(judgments: Judgments, gain: Gain) -> Hits:
-    """The documents retrieved that may have a gain other than 0."""
-    if gain is not MAPPED:
-        return judgments.hits_from(None)
-    has_gain = judgments.grade != 0
-    return judgments.once("gaining", lambda: Hits.of(judgments, has_gain, judgments.segments.number(has_gain)))
-
-
 def discount(rank: Floats, kind: str | float = "log2") -> Floats:
     """The divisor of the gain at each rank; a number is the base of a logarithm, which is at least 1."""
     if kind == "log2":
@@ -163,7 +155,11 @@ def dcg(
     judgments: Judgments, gain: Gain, cutoff: int | None, kind: str | float = "log2", **fields: Any
 ) -> DiscountedTerms:
     """The sum of gain / discount over the first k ranks. fields: further ones of the terms."""
-    hits = gaining(judgments, gain).top(cutoff)
+    if gain is MAPPED:  # which may map the grade 0 to a gain
+        gains, number = judgments.grade != 0, judgments.segments.number
+        hits = judgments.once("gaining", lambda: Hits.of(judgments, gains, number(gains))).top(cutoff)
+    else:
+        hits = judgments.hits_from(None).top(cutoff)
     gained = gain.of(judgments.grade[hits.rows], hits.segments.query)
     fields |= {"discount_at": partial(discount, kind=kind), "cutoff": cutoff}
     fields["weight_at"] = lambda rank: 1 / discount(rank, kind)

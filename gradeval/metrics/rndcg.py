@@ -170,9 +170,8 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     missed = np.maximum(2 + most - run.segments.running_sum(run.gain), 2.0)
     is_integer = bool((missed == np.floor(missed)).all())
     discount = log2(missed) if is_integer else np.log2(missed)
-    return DiscountedTerms.of(run.segments, run.row, run.rank, run.gain, discount).replace(
-        normalizer=best.segments.sum(best.gain),
-    )
+    total = best.segments.sum(best.gain)
+    return DiscountedTerms.of(run.segments, run.row, run.rank, run.gain, discount, normalizer=total)
 
 
 @metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
