@@ -69,7 +69,7 @@ def _read_groups(option: str, by: Any) -> Groups:
 GROUPED = f"{PATH} | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]"
 
 
-class CompareOptions(OptionTable):
+class CompareOptions(OptionTable, init=False):
     """How to compare runs."""
 
     baseline: str | int | None = option(

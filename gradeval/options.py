@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from functools import wraps
 from inspect import Parameter, signature  # which click imports too
 from numbers import Integral, Real
-from typing import Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, GradevalError, OptionError, described, is_grade, named
 from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
@@ -100,15 +100,17 @@ Own = TypeVar("Own", bound="OptionTable")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class OptionTable:
+class OptionTable(Record, init=False):
     """Options, which a subclass declares in order as attributes.
 
     Raises OptionError for a value of the wrong type or out of range. Equal where all options are; immutable.
     """
 
-    table: ClassVar[Mapping[str, Option]]
+    if TYPE_CHECKING:  # it is no field
+        table: ClassVar[Mapping[str, Option]]
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
         cls.table = {name: row for name, row in vars(cls).items() if isinstance(row, Option)}
 
     def __init__(self, **values: Any) -> None:
@@ -141,19 +143,6 @@ class OptionTable:
     def replace(self: Own, **changes: Any) -> Own:
         """The same options with these instead."""
         return type(self)(**{**self.__dict__, **changes})
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{type(self).__name__} is immutable: replace({name}=…) makes another")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.__dict__ == other.__dict__
-
-    def __hash__(self) -> int:
-        return hash(tuple(self.__dict__.values()))
-
-    def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
-        return f"{type(self).__name__}({values})"
 
 
 def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[Function], Function]:
@@ -431,7 +420,7 @@ def _read_threshold(name: str, value: Any) -> Any:
 THRESHOLD = Kind("threshold", _read_threshold, f"float | {words((ANY_RELEVANT,))}", metavar="GRADE")
 
 
-class Options(OptionTable):
+class Options(OptionTable, init=False):
     """Options of reading and evaluation."""
 
     rel: float | None = option(

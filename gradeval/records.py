@@ -26,14 +26,14 @@ class Record:
     A dataclass compiles its methods whenever its module is imported, and a NamedTuple its annotations: for the
     60 records of a small command this took 15 % of its time. Here all share the methods below, which take
     a microsecond longer when called. Field names are in __match_args__, as in a dataclass.
-    eq=False: a record is equal to itself only, as one with arrays should be. kw_only: for type checkers.
+    eq=False: a record is equal to itself only, as one with arrays should be. kw_only, init: for type checkers.
     """
 
     __match_args__: tuple[str, ...] = ()
     _names: frozenset[str] = frozenset()  # of the fields
     _defaults: dict[str, Any] = {}  # noqa: RUF012
 
-    def __init_subclass__(cls, *, eq: bool = True, kw_only: bool = False) -> None:
+    def __init_subclass__(cls, *, eq: bool = True, kw_only: bool = False, init: bool = True) -> None:
         super().__init_subclass__()
         names = tuple(dict.fromkeys((*cls.__match_args__, *cls.__annotations__)))
         cls.__match_args__ = names  # type: ignore[misc]  # of Record itself it is ()

@@ -66,7 +66,7 @@ def _count(low: int, high: int, default: int, flag: str, about: str, **fields: A
     return option(integer(low, high), flag, "", about, default=default, **fields)
 
 
-class SwapsOptions(OptionTable):
+class SwapsOptions(OptionTable, init=False):
     """The rankings and the number of swaps."""
 
     levels: tuple[int, ...] = option(
@@ -83,7 +83,7 @@ class SwapsOptions(OptionTable):
     jobs: int = Options.table["jobs"]  # type: ignore[assignment]
 
 
-class DivergenceOptions(OptionTable):
+class DivergenceOptions(OptionTable, init=False):
     """The default metrics, and random scores."""
 
     cutoff: int = _count(
@@ -94,7 +94,7 @@ class DivergenceOptions(OptionTable):
     seed: int = _count(0, _LAST_SEED, 1, "--seed", "Without QRELS: seed of the random numbers.", scope={RANDOM})
 
 
-class AgreementOptions(OptionTable):
+class AgreementOptions(OptionTable, init=False):
     """How systems are compared."""
 
     test: str = option(
