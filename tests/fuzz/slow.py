@@ -5,8 +5,8 @@ The metrics are those of metrics/reference.py, ranking and fields those of plain
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any, NamedTuple
 
@@ -77,7 +77,7 @@ def read_qrels(text: bytes) -> Grades:
             wrong.append(n + 1)
             continue
         query, _, document, grade = fields
-        if grades.setdefault(query, {}).setdefault(document, _decimal(grade)) != _decimal(grade):
+        if grades.setdefault(query, {}).setdefault(document, (number := Decimal(grade.decode()))) != number:
             wrong.append(n + 1)
     if wrong or not grades:
         raise Refused("bad judgments", wrong)
@@ -184,7 +184,7 @@ def _document(comment: bytes) -> bytes:
 def letor_qrels(lines: Sequence[LetorLine], feature: int | None = None) -> Grades:
     grades: Grades = {}
     for line in lines:
-        grade = _decimal(line.label if feature is None else line.features.get(feature, b"0"))
+        grade = Decimal((line.label if feature is None else line.features.get(feature, b"0")).decode())
         if grades.setdefault(line.query, {}).setdefault(line.document, grade) != grade:
             raise Refused("a document with two grades")
     return _in_range(grades)
@@ -214,10 +214,6 @@ def _scored(lines: Sequence[LetorLine], scores: Sequence[float], name: bytes) ->
     if repeated(run.lines):
         raise Refused("a document comes twice")
     return run
-
-
-def _decimal(text: bytes) -> Decimal:
-    return Decimal(text.decode())
 
 
 # Evaluating
@@ -251,8 +247,9 @@ class Values(NamedTuple):
 
 def evaluate(qrels: Grades, run: Run, asked: Asked) -> Values:
     """The values of a run. Raises Refused where there is nothing to evaluate."""
-    grades = {
-        query: {d: _less(grade, asked.zero_grade) for d, grade in of.items()} for query, of in qrels.items()
+    grades = {  # the double nearest to the difference of the two decimals
+        query: {d: float(EXACT.subtract(grade, asked.zero_grade)) for d, grade in of.items()}
+        for query, of in qrels.items()
     }
     judged = [grade for of in grades.values() for grade in of.values()]
     wanted = [query for query in grades if asked.query_ids is None or query in asked.query_ids]
@@ -262,61 +259,34 @@ def evaluate(qrels: Grades, run: Run, asked: Asked) -> Values:
     if not any(query in lines for query in wanted):
         raise Refused("no query in common")
     counted = [query for query in wanted if query in lines or asked.queries == "judged"]
-    metrics = _with_levels(asked.metrics, judged) if asked.by_level else list(asked.metrics)
-    asked = replace(asked, ties=asked.ties or run.ties)
-    if run.numbered and asked.ties == "trec":  # by number, from the last to the first
-        lines, asked = {query: of[::-1] for query, of in lines.items()}, replace(asked, ties="input")
-    ranked = {query: _ranked(lines.get(query, []), grades[query], asked) for query in counted}
-    rows = [
-        [_value(metric, grades[query], ranked[query], judged, run.tag, asked.rel) for metric in metrics]
-        for query in counted
-    ]
+    metrics = list(asked.metrics)
+    if asked.by_level:
+        levels: list[Metric] = [("AP", (("rel", level),)) for level in sorted({x for x in judged if x > 0})]
+        names = [name for name, _ in metrics]
+        at = names.index("muAP") if "muAP" in names else 0
+        metrics = list(dict.fromkeys([*metrics[:at], *levels, *metrics[at:]]))
+    ties = asked.ties or run.ties
+    if run.numbered and ties == "trec":  # by number, from the last to the first
+        lines, ties = {query: of[::-1] for query, of in lines.items()}, "input"
+
+    rows: list[list[Value]] = []
+    for query in counted:
+        of_query, of_run = grades[query], dict(lines.get(query, []))
+        rows.append([])
+        order = ranking(lines.get(query, []), of_query, ties)[: asked.depth]
+        for name, pairs in metrics:
+            if name == "runid":
+                rows[-1].append(run.tag.decode("utf-8", "surrogateescape"))
+                continue
+            params = dict(pairs)
+            is_condensed = params.pop("judged_only", False) or asked.judged_only
+            ranked = [d for d in order if of_query.get(d, -1) >= 0 or not is_condensed]
+            scores = {d: of_run[d] if name in BY_SCORE else -float(place) for place, d in enumerate(ranked)}
+            # the reference has text for ids: in this encoding in the order of the bytes
+            by_text = [{d.decode("latin-1"): number for d, number in of.items()} for of in (of_query, scores)]
+            rows[-1].append(REFERENCE[name](Topic(*by_text, asked.rel, judged), **params))
     columns = [[row[m] for row in rows] for m in range(len(metrics))]
     return Values(metrics, counted, rows, list(map(_summary, metrics, columns)))
-
-
-def _less(grade: Decimal, zero: Decimal) -> float:
-    """The double nearest to the difference of the two decimals."""
-    return float(EXACT.subtract(grade, zero))
-
-
-def _with_levels(metrics: Sequence[Metric], judged: Sequence[float]) -> list[Metric]:
-    levels: list[Metric] = [
-        ("AP", (("rel", level),)) for level in sorted({grade for grade in judged if grade > 0})
-    ]
-    names = [name for name, _ in metrics]
-    at = names.index("muAP") if "muAP" in names else 0
-    return list(dict.fromkeys([*metrics[:at], *levels, *metrics[at:]]))
-
-
-def _ranked(
-    lines: list[tuple[bytes, float]], grades: Mapping[bytes, float], asked: Asked
-) -> dict[bytes, float]:
-    """The documents that count with their scores, from the first rank."""
-    order = ranking(lines, grades, asked.ties or "trec")[: asked.depth]
-    if asked.judged_only:
-        order = [d for d in order if grades.get(d, -1) >= 0]
-    scores = dict(lines)
-    return {d: scores[d] for d in order}
-
-
-def _value(
-    metric: Metric,
-    grades: Mapping[bytes, float],
-    ranked: Mapping[bytes, float],
-    judged: Sequence[float],
-    tag: bytes,
-    rel: float | None,
-) -> Value:
-    name, params = metric[0], dict(metric[1])
-    if name == "runid":
-        return tag.decode("utf-8", "surrogateescape")
-    if params.pop("judged_only", False):
-        ranked = {d: score for d, score in ranked.items() if grades.get(d, -1) >= 0}
-    scores = ranked if name in BY_SCORE else {d: -float(place) for place, d in enumerate(ranked)}
-    # the reference has text for ids: in this encoding in the order of the bytes
-    by_text = [{d.decode("latin-1"): number for d, number in of.items()} for of in (grades, scores)]
-    return REFERENCE[name](Topic(*by_text, rel, judged), **params)
 
 
 def _summary(metric: Metric, values: Sequence[Any]) -> Value:

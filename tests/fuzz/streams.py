@@ -124,8 +124,14 @@ def check(case: Case) -> int:
 def _check(case: Case, code: int, out: bytes, err: bytes, expected: bytes) -> None:
     killed = {number: (-number, 128 + number) for _, number in case.signals}
     by_signal = [code in codes for codes in killed.values()]
-    if signal.SIGINT in killed and (code in EARLY or any(by_signal)) and _is_early(code, err):
-        return
+    if signal.SIGINT in killed and (code in EARLY or any(by_signal)):
+        # whether Python was told to stop before the first statements of our own that could see to it
+        frames = re.findall(rf'File "{re.escape(HOME)}/gradeval/([^"]+)", line \d+, in (\S+)'.encode(), err)
+        first = {(name, b"<module>") for name in (b"__init__.py", b"__main__.py")}
+        if b"KeyboardInterrupt" in err and set(frames) <= first:
+            return
+        if not err and code in (1, 120):  # it may have gone where nothing is kept
+            return
     check_manners(case.how, code, out, err)
     require(expected.startswith(out), "the output is wrong", case.how, code, out, err)
     if case.stderr == "terminal":
@@ -148,15 +154,6 @@ def _check(case: Case, code: int, out: bytes, err: bytes, expected: bytes) -> No
         require(out == expected, "the output is cut", case.how, code, out, err)
 
 
-def _is_early(code: int, err: bytes) -> bool:
-    """Whether Python was told to stop before the first statements of our own that could see to it."""
-    if not err:  # it may have gone where nothing is kept
-        return code in (1, 120)
-    frames = re.findall(rf'File "{re.escape(HOME)}/gradeval/([^"]+)", line \d+, in (\S+)'.encode(), err)
-    first = {(name, b"<module>") for name in (b"__init__.py", b"__main__.py")}
-    return b"KeyboardInterrupt" in err and set(frames) <= first
-
-
 def _run(case: Case, expected: bytes) -> tuple[int, bytes, bytes]:
     """The process from its start to its end: exit code, what came out of stdout and of stderr."""
     stdin, stdout, stderr = _ends(case.stdin, is_input=True), _ends(case.stdout), _ends(case.stderr)
@@ -176,6 +173,12 @@ def _run(case: Case, expected: bytes) -> tuple[int, bytes, bytes]:
                 kept[name] += chunk
                 time.sleep(pause)
 
+    def send() -> None:
+        began = time.monotonic()
+        for after, number in case.signals:
+            time.sleep(max(0, began + after - time.monotonic()))
+            process.send_signal(number)
+
     most = case.take if case.stdout == "closes" else 1 << 60
     is_slow = case.stdout in ("slow pipe", "non-blocking pipe") and len(expected) < 1000 * case.take
     pause = 0.001 if is_slow else 0.0
@@ -183,7 +186,7 @@ def _run(case: Case, expected: bytes) -> tuple[int, bytes, bytes]:
         (_feed, (case, stdin.ours)),
         (take, ("out", stdout.ours, case.take, pause, most)),
         (take, ("err", stderr.ours, 1 << 16, 0, 1 << 60)),
-        (_signal, (case, process)),
+        (send, ()),
     ]
     threads = [threading.Thread(target=function, args=args, daemon=True) for function, args in work]
     for thread in threads:
@@ -230,10 +233,3 @@ def _feed(case: Case, end: int | None) -> None:
             while rest:
                 rest = rest[file.write(rest) :]
             time.sleep(case.pause)
-
-
-def _signal(case: Case, process: subprocess.Popen[bytes]) -> None:
-    began = time.monotonic()
-    for after, number in case.signals:
-        time.sleep(max(0, began + after - time.monotonic()))
-        process.send_signal(number)

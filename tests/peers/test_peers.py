@@ -7,8 +7,8 @@ from gradeval.registry.dialects import MEASURES, aliases
 from gradeval.registry.spec import parse
 
 from . import test_diversity
+from .__main__ import Comparisons
 from .adapters import PEERS, Peer
-from .compare import Comparisons
 from .data import deep, made
 
 pytestmark = pytest.mark.slow
