@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
+def _item(value: str, **about: str) -> CompletionItem:
+    from click.shell_completion import CompletionItem
+
+    return CompletionItem(value, **about)
+
+
 class File(click.ParamType):  # type: ignore[type-arg]
     """The name of a file, checked only when it is read: an unreadable run does not affect the others."""
 
@@ -27,9 +33,7 @@ class File(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(incomplete, type="file")]
+        return [_item(incomplete, type="file")]
 
 
 class OutputPath(File):
@@ -90,12 +94,10 @@ class Kinds(click.ParamType):  # type: ignore[type-arg]
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         """The kinds that begin as the last of several, without those given."""
-        from click.shell_completion import CompletionItem
-
         *given, last = incomplete.split(",")
         before = incomplete[: len(incomplete) - len(last)]
         names = [kind.value for kind in Kind if kind.value not in given]
-        return [CompletionItem(before + name) for name in names if name.startswith(last)]
+        return [_item(before + name) for name in names if name.startswith(last)]
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
@@ -159,14 +161,12 @@ def complete_ir_measures(ctx: click.Context, param: click.Parameter, incomplete:
 
 def complete_family(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The first words of the names of families: bash would take a name with spaces as several."""
-    from click.shell_completion import CompletionItem
-
     from gradeval.registry.metric import REGISTRY, load
 
     load()
     words = {metric.group.split()[0]: metric.group for metric in REGISTRY.values()}
     return [
-        CompletionItem(word, help=name)
+        _item(word, help=name)
         for word, name in sorted(words.items(), key=lambda pair: pair[0].lower())
         if word.lower().startswith(incomplete.lower())
     ]
@@ -187,8 +187,6 @@ def _ours() -> dict[str, str]:
 
 def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem]:
     """The names that begin as the last of several; names that differ in case only are offered once."""
-    from click.shell_completion import CompletionItem
-
     from gradeval.registry.metric import fold
 
     match = re.fullmatch(_LAST, incomplete)
@@ -199,4 +197,4 @@ def _completed(incomplete: str, names: Mapping[str, str]) -> list[CompletionItem
     for name, about in () if is_parameter else names.items():
         if fold(name).startswith(fold(last)):
             found.setdefault(fold(name), (name, about))
-    return [CompletionItem(before + name, help=about) for name, about in found.values()]
+    return [_item(before + name, help=about) for name, about in found.values()]
