@@ -53,28 +53,23 @@ class Progress:
 
     def _show(self, done: int, total: int | None, in_bytes: bool) -> None:
         if self._bar is None and self.enabled and time.monotonic() - self._since >= PATIENCE:
-            self._bar = self._start(in_bytes)
+            from rich import progress
+            from rich.console import Console
+
+            class Terminal(Console):
+                """One whose cursor stays: nobody shows it again where a signal ends the program."""
+
+                def show_cursor(self, show: bool = True) -> bool:
+                    return False
+
+            what = "reading" if in_bytes else "computing"
+            count = progress.DownloadColumn() if in_bytes else progress.MofNCompleteColumn()
+            columns = progress.TextColumn(what), progress.BarColumn(), count, progress.TimeRemainingColumn()
+            self._bar = progress.Progress(*columns, console=Terminal(file=sys.stderr), transient=True)
+            self._bar.add_task(what, total=None)
+            self._bar.start()
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=done, total=total)
-
-    def _start(self, in_bytes: bool) -> RichProgress:
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as RichProgress
-
-        class Terminal(Console):
-            """One whose cursor stays: nobody shows it again where a signal ends the program."""
-
-            def show_cursor(self, show: bool = True) -> bool:
-                return False
-
-        what = "reading" if in_bytes else "computing"
-        count = DownloadColumn() if in_bytes else MofNCompleteColumn()
-        columns = TextColumn(what), BarColumn(), count, TimeRemainingColumn()
-        bar = RichProgress(*columns, console=Terminal(file=sys.stderr), transient=True)
-        bar.add_task(what, total=None)
-        bar.start()
-        return bar
 
     def clear(self) -> None:
         """Remove the bar, for a message; it is shown again with the next bytes."""
