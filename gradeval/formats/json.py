@@ -191,8 +191,9 @@ def table(source: Source, number: str, options: Options) -> Table:
     reject_saved(beginning, source.name, number)
     first_key = _FIRST_KEY.match(beginning)
     begins_with_model = first_key is not None and first_key[1] == MTEB_KEY  # which MTEB writes first
-    if begins_with_model or (_NESTED.match(beginning) and MTEB_KEY.decode() in _subsets(source)[0]):
-        _, splits = _subsets(source)
+    may_be_mteb = begins_with_model or _NESTED.match(beginning)
+    keys, splits = _subsets(source) if may_be_mteb else (set(), {})
+    if MTEB_KEY.decode() in keys:
         if number == "grade":
             raise InputError(source.name, "this is a predictions file of MTEB, not qrels")
         chosen = options.split
