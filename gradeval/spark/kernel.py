@@ -42,7 +42,7 @@ from gradeval.registry.spec import Spec
 from gradeval.statistics.tests import paired_differences
 from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range
 from gradeval.tables.ranking import Collapse, Lines
-from gradeval.tables.reduction import Reduced, Total
+from gradeval.tables.reduction import Total
 from gradeval.version import __version__
 
 # the columns of a table
@@ -265,9 +265,8 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
     for run, rows in enumerate(_rows_of_runs(runs, job)):
         outcome = None
         try:
-            reduced = _reduced(rows, judged, job.paths[run], job)
-            outcome = _outcome(judged, job.runs[run], reduced, chosen, job)
-            states.append(_part(rows, outcome, reduced, chosen, job))
+            outcome, part = _evaluated(rows, judged, run, chosen, job)
+            states.append(part)
             counted = outcome.result.counted
             values.append((run, judged.queries.take(counted), outcome.result.values[:, counted]))
         except GradevalError as error:
@@ -338,35 +337,31 @@ def _rows_of_runs(table: Any, job: Job) -> Iterator[TableRows]:
         yield of_run._replace(errors=[error for error in retrieved.errors if run[error.line] == position])
 
 
-def _reduced(rows: TableRows, qrels: Qrels, path: str, job: Job) -> Reduced:
-    """A run's ranks of the judged documents. Raises InputError(s)."""
+def _evaluated(rows: TableRows, qrels: Qrels, run: int, chosen: Bools, job: Job) -> tuple[Outcome, Part]:
+    """The outcome of a run, and its state. Raises InputError(s)."""
+    name, path, options = job.runs[run], job.paths[run], job.options
+    ties = options.ties or DEFAULT_TIES
     check_rows(path, rows.errors)
     columns = Columns.whole(rows.queries, rows.documents, rows.number)
-    if job.options.ignore_identical_ids:
-        columns = columns.without_identical_ids(job.options.delimiter)
-    total = Total(qrels, job.options.ties or DEFAULT_TIES, Collapse.of(job.options))
+    if options.ignore_identical_ids:
+        columns = columns.without_identical_ids(options.delimiter)
+    total = Total(qrels, ties, Collapse.of(options))
     if len(columns.value):
         total.add(total.find(Lines.of(columns, qrels)), 0)
     what = "duplicate document for its query"
     errors = [rows.error(problem.line or 0, what, COLLAPSES) for problem in total.repeats.first]
     check_rows(path, errors, total.repeats.total)
-    return total.reduced()
-
-
-def _outcome(qrels: Qrels, name: str, reduced: Reduced, chosen: Bools, job: Job) -> Outcome:
+    reduced = total.reduced()
     if len(qrels.queries):
-        ties = job.options.ties or DEFAULT_TIES
-        return outcome_of_reduced(qrels, name, name, reduced, ties, name, job.specs, job.options, 1, chosen)
-    nothing = np.empty((len(job.specs), 0))
-    ends = np.array([nothing] * 3) if job.options.tie_range else None
-    notices = query_notices(qrels, reduced, job.specs, chosen, job.options)  # that queries are not judged
-    short = np.zeros(len(job.specs), np.int64)
-    noticed = Noticed(tuple(notice.replace(subject=name) for notice in notices), 1.0, short)
-    result = RunResult(name, name, None, nothing, np.empty(0, np.bool_), tie_range=ends)
-    return Outcome(result, np.empty(nothing.shape, np.bool_), lambda: noticed)
-
-
-def _part(rows: TableRows, outcome: Outcome, reduced: Reduced, chosen: Bools, job: Job) -> Part:
+        outcome = outcome_of_reduced(qrels, name, name, reduced, ties, name, job.specs, options, 1, chosen)
+    else:
+        nothing = np.empty((len(job.specs), 0))
+        ends = np.array([nothing] * 3) if options.tie_range else None
+        notices = query_notices(qrels, reduced, job.specs, chosen, options)  # that queries are not judged
+        short = np.zeros(len(job.specs), np.int64)
+        none_judged = Noticed(tuple(notice.replace(subject=name) for notice in notices), 1.0, short)
+        no_result = RunResult(name, name, None, nothing, np.empty(0, np.bool_), tie_range=ends)
+        outcome = Outcome(no_result, np.empty(nothing.shape, np.bool_), lambda: none_judged)
     result, noticed = outcome.result, outcome.noticed()
     has_lines = reduced.retrieved > 0
     seen, in_run = int((result.counted & has_lines).sum()), int((chosen & has_lines).sum())
@@ -375,7 +370,7 @@ def _part(rows: TableRows, outcome: Outcome, reduced: Reduced, chosen: Bools, jo
     def moments(values: Floats) -> Moments:
         return Moments.of(summands(job.specs, values[:, result.counted]))
 
-    return Part(
+    return outcome, Part(
         result.queries,
         in_run,
         bool(np.isfinite(reduced.rank).any()),
@@ -383,7 +378,7 @@ def _part(rows: TableRows, outcome: Outcome, reduced: Reduced, chosen: Bools, jo
         () if result.tie_range is None else tuple(map(moments, result.tie_range)),
         (result.counted & np.isnan(result.values)).sum(axis=1),
         (noticed.judged_share * seen, seen),
-        np.unique(depths_of(reduced, result.counted, job.options.depth), return_counts=True),
+        np.unique(depths_of(reduced, result.counted, options.depth), return_counts=True),
         noticed.short,
         noticed.notices,
         tuple(ids),
