@@ -124,8 +124,8 @@ def spark_command(
 
     from gradeval.formats.csv import OPTION
     from gradeval.spark.files import Files, check_new, evaluate_files, resolved
-    from gradeval.spark.frames import Request
     from gradeval.spark.merge import chosen_options
+    from gradeval.spark.results import Request
     from gradeval.spark.sessions import (
         check_installed,
         engine_errors,

@@ -21,10 +21,9 @@ from gradeval.formats.json import reason, reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
 from gradeval.formats.write import text_column
-from gradeval.spark.frames import WRONG_LINE, Request, column_names, qrels_wire, quoted, run_wire
 from gradeval.spark.kernel import NO_ROW
 from gradeval.spark.merge import without_values
-from gradeval.spark.results import SparkResults
+from gradeval.spark.results import WRONG_LINE, Request, SparkResults, column_names, qrels_wire, quoted, run_wire
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored
 from gradeval.tables.load import check_names
 from gradeval.tables.run_names import labelled, run_names, short_name

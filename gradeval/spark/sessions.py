@@ -31,6 +31,7 @@ BATCHES = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"  # is set where spark-submit started this process, and Java for it
 _EVERY = 0.2  # seconds
 _PATIENCE = 5.0  # seconds
 # lines of the Java machine on standard error that are no errors; of its log, '26/11/22 03:11:13 WARN Utils: …'
@@ -72,7 +73,7 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
     if active is not None and master is None:
         return active
     builder = SparkSession.builder.appName("gradeval")
-    if master is None and not _is_submitted():
+    if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
     if master is not None:
         _check_reachable(master)
@@ -98,15 +99,11 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
                 raise GradevalError(f"Spark cannot be started: {why}") from None
 
 
-def _is_submitted() -> bool:
-    """Whether spark-submit started this process, and a Java machine for it."""
-    return "PYSPARK_GATEWAY_PORT" in os.environ
-
-
 def reads_local_files(settings: Iterable[tuple[str, str]]) -> bool:
     """Whether a path without a scheme is certainly one on this machine: no setting makes it another."""
-    is_set = any(name in os.environ for name in ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"))
-    return not (is_set or _is_submitted() or any(name.endswith("fs.defaultFS") for name, _ in settings))
+    variables = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", _SUBMITTED)
+    is_set = any(name in os.environ for name in variables)
+    return not (is_set or any(name.endswith("fs.defaultFS") for name, _ in settings))
 
 
 def _check_reachable(master: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import gradeval.spark
-from gradeval.spark.frames import bucket_count, qrels_wire, run_wire
+from gradeval.spark.results import bucket_count, qrels_wire, run_wire
 
 from .inprocess import interleaved, say
 

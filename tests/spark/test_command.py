@@ -13,7 +13,7 @@ from helpers import raises
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.spark import evaluate
 from gradeval.spark.files import Files
-from gradeval.spark.frames import Request
+from gradeval.spark.results import Request
 from gradeval.spark.sessions import _NO_REASON, NEEDED, _check_reachable, reads_local_files
 
 

@@ -19,7 +19,7 @@ from gradeval import evaluate
 from gradeval.errors import named
 from gradeval.spark.command import spark_command
 from gradeval.spark.files import opened
-from gradeval.spark.frames import Request
+from gradeval.spark.results import Request
 
 if not os.environ.get("GRADEVAL_SPARK"):
     pytest.skip("make test-spark runs them", allow_module_level=True)

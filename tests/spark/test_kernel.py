@@ -17,9 +17,9 @@ from gradeval.errors import GradevalError, OptionError
 from gradeval.formats.diagnostics import COLLAPSES
 from gradeval.notices import Kind
 from gradeval.options import Options
-from gradeval.spark.frames import Request, bucket_count
 from gradeval.spark.kernel import Job, Moments, Names, evaluate_bucket
 from gradeval.spark.merge import chosen_options, comparison, merged
+from gradeval.spark.results import Request, bucket_count
 
 from .tables import evaluated, every_metric, job_of, same, table
 

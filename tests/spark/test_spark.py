@@ -17,8 +17,7 @@ from metrics.test_every_option import QRELS, RUN
 
 import gradeval
 from gradeval.errors import GradevalError, InputError, OptionError
-from gradeval.spark.frames import in_buckets
-from gradeval.spark.results import bucket_function
+from gradeval.spark.results import bucket_function, in_buckets
 
 from .tables import check, every_metric
 from .test_kernel import CASES, RUNS

@@ -155,13 +155,19 @@ class _Reader:
                 raise self.error(f"no path of the runs of {named(system)} on {named(name)}", hint=hint)
             # without a path where the collection has the runs of other systems: this one is missing
             paths[system] = "" if path is None else self.path(path, "runs", collection=name, system=system)
-        return Collection(
-            name,
-            self.path(qrels, "qrels", collection=name),
-            paths,
-            self.specs(content.get("metrics", self.content.get("metrics")), f"metrics of {name}: "),
-            *self.options_of(content, table),
-        )
+        qrels = self.path(qrels, "qrels", collection=name)
+        specs = self.specs(content.get("metrics", self.content.get("metrics")), f"metrics of {name}: ")
+        options: dict[str, Any] = {}
+        table_of: dict[str, str] = {}
+        for tables, scope in ((self.content, "options"), (content, f"{table}.options")):
+            values = tables.get("options", {})
+            if not isinstance(values, Mapping):
+                raise self.error(f"[{scope}] must be a table", "options")
+            self.check_keys(values, FILE_OPTIONS, scope)
+            self.file.options(values, self.folder, scope)  # an error has the line in this table
+            options.update(values)
+            table_of.update(dict.fromkeys(values, scope))
+        return Collection(name, qrels, paths, specs, self.file.options(options, self.folder), table_of)
 
     def path(self, template: Any, key: str, **names: str) -> str:
         """A path, with the names for {collection} and {system}; of a pattern, the file that matches."""
@@ -199,20 +205,6 @@ class _Reader:
         except MetricError as error:
             raise self.error(f"{of}{error}") from None
         return tuple(specs)
-
-    def options_of(self, content: Mapping[str, Any], table: str) -> tuple[Options, Mapping[str, str]]:
-        """The options of a collection, and the table that each is from."""
-        options: dict[str, Any] = {}
-        table_of: dict[str, str] = {}
-        for tables, name in ((self.content, "options"), (content, f"{table}.options")):
-            values = tables.get("options", {})
-            if not isinstance(values, Mapping):
-                raise self.error(f"[{name}] must be a table", "options")
-            self.check_keys(values, FILE_OPTIONS, name)
-            self.file.options(values, self.folder, name)  # an error has the line in this table
-            options.update(values)
-            table_of.update(dict.fromkeys(values, name))
-        return self.file.options(options, self.folder), table_of
 
 
 def _check_summary(spec: Spec) -> None:
