@@ -9,6 +9,8 @@ from typing import Final
 
 import numpy as np
 
+from gradeval.arrays import Floats
+
 MOST_QUERIES: Final = 10**9
 """More queries than anybody has: a difference that needs more needs infinitely many."""
 
@@ -45,7 +47,9 @@ def power_of_t_test(effect_size: float, n: int, alpha: float) -> float:
     return float((density * chance).sum() / density.sum())
 
 
-_legendre = cache(np.polynomial.legendre.leggauss)
+@cache  # and not np.polynomial…leggauss itself: numpy imports its module at the first use, which takes 10 ms
+def _legendre(count: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(count)
 
 
 @cache
