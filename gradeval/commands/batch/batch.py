@@ -469,6 +469,16 @@ class _CollectionCells:
         except (InputError, OSError):  # there are none, which the evaluation reports if they are needed
             return None
 
+    def failed(self, system: str, error: GradevalError) -> Cell:
+        """The cell of a system that cannot be evaluated; the errors name a file."""
+        name, file = self.collection.name, self.manifest.file
+        if isinstance(error, UnsuitableOptionError):
+            line = file.line_of(error.option, self.collection.tables.get(error.option, ""))
+            error = error.in_file(self.manifest.path, line, f"{name}: ")
+        elif not isinstance(error, (InputError, InputErrors)):
+            error = InputError(self.manifest.path, f"{name}: {error}")
+        return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))
+
     def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None] | None) -> list[Cell]:
         cells: dict[str, Cell] = {}
         of_baseline: Results | None = None
@@ -481,15 +491,8 @@ class _CollectionCells:
                     on_cell(cell)
 
         def fail(about: Sequence[str], error: GradevalError) -> None:
-            """Add the cells of systems that cannot be evaluated; the errors name a file."""
-            name, file = self.collection.name, self.manifest.file
-            if isinstance(error, UnsuitableOptionError):
-                line = file.line_of(error.option, self.collection.tables.get(error.option, ""))
-                error = error.in_file(self.manifest.path, line, f"{name}: ")
-            elif not isinstance(error, (InputError, InputErrors)):
-                error = InputError(self.manifest.path, f"{name}: {error}")
             for system in about:
-                add(self.cell(system, status="failed", errors=tuple(str(error).split("\n"))))
+                add(self.failed(system, error))
 
         def on_run(results: Results) -> None:
             nonlocal of_baseline
