@@ -123,7 +123,7 @@ def spark_command(
     _check_printed(job.format, bool(how), options)
 
     from gradeval.formats.csv import OPTION
-    from gradeval.spark.files import Files, check_new, evaluate_files, resolved
+    from gradeval.spark.files import check_new, evaluate_files, named_runs, resolved
     from gradeval.spark.merge import chosen_options
     from gradeval.spark.results import Request
     from gradeval.spark.sessions import (
@@ -138,14 +138,15 @@ def spark_command(
         options["query_ids"] = job.query_ids.unchecked()
     names = metrics or (COMPARED_METRICS if how else DEFAULT_METRICS)
     request = Request.of(names, options, buckets, OPTION, chosen_options(how) if how else None)
-    files = Files.of(qrels, runs, request, are_local := reads_local_files(settings))
+    are_local = reads_local_files(settings)
+    named, may_be_table = named_runs(qrels, runs, request, are_local)
     if values is not None and are_local:
         check_new(values)
     check_installed()
     with engine_errors(), opened_session(master, settings) as spark:
         if values is not None:
             check_new(values, spark)
-        evaluation = evaluate_files(spark, files, request)
+        evaluation = evaluate_files(spark, qrels, named, may_be_table, request)
         with job.running() as progress, tasks_shown(spark, progress.steps):
             if values is not None:
                 evaluation.persist()

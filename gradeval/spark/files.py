@@ -7,14 +7,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from glob import glob
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.commands.compare.compare import pairs_of
 from gradeval.errors import InputError, OptionError, described, named
-from gradeval.evaluation.runs import check_labels
+from gradeval.evaluation.runs import Planned, check_labels, names_of
 from gradeval.formats.columns import Columns
 from gradeval.formats.csv import DELIMITERS, header_of
 from gradeval.formats.json import reason, reject_saved
@@ -26,7 +26,7 @@ from gradeval.spark.merge import without_values
 from gradeval.spark.results import WRONG_LINE, Request, SparkResults, column_names, qrels_wire, quoted, run_wire
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored
 from gradeval.tables.load import check_names
-from gradeval.tables.run_names import labelled, run_names, short_name
+from gradeval.tables.run_names import labelled, short_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -53,46 +53,39 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 
 
-class Files(NamedTuple):
-    """The paths, folders, patterns or URIs of the qrels and the runs. names: of the runs. may_be_table: whether
-    there is one run, without a label, which may be a table of several.
+def named_runs(
+    qrels: str, runs: Sequence[str], request: Request, are_local: bool
+) -> tuple[dict[str, str], bool]:
+    """The path, folder, pattern or URI of each run by its name; and whether there is one, without a label,
+    which may be a table of several. runs: NAME=path names one. are_local: whether paths without a scheme are on
+    this machine, where they are checked: there is a file, which is no saved result. Raises GradevalError.
     """
-
-    qrels: str
-    runs: tuple[str, ...]
-    names: tuple[str, ...]
-    may_be_table: bool
-
-    @classmethod
-    def of(cls, qrels: str, runs: Sequence[str], request: Request, are_local: bool) -> Files:
-        """runs: NAME=path names one. are_local: whether paths without a scheme are on this machine, where they
-        are checked: there is a file, which is no saved result. Raises GradevalError.
-        """
-        pairs = [labelled(run) for run in runs]
-        check_labels(pairs)
-        labels = [label for label, _ in pairs if label is not None]
-        unlabelled = [path.rstrip("/") for label, path in pairs if label is None]
-        made = iter(run_names(unlabelled, [_pattern_name(path) for path in unlabelled], labels))
-        names = tuple(next(made) if label is None else label for label, _ in pairs)
-        paths = tuple(path for _, path in pairs)
-        kind = request.options.run_format or _by_ending(paths[0])
-        is_trec = kind == "trec" or (kind is None and os.path.isfile(paths[0]))
-        files = cls(qrels, paths, names, len(pairs) == 1 and not labels and not is_trec)
-        if request.compared is not None and not files.may_be_table:
-            pairs_of(without_values(files.names, files.runs), request.compared)
-        for path, number in ((qrels, "grade"), *((run, "score") for run in paths)) if are_local else ():
-            if _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads in another way
-                continue
-            if not (glob(path) or os.path.lexists(path)):
-                raise InputError(path, "No such file or directory")
-            if os.path.isfile(path):
-                try:
-                    with open(path, "rb") as file:
-                        start = file.read(1 << 12)
-                except OSError as error:
-                    raise InputError(path, error.strerror or str(error)) from None
-                reject_saved(start, path, number)
-        return files
+    pairs = [labelled(run) for run in runs]
+    check_labels(pairs)
+    planned = [
+        Planned(label, path if label else path.rstrip("/"), _pattern_name(path)) for label, path in pairs
+    ]
+    named_paths = dict(zip(names_of(planned), (path for _, path in pairs), strict=True))
+    label, path = pairs[0]
+    kind = request.options.run_format or _by_ending(path)
+    is_trec = kind == "trec" or (kind is None and os.path.isfile(path))
+    may_be_table = len(pairs) == 1 and label is None and not is_trec
+    if request.compared is not None and not may_be_table:
+        pairs_of(without_values([*named_paths], [*named_paths.values()]), request.compared)
+    numbers = [(qrels, "grade"), *((path, "score") for path in named_paths.values())]
+    for path, number in numbers if are_local else ():
+        if _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads in another way
+            continue
+        if not (glob(path) or os.path.lexists(path)):
+            raise InputError(path, "No such file or directory")
+        if os.path.isfile(path):
+            try:
+                with open(path, "rb") as file:
+                    start = file.read(1 << 12)
+            except OSError as error:
+                raise InputError(path, error.strerror or str(error)) from None
+            reject_saved(start, path, number)
+    return named_paths, may_be_table
 
 
 def _pattern_name(path: str) -> str | None:
@@ -111,11 +104,15 @@ def local_files(path: str) -> Iterator[str]:
             yield from (os.path.join(folder, name) for name in names)
 
 
-def evaluate_files(session: SparkSession, files: Files, request: Request) -> SparkResults:
-    """A run without a label is a table of several where it has a column of runs. Raises GradevalError."""
+def evaluate_files(
+    session: SparkSession, qrels: str, runs: Mapping[str, str], may_be_table: bool, request: Request
+) -> SparkResults:
+    """The evaluation of what named_runs() gives: a run that may be a table of several is one where it has a
+    column of runs. Raises GradevalError.
+    """
     options = request.options
-    inputs = [(files.qrels, options.qrels_format, "grade")]
-    inputs += [(path, options.run_format, "score") for path in files.runs]
+    inputs = [(qrels, options.qrels_format, "grade")]
+    inputs += [(path, options.run_format, "score") for path in runs.values()]
     tables = [(path, *opened(session, path, kind, number, request)) for path, kind, number in inputs]
     names = [(path, [] if kind == "trec" else column_names(frame)) for path, kind, frame in tables]
     check_names(names, options)
@@ -127,9 +124,9 @@ def evaluate_files(session: SparkSession, files: Files, request: Request) -> Spa
         columns = {} if kind == "trec" else dict(options.columns)
         wires.append(run_wire(frame, columns, request.run_columns, path, request.naming))
     path, kind, frame = tables[0]
-    qrels = qrels_wire(frame, {} if kind == "trec" else dict(options.columns), path, request.naming)
-    is_table = files.may_be_table and wires[0].run is not None
-    return SparkResults(qrels, wires, None if is_table else files.names, request)
+    judged = qrels_wire(frame, {} if kind == "trec" else dict(options.columns), path, request.naming)
+    is_table = may_be_table and wires[0].run is not None
+    return SparkResults(judged, wires, None if is_table else tuple(runs), request)
 
 
 def resolved(session: SparkSession, path: str) -> str:

@@ -12,7 +12,7 @@ from helpers import raises
 
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.spark import evaluate
-from gradeval.spark.files import Files
+from gradeval.spark.files import named_runs
 from gradeval.spark.results import Request
 from gradeval.spark.sessions import _NO_REASON, NEEDED, _check_reachable, reads_local_files
 
@@ -107,7 +107,7 @@ def test_names_of_patterns() -> None:
         "s3a://bucket/runs/new/": "new",
     }
     request = Request.of("AP", {})
-    assert {path: Files.of("q.txt", [path], request, False).names[0] for path in paths} == paths
+    assert {path: next(iter(named_runs("q.txt", [path], request, False)[0])) for path in paths} == paths
 
 
 def test_groups_leave_out_text() -> None:
