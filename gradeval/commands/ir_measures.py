@@ -40,9 +40,8 @@ SUMMARY = "all"
     "-q",
     "--by_query",
     is_flag=True,
-    help="Print the values of each query too, in the order of the qrels. ir_measures prints them by "
-    "provider, in "
-    "the order of the run.",
+    help="Print the values of each query too, in the order of the qrels. ir_measures prints them by provider, "
+    "in the order of the run.",
 )
 @click.option("-n", "--no_summary", is_flag=True, help="Do not print the summary; requires -q.")
 @click.option("-o", "--output_format", type=click.Choice(("tsv", "jsonl")), default="tsv", show_default=True)

@@ -15,14 +15,13 @@ from gradeval.commands.compare.compare import (
     Judged,
     QueryValues,
     Section,
-    comparable,
     comparable_metrics,
     compare_values,
+    metrics_to_test,
     notices_of,
     pair_comparison,
     pairs_of,
     share,
-    without_judged,
 )
 from gradeval.compare_options import MAXT, OF_SUMS, CompareOptions
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError, described
@@ -54,18 +53,16 @@ _LAST = Kind.JUDGED_SHARE  # of the notices of a run, as in an evaluation of fil
 _KINDS = [*(kind for kind in Kind if kind is not _LAST), _LAST]
 
 
-def _on_cluster() -> GradevalError:
-    return GradevalError("the values of queries stay on the cluster: SparkResults.per_query() has them")
+_ON_CLUSTER = "the values of queries stay on the cluster: "
 
 
 class QueriesOnCluster(Sequence[str]):
     """Stands for the ids of the queries, which are not here: reading one raises GradevalError."""
 
-    def __len__(self) -> int:
-        raise _on_cluster()
+    def __len__(self, *position: Any) -> NoReturn:
+        raise GradevalError(f"{_ON_CLUSTER}SparkResults.per_query() has them")
 
-    def __getitem__(self, position: Any) -> NoReturn:
-        raise _on_cluster()
+    __getitem__ = __len__
 
     def __repr__(self) -> str:
         return "<on the cluster: SparkResults.per_query()>"
@@ -84,13 +81,13 @@ class SparkSummary(Results):
 
     def values(self, run: str | int, metric: str | Spec | int) -> Floats:
         """Raises GradevalError: the values of the queries are not here."""
-        raise _on_cluster()
+        raise GradevalError(f"{_ON_CLUSTER}SparkResults.per_query() has them")
 
     per_query = values  # type: ignore[assignment]
 
     def compare(self, metrics: Metrics | None = None, **options: Any) -> NoReturn:
         """Raises GradevalError: runs are compared by the values of the queries, which are not here."""
-        raise GradevalError("the values of queries stay on the cluster: SparkResults.compare() compares there")
+        raise GradevalError(f"{_ON_CLUSTER}SparkResults.compare() compares there")
 
     def __repr__(self) -> str:
         return f"SparkSummary(qrels={self.qrels!r}, runs={len(self.runs)}, metrics={len(self.specs)})"
@@ -309,7 +306,7 @@ def comparison(
     """The runs compared. run: evaluates a job. Raises GradevalError."""
     pairs = pairs_of(without_values(job.runs, job.paths), options)
     if metrics is None:
-        positions = [job.specs.index(spec) for spec in without_judged(comparable(job.specs))]
+        positions = [job.specs.index(spec) for spec in metrics_to_test(job.specs)]
     else:
         positions = [position_of(spec, job.specs) for spec in parse(metrics)]
         comparable_metrics([str(job.specs[m]) for m in positions])

@@ -26,11 +26,10 @@ from gradeval.commands.compare.compare import (
     PairComparison,
     QueryValues,
     Verdict,
-    comparable,
     compare_values,
     differs_by_depth,
     judged_spec,
-    without_judged,
+    metrics_to_test,
 )
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import (
@@ -427,7 +426,7 @@ class _CollectionCells:
         self.manifest, self.collection, self.baseline = manifest, collection, baseline
         self.qrels, self.specs = collection.qrels, collection.specs
         self.options = with_weights(collection.options.replace(jobs=jobs))
-        self.compared = without_judged(comparable(self.specs))
+        self.compared = metrics_to_test(self.specs)
         deciding = {name: value for name, value in self.options.to_dict().items() if name != "features"}
         self.settings = json.loads(json.dumps(deciding))  # tuples are lists there
         self.paths = {system: collection.runs.get(system, collection.qrels) for system in manifest.systems}

@@ -286,9 +286,10 @@ def is_judged(spec: Spec) -> bool:
     return spec.metric.name == "Judged"
 
 
-def without_judged(specs: Sequence[Spec]) -> list[Spec]:
-    """The metrics to test by default: all but Judged@k, if there are others."""
-    return [spec for spec in specs if not is_judged(spec)] or list(specs)
+def metrics_to_test(specs: Sequence[Spec]) -> list[Spec]:
+    """The metrics to test by default: those with a number for each query, but Judged@k if there are others."""
+    metrics = comparable(specs)
+    return [spec for spec in metrics if not is_judged(spec)] or metrics
 
 
 @dataclass(frozen=True)
@@ -548,7 +549,7 @@ def evaluate_to_compare(
     qrels, opened = with_saved(qrels, runs)
     if not specs:
         specs, left_out = common_metrics(opened, is_judged)
-        specs = without_judged(comparable(specs or parse(COMPARED_METRICS)))
+        specs = metrics_to_test(specs or parse(COMPARED_METRICS))
     judged = [] if options.judged_only else [judged_spec(specs, opened)]
     optional = [*(spec for spec in more if spec not in judged), *judged]
     results = evaluate_all(qrels, opened, specs, options, optional=optional, **how)
@@ -559,7 +560,7 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
     """specs: by default all metrics of the results that have a number for each query, but Judged@k."""
     results.check_unweighted("tests and the means beside them")
     if specs is None:
-        specs = without_judged(comparable(results.specs))
+        specs = metrics_to_test(results.specs)
     elif specs:
         comparable_metrics(list(map(str, specs)))
     values = QueryValues.of(results, specs)
