@@ -137,22 +137,16 @@ def check(case: Case) -> int:
         done = gradeval(*case.args)
     several = "r2" in case.args or "1,2" in case.args  # of which those that are sound are printed
     require(several or not (done.code and done.out), "half an answer", case.args, done)
-    if done.code:
-        _check_error(case, done)
+    # each error begins with the name of a file that was read, or with ours and says which option or file
+    names = "|".join(map(re.escape, case.files))
+    named = re.compile(
+        rf"(?:\./)?(?:{names})(?::feature\d+)?:|gradeval: .*(?:--|-Z|\b(?:{names})\b)|warning: |note: "
+    )
+    for line in done.lines if done.code else ():
+        require(bool(named.match(line)), "an error does not name its file", case.args, done)
     if case.plain:
         _check_against_slow(case, done)
     return 1
-
-
-def _check_error(case: Case, done: Done) -> None:
-    """Each error begins with the name of a file that was read, or with ours and says which option or file."""
-    names = "|".join(map(re.escape, case.files))
-    for line in done.lines:
-        if line.startswith(("warning: ", "note: ")):
-            continue
-        of_file = re.match(rf"(?:\./)?(?:{names})(?::feature\d+)?:", line)
-        of_option = re.match(rf"gradeval: .*(?:--|-Z|\b(?:{names})\b)", line)
-        require(bool(of_file or of_option), "an error does not name its file", case.args, done)
 
 
 def _check_against_slow(case: Case, done: Done) -> None:

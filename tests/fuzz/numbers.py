@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from plain import number_of, read_trec_qrels
@@ -228,18 +228,24 @@ def make(rng: random.Random) -> Case:
 
 
 def check(case: Case) -> int:
-    expected = [_expected(text, case.role) for text in case.texts]
+    expected = []  # the numbers that are to be read, None where they are to be refused
+    for number in map(number_of, case.texts):
+        out_of_range = number is not None and case.role in GRADES and not slow.is_grade(number)
+        no_size = number is not None and case.role == "group size" and (number < 0 or number != int(number))
+        expected.append(None if out_of_range or no_size else number)
     sound = [row for row, number in enumerate(expected) if number is not None]
     wrong = [row for row, number in enumerate(expected) if number is None]
     if case.role in CALLS:
         _check_calls(case, expected)
     elif case.role == "scanner":
-        values, bad = floats(_column(case))
+        block = b"".join(gap + text for gap, text in zip(case.gaps, case.texts, strict=True))
+        length = np.array([*map(len, case.texts)], np.int64)
+        ends = np.cumsum(length + np.array([*map(len, case.gaps)], np.int64))
+        values, bad = floats(Ids(np.frombuffer(block + b"\n" + case.tail, np.uint8), ends - length, length))
         if bad.tolist() != wrong:
             row = min({*bad.tolist()} ^ {*wrong})
-            raise Wrong(
-                f"a number is taken or refused, where float() says {expected[row]}\n{case.texts[row]!r}"
-            )
+            what = f"a number is taken or refused, where float() says {expected[row]}"
+            raise Wrong(f"{what}\n{case.texts[row]!r}")
         _check_values(case, sound, values[sound], expected)
     else:
         with blocks_of(case.block):
@@ -253,24 +259,7 @@ def check(case: Case) -> int:
     return len(case.texts)
 
 
-def _expected(text: bytes, role: str) -> float | None:
-    """The number that is to be read, None where it is to be refused."""
-    number = number_of(text)
-    if number is None or (role in GRADES and not slow.is_grade(number)):
-        return None
-    return None if role == "group size" and (number < 0 or number != int(number)) else number
-
-
-def _column(case: Case) -> Ids:
-    block = b"".join(gap + text for gap, text in zip(case.gaps, case.texts, strict=True)) + b"\n" + case.tail
-    length = np.array([*map(len, case.texts)], np.int64)
-    ends = np.cumsum(length + np.array([*map(len, case.gaps)], np.int64))
-    return Ids(np.frombuffer(block, np.uint8), ends - length, length)
-
-
-def _check_values(
-    case: Case, rows: Sequence[int], values: np.ndarray, expected: Sequence[float | None]
-) -> None:
+def _check_values(case: Case, rows: Sequence[int], values: np.ndarray, expected: Sequence[Any]) -> None:
     """rows: of the texts that the values are of; each is the same to the last bit."""
     if len(values) != len(rows):
         raise Wrong(f"{len(values)} values where there are {len(rows)} numbers, as {case.role}")
