@@ -357,14 +357,8 @@ def _explanations(report: Report, digits: Digits) -> str:
         for query in queries
     ]
 
-    def part(name: str, column: str | None = None) -> list[Any]:
-        return [
-            [
-                [table[name] if column is None else table[name].get(column, 0) for table in of_run]
-                for of_run in query
-            ]
-            for query in tables
-        ]
+    def part(name: str) -> list[Any]:
+        return [[[table[name] for table in of_run] for of_run in query] for query in tables]
 
     def order(name: str) -> tuple[int, str]:
         """Columns that are not listed are what a gain is made from, and stand before it."""
@@ -377,13 +371,12 @@ def _explanations(report: Report, digits: Digits) -> str:
         "grades": [_texts(grade_of(grade) for _, grade in query.documents) for query in queries],
         "ranks": ranks,
         "scores": scores,
-        "rows": part("rows"),
-        "adds": part("adds"),
-        "others": part("others"),
-        "columns": {name: part("columns", name) for name in sorted(columns, key=order)},
-        "sums": part("sum"),
-        "notes": part("notes"),
-        "blocks": part("blocks"),
+        **{name: part(name) for name in ("rows", "adds", "others")},
+        "columns": {
+            name: [[[table["columns"].get(name, 0) for table in run] for run in query] for query in tables]
+            for name in sorted(columns, key=order)
+        },
+        **{name: part(name) for name in ("sums", "notes", "blocks")},
     }
     if report.titles:
         titles = {name: visible(title) for name, title in report.titles.items()}
@@ -405,7 +398,7 @@ def _table(
     value: ExplainedValue, query: ExplainedQuery, digits: Digits, blocks: dict[str, int]
 ) -> dict[str, Any]:
     """An explanation. rows: which of the query's documents it shows. adds: what each of these documents adds.
-    others: whether further ones add, as 0 or 1. sum: the fraction that gives the value. notes: what is not
+    others: whether further ones add, as 0 or 1. sums: the fraction that gives the value. notes: what is not
     shown. blocks: what is below; new ones are added to the blocks of the page.
     """
     explanation, documents = value.explanation, value.selection.documents
@@ -431,7 +424,7 @@ def _table(
             for name, of in _columns(explanation, digits)
             if any(texts := [of.get(document, "") for document in documents])
         },
-        "sum": fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
+        "sums": fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
         "notes": " ".join(notes(explanation, value.selection, ranks, digits)),
         "blocks": positions,
     }
