@@ -1,10 +1,13 @@
 """gradeval study."""
 
+from unittest import mock
+
 import pytest
 from cli.command import QRELS, RUN, gradeval
 from helpers import each
 
 from commands.groups import check_error, check_formats, check_help
+from gradeval.commands.study import command
 from gradeval.commands.study.command import study_command
 
 STUDIES = tuple(study_command.commands)
@@ -38,7 +41,14 @@ CALLS = {
 
 
 @each("call", CALLS.values(), ids=CALLS)
-def test_formats_say_the_same(call):
+def test_formats_say_the_same(call, monkeypatch):
+    show, made = command._show, []  # each study is made once
+
+    def show_made(job, make):
+        made.extend([] if made else [make(mock.Mock())])
+        return show(job, lambda progress: made[0])
+
+    monkeypatch.setattr(command, "_show", show_made)
     check_formats(*call)
     done = gradeval(*call, terminal=True)
     assert done.code == 0
