@@ -279,7 +279,7 @@ class Rows(Record, eq=False):
 
     qrels: all of them. lines: the 0-based lines of each block's rows, and how many lines the block has. order:
     the row as read of each row, None where they are as read. again, first: the duplicates, and the rows of the
-    first judgment of their documents, for the same subtopic. more, document: further subtopics of documents,
+    first judgment of their documents, for the same subtopic. further, document: other subtopics of documents,
     and the rows of the first judgment of these. keys: of the documents, (N,). subtopic: of each row, (N,),
     None where all have one.
     """
@@ -289,7 +289,7 @@ class Rows(Record, eq=False):
     order: Ints | None
     again: Ints
     first: Ints
-    more: Ints
+    further: Ints
     document: Ints
     keys: Words
     subtopic: Ids | None
@@ -327,8 +327,8 @@ class Rows(Record, eq=False):
 
         parts_of_shares = zip(*ordered_map(keys_and_repeats, qrels.shares, jobs), strict=True)
         keys, again, first = map(np.concatenate, parts_of_shares)
-        again, first, more, document = _by_subtopic(again, first, subtopic)
-        return cls(qrels, lines, rows, again, first, more, document, keys, subtopic)
+        again, first, further, document = _by_subtopic(again, first, subtopic)
+        return cls(qrels, lines, rows, again, first, further, document, keys, subtopic)
 
     def line(self) -> Ints:
         """The 0-based line of each row, for messages."""
@@ -360,21 +360,21 @@ class Rows(Record, eq=False):
     def kept(self) -> Bools:
         """Which rows without_duplicates() keeps, (N,)."""
         kept = np.ones(len(self.keys), bool)
-        kept[self.again] = kept[self.more] = False
+        kept[self.again] = kept[self.further] = False
         return kept
 
     def without_duplicates(self) -> Qrels:
         """The first judgment of each document, with the highest grade of its subtopics."""
         qrels, keys = self.qrels, self.keys
-        if len(self.again) or len(self.more):
+        if len(self.again) or len(self.further):
             notices = []
             if len(self.again):
                 notices.append(Notice(Kind.DUPLICATES, qrels.path, len(self.again)))
-            if len(self.more):
+            if len(self.further):
                 notices.append(Notice(Kind.SUBTOPICS, qrels.path, len(distinct(self.document))))
             kept = self.kept()
             grade = qrels.grade.copy()
-            np.maximum.at(grade, self.document, grade[self.more])
+            np.maximum.at(grade, self.document, grade[self.further])
             qrels = qrels.replace(
                 offsets=np.append(0, np.cumsum(kept))[qrels.offsets],
                 documents=qrels.documents.take(kept),
@@ -384,7 +384,7 @@ class Rows(Record, eq=False):
             keys = keys[kept]
         if self.subtopic is not None:
             of_document = np.arange(len(self.keys))
-            of_document[self.more] = self.document
+            of_document[self.further] = self.document
             used = np.delete(np.arange(len(self.keys)), self.again)
             row = (np.cumsum(self.kept()) - 1)[of_document[used]]
             grade, key = self.qrels.grade[used], self.subtopic.take(used).keys()

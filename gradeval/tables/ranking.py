@@ -143,12 +143,12 @@ class Repeats(Record, eq=False):
         return LineProblems.of(first_line + self.line, what, hint)
 
 
-class Found(Record):
+class Ranked(Record):
     """The judged documents of a run for some queries.
 
     query, retrieved: the index of each query and the count of its documents, (S,). row, rank, score: the
     judgments (rows of the qrels) that were retrieved, (n,). identical: of the judged queries. collapsed: how
-    many lines were. more: what a subclass of Total adds.
+    many lines were. details: what a subclass of Total adds.
     """
 
     query: Ints
@@ -160,7 +160,7 @@ class Found(Record):
     identical: IdenticalIds
     repeats: Repeats
     collapsed: int = 0
-    more: Any = None
+    details: Any = None
 
 
 _BY_KEY = np.uint64(1 << 62)  # marks an index made from half a key
@@ -182,7 +182,7 @@ def query_indices(qrels: Qrels, ids: Ids, by_key: bool = False) -> Ints:
     return index
 
 
-def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
+def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Ranked:
     """Rank the documents of whole queries, and find the judged ones among them.
 
     Documents are ranked by score descending. Equal scores are ordered by document id descending as bytes
@@ -202,7 +202,7 @@ def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Found:
     position, hits, top, bottom = _positions(lines, at, qrels.grade[row], ties)
     above = lines.bounds[segment] - 1
     tied = Ties(row[hits], top - above[hits], bottom - above[hits])
-    return Found(lines.query, lengths, row, position - above, lines.score[at], tied, identical, repeats)
+    return Ranked(lines.query, lengths, row, position - above, lines.score[at], tied, identical, repeats)
 
 
 def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, segment: Ints) -> IdenticalIds:

@@ -28,9 +28,9 @@ from gradeval.tables.ranking import (
     NO_TIES,
     REVERSED,
     Collapse,
-    Found,
     IdenticalIds,
     Lines,
+    Ranked,
     Ties,
     find,
     query_indices,
@@ -91,26 +91,26 @@ class Total:
         self.repeats = LineProblems()  # duplicate documents
         self.last_new = -1  # the last line that is not a duplicate
 
-    def find(self, lines: Lines) -> Found:
+    def find(self, lines: Lines) -> Ranked:
         """The judged documents in the lines of whole queries; several threads call it."""
         if not self.collapse:
             return find(lines, self.qrels, self.ties_rule)
         collapsed, repeated = self.collapse.lines(lines)
-        found = find(collapsed, self.qrels, self.ties_rule)
-        return found.replace(repeats=repeated, collapsed=len(lines.score) - len(collapsed.score))
+        result = find(collapsed, self.qrels, self.ties_rule)
+        return result.replace(repeats=repeated, collapsed=len(lines.score) - len(collapsed.score))
 
-    def add(self, found: Found, first_line: int) -> None:
-        """first_line: the number of lines before those of found."""
-        judged = found.query < len(self.retrieved)
-        self.retrieved[found.query[judged]] = found.retrieved[judged]
+    def add(self, result: Ranked, first_line: int) -> None:
+        """first_line: the number of lines before those of the result."""
+        judged = result.query < len(self.retrieved)
+        self.retrieved[result.query[judged]] = result.retrieved[judged]
         self.unjudged += len(judged) - int(np.count_nonzero(judged))
-        self.ties.append(found.ties)
-        self.identical.append(found.identical)
-        self.rank[found.row] = found.rank
-        self.score[found.row] = found.score
-        self.lines += int(found.retrieved.sum()) + found.collapsed
-        self.collapsed += found.collapsed
-        repeats = found.repeats
+        self.ties.append(result.ties)
+        self.identical.append(result.identical)
+        self.rank[result.row] = result.rank
+        self.score[result.row] = result.score
+        self.lines += int(result.retrieved.sum()) + result.collapsed
+        self.collapsed += result.collapsed
+        repeats = result.repeats
         if repeats.last_new >= 0:
             self.last_new = max(self.last_new, first_line + repeats.last_new)
         if len(repeats.line):
@@ -239,7 +239,7 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
         if len(distinct(query)) < count:
             raise QueryNotGrouped
         lines = Lines(query, read.bounds, read.documents, read.value, read.line, read.rank)
-        pieces: list[Found | tuple[bytes, Lines]] = []
+        pieces: list[Ranked | tuple[bytes, Lines]] = []
         first = 0 if read.first else 1
         last = max(first, count if read.last else count - 1)
         if first:
@@ -254,14 +254,14 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
     cut: list[Lines] = []  # of a query that may continue in the next block; they are counted in the file
     cut_query = b""
 
-    def add(found: Found, first_line: int) -> None:
-        judged = found.query < len(seen)
-        query, keys = found.query[judged], found.query[~judged].view(np.uint64)
+    def add(result: Ranked, first_line: int) -> None:
+        judged = result.query < len(seen)
+        query, keys = result.query[judged], result.query[~judged].view(np.uint64)
         if seen[query].any() or others.has(keys).any():
             raise QueryNotGrouped
         seen[query] = True
         others.add(keys)
-        total.add(found, first_line)
+        total.add(result, first_line)
 
     def close() -> None:
         if cut:
@@ -275,7 +275,7 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
         total.note(block, before)
         left_out |= block.left_out
         for piece in block.result:
-            if isinstance(piece, Found):
+            if isinstance(piece, Ranked):
                 close()
                 add(piece, before)
             else:
@@ -362,8 +362,8 @@ def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: 
                 rank = rows["rank"] if kind == _RANKED_ROW else None
                 yield Lines.grouped(query, documents, rows["score"], rows["line"], rank)
 
-        for found in ordered_map(total.find, read_shares(), jobs):
-            total.add(found, 0)
+        for result in ordered_map(total.find, read_shares(), jobs):
+            total.add(result, 0)
     total.report(problems)
     problems.check()
     return total

@@ -286,7 +286,7 @@ class _Reading:
                 row = np.delete(np.arange(len(line)), rows.again)
                 table, line, subtopic = rows.by_subtopic(row), line[row], rows.subtopic.take(row)
             else:
-                self.counts["subtopics"] = len(rows.more)
+                self.counts["subtopics"] = len(rows.further)
                 table, line = rows.without_duplicates(), line[rows.kept()]
             self.counts["real"] = int(np.count_nonzero(table.grade != np.rint(table.grade)))
         else:

@@ -37,7 +37,7 @@ from gradeval.notices import Kind, many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import File, check_columns, open_file
 from gradeval.tables.qrels import Qrels, Rows, is_relevant
-from gradeval.tables.ranking import Collapse, Found, Lines, query_indices
+from gradeval.tables.ranking import Collapse, Lines, Ranked, query_indices
 from gradeval.tables.reduction import Total, collect
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Checks:
             len(rows.again),
             int(np.count_nonzero(without)),
             unrated,
-            len(rows.more),
+            len(rows.further),
         )
         warnings = Collected(self.limit)
         for problem in rows.duplicates(same_grade=True).all():
@@ -404,17 +404,17 @@ class CountedRun(Total):
         self.has_ranks = False
         self.duplicates, self.against = Collected(limit), Collected(limit)
 
-    def find(self, lines: Lines) -> Found:
+    def find(self, lines: Lines) -> Ranked:
         """With _Counts."""
         self.has_ranks |= lines.rank is not None
-        found = super().find(lines)
+        result = super().find(lines)
         segments = Segments(lines.bounds)
         ties = segments.ties(segments.sorted_descending(lines.score))
         groups = np.flatnonzero(ties.lengths > 1)
         tied_queries = lines.query[distinct(segments.query[ties.offsets[groups]])]
         of_ties = np.diff(lines.bounds), int(ties.lengths[groups].sum()), tied_queries
         if lines.rank is None or not len(lines.score):
-            return found.replace(more=(*of_ties, 0, np.empty(0, np.int64), np.empty(0, np.int64)))
+            return result.replace(details=(*of_ties, 0, np.empty(0, np.int64), np.empty(0, np.int64)))
         rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
         rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
         rises[lines.bounds[:-1]] = 0
@@ -425,17 +425,17 @@ class CountedRun(Total):
         )
         rows = np.flatnonzero(is_against)
         first = lines.line[rows[np.searchsorted(rows, lines.bounds[np.flatnonzero(balance)])]]
-        return found.replace(more=(*of_ties, np.count_nonzero(ranked), lines.query[disordered], first))
+        return result.replace(details=(*of_ties, np.count_nonzero(ranked), lines.query[disordered], first))
 
-    def add(self, found: Found, first_line: int) -> None:
-        super().add(found, first_line)
+    def add(self, result: Ranked, first_line: int) -> None:
+        super().add(result, first_line)
         if self.unjudged and sum(map(len, self.first_unjudged)) <= SHOWN_IDS:
-            self.first_unjudged.append(found.query[found.query >= len(self.retrieved)])
-        self.counts.append(found.more)
+            self.first_unjudged.append(result.query[result.query >= len(self.retrieved)])
+        self.counts.append(result.details)
         for line in self.counts[-1][-1].tolist():
             what = "the rank rises with the score here, as in most lines of this query"
             self.against.add(Problem(line, what), first_line, Kind.RANKS)
-        for problem in found.repeats.problems(first_line).all():
+        for problem in result.repeats.problems(first_line).all():
             self.duplicates.add(problem)
 
     def report(self, problems: Problems) -> None:
