@@ -4,19 +4,22 @@ import gzip
 from pathlib import Path
 
 import pytest
-from cli.command import LETOR, QRELS, RUN, fails, gradeval
+from cli.command import RUN, fails, gradeval
 from helpers import each
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
-    (tmp_path / "q").write_text(QRELS)
-    (tmp_path / "r.run").write_text(RUN)
-    return tmp_path / "q", tmp_path / "r.run"
+@pytest.fixture(autouse=True)
+def files(folder):
+    """q and r.run."""
+    Path("r.run").write_text(RUN)
 
 
-def test_a_query(files):
-    done = gradeval("explain", *files, "--query", "q1", "-m", "AP")
+def explain(line):
+    return gradeval("explain", "q", "r.run", *line.split())
+
+
+def test_a_query():
+    done = explain("--query q1 -m AP")
     assert (done.code, done.err) == (0, "")
     assert (
         done.out.splitlines()
@@ -39,37 +42,29 @@ Tied scores: 2 of the first 4, ordered by --ties trec.
     )
 
 
-def test_the_worst_query(files, tmp_path):
-    done = gradeval("explain", *files, "--worst", "1")
+def test_the_worst_query():
+    done = explain("--worst 1")
     assert done.out.startswith("nDCG@10, query q3, r: 0.0000\n")
-    assert (
-        done.err
-        == "warning: r: 1 query is not in the run, so nothing is retrieved ('q3') [nothing_retrieved]\n"
-    )
+    assert done.lines == [
+        "warning: r: 1 query is not in the run, so nothing is retrieved ('q3') [nothing_retrieved]"
+    ]
     assert "The run has no documents for this query." in done.out
-    assert gradeval("explain", *files, "--worst", "1", "--queries", "both").out.startswith("nDCG@10, query q1")
-    assert gradeval("explain", *files, "--worst", "9", "--query-ids", "q1").out.count("nDCG@10, query") == 1
-    assert gradeval("explain", *files, "--worst", "1", "--strict").code == 2
-    assert gradeval("explain", *files, "--worst", "1", "--quiet").err == ""
+    assert explain("--worst 1 --queries both").out.startswith("nDCG@10, query q1")
+    assert explain("--worst 9 --query-ids q1").out.count("nDCG@10, query") == 1
+    assert explain("--worst 1 --strict").code == 2
+    assert explain("--worst 1 --quiet").err == ""
     # against
-    other = tmp_path / "other.run"
-    other.write_text("q1 Q0 a 1 1 t\nq2 Q0 e 1 1 t\n")
-    done = gradeval("explain", *files, "--against", f"new={other}", "--worst", "1")
-    assert done.out.startswith("nDCG@10, query q1: r 0.3")
+    Path("other.run").write_text("q1 Q0 a 1 1 t\nq2 Q0 e 1 1 t\n")
+    done = explain("--against new=other.run --worst 1")
+    assert done.out.startswith("nDCG@10, query q1: r 0.3") and done.err == ""
     assert "document  grade  r rank  new rank  r adds  new adds  difference\n" in done.out
-    assert done.err == ""
     # titles
-    titles = tmp_path / "t.gz"
-    titles.write_bytes(gzip.compress(b"a\tThe best\n"))
-    done = gradeval("explain", *files, "--query", "q1", "--text", titles)
-    assert "  The best\n" in done.out
-    titles.write_bytes(b"z9\tother\n")
-    done = gradeval("explain", *files, "--query", "q1", "--text", titles)
-    assert done.code == 0
-    assert done.err == (
-        f"warning: {titles}: no document of the queries has a title in it; are the ids those of the runs? "
-        "[no_titles]\n"
-    )
+    Path("t.gz").write_bytes(gzip.compress(b"a\tThe best\n"))
+    assert "  The best\n" in explain("--query q1 --text t.gz").out
+    Path("t.gz").write_bytes(b"z9\tother\n")
+    done = explain("--query q1 --text t.gz")
+    none = "no document of the queries has a title in it; are the ids those of the runs? [no_titles]"
+    assert (done.code, done.lines) == (0, [f"warning: t.gz: {none}"])
 
 
 @each("args, message", [
@@ -84,29 +79,24 @@ def test_the_worst_query(files, tmp_path):
     ("--query q1 -f tsv", "'tsv' is not one of"),
     ("--query q1 -o x.csv", "cannot infer a format from x.csv"),
 ])  # fmt: skip
-def test_errors(files, args, message):
-    said = fails("explain", *files, *args.split())
+def test_errors(args, message):
+    said = fails("explain", "q", "r.run", *args.split())
     assert message in said and "\n" not in said
 
 
-def test_a_run_is_needed(files, tmp_path):
-    assert "Missing argument 'RUN'" in fails("explain", files[0], "--query", "q1")
-    assert "Try 'gradeval explain --help'" in fails("explain", *files)
-    qrels, run = files
-    said = fails("explain", qrels, f"r={run}", "--against", "r=other.run", "--query", "q1")
-    assert said == f"gradeval: two runs have the label 'r': {run} and other.run"
-    letor = tmp_path / "l"
-    letor.write_text(LETOR)
-    done = gradeval("explain", letor, "--feature", "2", "--query", "1", "-m", "nDCG")
+def test_a_run_is_needed():
+    gradeval("q", "r.run", "-q", "-f", "json", "-o", "saved.json")
+    for line, said in {
+        "explain q --query q1": "Missing argument 'RUN'",
+        "explain q r.run": "Try 'gradeval explain --help'",
+        "explain q r=r.run --against r=s.run --query q1":
+            "gradeval: two runs have the label 'r': r.run and s.run",
+        "explain l --feature 1,2 --query 1": "one run is explained at a time",
+        "explain l --feature 99 --query 1": "no line has feature 99",
+        "study agreement l --feature 1,99": "no line has feature 99",
+        "explain q saved.json --query q1": "a saved result has no documents. Give the run",
+        "plot curve q saved.json": "a saved result has no documents. Give the run",
+    }.items():  # fmt: skip
+        assert said in fails(*line.split()), line
+    done = gradeval("explain", "l", "--feature", "2", "--query", "1", "-m", "nDCG")
     assert done.out.startswith("nDCG, query 1, feature2: ")
-    assert "one run is explained at a time" in fails("explain", letor, "--feature", "1,2", "--query", "1")
-    assert "no line has feature 99" in fails("explain", letor, "--feature", "99", "--query", "1")
-    assert "no line has feature 99" in fails("study", "agreement", letor, "--feature", "1,99")
-    # a saved result has no documents
-    qrels, run = files
-    saved = tmp_path / "saved.json"
-    assert gradeval(qrels, run, "-q", "-f", "json", "-o", saved).code == 0
-    for command in (["explain", "--query", "q1"], ["plot", "curve"]):
-        done = gradeval(*command, qrels, saved)
-        assert (done.code, done.out) == (2, "")
-        assert "a saved result has no documents" in done.err and "Give the run" in done.err
