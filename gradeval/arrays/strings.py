@@ -117,12 +117,8 @@ class Ids:
         rows: Ints | slice = slice(None)  # that have more bytes
         for k in range(1, -(-min(longest, LONG) // 8)):
             length = self.length[rows]
-            if (continues := length > 8 * k).all():
-                pass
-            elif isinstance(rows, slice):
-                rows = np.flatnonzero(continues)
-            else:
-                rows = rows[continues]
+            if not (continues := length > 8 * k).all():
+                rows = np.flatnonzero(continues) if isinstance(rows, slice) else rows[continues]
             keys[rows] = mix(keys[rows] ^ self.word(k, rows))
         if longest > LONG:
             for row in np.flatnonzero(self.length > LONG).tolist():
