@@ -87,7 +87,7 @@ def test_query_ids(ids: str) -> None:
     assert mean_of("--query-ids", ids, "--queries", "both") == pytest.approx(AP["q1"])
 
 
-def test_query_ids_that_cannot_be() -> None:
+def test_query_ids_that_cannot_be_or_are_files_too() -> None:
     Path("none").write_text(" \n")
     Path("9").mkdir()
     Path("listed").write_bytes(gzip.compress(b"# some\nq1 q9\n\n # none\r\nq8\r\n"))
@@ -179,7 +179,7 @@ def test_interval() -> None:
     assert gradeval("q", "--interval", "r", "-m", "AP").out == expected  # a file is no value of it
 
 
-def test_by_level() -> None:
+def test_by_level_and_jobs() -> None:
     """AP at each grade above 0, before muAP, and muAP is their mean where all steps are 1."""
     rows = values("q", "r", "-m", "num_q muAP P@5", "--by-level", "--query-ids", "q1")
     assert [metric for _, metric in rows] == ["num_q", "AP(rel=1)", "AP(rel=2)", "AP(rel=3)", "muAP", "P@5"]

@@ -57,7 +57,7 @@ def names(*args: str) -> list[str]:
     return [line.split("\t")[0] for line in gradeval(*args, "-m", "AP", "-f", "tsv").out.splitlines()[1:]]
 
 
-def test_labels_name_runs() -> None:
+def test_names_of_runs_and_wide_tables() -> None:
     Path("k=1").write_bytes(Path("r").read_bytes())
     os.mkdir("d")
     Path("d/r").write_bytes(Path("r").read_bytes())

@@ -37,7 +37,7 @@ def test_a_saved_result_is_as_good_as_its_run(options: str) -> None:
     assert gradeval("qrels", "a.run", "b.json", "c.run", *options) == expected
 
 
-def test_a_group_is_what_has_numbers_per_query() -> None:
+def test_groups_and_results_that_are_no_run() -> None:
     save("all.json", "b.run", metrics="all_trec")
     done, expected = (gradeval("qrels", name, "-m", "all_trec") for name in ("all.json", "b.run"))
     others = ("runid", "gm_map", "gm_bpref")

@@ -95,7 +95,7 @@ def test_groups(group: str, count: int) -> None:
     assert done == gradeval("q", "r", "-m", group, "-f", "trec", "--queries", "both", "--quiet", "-l", "1").out
 
 
-def test_zscores() -> None:
+def test_zscores_and_long_names() -> None:
     Path("z").write_text("q1 map 0.2 0.1\nq2 map 0.5 0\nq1 num_ret 5 2\n")
     args = ["-q", "-Z", "z", "-m", "map", "-m", "num_ret", "-m", "num_q", "-m", "runid", "q", "r"]
     assert lines(*args) == [

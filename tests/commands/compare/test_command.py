@@ -182,7 +182,7 @@ def tables(a: str, b: str) -> tuple[str, str, str]:
     return "--values", "a.csv", "b.csv"
 
 
-def test_missing_and_undefined_values_of_tables() -> None:
+def test_missing_values_of_tables() -> None:
     args = tables("id,x,rt,y\n1,1,5,1\n2,2,6,1\n3,3,7,1\n4,,8,1\n", "id,x,rt\n1,2,4\n2,4,3\n5,1,1\n4,1,1\n")
     done = compare(*args)
     assert done.lines == [

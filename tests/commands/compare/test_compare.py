@@ -123,7 +123,7 @@ def test_tukeys_test_of_all_pairs() -> None:
     assert compared(values).comparisons[0].power is None and compared(values).sections[0].anova == ()
 
 
-def test_another_baseline() -> None:
+def test_another_baseline_and_what_cannot_be_compared() -> None:
     values = random_runs(10)
     found = compared(values, baseline="B")
     assert [(one.baseline, one.run) for one in found.comparisons[::2]] == [("B", "A"), ("B", "C")]

@@ -105,7 +105,7 @@ def test_leave_one_out_is_a_recomputation(o):
                 assert repr(change.change) == repr(change.value - one.value)
 
 
-def test_utilities_and_pairs_are_sums(scheel):
+def test_utilities_pairs_and_losses(scheel):
     """Documents that are not judged have terms where they count; a pair is for its relevant document."""
     qrels, run = {"q": {"a": 1, "b": 0, "c": 2}}, {"q": {"x": 4.0, "b": 3.0, "a": 2.0, "y": 1.0}}
     adds = {
@@ -129,7 +129,7 @@ def test_utilities_and_pairs_are_sums(scheel):
     assert (loss.document.id, loss.document.rank, loss.contribution) == ("b", None, 0.0)
 
 
-def test_documents_are_ranked_as_the_run_is():
+def test_ranks_and_documents_that_are_shown():
     """By score, ties by id from the last to the first; then judged documents not retrieved, by grade."""
     qrels = {"q": {"b": 1, "z": 0, "y": 2, "x": 2}}
     run = {"q": {"a": 1.0, "b": 2.0, "c": 2.0, "d": 3.0}}

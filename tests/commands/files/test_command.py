@@ -17,7 +17,7 @@ def files(folder):
     return folder
 
 
-def test_report():
+def test_reports_of_validate():
     done = gradeval("validate", "q", "bad")
     assert (done.code, done.err) == (2, "")
     shown = done.out.splitlines()

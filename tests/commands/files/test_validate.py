@@ -122,7 +122,7 @@ def reports(folder, *texts, role=None, max_errors=DEFAULT_MAX_ERRORS, **options)
     return Checks(Options(**options), max_errors, role).validation(list(map(str, paths)), roles).files
 
 
-def test_judged_documents(tmp_path):
+def test_judged_documents_and_rows_left_out(tmp_path):
     run = "".join(f"1 Q0 d{n} {n} {-n} t\n" for n in range(1, 21)) + "2 Q0 a 1 1 t\n2 Q0 b 2 0 t\n"
     qrels, ranking = reports(tmp_path, "1 0 d3 1\n1 0 d12 1\n2 0 a 2\n3 0 a 1\n", run, rel=2)
     assert (ranking.facts.judged, qrels.facts.without_relevant) == (pytest.approx((1 / 10 + 1 / 2) / 2), 2)

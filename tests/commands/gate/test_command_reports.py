@@ -144,7 +144,7 @@ def test_names_in_the_log_are_no_commands(monkeypatch: pytest.MonkeyPatch) -> No
                     assert text in ours or not (text.lstrip().startswith("::") or "##[" in text)
 
 
-def test_warnings() -> None:
+def test_warnings_advice_and_worst_queries() -> None:
     done = gate("qrels good.run --require 'AP > 0' --query-ids q01,q02,q03")
     assert done.code == 0
     [line] = done.lines

@@ -60,7 +60,7 @@ def drawn(picture, size=None):
         return figure._figure(picture, size)
 
 
-def test_bars_are_the_differences(pictures):
+def test_bars_their_names_and_their_room(pictures):
     picture = pictures["differences"]
     found = drawn(picture)
     assert len(found.axes) == len(picture.panels) == 2

@@ -137,7 +137,7 @@ def test_the_policy_allows_this_script_and_style_only(html: str, page: Page) -> 
     assert set(re.findall(r"\w+://[\w./]*", html)) == {"http://www.w3.org/2000/svg"}
 
 
-def test_names_stay_text(tmp_path: Path) -> None:
+def test_names_and_bytes_stay_text(tmp_path: Path) -> None:
     """In ids, titles, names of files and of runs, parameters, and the data of the script."""
     qrels, runs = (
         tmp_path / "<img src=x onerror=alert(1)>",

@@ -54,7 +54,7 @@ def column(study, table, name):
     return [row[study.table(table).columns.index(name)] for row in study.table(table).rows]
 
 
-def test_means_are_those_of_evaluate(study, results):
+def test_means_correlations_and_power(study, results):
     np.testing.assert_array_equal(means_of(study)[0], results.means.T)
     assert column(study, "systems", "system")[:5] == list(RUNS)
     # correlations are kendalls

@@ -56,7 +56,7 @@ def test_formats_say_the_same(call, monkeypatch):
     assert any(line.lstrip("\x1b[2m").startswith(f"{call[1]}: {about} ") for line in done.out.splitlines()[-3:])
 
 
-def test_seed_is_printed_and_decides():
+def test_seed_and_help():
     for call in (SWAPS, DIVERGENCE, CALLS["agreement"]):
         assert "; seed 1" in gradeval(*call, "-f", "table").out
         assert "; seed 9223372036854775807" in gradeval(*call, "-f", "table", "--seed", 2**63 - 1).out
