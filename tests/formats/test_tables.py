@@ -184,17 +184,6 @@ def test_given_columns(put):
         raises(OptionError, "columns must be", Options, columns=wrong)
 
 
-def test_msmarco(put):
-    source = put(b"q\td1\t1\nq\td 2\t2\r\n\nr\td\t1\n", 9)
-    assert read(source) == ([("q", "d1", -1.0), ("q", "d 2", -2.0), ("r", "d", -1.0)], [0, 1, 3])
-    # sorted by rank
-    assert read(put(b"q\ta\t1\nr\tb\t1\nq\tc\t2\n", 1))[0] == [
-        ("q", "a", -1.0),
-        ("r", "b", -1.0),
-        ("q", "c", -2.0),
-    ]
-
-
 @each(
     ("text", "kind"),
     [
@@ -209,6 +198,28 @@ def test_msmarco(put):
 )  # fmt: skip
 def test_detected(text, kind, put):
     assert detect(put(text)) == kind
+
+
+def test_msmarco_and_beir(put):
+    source = put(b"q\td1\t1\nq\td 2\t2\r\n\nr\td\t1\n", 9)
+    assert read(source) == ([("q", "d1", -1.0), ("q", "d 2", -2.0), ("r", "d", -1.0)], [0, 1, 3])
+    by_rank = [("q", "a", -1.0), ("r", "b", -1.0), ("q", "c", -2.0)]
+    assert read(put(b"q\ta\t1\nr\tb\t1\nq\tc\t2\n", 1))[0] == by_rank
+    text = b'"query-id"\t"corpus-id"\t"score"\n"q"\t"a\tb"\t1\n'  # a header in quotes is TSV
+    assert detect(put(text)) == "tsv"
+    assert read(put(text), "grade")[0] == [("q", "a\tb", 1.0)]
+    [error] = errors_of(put(text), "grade", qrels_format="beir")
+    assert error.startswith("1: the first line is not query-id corpus-id score, separated by tabs")
+
+
+@given(
+    ids=st.lists(st.text(st.characters(exclude_characters="\0\t\r\n", exclude_categories=["Cs"]), min_size=1))
+)
+def test_any_ids_of_beir(ids, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "any_of_beir"
+    rows = [(one, "d", 1.0) for one in ["q", *ids]]
+    path.write_bytes(HEADER + "".join(f"{query}\td\t1.0\n" for query, _, _ in rows).encode())
+    assert read(Small(path, 20), "grade")[0] == rows
 
 
 @each("text", [b"a b\tx\t1\na b\ty\t2\n", b"q\td 1\t1", b"a b\tc d\t1\n", b"q 1\t0\t1\n"])
@@ -232,31 +243,6 @@ def test_identical_ids(as_file, put):
 
 
 HEADER = b"query-id\tcorpus-id\tscore\n"
-
-
-def written(rows, end="\n"):
-    lines = "".join("\t".join((query, document, repr(number))) + end for query, document, number in rows)
-    return HEADER + lines.encode()
-
-
-CHARACTERS = st.characters(exclude_characters="\0\t\r\n", exclude_categories=["Cs"])
-
-
-@given(ids=st.lists(st.text(CHARACTERS, min_size=1)))
-@settings(deadline=None)
-def test_any_ids_of_beir(ids, tmp_path_factory):
-    path = tmp_path_factory.getbasetemp() / "any_of_beir"
-    rows = [(one, "d", 1.0) for one in ["q", *ids]]
-    path.write_bytes(written(rows))
-    assert read(Small(path, 20), "grade")[0] == rows
-
-
-def test_a_header_in_quotes_is_tsv(put):
-    text = b'"query-id"\t"corpus-id"\t"score"\n"q"\t"a\tb"\t1\n'
-    assert detect(put(text)) == "tsv"
-    assert read(put(text), "grade")[0] == [("q", "a\tb", 1.0)]
-    [error] = errors_of(put(text), "grade", qrels_format="beir")
-    assert error.startswith("1: the first line is not query-id corpus-id score, separated by tabs")
 
 
 NUL = "binary data (a NUL byte). Is this the right file?"

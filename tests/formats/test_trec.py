@@ -127,18 +127,10 @@ def test_the_highest_grade_of_subtopics_counts(size, before, path):
     assert queries.pop(b"r", None) == ({b"a": 1} if before else None)
     assert queries == {b"q": {b"a": 2, b"b": 2, b"c": 1}, b"p": {b"a": 1}}
     assert notices == (f"{path}: 2 documents have judgments of subtopics; the highest grade counts",)
-
-
-@each("size", SIZES)
-def test_duplicates_within_a_subtopic(size, path):
-    text = b"q 1 a 1\nq 2 a 0\nq 2 a 0\nq 1 a 1\n"
-    assert qrels_of(path, text, size) == (
-        {b"q": {b"a": 1.0}},
-        (
-            f"{path}: 2 duplicate judgments with the same grade",
-            f"{path}: 1 document has judgments of subtopics; the highest grade counts",
-        ),
-    )
+    text = b"q 1 a 1\nq 2 a 0\nq 2 a 0\nq 1 a 1\n"  # duplicates within a subtopic
+    same = f"{path}: 2 duplicate judgments with the same grade"
+    subtopics = f"{path}: 1 document has judgments of subtopics; the highest grade counts"
+    assert qrels_of(path, text, size) == ({b"q": {b"a": 1.0}}, (same, subtopics))
     [error] = errors_of(path, text + b"q 2 a 3\n", size)
     assert error == "5: document 'a' has grade 3 here and 0 before in line 2"
 
@@ -193,6 +185,18 @@ def test_a_file_without_a_good_line_is_one_error(line, fields, hint, size, path)
     assert errors_of(path, b"q 0 a 1\n" * 99 + line, size) == [f"100: {what}"]
 
 
+def test_a_header_line(path):
+    """Only where the others are right."""
+    lines, hint = b"1 0 a 1\n1 0 b 0\n", ". This seems to be a header line; remove it with "
+    for header, what in (
+        (b"query iter document grade", "the grade 'grade' is not a number"),
+        (b"qid doc_id rel", "3 fields where qrels have 4 (query iter document grade)"),
+    ):
+        assert errors_of(path, header + b"\n" + lines) == [f"1: {what}{hint}tail -n +2"]
+        assert errors_of(path, b"# qrels\n" + header + b"\n" + lines) == [f"2: {what}{hint}sed 2d"]
+        assert errors_of(path, lines + header) == [f"3: {what}"]
+
+
 def test_a_file_of_which_most_lines_are_wrong_is_one_error(path):
     """Where they are wrong in several ways from the first on; a few good lines may be among them by chance."""
     prose = b"# A title\n\nLines of text\nare no judgments\nas in\nthe year of 1984\n" + b"or so\n\n" * 100
@@ -203,21 +207,6 @@ def test_a_file_of_which_most_lines_are_wrong_is_one_error(path):
     wrong = b"q 0 d x\nq 0 d\n" * 3
     assert len(errors_of(path, b"q 0 d 1\n" + wrong)) == 6
     assert len(errors_of(path, wrong + b"q 0 %d 1\n" * 7)) == 6
-
-
-@each(
-    ("header", "what"),
-    [
-        (b"query iter document grade", "the grade 'grade' is not a number"),
-        (b"qid doc_id rel", "3 fields where qrels have 4 (query iter document grade)"),
-    ],
-)
-def test_a_header_line(header, what, path):
-    lines = b"1 0 a 1\n1 0 b 0\n"
-    hint = ". This seems to be a header line; remove it with "
-    assert errors_of(path, header + b"\n" + lines) == [f"1: {what}{hint}tail -n +2"]
-    assert errors_of(path, b"# qrels\n" + header + b"\n" + lines) == [f"2: {what}{hint}sed 2d"]
-    assert errors_of(path, lines + header) == [f"3: {what}"]
 
 
 @each("jobs", [1, 3])
@@ -276,33 +265,21 @@ def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
 
 
 @each(
-    "line",
-    [
-        b"1 Q0 b 1 2 tag\r",
-        b"1 Q0 b 1 2 tag\r\r",
-        b"1 Q0 b\r 1 2 \rtag",
-        b"\r1 Q0 b 1 2",
-        b"# 1 Q0 b 1 2\rand a comment",
-    ],
-)
-def test_a_cr_elsewhere_is_a_space(line, path):
-    rows, problems = run_of(path, b"1 Q0 a 1 3 tag\r\n" + line + b"\n1 Q0 c 3 1 tag\r\n")
-    assert problems == []
-    assert [document for _, document, _ in rows] == [b"a", *[b"b"] * (line[:1] != b"#"), b"c"]
-
-
-@each(
     ("line", "field"),
     [
-        (b"1 Q0 b\rc 1 2 tag", r"b\rc"),
-        (b"1 Q0\rb 1 2\rtag", r"Q0\rb"),
+        (b"1 Q0 b 1 2 tag\r", ""), (b"1 Q0 b 1 2 tag\r\r", ""), (b"1 Q0 b\r 1 2 \rtag", ""),
+        (b"\r1 Q0 b 1 2", ""), (b"# 1 Q0 b 1 2\rand a comment", ""),
+        (b"1 Q0 b\rc 1 2 tag", r"b\rc"), (b"1 Q0\rb 1 2\rtag", r"Q0\rb"), (b"1\r2 Q0 b 1 2", r"1\r2"),
         (b"1 Q0 b 1 2 tag of\rmore words", r"of\rmore"),
-        (b"1\r2 Q0 b 1 2", r"1\r2"),
     ],
-)
-def test_a_cr_inside_a_field(line, field, path):
-    _, problems = run_of(path, b"1 Q0 a 1 3 tag\r\n" + line + b"\n1 Q0 c 3 1 tag\r\n")
-    assert [(one.line, one.what) for one in problems] == [(1, f"a CR inside the field '{field}'")]
+)  # fmt: skip
+def test_a_cr_is_a_space_but_inside_a_field(line, field, path):
+    rows, problems = run_of(path, b"1 Q0 a 1 3 tag\r\n" + line + b"\n1 Q0 c 3 1 tag\r\n")
+    if field:
+        assert [(one.line, one.what) for one in problems] == [(1, f"a CR inside the field '{field}'")]
+    else:
+        assert problems == []
+        assert [document for _, document, _ in rows] == [b"a", *[b"b"] * (line[:1] != b"#"), b"c"]
 
 
 @each(
