@@ -50,16 +50,12 @@ def test_frames_have_a_row_for_each_value():
     assert frame.schema == dict.fromkeys(("run", "query", "metric"), polars.String) | {"value": polars.Float64}
     same(frame.rows(), rows)
     assert evaluate(QRELS, RUNS, "num_q").to_polars().shape == (0, 4)
-
-
-def test_arrow():
     pyarrow = pytest.importorskip("pyarrow")
-    found = results()
     table = found.to_arrow()
     assert isinstance(table, pyarrow.Table)
-    same(zip(*table.to_pydict().values(), strict=True), expected(found))
+    same(zip(*table.to_pydict().values(), strict=True), rows)
     assert str(pyarrow.table(found)) == str(table)  # equals() would compare NaN
-    same(pytest.importorskip("polars").DataFrame(found).rows(), expected(found))
+    same(polars.DataFrame(found).rows(), rows)
 
 
 def test_libraries_that_are_not_installed(monkeypatch):

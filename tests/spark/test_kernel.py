@@ -99,16 +99,13 @@ def test_intervals_of_means_and_ranges_over_ties() -> None:
         (values.mean() - half, values.mean() + half), rel=1e-9
     )
     assert all(math.isnan(end) for m in ("num_ret", "gm_map") for end in results.interval(0, m))
-    for wrong in ("x", 0.0, 100.0):
-        with pytest.raises(OptionError, match="confidence must be a percentage from"):
-            results.interval(0, "AP", wrong)  # type: ignore[arg-type]
-
-
-def test_the_mean_over_all_orders_of_ties() -> None:
-    job = job_of(QRELS, RUNS, ["AP nDCG@3 RR ERR@2 num_q"], ties="expected")
+    job = job_of(QRELS, RUNS, ["AP nDCG@3 RR ERR@2 num_q"], ties="expected")  # the mean over all orders of ties
     results = merged(evaluated(QRELS, RUNS, job, 4)[0], job)
     expected = gradeval.evaluate(QRELS, RUNS, "AP nDCG@3 RR ERR@2 num_q", ties="expected")
     assert results.means == pytest.approx(expected.means, rel=1e-12)
+    for wrong in ("x", 0.0, 100.0):
+        with pytest.raises(OptionError, match="confidence must be a percentage from"):
+            results.interval(0, "AP", wrong)  # type: ignore[arg-type]
 
 
 NUMBERS = "mean baseline_mean difference sd low high p p_corrected effect_size".split()
@@ -250,13 +247,6 @@ def test_a_summary_has_means_only() -> None:
     assert frame["value"].to_list() == pytest.approx(expected.means.ravel().tolist())
 
 
-def test_empty_tables() -> None:
-    bucket = one_bucket([], [(0, "q", "d", 1.0), (0, "r", "d", 1.0)])
-    assert [run.counted for run in (*bucket.runs, *one_bucket([], []).runs)] == [0] * 4
-    assert [notice.count for notice in bucket.runs[0].notices if notice.kind is Kind.UNJUDGED] == [2]
-    assert [run.values.total.tolist() for run in one_bucket(QREL, []).runs] == [[0.0], [0.0]]
-
-
 def test_what_only_all_buckets_know() -> None:
     """Unknown queries; and the grades of all, on which metrics depend, which may be too large for one."""
     job = job_of(QRELS, RUNS, ["AP"], query_ids=("q1", "nowhere"))
@@ -287,12 +277,6 @@ def test_places_are_the_order_of_ties() -> None:
             assert values.tolist() == [[expected]]
 
 
-def test_how_many_buckets() -> None:
-    """Each core has as many, of a million rows at most; each has some rows."""
-    rows = (0, 4), (100_000, 256), (10**6, 2), (5 * 10**6, 2), (10**7, 256), (10**9, 64), (10**14, 64)
-    assert [bucket_count(*case) for case in rows] == [1, 1, 2, 6, 152, 960, 100_000]
-
-
 numbers = st.floats(-1e6, 1e6) | st.just(math.nan)
 
 
@@ -306,7 +290,14 @@ def test_moments_of_parts_are_those_of_the_whole(values: list[float], cuts: list
     assert joined.squares == pytest.approx(whole.squares, rel=1e-9, abs=1e-3)
 
 
-def test_moments() -> None:
+def test_moments_empty_tables_and_how_many_buckets() -> None:
+    """Each core has as many buckets, of a million rows at most; each has some rows."""
+    bucket = one_bucket([], [(0, "q", "d", 1.0), (0, "r", "d", 1.0)])
+    assert [run.counted for run in (*bucket.runs, *one_bucket([], []).runs)] == [0] * 4
+    assert [notice.count for notice in bucket.runs[0].notices if notice.kind is Kind.UNJUDGED] == [2]
+    assert [run.values.total.tolist() for run in one_bucket(QREL, []).runs] == [[0.0], [0.0]]
+    rows = (0, 4), (100_000, 256), (10**6, 2), (5 * 10**6, 2), (10**7, 256), (10**9, 64), (10**14, 64)
+    assert [bucket_count(*case) for case in rows] == [1, 1, 2, 6, 152, 960, 100_000]
     moments = Moments.of(np.array([[1.0, 2.0, math.nan, 6.0]]))
     assert (moments.size, moments.total, moments.squares) == ([3], [9], [14])
     assert (moments.mean, moments.sd) == ([3], [math.sqrt(7)])
