@@ -111,7 +111,7 @@ JUDGED = [("q1", "a", 2.0), ("q1", "b", 0.0), ("q2", "c", 1.0)]
         (b"topic, doc_id, grade\nq1, a, 2\nq1, b, 0\nq2, c, 1\n", "csv"),
         (json.dumps(QRELS).encode(), "json"),
         (
-            b'{"qid": "q1", "pid": "a", "rel": 2}\n\n{"rel": 0, "qid": "q1", "pid": "b"}\r\n'
+            b'\n \r\n{"qid": "q1", "pid": "a", "rel": 2}\n\n{"rel": 0, "qid": "q1", "pid": "b"}\r\n'
             b'{"qid": "q2", "pid": "c", "rel": 1}',
             "jsonl",
         ),

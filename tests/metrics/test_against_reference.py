@@ -45,7 +45,7 @@ def check_reference(queries, level, metrics, params_of):
     check_each([REGISTRY[name] for name in metrics], check)
 
 
-@examples(times=0.5)
+@examples(times=0.8)
 @given(strategies.crowds(30), st.sampled_from([None, None, 0.0, 1.0, 2.0]), strategies.parameters)
 def test_agrees(queries, level, parameters):
     check_reference(queries, level, REFERENCE, lambda metric: strategies.params_of(metric, parameters))

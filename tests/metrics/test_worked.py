@@ -92,6 +92,7 @@ BEST_ERR = 15 / 16 + 1 / 16 * 7 / 16 / 2 + 1 / 16 * 9 / 16 * 3 / 16 / 3
         ("G(gain=0:-1/1:0/2:4)", LISTED, (-1 / log2(7) + 4 / log2(2 + 5 - 3) - 1 / log2(2 + 8 - 2)) / 4),
         ("ERR", GOOD, ERR),
         ("ERR(max_grade=5)@1", GOOD, 7 / 32),
+        ("ERR(gain=linear)@1", GOOD, 3 / 5),
         ("ERR(gain=1:1/2:1/3:9/4:9)@2", GOOD, 9 / 10 + 1 / 10 * 1 / 10 / 2),
         ("ERR@1", ranked([5], missed=[6]), 31 / 64),  # above 4 the largest grade is that of the qrels
         ("ERR", ranked([5000]), 1),

@@ -92,6 +92,7 @@ def test_published_numbers():
     counts = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
     cells = [(i, j) for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)]
     values = overall(list(zip(*cells, strict=True)))
+    assert values == pytest.approx(slow(list(zip(*cells, strict=True))))
     assert values["kappa"] == pytest.approx((0.70 - 0.41) / (1 - 0.41))
     far = [[9 if grade == 2 else grade for grade in of] for of in zip(*cells, strict=True)]
     assert overall(far)["kappa"] == values["kappa"]  # 0 and 9 are farther apart than 0 and 2
