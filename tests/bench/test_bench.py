@@ -86,9 +86,7 @@ def test_ratios_and_targets() -> None:
     assert bench.wrong(bench.report("x", suite.Benchmark("a test", tools, targets), 10**6, 0, results | failed))
 
 
-def test_the_whole_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_whole_of_it(tmp_path, monkeypatch, capsys) -> None:
     def benchmark(folder: Path) -> suite.Benchmark:
         tools = [suite.Tool(name, ["echo", TSV], suite.gradeval_values) for name in (suite.OURS, "peer")]
         return suite.Benchmark("small", [*tools, suite.Tool(suite.DEFAULTS, ["false"], suite.gradeval_values)])

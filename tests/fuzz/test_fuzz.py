@@ -119,9 +119,7 @@ def test_memory_can_be_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
-def test_a_case_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_case_alone(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     args = ["--only", "borders", "--seed", "1", "--case", "2"]
     assert command.main(args) == 0
@@ -136,9 +134,7 @@ def test_a_case_alone(
 
 
 @pytest.mark.slow
-def test_attacks_in_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_attacks_in_processes(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     assert command.main("--minutes 0.01 --seed 6 --jobs 1 --only arguments,keys".split()) == 0
     first, *attacks, last = capsys.readouterr().out.splitlines()

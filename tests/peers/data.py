@@ -37,9 +37,7 @@ def collection(name: str, qrels: Qrels, run: Run) -> Collection:
     return Collection(name, qrels, run, ties, complete, largest)
 
 
-def made(
-    seed: int, queries: int = 300, *, ties: bool = False, complete: bool = False, most: int = 25
-) -> Collection:
+def made(seed: int, queries: int = 300, *, ties=False, complete=False, most: int = 25) -> Collection:
     """Small queries of many kinds: few and many judged, retrieved, relevant and unjudged documents."""
     rng = random.Random(seed)
     qrels: Qrels = {}

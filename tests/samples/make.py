@@ -145,9 +145,7 @@ def questions() -> dict[str, str]:
     for question in range(1, 31):
         documents = [f"passage{question * 100 + place}" for place in range(20)]
         grades = [2, 1, *(_grade(random) for _ in range(10)), *[0] * 8]
-        judged += [
-            (f"Q{question}", document, grade) for document, grade in zip(documents, grades[:12], strict=False)
-        ]
+        judged += [(f"Q{question}", *pair) for pair in zip(documents, grades[:12], strict=False)]
         for name, of_question in runs.items():
             of_question[f"Q{question}"] = _best(
                 {

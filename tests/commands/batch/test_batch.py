@@ -33,9 +33,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         text = "".join(f"q{q} 0 d{d} {grade}\n" for (q, d), grade in grades.items())
         Path(f"{name}/qrels").write_text(text)
         for noise, system in zip((0.9, 1.0, 4.0), SYSTEMS, strict=True):
-            rows = (
-                f"q{q} Q0 d{d} 1 {grade + draw.gauss(0, noise):.6f} t\n" for (q, d), grade in grades.items()
-            )
+            scores = {pair: grade + draw.gauss(0, noise) for pair, grade in grades.items()}
+            rows = (f"q{q} Q0 d{d} 1 {score:.6f} t\n" for (q, d), score in scores.items())
             Path(f"{name}/{system}.run").write_text("".join(rows))
     return tmp_path
 

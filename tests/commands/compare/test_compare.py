@@ -182,9 +182,8 @@ def test_equal_differences_have_no_p() -> None:
             assert (one.low, one.high) == pytest.approx((by, by))
             assert one.verdict == ""
         assert (shifted.won, same.tied) == (4, 4)
-        assert [notice.count for notice in compared(values, test=test).notices if notice.kind is Kind.NO_P] == [
-            2
-        ]
+        notices = compared(values, test=test).notices
+        assert [notice.count for notice in notices if notice.kind is Kind.NO_P] == [2]
     assert "no p-value for 2 comparisons (all differences are equal)" in compared(values).warnings
     [power] = [one.power for one in compared(values.select(np.arange(4)), power=True).comparisons][:1]
     assert power is not None and math.isnan(power.needed)

@@ -18,9 +18,7 @@ def explained(metric: str, run: object = None, **options: object) -> list[Explan
     return gradeval.explain(QRELS, RUN if run is None else run, metric, "t", **options)
 
 
-def shown(
-    metric: str, run: object = None, *, against: object = None, text: object = None, **how: object
-) -> str:
+def shown(metric, run=None, *, against=None, text=None, **how) -> str:
     [one] = explained(metric, run, against=against, text=text)
     return one.render(**how)
 

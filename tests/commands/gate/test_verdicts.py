@@ -229,9 +229,8 @@ def test_what_counts_as_a_value() -> None:
     # notices
     assert judge(results([0.5] * 50), parse_checks("require", "AP > 0")).notices == ()
     [notice] = judge(results([0.5] * 49), parse_checks("require", "AP > 0")).notices
-    assert str(notice) == (
-        "only 49 queries; with fewer than 50, means depend on few queries and intervals are wide"
-    )
+    few = "only 49 queries; with fewer than 50, means depend on few queries and intervals are wide"
+    assert str(notice) == few
     # And those about what is judged, of which Judged@k is no check.
     notices = (
         Notice(Kind.JUDGED_SHARE, "run", 1, "Judged@10", low=0.1),

@@ -178,9 +178,8 @@ def test_three_sets_of_judgments():
     values = label_rows(study)
     assert list(values) == [*combinations(sets, 2), ("all", "all")]
     assert list(values["all", "all"]) == list(ALPHAS)
-    for (first, other), pair in zip(
-        combinations(sets, 2), combinations([QRELS, second, third], 2), strict=True
-    ):
+    pairs = combinations([QRELS, second, third], 2)
+    for (first, other), pair in zip(combinations(sets, 2), pairs, strict=True):
         [alone] = label_rows(agreement(pair[0], qrels2=pair[1])).values()
         assert values[first, other] == pytest.approx(alone)
     for name in ("correlations", "power", "systems"):
