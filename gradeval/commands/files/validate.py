@@ -463,7 +463,7 @@ class CountedRun(Total):
             sum(tied),
             len(queries["tied_queries"]),
             self.duplicates.kinds.total(),
-            ranked=sum(ranked) if self.has_ranks else None,
+            ranked=int(sum(ranked)) if self.has_ranks else None,
             contradicting=sum(map(len, against)) if self.has_ranks else None,
             disordered=len(queries["disordered"]) if self.has_ranks else None,
             tag=self.tag.decode("utf-8", "surrogateescape"),
