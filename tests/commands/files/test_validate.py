@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+import json
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -99,6 +100,7 @@ def test_facts(folder, judgments, run, size, jobs):
         **{line: first_in(first - 1) for line, first in duplicates.items()},
         **({} if has_common else {None: "Check the query ids"}),
     }
+    assert json.dumps(ranking.to_dict())  # numbers are Python's
     assert (facts.judged is not None) == has_common
     assert facts.judged_queries == len(grades)
     assert facts.missing == len(set(grades) - set(by_query))
