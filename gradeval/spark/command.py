@@ -175,8 +175,8 @@ def _check_printed(format_: str, is_comparison: bool, options: Mapping[str, Any]
     if is_comparison and format_ not in COMPARISON_FORMATS:
         known = ", ".join(COMPARISON_FORMATS)
         raise click.UsageError(f"A comparison has no format {format_}. Formats: {known}.")
-    if is_comparison and (asked := [name for name in ("tie_range", "by_level") if options[name]]):
-        flag = f"--{asked[0].replace('_', '-')}"
+    if is_comparison and (unusable := [name for name in ("tie_range", "by_level") if options[name]]):
+        flag = f"--{unusable[0].replace('_', '-')}"
         raise click.UsageError(f"{flag} is of evaluations; a comparison has no values for it.")
     if options["tie_range"] and format_ == "trec":
         raise click.UsageError(
