@@ -310,11 +310,9 @@ class Arrow:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = chunks
         self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
-        self.distinct = [
-            None if (dictionary := chunk.dictionary) is None else Distinct(Arrow([dictionary]))
-            for chunk in chunks
-        ]
-        kind = (chunks[0].dictionary or chunks[0]).format if chunks else _NULL
+        dictionaries = [chunk.dictionary for chunk in chunks]
+        self.distinct = [chunk and Distinct(Arrow([chunk])) for chunk in dictionaries]
+        kind = (dictionaries[0] or chunks[0]).format if chunks else _NULL
         if kind not in _TYPES and not _DECIMAL.fullmatch(kind):
             column = f"the type of column {chunks[0].name} ({chunks[0].format.decode()})"
             raise TypeError(f"{column} is neither text nor number. Cast it to one of these")
