@@ -5,8 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
-from cli.command import Done, gradeval
-from cli.graded import query_ids, write_graded
+from cli.command import Done, gradeval, query_ids, write_graded
 
 
 @pytest.fixture

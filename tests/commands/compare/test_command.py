@@ -5,8 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli.command import fails, gradeval
-from cli.graded import query_ids
+from cli.command import fails, gradeval, query_ids
 from helpers import each
 from scipy import stats
 

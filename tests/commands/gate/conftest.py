@@ -4,8 +4,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from cli.command import Done, gradeval
-from cli.graded import query_ids, write_graded
+from cli.command import Done, gradeval, query_ids, write_graded
 
 QUERIES = query_ids(60)
 CODES = {"gate held": 0, "gate failed": 1, "the gate could not decide": 2}
