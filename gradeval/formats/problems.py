@@ -171,17 +171,24 @@ def look(head: bytes, role: str, order: str) -> str:
     expected = _EXPECTED[role][1]
     kind = detect.of_text(head)
     if kind not in ("", "trec", expected):  # trec is for any line
-        why = detect.format_of(kind).why
-        return f"This looks like format {kind}: {why}. Omit {_option(role)}"
+        row = detect.format_of(kind)
+        further = f"; {_option(role)} {kind} reads it"
+        if row.of_letor:
+            further = "; it needs a LETOR file as qrels"
+        elif row.no_qrels is not None and role != "run":
+            further = f". {row.no_qrels[1]}"
+        return f"This looks like format {kind}: {row.why}{further}"
     below = detect.of_text(head.partition(b"\n")[2])
     if below not in ("", "trec", expected):
         return f"Below it, this looks like format {below}; remove the first line with tail -n +2"
-    if expected != "trec":
-        return ""
     lines = [line.strip(" \t\r") for line in head.decode("utf-8", "replace").split("\n")]
     lines = [line for line in lines if line and line[0] != "#"]
     if not lines:
         return ""
+    if re.match("<[?!a-zA-Z]", lines[0]):
+        return "This looks like XML or HTML. Is this the right file?"
+    if re.match(r'\[\s*([-"{}\]\d]|\[\s*[-"\d]|$)', lines[0]):
+        return "This looks like a JSON array; write {query: {document: number}}, or an object a line"
     if lines[0][0] == "{":
         return f"This looks like damaged JSON; {_option(role)} json or jsonl shows where"
     counts = ((mark, {line.count(mark) for line in lines}) for mark in "\t,;|")
@@ -194,10 +201,12 @@ def look(head: bytes, role: str, order: str) -> str:
 
     numbers = [any(re.fullmatch(_NUMBER, cell) for cell in row) for row in cells]
     is_run = role == "run"
-    if is_run and {len(row) for row in fields} == {4} and is_number(fields, 3):
-        return f"This looks like qrels; {order}"
+    if role != "qrels" and {len(row) for row in fields} == {4} and is_number(fields, 3):
+        return f"This looks like qrels; {order}" if is_run else "This looks like TREC qrels"
     if not is_run and {len(row) for row in fields} <= {5, 6} and is_number(fields, 4):
-        return f"This looks like a run; {order}"
+        return f"This looks like a run; {order}" if role == "qrels" else "This looks like a TREC run"
+    if expected != "trec":
+        return ""
     if {len(row) for row in cells} == {3} and is_number(cells, 2):
         if separator is None:  # no format has three columns between spaces
             columns, rank = '$1, "Q0", $2, 0, $3, "run"' if is_run else "$1, 0, $2, $3", "-$3 in place of $3"

@@ -33,40 +33,47 @@ PUT = THREE + "put the header line {} before it"
 TO_QRELS, TO_RUN = (f"{THREE}convert it with awk '{{print {columns}}}'"
                     for columns in ("$1, 0, $2, $3", '$1, "Q0", $2, 0, $3, "run"'))
 MAYBE = " (rank in place of score if the numbers are ranks)"
-HEADER, OMIT = "its first line is a header of known column names", "format {}: {}. Omit --{}-format"
-CSV, TSV = OMIT.format("csv", HEADER, "{}"), OMIT.format("tsv", HEADER + ", separated by tabs", "{}")
-JSON = OMIT.format("json", "it begins with a JSON object of objects", "{}")
+HEADER, READS = "its first line is a header of known column names", "format {0}: {1}; --{2}-format {0} reads it"
+CSV = {role: READS.format("csv", HEADER, role) for role in ("qrels", "run")}
+JSON = {role: READS.format("json", "it begins with a JSON object of objects", role) for role in CSV}
 # the hint about a text, given as qrels or as a run, of which the reader or the header line is tried
 TABLES = {
     ("qrels", lines(ROWS, head="query-id\tcorpus-id\tscore")):
-        "format beir: its header is BEIR's: query-id, corpus-id, score. Omit --qrels-format",
-    ("qrels", lines(ROWS, ",", "qid,docno,label")): CSV.format("qrels"),
-    ("qrels", lines(ROWS, ",", "q_id,doc,rel", "\r\n")): CSV.format("qrels"),
-    ("qrels", lines(ROWS, "\t", "qid\tdoc\trel")): TSV.format("qrels"),
+        READS.format("beir", "its header is BEIR's: query-id, corpus-id, score", "qrels"),
+    ("qrels", lines(ROWS, ",", "qid,docno,label")): CSV["qrels"],
+    ("qrels", lines(ROWS, ",", "q_id,doc,rel", "\r\n")): CSV["qrels"],
+    ("qrels", lines(ROWS, "\t", "qid\tdoc\trel")): READS.format("tsv", HEADER + ", separated by tabs", "qrels"),
     ("qrels", lines(ROWS, ";")): PUT.format("query_id;doc_id;relevance"),
     ("qrels", lines(ROWS)): PUT.format("query_id<TAB>doc_id<TAB>relevance"),
     ("qrels", lines(ROWS, " ")): TO_QRELS,
     ("run", lines(RANKS)):
-        OMIT.format("msmarco", "the third field counts 1, 2, … within the first query", "run"),
+        READS.format("msmarco", "the third field counts 1, 2, … within the first query", "run"),
     ("run", lines(RANKS, " ")): TO_RUN + " (-$3 in place of $3 if the numbers are ranks)",
     ("run", lines(RANKS, "|")): PUT.format("query_id|doc_id|score") + MAYBE,
     ("run", lines(SCORES, " ")): TO_RUN + " (-$3 in place of $3 if the numbers are ranks)",
     ("run", lines(SCORES, ",")): PUT.format("query_id,doc_id,score") + MAYBE,
-    ("run", lines(RANKED, ",", '"qid","doc_id","rank","score"')): CSV.format("run"),
-    ("run", json.dumps(RUN)): JSON.format("run"),
-    ("run", json.dumps(RUN, indent=2)): JSON.format("run"),
-    ("qrels", json.dumps(QRELS, indent=1)): JSON.format("qrels"),
-    ("run", JSONL): OMIT.format("jsonl", "it begins with a JSON object of values", "run"),
+    ("run", lines(RANKED, ",", '"qid","doc_id","rank","score"')): CSV["run"],
+    ("run", json.dumps(RUN)): JSON["run"],
+    ("run", json.dumps(RUN, indent=2)): JSON["run"],
+    ("qrels", json.dumps(QRELS, indent=1)): JSON["qrels"],
+    ("run", JSONL): READS.format("jsonl", "it begins with a JSON object of values", "run"),
 }
 BEFORE = "format {}; remove the first line with tail -n +2"
 OTHERS = {
+    ("qrels", "<!DOCTYPE html>\n<p>q1 d1 1\n"): "XML or HTML. Is this the right file?",
+    ("run", '[["q1", "d1", 1.5],\n["q1", "d2", 1]]\n'):
+        "a JSON array; write {query: {document: number}}, or an object a line",
+    ("qrels", "0.5\n1\n"): READS.format("scores", "its first lines of data are numbers, one per line", "run")
+        .replace("--run-format scores reads it", "it needs a LETOR file as qrels"),
+    ("letor", "q1 0 d1 1\nq1 0 d2 0\n"): "TREC qrels",
+    ("letor", "q1 Q0 d1 1 2.5 t\n"): "a TREC run",
     ("run", lines(FROM_0[::-1], ";")): PUT.format("query_id;doc_id;score") + MAYBE,
     ("run", "sep=;\nqid;docno;score\nq1;a;2.5\n"): BEFORE.format("csv"),
     ("run", "prediction\n0.5\n0.25\n-1e-3\n"): BEFORE.format("scores"),
     ("run", lines(RANKED, ",")): "CSV; put a header line with the names of its columns before it",
     ("run", lines(RANKED, ",", "a,b,c,d")):
         "a table with a header line ('a, b, c, d'); use --columns query=NAME,document=NAME,score=NAME",
-    ("run", lines(ROWS, ",", '"query","text, quoted","score"')): CSV.format("run"),
+    ("run", lines(ROWS, ",", '"query","text, quoted","score"')): CSV["run"],
 }
 # fmt: on
 
@@ -75,6 +82,8 @@ def said(text: str, role: str, folder: Path) -> str:
     (folder / "given").write_text(text)
     run, qrels = (folder / "given", QRELS) if role == "run" else (RUN, folder / "given")
     with pytest.raises((InputError, InputErrors)) as caught:
+        if role == "letor":
+            gradeval.evaluate(qrels, run, "AP", qrels_format=role)
         gradeval.evaluate(qrels, run, "AP", **{f"{role}_format": "trec"})
     return str(caught.value)
 

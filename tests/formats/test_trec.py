@@ -159,7 +159,8 @@ def test_errors_name_the_line(line, what, size, before, path):
 
 
 OF_SCORES = (
-    ". This looks like format scores: its first lines of data are numbers, one per line. Omit --qrels-format"
+    ". This looks like format scores: its first lines of data are numbers, one per line; it needs a LETOR file "
+    "as qrels"
 )
 UNKNOWN = ". Is this the right file? If so, give its format with --qrels-format"
 
