@@ -200,6 +200,8 @@ def test_a_header_line(path):
 
 def test_a_file_of_which_most_lines_are_wrong_is_one_error(path):
     """Where they are wrong in several ways from the first on; a few good lines may be among them by chance."""
+    assert errors_of(path, b"") == [" the file is empty"]
+    assert errors_of(path, b"# a\n\n  # b\n" * 20) == [" no data: all lines are blank or comments"]
     prose = b"# A title\n\nLines of text\nare no judgments\nas in\nthe year of 1984\n" + b"or so\n\n" * 100
     assert errors_of(path, prose) == [
         "3: 'Lines of text' is not a line of TREC qrels (query iter document grade), nor are most of the 104 "
