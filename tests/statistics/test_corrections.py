@@ -11,7 +11,7 @@ from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statistics_examples import SAKAI, THROMBOLYSIS
+from statistics_reference import SAKAI, THROMBOLYSIS
 
 from gradeval.statistics.anova import EQUAL_SYSTEMS, NO_RESIDUAL, TOO_FEW, randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, holm, maxt

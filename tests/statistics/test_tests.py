@@ -10,7 +10,7 @@ from helpers import each, examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
-from statistics_examples import DEPRESSION, MAIZE, SLEEP, TEN_QUERIES
+from statistics_reference import DEPRESSION, MAIZE, SLEEP, TEN_QUERIES
 
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import (
