@@ -84,12 +84,12 @@ def test_names_that_are_not_utf8():
         raises(GradevalError, message, evaluate(qrels, runs, "AP").to_pandas)
 
 
-QRELS_2 = {"1": {"a": 2, "b": 0, "<i>": 1}, "2": {"a": 1}}
-RUNS_2 = {"x<b>": {"1": {"b": 3.0, "a": 1.0}, "2": {"a": 5.0}}, "y": {"1": {"a": 1.0}, "2": {"b": 1.0}}}
+MARKUP_QRELS = {"1": {"a": 2, "b": 0, "<i>": 1}, "2": {"a": 1}}
+MARKUP_RUNS = {"x<b>": {"1": {"b": 3.0, "a": 1.0}, "2": {"a": 5.0}}, "y": {"1": {"a": 1.0}, "2": {"b": 1.0}}}
 
 
 def evaluated() -> Results:
-    return gradeval.evaluate(QRELS_2, RUNS_2, "num_q AP P@1 relstring")
+    return gradeval.evaluate(MARKUP_QRELS, MARKUP_RUNS, "num_q AP P@1 relstring")
 
 
 def test_tables_are_html() -> None:
@@ -109,17 +109,17 @@ def test_tables_are_html() -> None:
 
 def test_every_result_has_html() -> None:
     found = evaluated()
-    whys = gradeval.explain(QRELS_2, RUNS_2["y"], "AP", "1")
-    for result in (found.compare("AP"), whys, whys[0], gradeval.study.levels(QRELS_2, RUNS_2)):
+    whys = gradeval.explain(MARKUP_QRELS, MARKUP_RUNS["y"], "AP", "1")
+    for result in (found.compare("AP"), whys, whys[0], gradeval.study.levels(MARKUP_QRELS, MARKUP_RUNS)):
         assert result._repr_html_().startswith("<div><table>") or "<p>" in result._repr_html_()
     assert str(whys[0]).startswith(whys[0].render())
 
 
 def test_pages_and_pictures() -> None:
     pytest.importorskip("jinja2"), pytest.importorskip("matplotlib")
-    frame = ElementTree.fromstring(gradeval.report(QRELS_2, RUNS_2, "AP")._repr_html_())
+    frame = ElementTree.fromstring(gradeval.report(MARKUP_QRELS, MARKUP_RUNS, "AP")._repr_html_())
     assert frame.tag == "iframe" and frame.attrib["srcdoc"].startswith("<!doctype html>")
-    picture = gradeval.plot.queries(QRELS_2, RUNS_2["y"], "AP")
+    picture = gradeval.plot.queries(MARKUP_QRELS, MARKUP_RUNS["y"], "AP")
     assert picture._repr_html_ is None
     assert picture._repr_svg_().startswith("<?xml") and picture._repr_png_().startswith(b"\x89PNG")
 
@@ -152,8 +152,8 @@ def test_wide_frames(library: str) -> None:
 def test_every_table_is_a_frame() -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("polars")
-    whys = gradeval.explain(QRELS_2, RUNS_2["y"], "AP", "1")
-    study = gradeval.study.levels(QRELS_2, RUNS_2)
+    whys = gradeval.explain(MARKUP_QRELS, MARKUP_RUNS["y"], "AP", "1")
+    study = gradeval.study.levels(MARKUP_QRELS, MARKUP_RUNS)
     tables = [
         evaluated().compare("AP"),
         whys,
