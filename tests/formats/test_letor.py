@@ -112,8 +112,7 @@ ERRORS = [
 
 
 @each(("line", "what"), ERRORS)
-@each("size", SIZES)
-@each("before", [b"", b"0 qid:1 1:1\n" * 9, b"0 qid:1 1:2 # x\r\n\n# y\n"])
+@each(("size", "before"), zip(SIZES, [b"0 qid:1 1:1\n" * 9, b"0 qid:1 1:2 # x\r\n\n# y\n", b""], strict=True))
 def test_errors_name_the_line(line, what, size, before, path):
     text = before + line + b"\n0 qid:1 1:5\n"
     assert errors_of(path, text, [1], size) == [f"{before.count(10) + 1}: {what}"]

@@ -235,7 +235,7 @@ def test_usual_blocks(text, first):
     [b"\n", b" ", b"\t", b"\r", b"\0", b"\x0b", b"#", b".", b"0", b":", b"/", b"-", b"x", b"\xff", b""],
 )
 def test_a_byte_is_changed(byte):
-    step = 1 if settings.default.max_examples > 100 else 5
+    step = 1 if settings.default.max_examples > 100 else 9
     for at in range(ord(byte[:1] or b"a") % step, len(USUAL), step):
         text = USUAL[:at] + byte + USUAL[at + 1 :] + b"\n" * (at == len(USUAL) - 1)
         quick, general = quick_and_general(text)

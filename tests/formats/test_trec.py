@@ -150,8 +150,7 @@ def test_the_highest_grade_of_subtopics_counts(size, before, path):
         (b"q 0 d\0 1", "binary data (a NUL byte). Is this the right file?"),
     ],
 )  # fmt: skip
-@each("size", SIZES)
-@each("before", [b"", b"q 0 a 1\n" * 7, b"q 0 a 1\n\n# no\n q 0  a 1\r\n"])
+@each(("size", "before"), zip(SIZES, [b"q 0 a 1\n" * 7, b"q 0 a 1\n\n# no\n q 0  a 1\r\n", b""], strict=True))
 def test_errors_name_the_line(line, what, size, before, path):
     text = before + line + b"\nq 0 z 1\n"
     assert errors_of(path, text, size) == [f"{before.count(10) + 1}: {what}"]

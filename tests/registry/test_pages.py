@@ -62,11 +62,10 @@ def test_page(name):
 @each("name", [*REGISTRY, *GROUPS])
 def test_a_narrow_page(name):
     """It has the same words, in lines that fit, but for commands and words that are longer."""
-    for width in (60, 90):
-        text = page(name, width)
-        assert text.split() == page(name).split()
-        for line in text.splitlines():
-            assert len(line) <= width or line.startswith("Example: ") or len(line.split()[-1]) > width - 20
+    text = page(name, 60)
+    assert text.split() == page(name).split()
+    for line in text.splitlines():
+        assert len(line) <= 60 or line.startswith("Example: ") or len(line.split()[-1]) > 40
     assert page(name, 200) == page(name)
 
 

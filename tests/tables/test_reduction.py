@@ -176,7 +176,7 @@ def collections(draw):
     return *passages(draw(SEEDS), delimiter or b"#", unique), Collapse(delimiter, not unique)
 
 
-@examples(times=0.6)
+@examples(times=0.5)
 @given(st.data(), collections(), st.sampled_from(TIES), SIZES, JOBS, st.sampled_from([1, 3, 20]))
 def test_every_way_gives_the_same(folder, data, collection, ties, size, jobs, shares):
     """In one pass, through a temporary file of so many shares, and from memory; also where keys collide."""
@@ -249,7 +249,7 @@ def test_data_in_memory():
     assert "identical_ids" not in [notice.kind.value for notice in ignoring.notices]
 
 
-@examples(times=1.2)
+@examples(times=0.8)
 @given(st.data(), QRELS, runs(unique=False), st.sampled_from(TIES), SIZES, JOBS)
 def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
     table = table_of(folder, qrels)
