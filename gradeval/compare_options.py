@@ -13,7 +13,7 @@ from gradeval.options import (
     OF_RUNS,
     PATH,
     PERCENTAGE,
-    Kind,
+    OptionKind,
     Options,
     OptionTable,
     as_text,
@@ -73,7 +73,7 @@ class CompareOptions(OptionTable, init=False):
     """How to compare runs."""
 
     baseline: str | int | None = option(
-        Kind("run", must_be("the name or position of a run", _is_run), "str | int", metavar="RUN"),
+        OptionKind("run", must_be("the name or position of a run", _is_run), "str | int", metavar="RUN"),
         "--baseline",
         COMPARISON,
         "The run to compare with, a file or a name. Default: the first.",
@@ -128,7 +128,7 @@ class CompareOptions(OptionTable, init=False):
         python="of the random samples",
     )
     by: Groups = option(
-        Kind("path", _read_groups, GROUPED, metavar="FILE"),
+        OptionKind("path", _read_groups, GROUPED, metavar="FILE"),
         "--by",
         FURTHER,
         "Repeat for each group: 'query TAB group' lines.",
@@ -136,7 +136,7 @@ class CompareOptions(OptionTable, init=False):
         python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
     )
     sort: str | None = option(
-        Kind(
+        OptionKind(
             "metric",
             must_be("the name of a metric", lambda value: isinstance(value, str)),
             "str",

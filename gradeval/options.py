@@ -50,7 +50,7 @@ Read = Callable[[str, Any], Any]
 """(name of an option, what was given) -> the value: raises OptionError for an invalid one."""
 
 
-class Kind(Record):
+class OptionKind(Record):
     """The values that an option takes. type: for the command line. read: makes and checks a value of what was
     given, by a Python caller any object; a value stays what it is. accepts: the type for a Python caller.
     choices, bounds: of words and of integers. metavar: what the help calls a value.
@@ -69,7 +69,7 @@ class Option(Record):
     differs. scope: what it is about.
     """
 
-    kind: Kind
+    kind: OptionKind
     flags: str
     section: str
     about: str
@@ -91,7 +91,7 @@ class Option(Record):
         return parameter
 
 
-def option(kind: Kind, *row: Any, **fields: Any) -> Any:
+def option(kind: OptionKind, *row: Any, **fields: Any) -> Any:
     """An attribute of an OptionTable: its Option, whose value each instance has. A flag is off by default."""
     return Option(kind, *row, **({"default": False, **fields} if kind is FLAG else fields))
 
@@ -192,7 +192,7 @@ def check_known(names: Iterable[str], known: Sequence[str]) -> None:
         raise OptionError(f"unknown option {unknown[0]}: {hint} options are {', '.join(known)}")
 
 
-def read_option(name: str, kind: Kind, value: Any) -> Any:
+def read_option(name: str, kind: OptionKind, value: Any) -> Any:
     """The value of an option from what a Python caller gave."""
     try:
         return kind.read(name, value)
@@ -233,18 +233,18 @@ def words(choices: Iterable[str | int]) -> str:
     return f"Literal[{', '.join(map(repr, choices))}]"
 
 
-def choice(*choices: str, listed: bool = False, converted: Callable[[Any], Any] = plain) -> Kind:
+def choice(*choices: str, listed: bool = False, converted: Callable[[Any], Any] = plain) -> OptionKind:
     what = f"one of {', '.join(choices)}" if listed else " or ".join(choices)
     read = must_be(what, lambda value: isinstance(value, str) and value in choices, converted)
-    return Kind("choice", read, words(choices), choices)
+    return OptionKind("choice", read, words(choices), choices)
 
 
-def integer(low: int, high: int, metavar: str = "N") -> Kind:
+def integer(low: int, high: int, metavar: str = "N") -> OptionKind:
     def is_valid(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
     read = must_be(f"an integer from {low} to {high}", is_valid)
-    return Kind("integer", read, "int", bounds=(low, high), metavar=metavar)
+    return OptionKind("integer", read, "int", bounds=(low, high), metavar=metavar)
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
@@ -398,7 +398,7 @@ def _percentage(value: Any) -> Any:
 
 
 PATH = "str | bytes | os.PathLike[str]"  # for Python
-PERCENTAGE = Kind(
+PERCENTAGE = OptionKind(
     "percentage",
     must_be(
         "a percentage from {:g} to {:g}".format(*CONFIDENCE),
@@ -408,8 +408,8 @@ PERCENTAGE = Kind(
     "float",
     metavar="PERCENT",
 )
-FLAG = Kind("flag", must_be("true or false", lambda value: isinstance(value, bool)), "bool")
-GRADE = Kind("grade", _read_grade, "float", metavar="GRADE")
+FLAG = OptionKind("flag", must_be("true or false", lambda value: isinstance(value, bool)), "bool")
+GRADE = OptionKind("grade", _read_grade, "float", metavar="GRADE")
 ANY_RELEVANT = ">0"  # the default threshold, as signatures write it
 
 
@@ -417,7 +417,7 @@ def _read_threshold(name: str, value: Any) -> Any:
     return None if isinstance(value, str) and value == ANY_RELEVANT else _read_grade(name, value)
 
 
-THRESHOLD = Kind("threshold", _read_threshold, f"float | {words((ANY_RELEVANT,))}", metavar="GRADE")
+THRESHOLD = OptionKind("threshold", _read_threshold, f"float | {words((ANY_RELEVANT,))}", metavar="GRADE")
 
 
 class Options(OptionTable, init=False):
@@ -456,7 +456,7 @@ class Options(OptionTable, init=False):
         "'both' qrels and run",
     )
     query_ids: tuple[str, ...] | None = option(
-        Kind("ids", _read_ids, "str | Iterable[object]", metavar="FILE|LIST"),
+        OptionKind("ids", _read_ids, "str | Iterable[object]", metavar="FILE|LIST"),
         "--query-ids",
         QUERIES_SECTION,
         "Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
@@ -502,7 +502,7 @@ class Options(OptionTable, init=False):
         python="of the intervals, in percent",
     )
     query_weights: tuple[tuple[str, float], ...] | str | None = option(
-        Kind("path", _read_weights, f"{PATH} | Mapping[Any, float]", metavar="FILE"),
+        OptionKind("path", _read_weights, f"{PATH} | Mapping[Any, float]", metavar="FILE"),
         "--query-weights",
         METRICS,
         "Weights of the queries in means, such as their traffic: 'query TAB weight' lines. Sums stay "
@@ -565,7 +565,7 @@ class Options(OptionTable, init=False):
         python=f"the format of the runs, {', '.join(map(repr, RUN_FORMATS))}; None: detected",
     )
     features: tuple[int, ...] = option(
-        Kind("features", _read_features, "int | str | Iterable[int | str]", metavar="LIST"),
+        OptionKind("features", _read_features, "int | str | Iterable[int | str]", metavar="LIST"),
         "--feature",
         INPUT,
         "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
@@ -582,7 +582,7 @@ class Options(OptionTable, init=False):
         python="the feature of a LETOR file that is the grade; None: its label",
     )
     groups: str | None = option(
-        Kind("path", must_be("a path", _is_text, _path), PATH, metavar="FILE"),
+        OptionKind("path", must_be("a path", _is_text, _path), PATH, metavar="FILE"),
         "--groups",
         INPUT,
         "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same directory.",
@@ -591,7 +591,7 @@ class Options(OptionTable, init=False):
         "FILE.group",
     )
     columns: tuple[tuple[str, str], ...] = option(
-        Kind(
+        OptionKind(
             "columns",
             read_columns,
             "str | Mapping[str, str] | Iterable[tuple[str, str]]",
@@ -607,7 +607,7 @@ class Options(OptionTable, init=False):
         "or a dict; score is that of runs; others have usual names",
     )
     split: str | None = option(
-        Kind("text", must_be("SPLIT or SUBSET/SPLIT", _is_text), "str", metavar="NAME"),
+        OptionKind("text", must_be("SPLIT or SUBSET/SPLIT", _is_text), "str", metavar="NAME"),
         "--split",
         INPUT,
         "SPLIT or SUBSET/SPLIT in a predictions file of MTEB.",
@@ -623,7 +623,7 @@ class Options(OptionTable, init=False):
         python="leave out documents of runs whose id is their query's",
     )
     max_passage: str | None = option(
-        Kind("text", must_be("a string of one character or more", _is_delimiter), "str", metavar="DELIM"),
+        OptionKind("text", must_be("a string of one character or more", _is_delimiter), "str", metavar="DELIM"),
         "--max-passage",
         INPUT,
         "Runs rank passages: what precedes the last DELIM of an id, such as # in doc7#3, is the document, "

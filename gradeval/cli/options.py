@@ -19,10 +19,10 @@ from gradeval.options import (
     METRICS,
     MORE,
     QUERIES_SECTION,
+    OptionKind,
     Options,
     OptionTable,
 )
-from gradeval.options import Kind as OptionKind
 from gradeval.render import WRITERS
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])

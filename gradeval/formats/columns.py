@@ -12,7 +12,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
-from gradeval.formats.scan import TAB, Rows, bare_cr_pattern, floats, split_at, unreadable
+from gradeval.formats.scan import TAB, DataLines, bare_cr_pattern, floats, split_at, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
 from gradeval.records import Record
@@ -258,7 +258,7 @@ def grouped(queries: Ids) -> tuple[Ids, Ints]:
 # --- from the fields of lines
 
 
-def odd_lines(rows: Rows, expected: str) -> LineProblems:
+def odd_lines(rows: DataLines, expected: str) -> LineProblems:
     """The lines with too few or too many fields."""
     return LineProblems.of(
         rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} where {expected}"
@@ -267,7 +267,7 @@ def odd_lines(rows: Rows, expected: str) -> LineProblems:
 
 def columns_of(
     block: Block,
-    rows: Rows,
+    rows: DataLines,
     name: str,
     wrong: LineProblems | None,
     problems: LineProblems,
@@ -319,7 +319,7 @@ def separated_columns(
     name: str,
     fields: str,
     separator: int = TAB,
-    wrong: Callable[[Rows], LineProblems] | None = None,
+    wrong: Callable[[DataLines], LineProblems] | None = None,
 ) -> Columns:
     """The columns of lines with three fields between separators: query, document and a number.
 
@@ -333,7 +333,7 @@ def separated_columns(
     return columns_of(block, rows, name, unreadable(block, rows, bare_cr), problems)
 
 
-def with_subtopics(columns: Columns, rows: Rows) -> Columns:
+def with_subtopics(columns: Columns, rows: DataLines) -> Columns:
     """The columns of these rows, whose fourth field is the subtopic."""
     subtopics = rows.fields[3]
     if len(columns.line) < len(rows.line):  # lines with a bad grade are no rows

@@ -16,7 +16,7 @@ from gradeval.errors import InputError, first_names, named
 from gradeval.formats.columns import Columns, Table, columns_of, of_one_run, with_subtopics
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
 from gradeval.formats.memory import RUN_NAMES, object_ids
-from gradeval.formats.scan import CR, LF, Rows, not_text
+from gradeval.formats.scan import CR, LF, DataLines, not_text
 from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
 from gradeval.options import ROLES, Options
@@ -295,7 +295,9 @@ class _File:
                 return Columns.failed(0, block, problem)
             if (fields := part.fields or self._fields(block)) is not None:
                 count = len(fields[0])
-                return self._columns(block, Rows(tuple(fields), np.arange(count) + skipped, count + skipped))
+                return self._columns(
+                    block, DataLines(tuple(fields), np.arange(count) + skipped, count + skipped)
+                )
             part = self._records(block, iter(()), skipped)
         assert part.records is not None
         n = len(self.header.names)
@@ -303,7 +305,7 @@ class _File:
         counts = np.array([len(record) for _, record in part.records], np.int64)
         records = [record for _, record in part.records if len(record) == n]
         fields = [object_ids([record[k] for record in records], "id")[0] for k in self.wanted]
-        rows = Rows(tuple(fields), line[counts == n], part.lines)
+        rows = DataLines(tuple(fields), line[counts == n], part.lines)
         odd = np.flatnonzero(counts != n)
         quotes = f"A field with '{self.header.delimiter}' in it must be in double quotes"
         problems = LineProblems.of(
@@ -315,7 +317,7 @@ class _File:
             problems = LineProblems.joined([problems, LineProblems((part.error,), 1, final=True)])
         return self._columns(part.block, rows, problems)
 
-    def _columns(self, block: Block, rows: Rows, problems: LineProblems = NOTHING) -> Columns:
+    def _columns(self, block: Block, rows: DataLines, problems: LineProblems = NOTHING) -> Columns:
         keep = np.ones(len(rows.line), bool)
         for what, ids in zip(("query", "document"), rows.fields, strict=False):
             if not ids.length.all():

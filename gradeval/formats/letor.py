@@ -24,7 +24,7 @@ from gradeval.formats.diagnostics import LineProblems, no_data, shown
 from gradeval.formats.problems import Problems
 from gradeval.formats.scan import (
     HASH,
-    Rows,
+    DataLines,
     Tokens,
     bare_cr_pattern,
     floats,
@@ -421,7 +421,7 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
 
 
 def _ranklib_columns(block: Block) -> Columns:
-    def of_index(rows: Rows) -> LineProblems:
+    def of_index(rows: DataLines) -> LineProblems:
         index = rows.fields[1]
         bad = [row for row, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
         return LineProblems.of(

@@ -51,7 +51,7 @@ _FIRST_OF_NUMBER[list(b"0123456789.+-")] = _LAST_OF_NUMBER[list(b"0123456789.")]
 _NONE: Ints = np.empty(0, np.int64)
 
 
-class Rows(Record):
+class DataLines(Record):
     """The lines of a block that hold data.
 
     fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
@@ -70,7 +70,7 @@ class Rows(Record):
 
 def split(
     block: Bytes, size: int, wanted: tuple[int, ...], min_fields: int, max_fields: int | None = None
-) -> Rows:
+) -> DataLines:
     """The wanted fields (by their 0-based place) of each line that is not blank or a comment.
 
     Fields are separated by spaces and tabs, and a CR counts as a space. Lines with fewer than
@@ -88,12 +88,12 @@ def split(
     odd, odd_counts = data[is_odd], counts[is_odd]
     data, counts = data[~is_odd], counts[~is_odd]
     fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
-    return Rows(fields, data, tokens.lines, odd, odd_counts, tokens.returns, counts)
+    return DataLines(fields, data, tokens.lines, odd, odd_counts, tokens.returns, counts)
 
 
 def _regular(
     text: Bytes, block: Bytes, ends: Ints, wanted: tuple[int, ...], min_fields: int, max_fields: int | None
-) -> Rows | None:
+) -> DataLines | None:
     """The rows of a block whose lines all have the same number of fields, one separator behind each."""
     if not len(ends):
         return None
@@ -117,10 +117,10 @@ def _regular(
     for k in wanted:
         start = ends[k - 1 :: n] + 1 if k else starts
         fields.append(Ids(block, start, ends[k::n] - start))
-    return Rows(tuple(fields), np.arange(lines), lines, counts=n)
+    return DataLines(tuple(fields), np.arange(lines), lines, counts=n)
 
 
-def split_at(separator: int, block: Bytes, size: int, count: int) -> Rows:
+def split_at(separator: int, block: Bytes, size: int, count: int) -> DataLines:
     """The fields of each line that is not blank: all between separators, without a CR at the end of the line.
 
     Lines with another count of fields, or with an empty one, are listed, not returned.
@@ -142,14 +142,14 @@ def split_at(separator: int, block: Bytes, size: int, count: int) -> Rows:
     odd_counts = counts[odd] - np.add.reduceat(length == 0, bounds[:-1])[odd] if len(odd) else counts[odd]
     first = bounds[data]
     fields = tuple(Ids(block, start[first + k], length[first + k]) for k in range(count))
-    return Rows(fields, data, len(line_end), odd, odd_counts, _returns(text, line_end))
+    return DataLines(fields, data, len(line_end), odd, odd_counts, _returns(text, line_end))
 
 
 class Tokens(Record):
     """The fields of a block, between spaces.
 
     start, end: of each token. first, counts: of each line, its first token and how many it has; lines: how many
-    lines there are. line_end: where each line ends. returns: as in Rows.
+    lines there are. line_end: where each line ends. returns: as in DataLines.
     """
 
     start: Ints
@@ -199,7 +199,7 @@ def bare_cr_pattern(a_line: bytes) -> bytes:
     return rb"(?m)(?:^|\r)%b[^\n]*\r%b" % (a_line, a_line)
 
 
-def unreadable(block: Block, lines: Rows | Tokens, bare_cr: bytes) -> LineProblems | None:
+def unreadable(block: Block, lines: DataLines | Tokens, bare_cr: bytes) -> LineProblems | None:
     """Why the lines of a block cannot be read, None where they can. bare_cr: from bare_cr_pattern()."""
     problem = not_text(block)
     if problem is None and lines.returns:

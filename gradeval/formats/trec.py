@@ -23,7 +23,7 @@ from gradeval.formats.columns import (
     with_subtopics,
 )
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
-from gradeval.formats.scan import CR, LF, SPACE, Rows, bare_cr_pattern, floats, split, unreadable
+from gradeval.formats.scan import CR, LF, SPACE, DataLines, bare_cr_pattern, floats, split, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.options import Options
 
@@ -78,7 +78,7 @@ def ranked_columns(block: Block) -> Columns:
     return columns.replace(rank=rank[good])
 
 
-def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Columns:
+def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> Columns:
     problems, extra = odd_lines(rows, _RUN_FIELDS), ExtraFields()
     if not as_trec_eval:
         problems = LineProblems.joined([problems, _split_fields(block, rows), _second_records(block, rows)])
@@ -100,7 +100,7 @@ def _run_columns(block: Block, rows: Rows, as_trec_eval: bool = False) -> Column
     return columns.replace(tag=tag, extra=extra, problems=problems)
 
 
-def _second_records(block: Block, rows: Rows) -> LineProblems:
+def _second_records(block: Block, rows: DataLines) -> LineProblems:
     """The lines that hold two records, as where files were joined without a line end between them."""
     if np.max(rows.counts, initial=0) < _TWO_RECORDS:
         return NOTHING
@@ -111,7 +111,7 @@ def _second_records(block: Block, rows: Rows) -> LineProblems:
     return LineProblems.of(lines, lambda i: f"the line holds a second record ({shown(matches[i][2])})", hint)
 
 
-def _split_fields(block: Block, rows: Rows) -> LineProblems:
+def _split_fields(block: Block, rows: DataLines) -> LineProblems:
     """The lines with a CR inside a field."""
     if not rows.returns:
         return NOTHING

@@ -123,7 +123,7 @@ class Rows(Record):
         return cls(head, [[columns]] if columns else [], frozenset(map(head.index, names)))
 
 
-class Kind(Record):
+class ColumnKind(Record):
     """How the values of a column become text: for programs, and for people.
 
     is_name: whether it is text of the input, which could be a formula, or steer a terminal.
@@ -134,11 +134,11 @@ class Kind(Record):
     is_name: bool = False
 
 
-NAME = Kind(lambda text, digits: text, lambda text, digits: visible(text), is_name=True)
-WORD = Kind(lambda value, digits: str(value), lambda value, digits: str(value))
-NUMBER = Kind(plain, number)
-SIGNED = Kind(plain, signed)
-PROBABILITY = Kind(significant, probability)
+NAME = ColumnKind(lambda text, digits: text, lambda text, digits: visible(text), is_name=True)
+WORD = ColumnKind(lambda value, digits: str(value), lambda value, digits: str(value))
+NUMBER = ColumnKind(plain, number)
+SIGNED = ColumnKind(plain, signed)
+PROBABILITY = ColumnKind(significant, probability)
 
 
 class Column(Record):
@@ -149,7 +149,7 @@ class Column(Record):
 
     name: str
     head: str
-    kind: Kind = WORD
+    kind: ColumnKind = WORD
     key: str = ""
 
 

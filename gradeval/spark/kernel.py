@@ -40,7 +40,7 @@ from gradeval.notices import Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Spec
 from gradeval.statistics.tests import paired_differences
-from gradeval.tables.qrels import RESCALE, Qrels, Rows, out_of_range
+from gradeval.tables.qrels import RESCALE, JudgmentRows, Qrels, out_of_range
 from gradeval.tables.ranking import Collapse, Lines
 from gradeval.tables.reduction import Total
 from gradeval.version import __version__
@@ -300,7 +300,7 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
         query = np.repeat(place[number], np.diff(bounds))
         judged = judged.take(np.lexsort((judged.documents.keys(), query)))
         columns = Columns.whole(judged.queries, judged.documents, judged.number, subtopic=judged.subtopic)
-        rows = Rows.of(names.path, [columns])
+        rows = JudgmentRows.of(names.path, [columns])
         line, grade = rows.line(), rows.qrels.grade
         errors = [
             judged.error(int(line[row]), f"the grade {float(grade[row])!r} is out of range", RESCALE)

@@ -75,7 +75,7 @@ class RunTable(Record, eq=False):
         return f"RunTable(path={self.path!r}, rows={len(self.columns.value):,})"
 
 
-class File(Record, eq=False):
+class TableFile(Record, eq=False):
     """A file as a table, for those who do not score it.
 
     role: 'qrels' or 'run'. kind: its format. name: of the run, where the file holds several. letor: its lines,
@@ -274,7 +274,7 @@ def open_file(
     letor: Letor | None = None,
     problems: Problems | None = None,
     with_ranks: bool = False,
-) -> list[File]:
+) -> list[TableFile]:
     """The qrels, or the run, or a run for each of the chosen features of a LETOR file.
 
     letor: of the qrels, for runs that need its lines. problems: what collects those of files that are read at
@@ -284,17 +284,17 @@ def open_file(
     check_letor_options(source, role, kind, options)
     if kind != "letor":
         if with_ranks and role == "run" and kind == "trec":
-            return [File(source, role, kind, _evaluated(Table.of(source, ranked_columns), options))]
-        return [File(source, role, kind, _table(source, role, kind, options, letor, problems))]
+            return [TableFile(source, role, kind, _evaluated(Table.of(source, ranked_columns), options))]
+        return [TableFile(source, role, kind, _table(source, role, kind, options, letor, problems))]
     if role == "qrels":
         feature = options.qrels_feature
         features = options.features if feature is None else (*options.features, feature)
         letor = _read_letor(source, features, options, problems)
         grade = letor.label if feature is None else letor.feature(feature)
-        return [File(source, role, kind, _whole(source.name, letor.columns(grade)), letor=letor)]
+        return [TableFile(source, role, kind, _whole(source.name, letor.columns(grade)), letor=letor)]
     letor = _read_letor(source, options.features, options, problems)
     return [
-        File(source, role, kind, _feature_table(letor, feature, options), f"feature{feature}")
+        TableFile(source, role, kind, _feature_table(letor, feature, options), f"feature{feature}")
         for feature in options.features
     ]
 

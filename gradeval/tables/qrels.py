@@ -202,7 +202,7 @@ class Qrels(Record, eq=False):
         if not any(len(part.value) for part in parts):
             raise no_data(path, problems.lines)
         numbered = all(part.numbered for part in parts)
-        rows = Rows.of(path, parts, jobs)
+        rows = JudgmentRows.of(path, parts, jobs)
         for wrong in (rows.out_of_range(), rows.duplicates(same_grade=False)):
             problems.add(wrong)
             problems.check()
@@ -274,7 +274,7 @@ class Qrels(Record, eq=False):
         return self.replace(grade=grade, subtopics=of_subtopics)
 
 
-class Rows(Record, eq=False):
+class JudgmentRows(Record, eq=False):
     """The judgments of a file as they are, of any grade and with duplicates and subtopics.
 
     qrels: all of them. lines: the 0-based lines of each block's rows, and how many lines the block has. order:
@@ -295,7 +295,7 @@ class Rows(Record, eq=False):
     subtopic: Ids | None
 
     @classmethod
-    def of(cls, path: str, parts: list[Columns], jobs: int = 1) -> Rows:
+    def of(cls, path: str, parts: list[Columns], jobs: int = 1) -> JudgmentRows:
         """The rows of a file, of which there is at least one; the list is emptied to reuse memory."""
         bounds = np.cumsum(np.concatenate([[0], *(np.diff(part.bounds) for part in parts)]))
         ids = Ids.joined([part.queries for part in parts])

@@ -12,7 +12,7 @@ from plain import data_of, fields_of, number_of
 from formats.scanners import columns_of, quick_and_general
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.formats import scan
-from gradeval.formats.scan import Rows, floats, leading_integers, split, tokenize
+from gradeval.formats.scan import DataLines, floats, leading_integers, split, tokenize
 from gradeval.formats.sources import Block
 
 BEHIND = b"9.#\n \0e7" * (PAD // 8)  # what a block may hold behind its last line
@@ -22,7 +22,7 @@ def block_of(text):
     return np.frombuffer(text + BEHIND, np.uint8)
 
 
-def split_text(text, wanted, least, most=None) -> Rows:
+def split_text(text, wanted, least, most=None) -> DataLines:
     return split(block_of(text), len(text), wanted, least, most)
 
 

@@ -16,6 +16,7 @@ from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 from gradeval.spark.kernel import Bucket, Job, RunValues, evaluate_bucket
+from gradeval.tables.qrels import counted_grades
 
 load()
 
@@ -52,7 +53,7 @@ def in_buckets(qrels: Numbers, runs: Mapping[str, Numbers], count: int, seed: in
 
 def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], **options: Any) -> Job:
     chosen = Options(**options)
-    scale = np.unique([grade for of in qrels.values() for grade in of.values()]) - chosen.zero_grade
+    scale = counted_grades(np.unique([grade for of in qrels.values() for grade in of.values()]), chosen)
     return Job(tuple(parse(metrics)), chosen, scale, tuple(runs), tuple(runs))
 
 

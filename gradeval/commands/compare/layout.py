@@ -209,16 +209,18 @@ def significance(
     return {key: between.join(names[r] for r in sorted(places)) for key, places in worse.items()}
 
 
-_INTERVAL = doc.Kind(lambda value, digits: "", interval)
-_END = doc.Kind(lambda value, digits: nonzero(value, plain(value, digits)), number)
-_PERCENT = doc.Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 1))
-_EFFECT = doc.Kind(plain, lambda value, digits: signed(value, digits if digits == "full" else 2))
-_NEEDED = doc.Kind(
+_INTERVAL = doc.ColumnKind(lambda value, digits: "", interval)
+_END = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digits)), number)
+_PERCENT = doc.ColumnKind(plain, lambda value, digits: signed(value, digits if digits == "full" else 1))
+_EFFECT = doc.ColumnKind(plain, lambda value, digits: signed(value, digits if digits == "full" else 2))
+_NEEDED = doc.ColumnKind(
     lambda value, digits: f"{value:.0f}" if math.isfinite(value) else repr(value),
     lambda value, digits: ABSENT if math.isnan(value) else f"{value:,.0f}",
 )
-_GROUP = doc.Kind(lambda name, digits: name or ALL, lambda name, digits: visible(name or ""), is_name=True)
-_METRIC = doc.Kind(
+_GROUP = doc.ColumnKind(
+    lambda name, digits: name or ALL, lambda name, digits: visible(name or ""), is_name=True
+)
+_METRIC = doc.ColumnKind(
     lambda metric, digits: metric.name, lambda metric, digits: visible(metric.display), is_name=True
 )
 

@@ -29,8 +29,8 @@ from gradeval.formats.problems import Problems
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import Batch, Content, Writer, writer
 from gradeval.options import OF_FILES, Options, takes, whole
-from gradeval.tables.load import File, check_columns, open_file
-from gradeval.tables.qrels import Rows
+from gradeval.tables.load import TableFile, check_columns, open_file
+from gradeval.tables.qrels import JudgmentRows
 from gradeval.tables.ranking import Collapse, Repeats
 from gradeval.tables.reduction import QueryNotGrouped
 
@@ -207,7 +207,7 @@ class _Reading:
     """Reads batches of whole queries, and counts what Converted has."""
 
     def __init__(
-        self, file: File, conversion: Conversion, writer: Writer, jobs: int, collapse: Collapse
+        self, file: TableFile, conversion: Conversion, writer: Writer, jobs: int, collapse: Collapse
     ) -> None:
         self.file, self.conversion, self.writer, self.jobs = file, conversion, writer, jobs
         self.collapse = collapse
@@ -247,12 +247,12 @@ class _Reading:
             self.left_out |= part.left_out
             yield part.replace(line=part.line + before, lines=0)
 
-    def _whole(self) -> Iterator[Rows]:
+    def _whole(self) -> Iterator[JudgmentRows]:
         parts = [part.light() for part in self._parts()]
         if any(len(part.value) for part in parts):
-            yield Rows.of(self.name, parts, self.jobs)
+            yield JudgmentRows.of(self.name, parts, self.jobs)
 
-    def _by_query(self) -> Iterator[Rows]:
+    def _by_query(self) -> Iterator[JudgmentRows]:
         last_query: list[Columns] = []  # its rows so far: it may continue in the next block
         seen = KeySet()
         for part in self._parts():
@@ -267,13 +267,15 @@ class _Reading:
             is_last = np.arange(len(part.value)) >= part.bounds[last]
             if last or (last_query and not continues):
                 # light: the ids of other queries are not kept alive
-                yield Rows.of(self.name, [*last_query, *([part.take(~is_last).light()] if last else [])])
+                yield JudgmentRows.of(
+                    self.name, [*last_query, *([part.take(~is_last).light()] if last else [])]
+                )
                 last_query = []
             last_query.append(part.take(is_last).light())
         if last_query:
-            yield Rows.of(self.name, last_query)
+            yield JudgmentRows.of(self.name, last_query)
 
-    def _batch(self, rows: Rows) -> Batch:
+    def _batch(self, rows: JudgmentRows) -> Batch:
         """The rows that are written, in order; what is wrong with them is added to the problems."""
         line, table, subtopic = rows.line(), rows.qrels, None
         ties = self.conversion.ties or "input"

@@ -35,8 +35,8 @@ from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, compression_of
 from gradeval.notices import Kind, many
 from gradeval.options import OF_FILES, Options, takes, whole
-from gradeval.tables.load import File, check_columns, open_file
-from gradeval.tables.qrels import Qrels, Rows, is_relevant
+from gradeval.tables.load import TableFile, check_columns, open_file
+from gradeval.tables.qrels import JudgmentRows, Qrels, is_relevant
 from gradeval.tables.ranking import Collapse, Lines, Ranked, query_indices
 from gradeval.tables.reduction import Total, collect
 
@@ -113,7 +113,7 @@ class Checks:
                 reports += [self._run(source, file, problems) for file in files]
         return Validation(tuple(reports))
 
-    def _qrels(self, source: ObservedSource, file: File) -> FileReport:
+    def _qrels(self, source: ObservedSource, file: TableFile) -> FileReport:
         self.letor = file.letor
         problems = AllProblems(source.name, "qrels", self.limit, self.order)
         try:
@@ -124,7 +124,7 @@ class Checks:
         if not any(len(part.value) for part in parts):
             return self._report(source, file, problems, None)
         unrated = sum(part.unrated for part in parts)
-        rows = Rows.of(source.name, parts, self.jobs)  # which takes them
+        rows = JudgmentRows.of(source.name, parts, self.jobs)  # which takes them
         for wrong in (rows.out_of_range(), rows.duplicates(same_grade=False)):
             problems.add(wrong)
         qrels = self.judgments = rows.without_duplicates()
@@ -148,7 +148,7 @@ class Checks:
             warnings.add(what, notice=Kind.NO_RELEVANT)
         return self._report(source, file, problems, facts, warnings)
 
-    def _run(self, source: ObservedSource, file: File, problems: AllProblems) -> FileReport:
+    def _run(self, source: ObservedSource, file: TableFile, problems: AllProblems) -> FileReport:
         qrels = self.judgments or _NO_QRELS
         names = dict[int, bytes]()
 
@@ -205,7 +205,7 @@ class Checks:
     def _report(
         self,
         source: ObservedSource,
-        file: File,
+        file: TableFile,
         problems: AllProblems,
         facts: QrelsFacts | RunFacts | None,
         warnings: Collected | None = None,

@@ -92,16 +92,16 @@ def _number(outcome: CheckOutcome, value: float, digits: Digits) -> str:
     return str(int(value)) if outcome.is_count and value.is_integer() else number(value, digits)
 
 
-_MARGIN = doc.Kind(lambda value, digits: nonzero(value, plain(value, digits), TOLERANCE), number)
+_MARGIN = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digits), TOLERANCE), number)
 _CHECKS = [
     doc.Column("check", "check", doc.NAME),
     doc.Column("kind", ""),
     doc.Column("metric", ""),
-    doc.Column("", "value", doc.Kind(_value, _value), "outcome"),
-    doc.Column("", "bound", doc.Kind(_bound, _bound), "outcome"),
+    doc.Column("", "value", doc.ColumnKind(_value, _value), "outcome"),
+    doc.Column("", "bound", doc.ColumnKind(_bound, _bound), "outcome"),
     doc.Column("value", "", doc.NUMBER),
     doc.Column("bound", "", doc.NUMBER),
-    doc.Column("", "margin", doc.Kind(margin, margin), "outcome"),
+    doc.Column("", "margin", doc.ColumnKind(margin, margin), "outcome"),
     doc.Column("margin", "", _MARGIN),
     *(doc.Column(name, "", doc.NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
     doc.Column("n", ""),

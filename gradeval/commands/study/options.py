@@ -12,7 +12,7 @@ from gradeval.options import (
     OF_GRADES,
     OF_QRELS,
     OF_RUN,
-    Kind,
+    OptionKind,
     Options,
     OptionTable,
     choice,
@@ -70,7 +70,7 @@ class SwapsOptions(OptionTable, init=False):
     """The rankings and the number of swaps."""
 
     levels: tuple[int, ...] = option(
-        Kind("text", _read_levels, "Iterable[int]", metavar="LIST"),
+        OptionKind("text", _read_levels, "Iterable[int]", metavar="LIST"),
         "--levels",
         "",
         "Numbers of relevance levels L; the grades are 0 to L - 1.",
@@ -113,7 +113,7 @@ class AgreementOptions(OptionTable, init=False):
         "holm",
     )
     alpha: float = option(
-        Kind("grade", _read_alpha, "float", metavar="P"),
+        OptionKind("grade", _read_alpha, "float", metavar="P"),
         "--alpha",
         "",
         "A pair is separated where its corrected p is below it; intervals have the confidence 1 - P.",
@@ -125,7 +125,7 @@ class AgreementOptions(OptionTable, init=False):
     )
     splits: int = _count(1, 10**5, 100, "--splits", "Random halves of the queries.")
     rescale: tuple[float, ...] = option(
-        Kind("text", _read_factors, "Iterable[float]", metavar="LIST"),
+        OptionKind("text", _read_factors, "Iterable[float]", metavar="LIST"),
         "--rescale",
         "",
         "Factors by which all grades are multiplied.",

@@ -11,7 +11,7 @@ from helpers import each, golden
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statistics_examples import SAKAI
+from statistics_reference import SAKAI
 
 import gradeval
 from gradeval.commands.compare.command import FORMATS
