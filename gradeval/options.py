@@ -285,7 +285,7 @@ def _read_ids(name: str, ids: Any) -> Any:
     if isinstance(ids, LaterIds):
         return ids
     if not isinstance(ids, (str, bytes)):
-        for query_id in (ids := tuple(_iterable(name, ids))):
+        for query_id in (ids := tuple(iterable(name, ids))):
             is_iterable = isinstance(query_id, (Iterable, Sized)) and not isinstance(query_id, (str, bytes))
             if query_id is None or query_id != query_id or is_iterable:
                 raise OptionError(f"{name} must be ids, not {described(query_id)}")
@@ -322,7 +322,7 @@ def _read_weights(name: str, weights: Any) -> Any:
 
 def _read_features(name: str, features: Any) -> tuple[int, ...]:
     is_single = isinstance(features, (str, Integral))
-    return parse_features([str(features)] if is_single else _iterable(name, features))
+    return parse_features([str(features)] if is_single else iterable(name, features))
 
 
 def parse_features(texts: Iterable[str | int]) -> tuple[int, ...]:
@@ -360,7 +360,7 @@ def read_columns(name: str, columns: Any, roles: Sequence[str] = ROLES) -> tuple
         parts = (item.partition("=") for item in text.split(",") if item.strip())
         pairs = tuple((role.strip(), column.strip()) for role, _, column in parts)
     else:
-        items = columns.items() if isinstance(columns, Mapping) else _iterable(name, columns)
+        items = columns.items() if isinstance(columns, Mapping) else iterable(name, columns)
         pairs = tuple((str(role), str(column)) for role, column in items)
     are_pairs = all(map(all, pairs))
     if not are_pairs or len(dict(pairs)) < len(pairs) or not dict(pairs).keys() <= set(roles):
@@ -371,7 +371,7 @@ def read_columns(name: str, columns: Any, roles: Sequence[str] = ROLES) -> tuple
     return pairs
 
 
-def _iterable(name: str, values: Any) -> Iterable[Any]:
+def iterable(name: str, values: Any) -> Iterable[Any]:
     if isinstance(values, Iterable) and not isinstance(values, (bytes, bytearray, memoryview, Mapping)):
         return values
     raise OptionError(f"{name} must be a list, or a string of them, not {described(values)}")

@@ -81,8 +81,8 @@ class RelevanceEvaluator:
         self.measures = {measure.printed for measure in self._measures}
         if not isinstance(relevance_level, int) or relevance_level < 1:
             raise TypeError(f"relevance_level must be a positive integer, not {described(relevance_level)}")
-        judged = {query: grades for query, grades in query_relevance.items() if len(grades)}
-        _check(judged, "grade", (int,), "qrels")
+        _check(query_relevance, "grade", (int,), "qrels")
+        judged = {query: grades for query, grades in query_relevance.items() if grades}
         self._options = Options(rel=float(relevance_level), judged_only=bool(judged_docs_only_flag))
         self._qrels = _of_values(open_qrels, judged, self._options).qrels if judged else None
         self._index = (

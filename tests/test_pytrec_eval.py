@@ -145,6 +145,9 @@ def test_what_is_wrong_is_named():
     evaluator = ours.RelevanceEvaluator(QRELS, {"map"})
     with pytest.raises(ValueError, match=r"^scores: query '2': the score of document 'd' is NaN$"):
         evaluator.evaluate({"1": {"a": 1.0}, "2": {"c": 1.0, "d": math.nan}})
+    for qrels in ("qrels.txt", None, [], {"1": 3}):
+        with pytest.raises(TypeError, match=r"^qrels.* dict"):
+            ours.RelevanceEvaluator(qrels, {"map"})
     with pytest.raises(TypeError, match="query '2': the score of document 'd' has the wrong type: None"):
         evaluator.evaluate({"1": {"a": 1.0}, "2": {"c": 1.0, "d": None}})
     with pytest.raises(ValueError, match=r"^scores:2: query '2': the document id 'd\\ud800' cannot be encoded"):

@@ -178,8 +178,10 @@ def look(head: bytes, role: str, order: str) -> str:
         elif row.no_qrels is not None and role != "run":
             further = f". {row.no_qrels[1]}"
         return f"This looks like format {kind}: {row.why}{further}"
-    below = detect.of_text(head.partition(b"\n")[2])
-    if below not in ("", "trec", expected):
+    first, _, others = head.partition(b"\n")
+    below = detect.of_text(others)
+    is_one_column = role != "qrels" and len(first.split()) == 1
+    if below not in ("", "trec", expected) and (below != "scores" or is_one_column):
         return f"Below it, this looks like format {below}; remove the first line with tail -n +2"
     lines = [line.strip(" \t\r") for line in head.decode("utf-8", "replace").split("\n")]
     lines = [line for line in lines if line and line[0] != "#"]

@@ -60,6 +60,7 @@ TABLES = {
 }
 BEFORE = "format {}; remove the first line with tail -n +2"
 OTHERS = {
+    ("qrels", "a b c\n1\n2\n3\n"): "",
     ("qrels", "<!DOCTYPE html>\n<p>q1 d1 1\n"): "XML or HTML. Is this the right file?",
     ("run", '[["q1", "d1", 1.5],\n["q1", "d2", 1]]\n'):
         "a JSON array; write {query: {document: number}}, or an object a line",
@@ -97,7 +98,7 @@ def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
     assert (
         re.search(rf"(\. T|\. Below it, t)his looks like {re.escape(looks)}$", error)
         if looks
-        else "looks" not in error
+        else "looks like" not in error
     )
     count = len(text.splitlines())
     assert count == 1 or f" {count:,} lines" in error

@@ -38,7 +38,7 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
 from gradeval.metrics.ndcg_phi import fitted_phi
 from gradeval.notices import Notice
-from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, takes
+from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
 from gradeval.render.document import warned
@@ -193,18 +193,20 @@ def curve(
     runs: Any,
     metrics: Metrics = CURVE_METRIC,
     *,
-    at: str | None = None,
+    at: str | Iterable[float] | None = None,
     log: bool = False,
     confidence: float = 95.0,
     **options: Unpack[Runs],
 ) -> Picture:
     """The mean of a metric at each cutoff, or interpolated precision by recall (iprec_at_recall).
 
-    qrels, runs, options: as evaluate() takes them. at: the values after '@', such as '1-20,50,100'; by default
-    the cutoffs 1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10,20'. log: a
+    qrels, runs, options: as evaluate() takes them. at: the values after '@', a list or as '1-20,50,100'; by
+    default the cutoffs 1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10,20'. log: a
     logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent.
     Raises GradevalError.
     """
+    if at is not None and not isinstance(at, str):
+        at = ",".join(map(str, iterable("at", at)))
     curves = curves_of(metrics, at)
     confidence = CompareOptions(confidence=confidence).confidence
     params = [metric.metric.at.name if metric.metric.at else "" for metric in curves]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, raises
 from hypothesis import given
 from hypothesis import strategies as some
 from scipy.stats import t as student
@@ -68,6 +68,13 @@ def test_a_lower_value_wins_where_lower_is_better():
     *_, won, lost = _of_bars(many, 1)
     assert won == "Won most: a -0.5, b -0.4, c -0.3, d -0.2, e -0.1."
     assert lost == "Lost most: k +0.5, j +0.4, i +0.3, h +0.2, g +0.1."
+
+
+def test_cutoffs_as_a_list():
+    of_list, of_text = (gradeval.plot.curve(QRELS, RUNS[:2], "nDCG", at=at) for at in ([1, 5, 20], "1,5,20"))
+    assert of_list.table("curve") == of_text.table("curve")
+    for at in (5, 1.5, b"1,2"):
+        raises(OptionError, "at must be a list", gradeval.plot.curve, QRELS, RUNS[:2], "nDCG", at=at)
 
 
 @each(("metric", "at"), [("nDCG", "1-3,10"), ("P(rel=2)", "5,1"), ("iprec_at_recall", "0,0.5,1")])
