@@ -145,7 +145,7 @@ def with_hint(problems: Problems) -> Problem:
     from gradeval.formats.csv import are_columns  # which only errors need
 
     fields = problems.head.decode("utf-8", "replace").split("\n")[first.line].split()
-    if not are_columns(fields, {}) and (len(fields) > 1 or re.fullmatch(_NUMBER, fields[0])):
+    if not fields or (not are_columns(fields, {}) and (len(fields) > 1 or re.fullmatch(_NUMBER, fields[0]))):
         return first
     command = "tail -n +2" if first.line == 0 else f"sed {first.line + 1}d"
     return first.replace(hint=f"This seems to be a header line; remove it with {command}")

@@ -195,6 +195,10 @@ def test_a_header_line(path):
         assert errors_of(path, header + b"\n" + lines) == [f"1: {what}{hint}tail -n +2"]
         assert errors_of(path, b"# qrels\n" + header + b"\n" + lines) == [f"2: {what}{hint}sed 2d"]
         assert errors_of(path, lines + header) == [f"3: {what}"]
+    em_space = "\u2003".encode()
+    assert errors_of(path, em_space + b"\n" + lines) == [
+        "1: 1 field where qrels have 4 (query iter document grade)"
+    ]
 
 
 def test_a_file_of_which_most_lines_are_wrong_is_one_error(path):
