@@ -29,7 +29,7 @@ EXHAUSTIVE: Final = 16
 SIGNS, RESAMPLES, PERMUTATIONS = 1, 2, 3
 
 _BLOCK = 1024  # flips that share a random stream
-_CHUNK = 1024  # queries whose signs are unpacked at a time, so that a block takes 8 MB
+_CHUNK = 1024  # queries whose sign bits become numbers at a time: 8 MB for a block of flips
 _COUNTS = 1 << 17  # how often queries are drawn, in a block of resamples: 1 MB
 _UNKNOWN = 255  # a count that 16 bits do not decide
 _MOST_LISTED = 8  # systems whose permutations are listed: there are 40,320
