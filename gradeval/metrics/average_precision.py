@@ -47,7 +47,6 @@ def average_precision(
     Of the ir_measures providers, cwl_eval divides by the number of relevant documents in the first 1,000
     ranks instead of R, and trectools prints nan where R is 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     hits = judgments.hits(rel, cutoff)
@@ -76,7 +75,6 @@ def mu_average_precision(judgments: Judgments) -> Terms:
     d_i P_i / R_i, with P_i the precision at its rank and R_i the number of relevant documents, both with
     rel=t_i, and R = R_1. The sum of the terms is divided by R.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 4.
     """
     # A document s not below r counts in the precision at r in each AP(rel=t) with t up to the lower grade of

@@ -27,7 +27,6 @@ def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     number of relevant documents. A document with a grade below 0 counts as unjudged; the ir_measures provider
     trectools counts it as relevant.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval evaluation with incomplete information", SIGIR 2004; as in
     trec_eval since version 8.
     """
@@ -51,7 +50,6 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) 
     r are judged relevant and n are judged non-relevant; e = 0.00001. A grade below 0 means that the document
     is in the pool but was not judged.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Yilmaz and Aslam, "Estimating average precision with incomplete and imperfect judgments", CIKM
     2006; as in trec_eval.
     """
@@ -74,7 +72,6 @@ def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
 
     unj@k = (unjudged documents in the first k ranks) / k. A document with a grade below 0 counts as unjudged.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: Soboroff, trec_eval.
     """
     return (np.minimum(judgments.retrieved, cutoff) - hit_count(judgments, 0.0, cutoff)) / cutoff
@@ -91,7 +88,6 @@ def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
 
     If fewer than k documents were retrieved, the divisor is their number, as in ir_measures.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: ir_measures, after OpenNIR.
     """
     rows = np.flatnonzero(judgments.top(cutoff))

@@ -62,8 +62,7 @@ def kendall(judgments: Judgments) -> Terms:
     In the example, each pair adds to the terms of both of its documents: 0.5 if it is concordant, -0.5 if it
     is discordant.
 
-    Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
-    retrieved. Unitless.
+    Returns NaN where all grades or all scores are equal, 0 where nothing was retrieved.
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
     table = judgments.found
@@ -123,8 +122,7 @@ def spearman(judgments: Judgments) -> Terms:
     both in units of the largest deviation, and the divisor is sqrt((sum of squared deviations of the one)
     (sum of those of the other)).
 
-    Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
-    retrieved. Unitless.
+    Returns NaN where all grades or all scores are equal, 0 where nothing was retrieved.
     Source: Spearman, "The proof and measurement of association between two things", 1904.
     """
     table = judgments.found
@@ -148,8 +146,7 @@ def pearson(judgments: Judgments) -> Terms:
     and its grade from their means, both in units of the largest deviation, and the divisor is
     sqrt((sum of squared deviations of the scores) (sum of those of the grades)).
 
-    Returns float64 (Q,), in [-1, 1]; NaN where all grades or all scores are equal, 0 where nothing was
-    retrieved. Unitless.
+    Returns NaN where all grades or all scores are equal, 0 where nothing was retrieved.
     Source: Pearson, "Note on regression and inheritance in the case of two parents", 1895.
     """
     table = judgments.found
@@ -179,8 +176,7 @@ def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     In the example, half of what a pair adds is in the term of the relevant document, and half in that of the
     non-relevant one.
 
-    Returns float64 (Q,), in [0, 1]; NaN where all or none of the judged documents are relevant, 0 where
-    nothing was retrieved. Unitless.
+    Returns NaN where all or none of the judged documents are relevant, 0 where nothing was retrieved.
     Source: Hanley and McNeil, "The meaning and use of the area under a ROC curve", Radiology 1982.
     """
     within = judgments.segments
@@ -212,8 +208,7 @@ def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | N
     ir_measures excludes queries without a value from the mean too, but counts them as 0 if other measures are
     requested in the same call, and fails if all retrieved documents are relevant.
 
-    Returns float64 (Q,), in [0, 1]; NaN where none or all of the retrieved documents are relevant, 0 where
-    nothing was retrieved. Unitless.
+    Returns NaN where none or all of the retrieved documents are relevant, 0 where nothing was retrieved.
     Source: ir_measures.
     """
     rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
@@ -252,7 +247,6 @@ def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Nor
     The authors' code, which ir_measures runs, uses the same n. It treats ideal documents that were not
     retrieved as if their score were 0, and so places them before those of equal grade with negative scores.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Clarke, Vtyurina, Smucker, "Assessing top-k preferences", TOIS 2021.
     """
     within = judgments.segments

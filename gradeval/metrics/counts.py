@@ -26,7 +26,6 @@ def query_count(judgments: Judgments) -> Floats:
 
     num_q = 1 for each query.
 
-    Returns float64 (Q,), 1; the summary is their sum. Unit: queries.
     Source: trec_eval.
     """
     return np.ones(judgments.segments.count)
@@ -43,7 +42,6 @@ def retrieved_count(judgments: Judgments) -> Terms:
 
     In the example, the number of documents that are not judged is subtracted with the opposite sign.
 
-    Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
     rows = np.flatnonzero(judgments.is_retrieved)
@@ -62,7 +60,6 @@ def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Fl
 
     num_rel = documents in the qrels that are relevant to the query.
 
-    Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
     return judgments.hits(rel).relevant.astype(np.float64)
@@ -83,7 +80,6 @@ def relevant_retrieved_count(
     whole run. The summary is the sum over the queries. ranx calls it hits, and prints their mean; the share
     of queries with a hit is Success.
 
-    Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
     return one_each(judgments.hits(rel), cutoff=cutoff)
@@ -98,7 +94,6 @@ def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel | None = None)
 
     num_nonrel_judged_ret = documents in the run that are not relevant to the query and have a grade >= 0.
 
-    Returns float64 (Q,), at least 0; the summary is their sum. Unit: documents.
     Source: trec_eval.
     """
     judged = judgments.hits(0.0)

@@ -78,7 +78,6 @@ def inst(
     C(i) = ((i + 2T - G(i) - 1) / (i + 2T - G(i)))^2, where G(i) = g(1) + … + g(i). The gain g is
     (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Bailey, Moffat, Scholer, Thomas, "User variability and IR system evaluation", SIGIR 2015; Moffat,
     Bailey, Scholer, Thomas, "INST: An adaptive metric for information retrieval evaluation", ADCS 2015.
     """
@@ -108,7 +107,6 @@ def insq(
     INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2.
     The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Moffat, Scholer, Thomas, "Models and metrics: IR evaluation as a user process", ADCS 2012.
     """
     gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
@@ -135,7 +133,6 @@ def bejeweled_player_model(
 
     This is the static model. The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Zhang et al., "Evaluating web search with a Bejeweled player model", SIGIR 2017.
     """
     gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, cutoff)
@@ -157,7 +154,6 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
 
     The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no retrieved document has a gain. Unitless.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002, as scaled
     by Moffat, Bailey, Scholer, Thomas, "Incorporating user expectations and behavior", TOIS 2017.
     """
@@ -193,7 +189,6 @@ def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
 
     The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 8.
     """
     documents = _gaining(judgments, min_rel, max_rel, cutoff)
@@ -213,7 +208,6 @@ def nearly_err_9(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
 
     The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 9.
     """
     from scipy.special import digamma
@@ -235,7 +229,6 @@ def nearly_err_10(
     W(i+1) = p (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1];
     unjudged documents have gain 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 10.
     """
     documents = _gaining(judgments, min_rel, max_rel, n)
@@ -257,7 +250,6 @@ def nearly_err_11(
     W(i+1) = (1 - g(i)) W(i) ((i + 2T - 1) / (i + 2T))^2. The gain g is (grade - min_rel) / (max_rel -
     min_rel), clipped to [0, 1]; unjudged documents have gain 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 if no retrieved document has a gain. Unit: gain per document.
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 11.
     """
     start, documents = 2 * T, _gaining(judgments, min_rel, max_rel, n)

@@ -49,7 +49,6 @@ def cumulated_gain(
     CG@k = sum of gain(grade) over the first k ranks, with gain(grade) = grade (linear), 2^grade - 1 (exp),
     or a mapping. Unjudged documents and grades <= 0 have gain 0, unless the mapping assigns grade 0 a gain.
 
-    Returns float64 (Q,), at least 0; 0 where no retrieved document has a gain. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     return dcg(*graded(judgments, gain, top), cutoff, "none")
@@ -75,7 +74,6 @@ def discounted_cumulated_gain(
     (none). Unjudged documents and grades <= 0 have gain 0, unless the mapping assigns grade 0 a gain. For
     grades of 54 and above, 2^grade - 1 is rounded to 2^grade.
 
-    Returns float64 (Q,), at least 0; 0 where no retrieved document has a gain. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002; exp:
     Burges et al., "Learning to rank using gradient descent", ICML 2005; letor: Qin et al., "LETOR", 2010.
     """
@@ -130,7 +128,6 @@ def normalized_discounted_cumulated_gain(
     4, and requires numeric query ids; without a cutoff it uses ranx. The provider trectools prints nan
     where no document has a gain.
 
-    Returns float64 (Q,), in [0, 1]; 0 where the ideal DCG is 0. Unitless.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     table, worth = graded(judgments, gain, top)
@@ -169,7 +166,6 @@ def ndcng(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
     nDCGphi (variant=paper) is equal to it for a query whose median judged grade is 0, where grades below 0
     count as 0, or that has one distinct grade above 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, eq. 5.
     """
     gain = Gain("NDCNG", lambda grade, query: exp2_gain(grade / judgments.highest[query]))

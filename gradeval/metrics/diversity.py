@@ -164,7 +164,6 @@ def alpha_dcg(
 
     The divisor is that of ndeval and pyndeval, which compute k up to 20 only, and do not divide at k = 1.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008; ndeval
     4.5.
     """
@@ -189,7 +188,6 @@ def alpha_ndcg(
     ascending, and of a query whose lines are not together, it scores the last ones only. FreshStack's
     alpha_nDCG is that of ndeval.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Clarke et al., "Novelty and diversity in information retrieval evaluation", SIGIR 2008.
     """
     return _normalized(judgments, alpha, rel, cutoff, _by_log)
@@ -210,7 +208,6 @@ def err_ia(
 
     The divisor is that of ndeval and pyndeval, which compute k up to 20 only, and do not divide at k = 1.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Chapelle, Metzler, Zhang, Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009;
     ndeval 4.5.
     """
@@ -229,7 +226,6 @@ def normalized_err_ia(
     nERR_IA@k = (sum over the first k ranks r of g(r) / r) / (the same sum for the greedy ideal ranking),
     with g as in 'alpha_DCG', and the ideal ranking as in 'alpha_nDCG'.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Clarke, Craswell, Soboroff, Ashkan, "A comparative analysis of cascade measures for novelty and
     diversity", WSDM 2011; ndeval 4.5.
     """
@@ -246,7 +242,6 @@ def nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel
     NRBP = (1 - (1 - alpha) beta) / S · (sum over the ranks r of beta^(r - 1) g(r)), with g and S as in
     'alpha_DCG'.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Clarke, Kolla, Vechtomova, "An effectiveness measure for ambiguous and underspecified queries",
     ICTIR 2009; ndeval 4.5.
     """
@@ -267,7 +262,6 @@ def normalized_nrbp(
     as in 'alpha_DCG', and the ideal ranking as in 'alpha_nDCG'. For ndeval it is nan where nothing is
     relevant.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Clarke, Kolla, Vechtomova, "An effectiveness measure for ambiguous and underspecified queries",
     ICTIR 2009; ndeval 4.5.
     """
@@ -290,7 +284,6 @@ def ap_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None
     of subtopics with a relevant document). A judgment that is repeated counts once; in ndeval it lowers the
     value.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Agrawal, Gollapudi, Halverson, Ieong, "Diversifying search results", WSDM 2009; ndeval 4.5.
     """
     covered = _covered(judgments, rel)
@@ -315,7 +308,6 @@ def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Ter
     P_IA@k = (sum over the first k ranks of the number of subtopics that the document is relevant to) / (k S),
     with S the number of subtopics with a relevant document: the mean of P@k over the subtopics.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Agrawal, Gollapudi, Halverson, Ieong, "Diversifying search results", WSDM 2009; ndeval 4.5.
     """
     covered = _covered(judgments, rel)
@@ -335,7 +327,6 @@ def subtopic_recall(
     StRecall@k = (subtopics with a relevant document in the first k ranks) / (subtopics with a relevant
     document in the qrels). With of=all it is divided by all subtopics in the qrels: FreshStack's coverage@k.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Zhai, Cohen, Lafferty, "Beyond independent relevance", SIGIR 2003; ndeval 4.5.
     """
     covered = _covered(judgments, rel)

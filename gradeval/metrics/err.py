@@ -103,7 +103,6 @@ def expected_reciprocal_rank(
     decimals, and requires numeric query ids. In NTCIREVAL the user defines the gains (gain=linear,
     max_grade=). In both, the value of a perfect ranking is below 1.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: Chapelle, Metzler, Zhang, Grinspan, "Expected reciprocal rank for graded relevance", CIKM 2009.
     """
     return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, np.reciprocal)
@@ -126,7 +125,6 @@ def normalized_expected_reciprocal_rank(
     nERR@k = ERR@k / ideal ERR@k, with ERR as in 'ERR'. The ideal ranking contains all judged documents of
     the query by descending grade. NTCIREVAL's nERR is nERR(gain=linear,max_grade=…) with its gains as grades.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Sakai and Song, "Evaluating diversified search results using per-intent graded relevance", SIGIR
     2011.
     """
@@ -158,7 +156,6 @@ def intentwise_rank_biased_utility(
     probability that the user is satisfied, discounted by rank. NTCIREVAL's iRBU is
     iRBU(gain=linear,max_grade=…) with its gains as grades.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: Sakai and Zeng, "Retrieval evaluation measures that agree with users' SERP preferences", TOIS
     2021; from Amigó, Spina, Carrillo-de-Albornoz, "An axiomatic analysis of diversity evaluation metrics",
     SIGIR 2018.

@@ -34,7 +34,6 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None)
 
     gm_map = exp((sum over the queries of ln max(AP, 0.00001)) / queries).
 
-    Returns float64 (Q,), in [0, 1]; AP, 0 where no document is relevant. Unitless.
     Source: Robertson, "On GMAP: and other transformations", CIKM 2006; as in trec_eval.
     """
     terms = average_precision(judgments, rel=rel)
@@ -55,7 +54,6 @@ def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None)
 
     gm_bpref = exp((sum over the queries of ln max(bpref, 0.00001)) / queries).
 
-    Returns float64 (Q,), in [0, 1]; bpref, 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval.
     """
     return binary_preference(judgments, rel=rel)
@@ -71,7 +69,6 @@ def yet_another_average_precision(judgments: Judgments, *, rel: Rel | None = Non
     yaap = ln((1 + S) / (1 + R - S)), with S the sum of P at the ranks of the relevant documents retrieved,
     and R the number of relevant documents.
 
-    Returns float64 (Q,), any number; 0 where no document is relevant. Unit: log odds.
     Source: Robertson, "On smoothing average precision", ECIR 2012.
     """
     hits = judgments.hits(rel)

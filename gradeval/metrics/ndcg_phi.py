@@ -156,7 +156,6 @@ def ndcg_phi(
     grade is then 0, or that has one distinct grade above 0: all control points are on the line
     φ = grade / max. So it is on pools with mostly non-relevant documents.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, section 3.
     """
     if points is not None:

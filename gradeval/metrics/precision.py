@@ -47,7 +47,6 @@ def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -
 
     The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     return one_each(judgments.hits(rel), cutoff, cutoff)
@@ -65,7 +64,6 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
 
     R@k = (relevant documents in the first k ranks) / (relevant documents in the qrels).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     hits = judgments.hits(rel)
@@ -81,7 +79,6 @@ def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, 
 
     F@k = (x + 1) P R / (x P + R), with P = P@k and R = R@k; with x = 1 it is their harmonic mean.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant is in the first k ranks. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; x as in trec_eval's set_F.
     """
     return f_value(judgments, rel, x, cutoff, cutoff)
@@ -97,7 +94,6 @@ def set_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutof
     set_P = (relevant documents retrieved) / (documents retrieved). With a cutoff, the set is that of the
     first k documents, which are fewer where fewer were retrieved (P@k is divided by k).
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     return one_each(judgments.hits(rel), retrieved(judgments, cutoff), cutoff)
@@ -118,7 +114,6 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff |
 
     set_recall = (relevant documents retrieved) / (relevant documents in the qrels). With a cutoff it is R@k.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     hits = judgments.hits(rel)
@@ -143,7 +138,6 @@ def set_f_measure(
     set_F = (x + 1) P R / (x P + R), with P = set_P and R = set_recall; with x = 1 it is their harmonic mean.
     With a cutoff, set_F@k is that of set_P@k and set_recall@k.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: van Rijsbergen, "Information Retrieval", 1979, chapter 7; as in trec_eval.
     """
     return f_value(judgments, rel, x, cutoff, retrieved(judgments, cutoff))
@@ -158,7 +152,6 @@ def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Fl
 
     set_map = (relevant documents retrieved)^2 / (documents retrieved · relevant documents in the qrels).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel)
@@ -176,7 +169,6 @@ def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> T
 
     For SetP(relative=True) the ir_measures provider ranx computes set_P.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel)
@@ -192,7 +184,6 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
 
     relative_P@k = (relevant documents in the first k ranks) / min(k, relevant documents in the qrels).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel)
@@ -213,7 +204,6 @@ def success(judgments: Judgments, *, rel: Rel | None = None, need: Need = "one",
     Success@k = 1 if a relevant document is in the first k ranks, otherwise 0. With need=all, 1 if all
     relevant documents are, and there is one: for questions that need several passages together.
 
-    Returns float64 (Q,), 0 or 1; 0 where no document is relevant. Unitless.
     Source: Tomlinson, in the TREC Robust and CLEF evaluations, 2003; as in trec_eval.
     """
     hits = judgments.hits(rel)
@@ -247,7 +237,6 @@ def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cut
     ir_measures uses pytrec_eval for RR and msmarco for RR@k, which can differ where scores are tied; its
     provider cwl_eval considers at most 1,000 ranks.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Kantor and Voorhees, "The TREC-5 confusion track", 1997; as in trec_eval.
     """
     first = judgments.hits(rel).first.top(cutoff)

@@ -46,7 +46,6 @@ def q_measure(
 
     As in NTCIREVAL. AP@k is divided by R in gradeval, and by min(k, R) in NTCIREVAL.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no retrieved document has a gain. Unitless.
     Source: Sakai, "Ranking the NTCIR systems based on multigrade relevance", AIRS 2004.
     """
     table, worth = graded(judgments, gain)
@@ -106,7 +105,6 @@ def original_ndcg(
 
     NTCIREVAL calls it nDCG, and calls 'nDCG' MSnDCG. With base=2 it is nDCG(discount=letor).
 
-    Returns float64 (Q,), in [0, 1]; 0 where the ideal DCG is 0. Unitless.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     return normalized_dcg(*graded(judgments, gain, top), cutoff, base)

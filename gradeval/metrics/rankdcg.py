@@ -35,7 +35,7 @@ def rank_dcg(judgments: Judgments) -> Terms:
     ranking, so that documents of equal grade share a discount. Only judged documents have a position, by
     score; among ties the lowest grade is first, and documents not retrieved are tied below all others.
 
-    Returns float64 (Q,), in [0, 1]; NaN where all judged grades are equal. Unitless.
+    Returns NaN where all judged grades are equal.
     Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, section 4.
     """
     within = judgments.segments

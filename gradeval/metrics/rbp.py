@@ -88,7 +88,6 @@ def rank_biased_precision(
     (rbp.95) use the grade as the gain without scaling; trectools assigns documents with tied scores the mean
     of their weights.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no retrieved document has a gain. Unitless.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008.
     """
     weight = partial(reach_probability, p=p)
@@ -121,7 +120,6 @@ def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Float
     rbp_resid = p^n + (1 - p) · (sum over the unjudged of the n documents retrieved of p^(rank - 1)): the
     contribution of these and of the ranks below n with full gain; 0 where all retrieved documents are judged.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: Moffat and Zobel, "Rank-biased precision for measurement of retrieval effectiveness", TOIS 2008;
     0 for completely judged rankings as in trec_eval.
     """

@@ -70,7 +70,6 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     ndcg_rel = (sum of nDCG@r over the ranks r of those retrieved + nDCG at the last rank for each of those
     not retrieved) / (their number in the qrels).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no judged document has a gain. Unitless.
     Source: Buckley, trec_eval, experimental.
     """
     gains = _Gains.of(judgments, gain)
@@ -96,8 +95,6 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth 
     Rndcg = (sum of nDCG@k over the points k) / (number of points). The points are the last ranks of each gain
     above 0 in the ideal ranking, and the last rank of the run if that is 2 or more below these.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant or no judged document has a gain.
-    Unitless.
     Source: Buckley, trec_eval, experimental.
     """
     gains = _Gains.of(judgments, gain)
@@ -126,7 +123,6 @@ def trec_eval_9_ndcg(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
 
     ndcg_p = nDCG(discount=letor). trec_eval 10 contains its source, but does not offer the measure.
 
-    Returns float64 (Q,), in [0, 1]; 0 where the ideal DCG is 0. Unitless.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     return normalized_dcg(*graded(judgments, gain), None, "letor")
@@ -141,7 +137,6 @@ def ideal_discounted_cumulated_gain(judgments: Judgments, *, gain: Worth = "line
 
     ideal_dcg = DCG of all judged documents by descending grade; nDCG = DCG / ideal_dcg.
 
-    Returns float64 (Q,), at least 0; 0 where no judged document has a gain. Unit: gain.
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
     return ideal_dcg(*graded(judgments, gain)).total
@@ -159,7 +154,6 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     rank, where each rank counts as at least 1. Sums of 2^53 and more are rounded (gain=exp with grades of
     53 and above), so that small differences are lost.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no judged document has a gain. Unitless.
     Source: Buckley, trec_eval, experimental.
     """
     gains = _Gains.of(judgments, gain)
@@ -184,7 +178,6 @@ def binary_gain(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
     binG = (sum over the relevant documents retrieved of 1 / log2(2 + n)) / R, with n the number of
     non-relevant documents above it, and R the number of relevant documents.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley, trec_eval, experimental.
     """
     hits = judgments.hits(rel)

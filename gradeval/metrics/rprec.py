@@ -42,7 +42,6 @@ def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 
     The ir_measures provider trectools prints nan where none of them is relevant.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     hits = judgments.hits(rel)
@@ -58,7 +57,6 @@ def r_precision_at_multiple(judgments: Judgments, *, rel: Rel | None = None, mul
 
     Rprec_mult@m = (relevant documents in the first n ranks) / n, with n = floor(m R + 0.9).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant, or n is 0. Unitless.
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel)
@@ -97,7 +95,6 @@ def interpolated_precision(
     retrieved, with n = r R, rounded, and R the number of relevant documents; 0 if fewer than n were
     retrieved.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; n is rounded to
     the nearest integer as in trec_eval 10. trec_eval 9 and ir_measures' IPrec use floor(r R + 0.9).
     """
@@ -120,7 +117,6 @@ def eleven_point_average(
 
     11pt_avg = (sum of iprec_at_recall at each of the points) / (number of points).
 
-    Returns float64 (Q,), in [0, 1]; 0 where no document is relevant. Unitless.
     Source: Buckley and Voorhees, "Retrieval System Evaluation", in TREC, MIT Press 2005; as in trec_eval.
     """
     total = np.zeros(judgments.segments.count)
@@ -156,7 +152,6 @@ def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None)
     gP@k = (sum of grade / m over the first k ranks) / k, with m the largest grade in the qrels. Without a
     cutoff, k is the number of documents retrieved. Unjudged documents and grades <= 0 count as 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing relevant was retrieved. Unitless.
     Source: Kekäläinen and Järvelin, "Using graded relevance assessments in IR evaluation", JASIST 2002.
     """
     size = judgments.retrieved if cutoff is None else cutoff
@@ -173,7 +168,6 @@ def generalized_recall(judgments: Judgments, *, cutoff: Cutoff | None = None) ->
     gR@k = (sum of grade / m over the first k ranks) / (sum of grade / m over all judged documents of the
     query), with m the largest grade in the qrels. Unjudged documents and grades <= 0 count as 0.
 
-    Returns float64 (Q,), in [0, 1]; 0 where no grade is above 0. Unitless.
     Source: Kekäläinen and Järvelin, "Using graded relevance assessments in IR evaluation", JASIST 2002.
     """
     judged = _shares(judgments, judgments.grade > 0)

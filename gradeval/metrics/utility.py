@@ -41,7 +41,6 @@ def scaled_utility(
     SU = (max(u, U(s)) - U(s)) / (MaxU - U(s)), with u = a (relevant retrieved) + b (non-relevant retrieved),
     U(s) = b s, and MaxU = a (relevant documents in the qrels). The defaults are TREC-8's LF1.
 
-    Returns float64 (Q,), in [0, 1]; 0 where nothing was retrieved. Unitless.
     Source: Hull and Robertson, "The TREC-8 filtering track final report", 2000.
     """
     hits = judgments.hits(rel)
@@ -72,8 +71,6 @@ def set_utility(
     In the example, what documents add that are not judged, or neither relevant nor retrieved, is subtracted
     with the opposite sign.
 
-    Returns float64 (Q,), any number; c (relevant) + d (non-relevant) where nothing was retrieved. Unit:
-    utility.
     Source: Buckley, trec_eval.
     """
     a, b, c, d = weights
