@@ -74,18 +74,14 @@ class CompareOptions(OptionTable, init=False):
 
     baseline: str | int | None = option(
         OptionKind("run", must_be("the name or position of a run", _is_run), "str | int", metavar="RUN"),
-        "--baseline",
         COMPARISON,
         "The run to compare with, a file or a name. Default: the first.",
         scope={SUMS},
         python="the run that the others are compared with, by name or position; None: the first",
     )
-    all_pairs: bool = option(
-        FLAG, "--all-pairs", COMPARISON, "Compare every run with every other.", scope={SUMS}
-    )
+    all_pairs: bool = option(FLAG, COMPARISON, "Compare every run with every other.", scope={SUMS})
     test: str = option(
         choice(*TESTS, listed=True),
-        "--test",
         COMPARISON,
         "Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p-value; "
         "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
@@ -94,7 +90,6 @@ class CompareOptions(OptionTable, init=False):
     )
     correction: str | None = option(
         choice(*CORRECTIONS, listed=True),
-        "--correction",
         COMPARISON,
         "Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the "
         "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
@@ -104,7 +99,6 @@ class CompareOptions(OptionTable, init=False):
     )
     confidence: float = option(
         PERCENTAGE,
-        "--confidence",
         COMPARISON,
         "Of the intervals; significant is p below what is left of 100. Default: 95.",
         default=95.0,
@@ -113,23 +107,16 @@ class CompareOptions(OptionTable, init=False):
     )
     samples: int = option(
         integer(100, 10**8),
-        "--samples",
         COMPARISON,
         "Random sign flips, resamples or permutations. Default: 100000.",
         default=100_000,
         python="random sign flips, resamples or permutations",
     )
     seed: int = option(
-        integer(0, 2**63 - 1),
-        "--seed",
-        COMPARISON,
-        "Of these. Default: 1.",
-        default=1,
-        python="of the random samples",
+        integer(0, 2**63 - 1), COMPARISON, "Of these. Default: 1.", default=1, python="of the random samples"
     )
     by: Groups = option(
         OptionKind("path", _read_groups, GROUPED, metavar="FILE"),
-        "--by",
         FURTHER,
         "Repeat for each group: 'query TAB group' lines.",
         default=(),
@@ -142,21 +129,18 @@ class CompareOptions(OptionTable, init=False):
             "str",
             metavar="METRIC",
         ),
-        "--sort",
         FURTHER,
         "Order the runs by the mean of this metric, the best first; -METRIC reverses the order. The baseline "
         "stays the same.",
         python="the metric by whose mean the runs are ordered, the best first, or with '-' before its name the "
         "worst; None: as given",
     )
-    worst: int = option(integer(0, 10**6), "--worst", FURTHER, "The N queries that lost most.", default=0)
-    best: int = option(integer(0, 10**6), "--best", FURTHER, "The N queries that gained most.", default=0)
+    worst: int = option(integer(0, 10**6), FURTHER, "The N queries that lost most.", default=0)
+    best: int = option(integer(0, 10**6), FURTHER, "The N queries that gained most.", default=0)
     power: bool = option(
-        FLAG, "--power", FURTHER, "The smallest difference that could have been shown, and queries needed."
+        FLAG, FURTHER, "The smallest difference that could have been shown, and queries needed."
     )
-    anova: bool = option(
-        FLAG, "--anova", FURTHER, "Two-way analysis of variance, system by query, and its effect sizes."
-    )
+    anova: bool = option(FLAG, FURTHER, "Two-way analysis of variance, system by query, and its effect sizes.")
     jobs: int = Options.table["jobs"]  # type: ignore[assignment]
 
     def _check_combination(self) -> None:

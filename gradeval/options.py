@@ -65,22 +65,32 @@ class OptionKind(Record):
 
 
 class Option(Record):
-    """A row of the table. flags: on the command line. about: the help, and for Python `python` where that
-    differs. scope: what it is about.
+    """A row of the table. section: of the help. about: the help, and for Python `python` where that differs.
+    scope: what it is about. flags: on the command line, by default from the name.
     """
 
     kind: OptionKind
-    flags: str
     section: str
     about: str
     default: Any = None
     scope: Set[str] = frozenset((VALUES,))
     python: str = ""
+    flags: str = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__dict__["flags"] = self.flags or "--" + name.replace("_", "-")
 
     @property
     def annotation(self) -> str:
         """The type of a keyword of Python."""
         return self.kind.accepts + (" | None" if self.default is None else "")
+
+    def documentation(self, name: str) -> str:
+        """The line of a keyword of Python."""
+        about = self.python or self.about[0].lower() + self.about[1:].rstrip(".")
+        if self.kind.choices and not self.python:
+            about += f"; one of {', '.join(map(repr, self.kind.choices))}"
+        return f"    {name}: {about} ({self.default!r})\n"
 
     def parameter(self, name: str) -> Parameter:
         """The keyword of this name; the same for each function, since many together take 2 ms of a start."""
@@ -154,12 +164,9 @@ def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[
     """
 
     def decorate(function: Function) -> Function:
-        lines = (
-            f"    {name}: {row.python or row.about[0].lower() + row.about[1:].rstrip('.')} ({row.default!r})\n"
-            for name, row in rows.items()
-        )
         if rows:
-            function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{''.join(lines)}"
+            lines = "".join(row.documentation(name) for name, row in rows.items())
+            function.__doc__ = f"{function.__doc__}\nOptions, each with its default:\n{lines}"
         written = signature(function)
         parameters = [each for each in written.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
         first = {*refused, *(each.name for each in parameters if each.kind is not Parameter.KEYWORD_ONLY)}
@@ -425,39 +432,28 @@ class Options(OptionTable, init=False):
 
     rel: float | None = option(
         THRESHOLD,
-        "-l --rel",
         METRICS,
         "Relevance threshold: the lowest grade that counts as relevant. Default: >0, any grade above 0.",
-        python="the relevance threshold, the lowest grade that counts as relevant; None or '>0': any grade "
-        "above 0",
+        flags="-l --rel",
     )
     depth: int | None = option(
-        integer(1, 10**9),
-        "-M --depth",
-        METRICS,
-        "Evaluate the first N ranks of each query only.",
-        python="evaluate this many of the first ranks of each query; None: all",
+        integer(1, 10**9), METRICS, "Evaluate the first N ranks of each query only.", flags="-M --depth"
     )
     judged_only: bool = option(
         FLAG,
-        "-J --judged-only",
         METRICS,
         "Remove unjudged documents from the rankings first (condensed lists).",
-        python="remove unjudged documents from the rankings first",
+        flags="-J --judged-only",
     )
     queries: str = option(
         choice(*QUERIES),
-        "--queries",
         QUERIES_SECTION,
         "Average over all judged queries, with 0 for those missing from the run (judged), or over those in "
         "both.",
         default="judged",
-        python="average over all 'judged' queries, with 0 for those missing from the run, or over those in "
-        "'both' qrels and run",
     )
     query_ids: tuple[str, ...] | None = option(
         OptionKind("ids", _read_ids, "str | Iterable[object]", metavar="FILE|LIST"),
-        "--query-ids",
         QUERIES_SECTION,
         "Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
         "the name of a file, the id is used; ./NAME is the file.",
@@ -465,45 +461,30 @@ class Options(OptionTable, init=False):
     )
     ties: str | None = option(
         choice(*TIES),
-        "--ties",
         METRICS,
         "Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
         "(input), or by grade, highest (best) or lowest (worst) first; or the mean of the values over all "
         "orders (expected). Default: input for features and scores of LETOR files, else trec, with a warning "
         "if it can change a value.",
-        python="the order of tied scores, 'trec' (by document id descending), 'input' (as in the file), "
-        "'best' or 'worst' (by grade), or the mean of the values over all orders ('expected'); None: 'input' "
-        "for features and scores of LETOR files, else 'trec', with a notice if that could change a value",
     )
     tie_range: bool = option(
         FLAG,
-        "--tie-range",
         METRICS,
         "Print beside each value the lowest and the highest value over the orders of tied scores tried.",
         scope={MORE},
-        python="find the lowest and the highest value over the orders of tied scores too",
     )
     interval: str | None = option(
         choice(*INTERVALS).replace(type="choice or flag"),
-        "--interval",
         METRICS,
         "Print beside each mean its confidence interval, with the queries as a sample: by the t distribution, "
         "or with --interval bootstrap by BCa.",
         scope={MORE},
-        python="add the confidence interval of each mean: 't' or 'bootstrap' (BCa)",
     )
     confidence: float = option(
-        PERCENTAGE,
-        "--confidence",
-        METRICS,
-        "Of the intervals of --interval. Default: 95.",
-        default=95.0,
-        scope={MORE},
-        python="of the intervals, in percent",
+        PERCENTAGE, METRICS, "Of the intervals of --interval. Default: 95.", default=95.0, scope={MORE}
     )
     query_weights: tuple[tuple[str, float], ...] | str | None = option(
         OptionKind("path", _read_weights, f"{PATH} | Mapping[Any, float]", metavar="FILE"),
-        "--query-weights",
         METRICS,
         "Weights of the queries in means, such as their traffic: 'query TAB weight' lines. Sums stay "
         "unweighted.",
@@ -513,135 +494,91 @@ class Options(OptionTable, init=False):
     )
     zero_grade: float = option(
         GRADE,
-        "--zero-grade",
         METRICS,
         "The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
         default=0.0,
         scope={VALUES, OF_GRADES},
-        python="the grade that means non-relevant; subtracted from every grade first",
     )
     no_relevant: str | None = option(
         choice(*NO_RELEVANT, converted=_no_relevant).replace(accepts=words((*NO_RELEVANT, 0, 1))),
-        "--no-relevant",
         METRICS,
         "The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
         "without a relevant document; skip excludes the query from their means. Default: 0, with a "
         "warning.",
-        python="the value of metrics that divide by what is relevant, such as AP, nDCG and R, for a "
-        "query without a relevant document: '0', '1', or 'skip', which excludes the query from their "
-        "means; None: '0', with a notice if there are such queries",
     )
     by_level: bool = option(
-        FLAG,
-        "--by-level",
-        METRICS,
-        "Add AP with each grade as the relevance threshold, before muAP.",
-        scope={MORE},
-        python="add a metric AP(rel=t) for each grade t above 0, before muAP",
+        FLAG, METRICS, "Add AP with each grade as the relevance threshold, before muAP.", scope={MORE}
     )
     jobs: int = option(
         integer(0, 1000),
-        "-j --jobs",
         OTHER,
         "Number of threads. Default: number of processors.",
         default=0,
         scope={PROCESS, OF_QRELS, OF_RUN},
-        python="the number of threads; 0: the number of processors",
+        flags="-j --jobs",
     )
     qrels_format: str | None = option(
-        choice(*QRELS_FORMATS),
-        "--qrels-format",
-        INPUT,
-        "Format of the qrels. Default: detected.",
-        scope={FILES, OF_QRELS},
-        python=f"the format of the qrels, {', '.join(map(repr, QRELS_FORMATS))}; None: detected",
+        choice(*QRELS_FORMATS), INPUT, "Format of the qrels. Default: detected.", scope={FILES, OF_QRELS}
     )
     run_format: str | None = option(
-        choice(*RUN_FORMATS),
-        "--run-format",
-        INPUT,
-        "Format of the runs. Default: detected.",
-        scope={FILES, OF_RUN},
-        python=f"the format of the runs, {', '.join(map(repr, RUN_FORMATS))}; None: detected",
+        choice(*RUN_FORMATS), INPUT, "Format of the runs. Default: detected.", scope={FILES, OF_RUN}
     )
     features: tuple[int, ...] = option(
         OptionKind("features", _read_features, "int | str | Iterable[int | str]", metavar="LIST"),
-        "--feature",
         INPUT,
         "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
         default=(),
         scope={FILES, RUNS, OF_QRELS, OF_RUN},
-        python="the features of LETOR files that are runs: a list, or a string such as '1,5,9-12'",
+        flags="--feature",
     )
     qrels_feature: int | None = option(
         integer(0, 10**7 - 1, "K"),
-        "--qrels-feature",
         INPUT,
         "Use a feature of the LETOR file as the grade.",
         scope={FILES, VALUES, OF_QRELS},
-        python="the feature of a LETOR file that is the grade; None: its label",
     )
     groups: str | None = option(
         OptionKind("path", must_be("a path", _is_text, _path), PATH, metavar="FILE"),
-        "--groups",
         INPUT,
         "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same directory.",
         scope={FILES, OF_QRELS, OF_RUN},
-        python="the file of the sizes of queries, for SVMlight files without qid; None: FILE.query or "
-        "FILE.group",
     )
     columns: tuple[tuple[str, str], ...] = option(
         OptionKind(
-            "columns",
-            read_columns,
-            "str | Mapping[str, str] | Iterable[tuple[str, str]]",
-            metavar="LIST",
+            "columns", read_columns, "str | Mapping[str, str] | Iterable[tuple[str, str]]", metavar="LIST"
         ),
-        "--columns",
         INPUT,
         "Names of columns in tables (csv, jsonl, parquet and others), such as "
         "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
         default=(),
         scope={VALUES, OF_QRELS, OF_RUN},
-        python="the names of columns of tables by role, such as 'query=user,document=item,grade=stars', "
-        "or a dict; score is that of runs; others have usual names",
     )
     split: str | None = option(
         OptionKind("text", must_be("SPLIT or SUBSET/SPLIT", _is_text), "str", metavar="NAME"),
-        "--split",
         INPUT,
         "SPLIT or SUBSET/SPLIT in a predictions file of MTEB.",
         scope={FILES, OF_RUN},
-        python="the part of a predictions file of MTEB, as SPLIT or SUBSET/SPLIT; None: its only one",
     )
     ignore_identical_ids: bool = option(
         FLAG,
-        "--ignore-identical-ids",
         INPUT,
         "Leave out documents of runs whose id is their query's, as BEIR does.",
         scope={VALUES, OF_RUN},
-        python="leave out documents of runs whose id is their query's",
     )
     max_passage: str | None = option(
         OptionKind("text", must_be("a string of one character or more", _is_delimiter), "str", metavar="DELIM"),
-        "--max-passage",
         INPUT,
         "Runs rank passages: what precedes the last DELIM of an id, such as # in doc7#3, is the document, "
         "which counts once, with its best score (MaxP).",
         scope={VALUES, OF_RUN},
-        python="what separates the id of a document from that of its passage in runs of passages, such as '#' "
-        "in 'doc7#3': each document counts once, with its best score (MaxP); None: ids are those of documents",
     )
     duplicates: str = option(
         choice(*DUPLICATES),
-        "--duplicates",
         INPUT,
         "Of a document that a run lists several times for a query, the best score counts (best), or it is an "
         "error.",
         default="error",
         scope={VALUES, OF_RUN},
-        python="a document that a run lists several times for a query is an 'error', or its 'best' score "
-        "counts",
     )
 
     def _check_combination(self) -> None:

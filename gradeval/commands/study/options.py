@@ -62,8 +62,8 @@ def _read_levels(name: str, value: Any) -> tuple[Any, ...]:
     return levels
 
 
-def _count(low: int, high: int, default: int, flag: str, about: str, **fields: Any) -> Any:
-    return option(integer(low, high), flag, "", about, default=default, **fields)
+def _count(low: int, high: int, default: int, about: str, **fields: Any) -> Any:
+    return option(integer(low, high), "", about, default=default, **fields)
 
 
 class SwapsOptions(OptionTable, init=False):
@@ -71,27 +71,24 @@ class SwapsOptions(OptionTable, init=False):
 
     levels: tuple[int, ...] = option(
         OptionKind("text", _read_levels, "Iterable[int]", metavar="LIST"),
-        "--levels",
         "",
         "Numbers of relevance levels L; the grades are 0 to L - 1.",
         default=(2, 10, 20, 50),
     )
-    items: int = _count(2, 10**6, 100, "--items", "Documents of a ranking.")
-    repeats: int = _count(1, 10**6, 100, "--repeats", "Rankings that are averaged.")
-    swaps: int = _count(1, 10**6, 99, "--swaps", "The largest number of swaps.")
-    seed: int = _count(0, _LAST_SEED, 1, "--seed", "Seed of the random numbers.")
+    items: int = _count(2, 10**6, 100, "Documents of a ranking.")
+    repeats: int = _count(1, 10**6, 100, "Rankings that are averaged.")
+    swaps: int = _count(1, 10**6, 99, "The largest number of swaps.")
+    seed: int = _count(0, _LAST_SEED, 1, "Seed of the random numbers.")
     jobs: int = Options.table["jobs"]  # type: ignore[assignment]
 
 
 class DivergenceOptions(OptionTable, init=False):
     """The default metrics, and random scores."""
 
-    cutoff: int = _count(
-        1, 10**6, 10, "--cutoff", "The cutoff of the default metrics, and the rank of the errors."
-    )
-    items: int = _count(2, 10**6, 100, "--items", "Without QRELS: documents of a ranking.", scope={RANDOM})
-    draws: int = _count(1, 10**6, 1000, "--draws", "Without QRELS: random rankings.", scope={RANDOM})
-    seed: int = _count(0, _LAST_SEED, 1, "--seed", "Without QRELS: seed of the random numbers.", scope={RANDOM})
+    cutoff: int = _count(1, 10**6, 10, "The cutoff of the default metrics, and the rank of the errors.")
+    items: int = _count(2, 10**6, 100, "Without QRELS: documents of a ranking.", scope={RANDOM})
+    draws: int = _count(1, 10**6, 1000, "Without QRELS: random rankings.", scope={RANDOM})
+    seed: int = _count(0, _LAST_SEED, 1, "Without QRELS: seed of the random numbers.", scope={RANDOM})
 
 
 class AgreementOptions(OptionTable, init=False):
@@ -99,39 +96,30 @@ class AgreementOptions(OptionTable, init=False):
 
     test: str = option(
         choice(*(test for test in TESTS if test != "bootstrap"), listed=True),
-        "--test",
         "",
         "The paired test of two systems; tukey is the randomized Tukey HSD test of all pairs.",
         default="t",
         python="the paired test of two systems; 'tukey' is the randomized Tukey HSD, its own correction",
     )
     correction: str = option(
-        choice(*CORRECTIONS, listed=True),
-        "--correction",
-        "",
-        "Of p for the number of pairs of systems.",
-        "holm",
+        choice(*CORRECTIONS, listed=True), "", "Of p for the number of pairs of systems.", "holm"
     )
     alpha: float = option(
         OptionKind("grade", _read_alpha, "float", metavar="P"),
-        "--alpha",
         "",
         "A pair is separated where its corrected p is below it; intervals have the confidence 1 - P.",
         default=0.05,
         scope={GRADES},
     )
-    samples: int = _count(
-        1, 10**9, 100_000, "--samples", "Permutations of the tests randomization and tukey, and of maxt."
-    )
-    splits: int = _count(1, 10**5, 100, "--splits", "Random halves of the queries.")
+    samples: int = _count(1, 10**9, 100_000, "Permutations of the tests randomization and tukey, and of maxt.")
+    splits: int = _count(1, 10**5, 100, "Random halves of the queries.")
     rescale: tuple[float, ...] = option(
         OptionKind("text", _read_factors, "Iterable[float]", metavar="LIST"),
-        "--rescale",
         "",
         "Factors by which all grades are multiplied.",
         default=(0.5, 2.0),
     )
-    seed: int = _count(0, _LAST_SEED, 1, "--seed", "Seed of the random numbers.", scope={GRADES})
+    seed: int = _count(0, _LAST_SEED, 1, "Seed of the random numbers.", scope={GRADES})
 
     def _check_combination(self) -> None:
         if self.test == TUKEY and self.correction not in ("holm", "none"):
