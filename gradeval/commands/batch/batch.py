@@ -27,7 +27,6 @@ from gradeval.commands.compare.compare import (
     QueryValues,
     Verdict,
     compare_values,
-    differs_by_depth,
     judged_spec,
     metrics_to_test,
 )
@@ -130,7 +129,11 @@ class Cell:
         """The cell that to_dict wrote. Raises KeyError."""
         same: dict[str, Any] = {part.name: content[part.name] for part in fields(cls)}
         values = {name: Value(_number(value["mean"]), value["n"]) for name, value in same["values"].items()}
-        comparisons = {name: PairComparison.from_dict(pair) for name, pair in same["comparisons"].items()}
+        comparisons = {}
+        for name, pair in same["comparisons"].items():
+            numbers: dict[str, Any] = {key: math.nan if value is None else value for key, value in pair.items()}
+            del numbers["relative_percent"]
+            comparisons[name] = PairComparison(**numbers)
         return replace(
             cls(**same),
             values=values,
@@ -238,8 +241,8 @@ class Batch(WithNotices, Tabular):
             for measure in dict.fromkeys(measure for cell in of_collection for measure in cell.judged):
                 having = [cell for cell in of_collection if measure in cell.judged]
                 [spec] = parse(measure)
-                by_depth = differs_by_depth([cell.depths for cell in having], spec)
-                judged = Judged(measure, np.array([cell.judged[measure] for cell in having]), by_depth)
+                means = [cell.judged[measure] for cell in having]
+                judged = Judged.of_means(spec, means, [cell.depths for cell in having])
                 for notice in judged.notices([f"{name}/{cell.system}" for cell in having]):
                     notices.append(notice.replace(subject=notice.subject or name))
         # those of the cells, and that their runs differ in depth, each metric's with the collection

@@ -1,12 +1,9 @@
 """Is B better than A? Runs compared by their values for the same queries.
 
-QueryValues           the values of several runs for the same queries
-Judged                how much of each run was judged
-Comparison            what is printed, and what Python callers get
 compare               qrels, runs and metrics -> Comparison
 evaluate_to_compare   qrels and runs, saved results among them -> the results to compare
 compare_results       results -> Comparison
-compare_values        values for the same queries, from anywhere -> Comparison, with all numbers printed
+compare_values        values for the same queries, from anywhere -> Comparison
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +19,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs
-from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, split_options
+from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, first_names
 from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.outcome import Quantiles, apart, left_out_of_groups, no_common_query
@@ -109,25 +106,16 @@ class QueryValues:
             raise MetricError(f"{name} has values beyond {LARGEST:g}, which cannot be compared")
 
     @classmethod
-    def of(cls, results: Results, specs: Iterable[Spec]) -> QueryValues:
+    def of(cls, results: Results, specs: Sequence[Spec]) -> QueryValues:
         """The values of these metrics, which have a number for each query."""
-        places = [results.specs.index(spec) for spec in specs]
-        size = (len(results.runs), len(places), len(results.queries))
-        values = [[results.values(r, m) for m in places] for r in range(len(results.runs))]
+        values = [[results.values(r, spec) for spec in specs] for r in range(len(results.runs))]
         return cls(
             tuple(results.queries),
             tuple(run.name for run in results.runs),
             tuple(run.path for run in results.runs),
-            tuple(ComparedMetric.of(results.specs[m]) for m in places),
-            np.array(values, np.float64).reshape(size),
+            tuple(map(ComparedMetric.of, specs)),
+            np.array(values, np.float64).reshape(len(results.runs), len(specs), len(results.queries)),
         )
-
-    @property
-    def by_id(self) -> Ints:
-        """The positions of the queries in order of their ids, (Q,): random signs belong to rows in this
-        order.
-        """
-        return order_of_ids(self.queries)
 
     @property
     def means(self) -> Floats:
@@ -148,32 +136,32 @@ class QueryValues:
         queries = tuple(self.queries[q] for q in positions)
         return replace(self, queries=queries, values=self.values[..., positions])
 
-    def run(self, named: str | int) -> int:
-        """The position of a run, by its name, its path or its position. Raises GradevalError."""
+    def run(self, named: str | int | None) -> int:
+        """The position of a run, by its name, path or position; None: the first. Raises GradevalError."""
+        named = 0 if named is None else named
         if isinstance(named, int):
             if -len(self.runs) <= named < len(self.runs):
                 return named % len(self.runs)
             raise GradevalError(f"there is no run {named}: there are {len(self.runs)}")
-        for names in (self.runs, self.paths):
+        arguments = ["-" if path == "<stdin>" else path for path in self.paths]
+        for names in (self.runs, self.paths, arguments):
             if named in names:
                 return names.index(named)
-        if named == "-" and "<stdin>" in self.paths:
-            return self.paths.index("<stdin>")
         raise GradevalError(f"no run is named '{named}': there are {', '.join(self.runs)}")
 
     def metric(self, named: str | Spec) -> int:
         """The position of a metric, by any spelling. Raises MetricError."""
         names = [column.name for column in self.metrics]
-        if str(named) in names:
-            return names.index(str(named))
-        specs = [str(spec) for spec in parse(named)] if isinstance(named, str) else []
-        if len(specs) == 1 and specs[0] in names:
-            return names.index(specs[0])
+        spellings = [str(named)]
+        if isinstance(named, str) and named not in names:
+            spellings = list(map(str, parse(named)))
+        if len(spellings) == 1 and spellings[0] in names:
+            return names.index(spellings[0])
         raise MetricError(f"{named} was not compared", hint="there are " + ", ".join(names))
 
 
 def order_of_ids(queries: Sequence[str]) -> Ints:
-    """The positions of the queries in order of their ids as bytes, (Q,)."""
+    """The positions of the queries in order of their ids as bytes, (Q,): random signs belong to rows in it."""
     ids = [query.encode("utf-8", "surrogateescape") for query in queries]
     return np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
 
@@ -193,16 +181,13 @@ def comparable(specs: Sequence[Spec]) -> list[Spec]:
     return [spec for spec in specs if spec.metric.per_query and not spec.metric.text]
 
 
-def comparable_metrics(
-    metrics: Metrics, why: str = "so runs cannot be compared by it"
-) -> tuple[list[Spec], tuple[Notice, ...]]:
+def comparable_metrics(metrics: Metrics) -> tuple[list[Spec], tuple[Notice, ...]]:
     """The metrics that have a number for each query, and a notice of those of groups that have none. Raises
-    MetricError for one that is named itself, with the reason.
+    MetricError for one that is named itself.
     """
+    why = "has no value for each query, so runs cannot be compared by it"
     specs, left_out = usable(
-        metrics,
-        lambda spec: bool(comparable([spec])),
-        lambda spec: MetricError(f"{spec} has no value for each query, {why}"),
+        metrics, lambda spec: bool(comparable([spec])), lambda spec: MetricError(f"{spec} {why}")
     )
     return specs, left_out_of_groups(left_out)
 
@@ -228,10 +213,10 @@ def share(results: Results, r: int, total: float, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """How much of each run was judged. name: the metric, such as Judged@10. means: (R,), NaN where unknown.
+    """How much of each run was judged, over the queries that it has. name: the metric, such as Judged@10.
 
-    The means are over the queries that a run has: where it lacks one, nothing is unjudged. by_depth: whether
-    the runs differ in depth within the ranks that are looked at, which is said then.
+    means: (R,), NaN where unknown. by_depth: whether the runs differ in depth within the ranks that are looked
+    at, which is said then.
     """
 
     name: str
@@ -244,8 +229,13 @@ class Judged:
         spec = next((spec for spec in reversed(results.specs) if is_judged(spec)), None)
         if spec is None:
             return None
-        means = np.array([mean(results, run, spec) for run in range(len(results.runs))])
-        return cls(str(spec), means, differs_by_depth([run.depths for run in results.runs], spec))
+        means = [mean(results, run, spec) for run in range(len(results.runs))]
+        return cls.of_means(spec, means, [run.depths for run in results.runs])
+
+    @classmethod
+    def of_means(cls, spec: Spec, means: Sequence[float], depths: Iterable[Quantiles | None]) -> Judged:
+        ends = apart([("", of_run) for of_run in depths])
+        return cls(str(spec), np.array(means), ends is not None and (spec.cutoff or math.inf) > ends[1][1])
 
     @property
     def differs(self) -> bool:
@@ -263,22 +253,13 @@ class Judged:
                 yield Notice(Kind.JUDGED_UNKNOWN, run, 0, self.name)
 
 
-def differs_by_depth(depths: Iterable[Quantiles | None], spec: Spec) -> bool:
-    """Whether runs differ in depth within the cutoff of Judged@k."""
-    ends = apart([("", of_run) for of_run in depths])
-    return ends is not None and (spec.cutoff or math.inf) > ends[1][1]
-
-
 def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:
     """Judged@k that all saved results among the runs have, or else with the deepest cutoff of the metrics."""
     saved = [set(run.metrics) for _, run in runs if isinstance(run, SavedResult)]
-    if saved:
-        names = sorted(name for name in set.intersection(*saved) if name.startswith("Judged"))
-        common = [spec for spec in parse(names) if is_judged(spec)] if names else []
-        if common:
-            return max(common, key=lambda spec: spec.cutoff or 0)
-    [spec] = parse(f"Judged@{max((spec.cutoff or 0 for spec in specs), default=0) or _DEPTH}")
-    return spec
+    names = sorted(name for name in set.intersection(*saved) if name.startswith("Judged")) if saved else []
+    common = [spec for spec in parse(names) if is_judged(spec)] if names else []
+    deepest = max((spec.cutoff or 0 for spec in specs), default=0) or _DEPTH
+    return max(common or parse(f"Judged@{deepest}"), key=lambda spec: spec.cutoff or 0)
 
 
 def is_judged(spec: Spec) -> bool:
@@ -306,14 +287,13 @@ class Power:
 
 @dataclass(frozen=True)
 class PairComparison:
-    """One run against a baseline, by one metric.
+    """One run against a baseline, by one metric, in its unit.
 
     n: pairs of values. baseline_mean, mean: over these pairs. difference: mean - baseline_mean; sd: the
     standard deviation of the differences. low, high: the interval of the estimate, NaN where there is none;
-    estimate: what it is of (PairedTest.estimand), the mean difference for most tests. p: two-sided,
-    uncorrected; p_corrected: after the correction. NaN where there is none, and `reason` says why. effect_size:
-    difference / sd. won, tied, lost: queries where the run is better, equal and worse. verdict: 'better' or
-    'worse' where the difference is significant, else ''. Values and differences have the metric's unit.
+    estimate: what it is of (PairedTest.estimand). p: two-sided, uncorrected; p_corrected: after the correction.
+    NaN where there is none, and `reason` says why. effect_size: difference / sd. won, tied, lost: queries where
+    the run is better, equal and worse. verdict: of a significant difference.
     """
 
     run: str
@@ -349,20 +329,11 @@ class PairComparison:
         del content["power"]
         return content if self.power is None else {**content, "power": exact(vars(self.power))}
 
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> PairComparison:
-        """The comparison that to_dict wrote, without its power. Raises KeyError."""
-        names = [part.name for part in fields(cls) if part.name != "power"]
-        values: dict[str, Any] = {name: math.nan if content[name] is None else content[name] for name in names}
-        return cls(**values)
-
 
 @dataclass(frozen=True)
 class Change:
-    """The change of one query.
-
-    kind: 'worst' or 'best'. rank: 1 for the largest change of this kind in this comparison. group: the group of
-    queries that is compared, None for all.
+    """The change of one query. kind: 'worst' or 'best'. rank: 1 for the largest change of its kind in this
+    comparison. group: of the queries that are compared, None for all.
     """
 
     kind: str
@@ -379,10 +350,8 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """The comparisons for all queries, or for those of one group.
-
-    group: its name, None for all queries. queries: how many. means: (R, M). comparisons: by pair of runs, then
-    by metric. anova: for each metric, if asked for.
+    """The comparisons for a group of queries, None for all. queries: how many. means: (R, M). comparisons: by
+    pair of runs, then by metric. anova: for each metric, if asked for.
     """
 
     group: str | None
@@ -427,11 +396,11 @@ class Comparison(WithNotices, Tabular):
         """One comparison. run, baseline: names or positions; metric: any spelling. Raises GradevalError."""
         names = self.values.runs
         wanted, name = names[self.values.run(run)], self.values.metrics[self.values.metric(metric)].name
-        against = None if baseline is None else names[self.values.run(baseline)]
-        pairs = (pair for section in self.sections if section.group == group for pair in section.comparisons)
-        for pair in pairs:
-            if (pair.run, pair.metric) == (wanted, name) and against in (None, pair.baseline):
-                return pair
+        baselines = names if baseline is None else [names[self.values.run(baseline)]]
+        for section in self.sections:
+            for pair in section.comparisons if section.group == group else ():
+                if (pair.run, pair.metric) == (wanted, name) and pair.baseline in baselines:
+                    return pair
         raise GradevalError(f"there is no such comparison of {wanted}")
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
@@ -459,6 +428,10 @@ class Comparison(WithNotices, Tabular):
                 }
             parts.append(part)
         whole, *groups = parts
+        runs = [{"name": name, "path": path} for name, path in zip(values.runs, values.paths, strict=True)]
+        if self.judged is not None:
+            shares = self.judged.means.tolist()
+            runs = [{**run, self.judged.name: exact(share)} for run, share in zip(runs, shares, strict=True)]
         content: dict[str, Any] = {
             "gradeval": __version__,
             "comparison_format": FORMAT_VERSION,
@@ -467,14 +440,9 @@ class Comparison(WithNotices, Tabular):
             "warnings": list(lines(self.notices, len(values.runs))),
             "notices": [notice.to_dict() for notice in self.notices],
             "settings": self.settings(),
-            "runs": [
-                {"name": name, "path": path} for name, path in zip(values.runs, values.paths, strict=True)
-            ],
+            "runs": runs,
             **whole,
         }
-        if self.judged is not None:
-            for run, mean in zip(content["runs"], self.judged.means.tolist(), strict=True):
-                run[self.judged.name] = exact(mean)
         if groups:
             content["groups"] = groups
         if self.options.worst or self.options.best:
@@ -496,8 +464,9 @@ class Comparison(WithNotices, Tabular):
     def settings(self) -> dict[str, Any]:
         """The settings that the numbers depend on, except the values."""
         baseline = None if self.options.all_pairs else self.values.runs[self.pairs[0][0]]
-        about = {"baseline": baseline, "estimand": ESTIMANDS[self.options.test], "family": self.family}
-        return {**self.options.to_dict(), **about}
+        estimand = ESTIMANDS[self.options.test]
+        chosen = self.options.to_dict()
+        return {**chosen, "baseline": baseline, "estimand": estimand, "family": self.family}
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
@@ -528,24 +497,15 @@ def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Un
 
 
 def evaluate_to_compare(
-    qrels: Any,
-    runs: Runs,
-    metrics: Metrics | None,
-    options: Options,
-    *,
-    why: str = "so runs cannot be compared by it",
-    more: Sequence[Spec] = (),
-    **how: Any,
+    qrels: Any, runs: Runs, metrics: Metrics | None, options: Options, *, more: Sequence[Spec] = (), **how: Any
 ) -> tuple[Results, list[Spec]]:
     """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare.
 
-    metrics: None for those that all saved results have, or else the default ones. why: a metric without a value
-    for each query is an error. more: evaluated too. how: of evaluate_all.
+    metrics: None for those that all saved results have, or else the default ones; one without a value for each
+    query is an error. more: evaluated too. how: of evaluate_all.
     """
-    specs: list[Spec] = []
-    left_out: Sequence[Notice] = ()
-    if metrics is not None:
-        specs, left_out = comparable_metrics(metrics, why)
+    left_out: Sequence[Notice]
+    specs, left_out = ([], ()) if metrics is None else comparable_metrics(metrics)
     qrels, opened = with_saved(qrels, runs)
     if not specs:
         specs, left_out = common_metrics(opened, is_judged)
@@ -571,13 +531,9 @@ def compare_results(results: Results, specs: Sequence[Spec] | None, options: Com
             other, ids = ([values.queries[q] for q in np.flatnonzero(of_run)] for of_run in (first, second))
             hint = "Check the query ids, or average over --queries judged"
             raise no_common_query(values.paths[run], values.runs[baseline], ids, other, hint)
-    return compare_values(
-        values,
-        options,
-        notices_of(results, values),
-        judged=Judged.of(results),
-        inputs={"qrels": results.judged_by, "options": dict(results.options)},
-    )
+    inputs = {"qrels": results.judged_by, "options": dict(results.options)}
+    notices = notices_of(results, values)
+    return compare_values(values, options, notices, judged=Judged.of(results), inputs=inputs)
 
 
 def notices_of(results: Results, values: QueryValues) -> list[Notice]:
@@ -603,16 +559,16 @@ def compare_values(
         means = values.means[:, m]
         order = np.argsort(-means if is_descending else means, kind="stable").tolist()
         if not options.all_pairs:
-            baseline = values.run(0 if options.baseline is None else options.baseline)
-            options = options.replace(baseline=order.index(baseline))
+            options = options.replace(baseline=order.index(values.run(options.baseline)))
         if judged is not None:
             judged = replace(judged, means=judged.means[order])
         runs, paths = (tuple(names[r] for r in order) for names in (values.runs, values.paths))
         values = replace(values, runs=runs, paths=paths, values=values.values[order])
     pairs = pairs_of(values, options)
-    parts, of_groups = _parts(values, options)
+    parts, of_groups = _parts(values, options.by)
     for group, part in () if sections else parts:
-        ordered, counted = part.select(part.by_id), int((~np.isnan(part.values)).any(axis=(0, 1)).sum())
+        ordered = part.select(order_of_ids(part.queries))
+        counted = int((~np.isnan(part.values)).any(axis=(0, 1)).sum())
         anova = map(two_way_anova, ordered.values.transpose(1, 2, 0) if options.anova else ())
         compared = tuple(_compared(ordered, pairs, options))
         sections = (*sections, Section(group, counted, part.means, compared, tuple(anova)))
@@ -621,17 +577,17 @@ def compare_values(
     whole, *groups = (min(pair.n for pair in section.comparisons) for section in sections)
     if whole < ENOUGH_QUERIES:
         notices.append(Notice(Kind.FEW_QUERIES, "", whole))
-    if small := [part.group for part, n in zip(sections[1:], groups, strict=True) if n < ENOUGH_QUERIES]:
-        rule = first_names(map(str, small), MAX_QUERIES)
-        notices.append(Notice(Kind.SMALL_GROUPS, "", len(small), rule=rule))
+    if small := [str(part.group) for part, n in zip(sections[1:], groups, strict=True) if n < ENOUGH_QUERIES]:
+        notices.append(Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES)))
     all_pairs = [pair for section in sections for pair in section.comparisons]
-    without = [pair.reason for pair in all_pairs if math.isnan(pair.p) and math.isnan(pair.p_corrected)]
-    for reason, count in Counter(without).items():
-        if reason != NO_P_BY_DESIGN:
-            notices.append(Notice(Kind.NO_P, "", count, rule=reason))
-    notices += [*of_groups, *(() if judged is None else judged.notices(values.runs))]
-    if judged is not None and (not judged.differs or judged.name in [column.name for column in values.metrics]):
-        judged = None
+    without = Counter(pair.reason for pair in all_pairs if math.isnan(pair.p) and math.isnan(pair.p_corrected))
+    del without[NO_P_BY_DESIGN]
+    notices += (Notice(Kind.NO_P, "", count, rule=reason) for reason, count in without.items())
+    notices += of_groups
+    if judged is not None:
+        notices += judged.notices(values.runs)
+        if not judged.differs or judged.name in [column.name for column in values.metrics]:
+            judged = None
     return Comparison(values, pairs, options, sections, changes, judged, tuple(notices), inputs or {})
 
 
@@ -642,31 +598,27 @@ def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
         raise InputError("runs", f"there is {count or 'no'} run", hint="Give two runs or more")
     if options.all_pairs:
         return tuple(combinations(range(count), 2))
-    baseline = values.run(0 if options.baseline is None else options.baseline)
+    baseline = values.run(options.baseline)
     return tuple((baseline, run) for run in range(count) if run != baseline)
 
 
-def _parts(
-    values: QueryValues, options: CompareOptions
-) -> tuple[list[tuple[str | None, QueryValues]], list[Notice]]:
+def _parts(values: QueryValues, groups: Groups) -> tuple[list[tuple[str | None, QueryValues]], list[Notice]]:
     """All queries, then those of each group; and what should be known of the groups."""
     parts: list[tuple[str | None, QueryValues]] = [(None, values)]
-    if not options.by:
+    if not groups:
         return parts, []
     position = {query: q for q, query in enumerate(values.queries)}
-    grouped = np.zeros(len(position), np.bool_)
-    for group, queries in options.by:
-        chosen = np.zeros(len(position), np.bool_)
-        chosen[[position[query] for query in queries if query in position]] = True
-        grouped |= chosen
-        if chosen.any():
-            parts.append((group, values.select(chosen)))
+    for group, ids in groups:
+        if chosen := sorted(position[query] for query in ids if query in position):
+            parts.append((group, values.select(np.array(chosen))))
     if len(parts) == 1:
         raise InputError("groups", "none of their queries is among those compared", hint="Check the query ids")
-    counted = ~np.isnan(values.values).all(axis=(0, 1))
-    ungrouped = [values.queries[q] for q in np.flatnonzero(counted & ~grouped).tolist()]
-    unknown = list(dict.fromkeys(query for _, ids in options.by for query in ids if query not in position))
-    kinds = ((Kind.UNGROUPED, ungrouped), (Kind.UNKNOWN_GROUPED, unknown))
+    grouped = dict.fromkeys(query for _, ids in groups for query in ids)
+    counted = [values.queries[q] for q in np.flatnonzero(~np.isnan(values.values).all(axis=(0, 1)))]
+    kinds = (
+        (Kind.UNGROUPED, [query for query in counted if query not in grouped]),
+        (Kind.UNKNOWN_GROUPED, [query for query in grouped if query not in position]),
+    )
     return parts, [Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds if ids]
 
 
@@ -679,27 +631,26 @@ def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Ite
     keys = list(product(pairs, range(len(values.metrics))))
     differences = np.concatenate([values.differences(*pair) for pair in pairs])
     if options.test == TUKEY:
-        of_metrics = [
-            randomized_tukey_hsd(of_metric.T, options.alpha, sampling)
-            for of_metric in values.values.transpose(1, 0, 2)
-        ]
         outcomes, corrected = [], []
+        of_metrics = [
+            randomized_tukey_hsd(of.T, options.alpha, sampling) for of in values.values.transpose(1, 0, 2)
+        ]
         for ((baseline, run), m), column in zip(keys, differences, strict=True):
             hsd, outcome, p = of_metrics[m], without_p(valid_pairs(column)), math.nan
             if outcome is None:
                 difference, p = float(hsd.differences[run, baseline]), float(hsd.p[run, baseline])
                 interval = difference - hsd.margin, difference + hsd.margin
-                low, high = agreeing(interval, p, options.alpha, difference)
-                outcome = Outcome(math.nan, low, high, difference, hsd.method)
+                outcome = Outcome(
+                    math.nan, *agreeing(interval, p, options.alpha, difference), difference, hsd.method
+                )
             outcomes.append(outcome)
             corrected.append(p)
     else:
         outcomes = paired_tests(options.test, differences.T, options.alpha, sampling)
-        if options.used_correction == MAXT:
-            corrected = maxt(differences.T, sampling).tolist()
-        else:
-            p_values = np.array([outcome.p for outcome in outcomes])
-            corrected = CORRECTIONS[options.used_correction](p_values).tolist()
+        p_values = np.array([outcome.p for outcome in outcomes])
+        is_maxt = options.used_correction == MAXT
+        by_size = maxt(differences.T, sampling) if is_maxt else CORRECTIONS[options.used_correction](p_values)
+        corrected = by_size.tolist()
     for (pair, m), column, outcome, p in zip(keys, differences, outcomes, corrected, strict=True):
         paired = [values.values[r, m, ~np.isnan(column)].tolist() for r in pair]
         means = [math.fsum(of_run) / len(of_run) if of_run else math.nan for of_run in paired]
@@ -754,7 +705,7 @@ def pair_comparison(
 def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[Change]:
     if not options.worst and not options.best:
         return
-    by_id, kinds = values.by_id, {"worst": (options.worst, 1), "best": (options.best, -1)}
+    by_id, kinds = order_of_ids(values.queries), {"worst": (options.worst, 1), "best": (options.best, -1)}
     for baseline, run in pairs:
         names, differences = (values.runs[run], values.runs[baseline]), values.differences(baseline, run)
         for m, column in enumerate(values.metrics):

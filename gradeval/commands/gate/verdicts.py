@@ -361,7 +361,7 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         exceeds = check.kind in (MAX_DROP, NON_INFERIOR) and gain > amount + TOLERANCE
         return replace(outcome, verdict="held", exceeds=exceeds)
     contains_bound = check.kind == NON_INFERIOR and at_least(test.high + amount, 0.0)
-    fell = (q for q in lowest(gains, values.by_id, worst) if gains[q] < 0)
+    fell = (q for q in lowest(gains, order_of_ids(values.queries), worst) if gains[q] < 0)
     return replace(
         outcome,
         verdict="inconclusive" if contains_bound else "failed",

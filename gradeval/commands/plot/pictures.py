@@ -24,6 +24,7 @@ from gradeval.commands.compare.compare import (
     compare_results,
     evaluate_to_compare,
     notices_of,
+    order_of_ids,
 )
 from gradeval.commands.explain.explain import phi_of
 from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
@@ -100,7 +101,7 @@ def queries(
     results.check_unweighted("the intervals of pictures")
     complete(results)
     of_results = QueryValues.of(results, compared)
-    values = of_results.select(of_results.by_id)
+    values = of_results.select(order_of_ids(of_results.queries))
     notices: Sequence[Notice] = notices_of(results, values)
     note = f"{confidence:g} % t interval of the mean"
     chosen_baseline = None

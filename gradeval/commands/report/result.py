@@ -183,7 +183,6 @@ def report_of(
         runs,
         metrics,
         options,
-        why="and a report shows these",
         more=parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}"),
         hashes=True,
     )
