@@ -8,20 +8,32 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import StatisticsError
 from typing import Any
 
 from . import against
-from .measure import Result, floor, in_turn, warm
+from .measure import Result, in_turn
 from .suite import DEFAULTS, MIB, OURS, SUITE, Benchmark, Results, Tool, Values, differences, values_of
 
 WORKLOADS = Path(__file__).with_name("workloads.py")
 PACKAGES = ("numpy", "click", "scipy", "ir_measures", "pytrec_eval-terrier", "scikit-learn")
-RATIOS = ["wall ×", "peak ×", "defaults ×"]
-HEADER = ["tool", "wall s", "from - to", "cpu s", "peak MiB", "runs", *RATIOS, "values"]
+HEADER = [
+    "tool",
+    "wall s",
+    "from - to",
+    "cpu s",
+    "peak MiB",
+    "runs",
+    "wall ×",
+    "peak ×",
+    "defaults ×",
+    "values",
+]
 LEGEND = """\
 Whole processes, in turn; medians. cpu: user and system. peak: largest resident set of the process.
 wall ×, peak ×: gradeval's AP and nDCG@10 over the tool's; defaults ×: wall time of gradeval without -m over
@@ -53,14 +65,6 @@ def machine() -> dict[str, Any]:
     }
 
 
-def describe(machine: dict[str, Any]) -> str:
-    packages = ", ".join(f"{name} {machine[name]}" for name in ("python", *PACKAGES, "trec_eval"))
-    return (
-        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, "
-        f"load {machine['load']:.2f} at the start\n{packages}\n{LEGEND}"
-    )
-
-
 def verdict(tool: Tool, result: Result, ours: Values) -> str:
     """The last column: same, DIFFERS, FAILED, or nothing where a tool evaluates nothing."""
     if tool.missing:
@@ -71,30 +75,27 @@ def verdict(tool: Tool, result: Result, ours: Values) -> str:
         return ""
     if not ours:
         return "not compared: gradeval has no values"
-    different = [line for output in result.outputs for line in differences(ours, values_of(tool, output))]
-    if different:
-        return f"DIFFERS: {different[0]}"
+    for output in result.outputs:
+        if different := differences(ours, values_of(tool, output)):
+            return f"DIFFERS: {different[0]}"
     return "what others are compared with" if tool.name == OURS else "same"
 
 
-def over(results: Results, ours: str, tool: str, what: str) -> float | None:
-    """Our median over the tool's, where both were measured."""
-    if ours == tool or not (results[ours].samples and results.get(tool, Result()).samples):
-        return None
-    return results[ours].median(what) / results[tool].median(what)
-
-
 def report(
-    key: str, benchmark: Benchmark, size: int, least: int, results: Results, scale: float = 1
+    key: str, benchmark: Benchmark, size: int, least: float, results: Results, scale: float = 1
 ) -> dict[str, Any]:
     """Everything about one workload, as it goes into the JSON. Targets are met or not at scale 1 only."""
-    read: dict[str, Values] = {}
+    results = defaultdict(Result, results)
+    read = {tool.name: values_of(tool, *results[tool.name].outputs[-1:]) for tool in benchmark.tools}
+
+    def over(ours: str, tool: str, what: str) -> float | None:
+        if ours == tool or not (results[ours].samples and results[tool].samples):
+            return None
+        return results[ours].median(what) / results[tool].median(what)
+
+    tools, targets = [], []
     for tool in benchmark.tools:
-        outputs = results.get(tool.name, Result()).outputs
-        read[tool.name] = values_of(tool, outputs[-1]) if outputs else {}
-    tools = []
-    for tool in benchmark.tools:
-        result = results.get(tool.name, Result())
+        result = results[tool.name]
         row: dict[str, Any] = {
             "tool": tool.name,
             "command": list(tool.command),
@@ -104,37 +105,26 @@ def report(
         }
         if result.samples:
             row["median"] = {what: result.median(what) for what in ("wall", "cpu", "peak")}
-            row["ratio"] = {what: over(results, OURS, tool.name, what) for what in ("wall", "cpu", "peak")}
-            row["ratio"]["wall, defaults"] = over(results, DEFAULTS, tool.name, "wall")
             row["hidden"] = row["median"]["peak"] <= least
-            if row["hidden"]:
-                row["ratio"]["peak"] = None
+            row["ratio"] = {what: over(OURS, tool.name, what) for what in ("wall", "cpu", "peak")}
+            row["ratio"] |= {"wall, defaults": over(DEFAULTS, tool.name, "wall")}
+            row["ratio"] |= {"peak": None} if row["hidden"] else {}
         tools.append(row)
-    targets = []
-    measured = {name: result for name, result in results.items() if result.samples}
     for target in benchmark.targets:
         value = None  # where a tool that it needs is missing or failed
-        with suppress(KeyError):
-            value = target.value(measured)
+        with suppress(KeyError, StatisticsError):
+            value = target.value(results)
         met = None if value is None or scale != 1 else value <= target.limit
         targets.append({"what": target.what, "limit": target.limit, "value": value, "met": met})
-    return {
-        "workload": key,
-        "title": benchmark.title,
-        "bytes": size,
-        "load": os.getloadavg()[0],
-        "tools": tools,
-        "targets": targets,
-        "left_out": benchmark.left_out,
-    }
+    about = {"workload": key, "title": benchmark.title, "bytes": size, "load": os.getloadavg()[0]}
+    return {**about, "tools": tools, "targets": targets, "left_out": benchmark.left_out}
 
 
 def cells(row: dict[str, Any]) -> list[str]:
     if not row["samples"]:
         return [row["tool"], *["-"] * (len(HEADER) - 2), row["values"]]
-    median, ratio = row["median"], row["ratio"]
-    walls = [sample["wall"] for sample in row["samples"]]
-    ratios = [ratio[what] for what in ("wall", "peak", "wall, defaults")]
+    median, walls = row["median"], [sample["wall"] for sample in row["samples"]]
+    ratios = [row["ratio"][what] for what in ("wall", "peak", "wall, defaults")]
     return [
         row["tool"],
         f"{median['wall']:.3f}",
@@ -152,54 +142,50 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for first, *numbers, last in rows:
-        cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells, last]).rstrip())
+        middle = [cell.rjust(width) for cell, width in zip(numbers, widths[1:-1], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *middle, last]).rstrip())
     return "\n".join(lines)
 
 
-def outcome(target: dict[str, Any]) -> str:
-    if target["value"] is None:
-        return f"{target['what']}: not measured, target ≤ {target['limit']:g}"
-    said = {True: ": met", False: ": NOT MET", None: " at scale 1"}[target["met"]]
-    return f"{target['what']}: {target['value']:.3f}, target ≤ {target['limit']:g}{said}"
-
-
 def printed(report: dict[str, Any]) -> str:
+    def outcome(what: str, limit: float, value: float | None, met: bool | None) -> str:
+        if value is None:
+            return f"{what}: not measured, target ≤ {limit:g}"
+        said = {True: ": met", False: ": NOT MET", None: " at scale 1"}[met]
+        return f"{what}: {value:.3f}, target ≤ {limit:g}{said}"
+
     parts = [
         f"\n({report['workload']}) {report['title']}; {report['bytes'] / 1e6:.1f} MB of files; "
         f"load {report['load']:.1f} at the end",
         table([HEADER, *map(cells, report["tools"])]),
-        *map(outcome, report["targets"]),
+        *(outcome(**target) for target in report["targets"]),
+        report["left_out"],
     ]
-    return "\n".join([*parts, report["left_out"]] if report["left_out"] else parts)
+    return "\n".join(filter(None, parts))
 
 
-def wrong(report: dict[str, Any]) -> bool:
-    return any(row["values"].startswith(("DIFFERS", "FAILED")) for row in report["tools"])
+def wrong(verdicts: Sequence[str]) -> bool:
+    return any(verdict.startswith(("DIFFERS", "FAILED")) for verdict in verdicts)
 
 
-def made(key: str, folder: Path, scale: float) -> tuple[Benchmark, int]:
-    """Make a workload in `folder`: what is measured there, and the size of its files."""
-    subprocess.run([sys.executable, str(WORKLOADS), str(folder), key, str(scale)], check=True)
-    size = warm(folder)
-    return SUITE[key](folder), size
-
-
-def run(key: str, folder: Path, repeat: int, scale: float) -> dict[str, Any]:
-    """Make a workload in `folder`, and measure every tool there is on it."""
-    benchmark, size = made(key, folder, scale)
-    present = [tool for tool in benchmark.tools if not tool.missing]
-    results = in_turn(
-        {tool.name: tool.command for tool in present},
-        {tool.name: 1 if tool.once else repeat for tool in present},
-    )
-    return report(key, benchmark, size, floor(), results, scale)
+@contextmanager
+def made(key: str, options: argparse.Namespace) -> Iterator[tuple[Benchmark, int]]:
+    """A workload, made in a folder for as long: what is measured there, and the size of its files."""
+    with tempfile.TemporaryDirectory(prefix="gradeval-bench-") as temporary:
+        folder = (options.keep.resolve() if options.keep else Path(temporary)) / key
+        subprocess.run([sys.executable, str(WORKLOADS), str(folder), key, str(options.scale)], check=True)
+        size = 0
+        for path in folder.iterdir():  # read once, so that all are in the page cache
+            with path.open("rb") as file:
+                while block := file.read(1 << 20):
+                    size += len(block)
+        yield SUITE[key](folder), size
 
 
 def main_against(options: argparse.Namespace) -> int:
     """Print gradeval as it is beside gradeval at a commit."""
     print(against.LEGEND, flush=True)
-    are_same = []
+    verdicts = []
     with tempfile.TemporaryDirectory(prefix="gradeval-then-") as then:
         try:
             against.build(options.against, Path(then))
@@ -207,13 +193,11 @@ def main_against(options: argparse.Namespace) -> int:
             print(f"--against {options.against}: {error}", file=sys.stderr)
             return 2
         for key in options.only:
-            with tempfile.TemporaryDirectory(prefix="gradeval-bench-") as temporary:
-                folder = (options.keep.resolve() if options.keep else Path(temporary)) / key
-                benchmark, _ = made(key, folder, options.scale)
+            with made(key, options) as (benchmark, _):
                 rows = against.compare(benchmark, Path(then), options.repeat)
             print(f"\n({key}) {benchmark.title}\n{table([against.HEADER, *rows])}", flush=True)
-            are_same.append(not any(row[-1].startswith(("DIFFERS", "FAILED")) for row in rows))
-    return int(not all(are_same))
+            verdicts += [row[-1] for row in rows]
+    return int(wrong(verdicts))
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -241,19 +225,27 @@ def main(given: Sequence[str] | None = None) -> int:
     if options.against:
         return main_against(options)
     about = machine()
-    print(describe(about), flush=True)
+    load = f"load {about['load']:.2f} at the start"
+    print(about["processor"], f"{about['cores']} cores", about["system"], load, sep=", ")
+    print(*(f"{name} {about[name]}" for name in ("python", *PACKAGES, "trec_eval")), sep=", ")
+    print(LEGEND, flush=True)
     if options.scale != 1:
         print(f"Scale {options.scale:g}: less or more of everything than the titles say.")
     reports = []
     for key in options.only:
-        with tempfile.TemporaryDirectory(prefix="gradeval-bench-") as temporary:
-            folder = (options.keep.resolve() if options.keep else Path(temporary)) / key
-            reports.append(run(key, folder, options.repeat, options.scale))
+        with made(key, options) as (benchmark, size):
+            present = [tool for tool in benchmark.tools if not tool.missing]
+            results = in_turn(
+                {tool.name: tool.command for tool in present},
+                {tool.name: 1 if tool.once else options.repeat for tool in present},
+            )
+        floor = in_turn({"": ["true"]}, {"": 1})[""].median("peak")  # a process which does nothing
+        reports.append(report(key, benchmark, size, floor, results, options.scale))
         print(printed(reports[-1]), flush=True)
         if options.json:
             whole = {"machine": about, "repeat": options.repeat, "scale": options.scale, "workloads": reports}
             options.json.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
-    return int(any(map(wrong, reports)))
+    return int(wrong([row["values"] for report in reports for row in report["tools"]]))
 
 
 if __name__ == "__main__":

@@ -37,16 +37,6 @@ def say(name: str, value: float) -> None:
     print(f"{name}\t{value:.6f}", flush=True)
 
 
-def peak() -> float:
-    """The largest resident set since the last reset(), in MiB."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
-
-
-def reset() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
-
-
 def of_dicts(qrels: Any, run: Any) -> None:
     import pytrec_eval
 
@@ -64,8 +54,8 @@ def of_dicts(qrels: Any, run: Any) -> None:
     some = {query: dict(islice(documents.items(), 100)) for query, documents in islice(run.items(), 50)}
     judged = {query: qrels[query] for query in some}
     evaluator, peer = gradeval.Evaluator(judged, METRICS), pytrec_eval.RelevanceEvaluator(judged, MEASURES)
-    query, documents = next(iter(run.items()))
-    one = {query: dict(islice(documents.items(), 10))}
+    query = next(iter(run))
+    one = {query: dict(islice(run[query].items(), 10))}
     single = gradeval.Evaluator({query: qrels[query]}, METRICS)
     calls = {"ours": lambda: evaluator.evaluate(some), "theirs": lambda: peer.evaluate(some)}
     found = interleaved({**calls, "one": lambda: single.evaluate(one)}, 101)
@@ -78,19 +68,20 @@ def of_frames(qrels: Any, run: Any) -> None:
     import ir_measures
     import pandas
 
-    rows = [(query, document, score) for query, of in run.items() for document, score in of.items()]
-    frame = pandas.DataFrame(rows, columns=["query_id", "doc_id", "score"])
-    judged = pandas.DataFrame(
-        [(query, document, grade) for query, of in qrels.items() for document, grade in of.items()],
-        columns=["query_id", "doc_id", "relevance"],
+    names = ["query_id", "doc_id", "score"]
+    judgments, rows = (
+        [(query, document, number) for query, of in data.items() for document, number in of.items()]
+        for data in (qrels, run)
     )
-    measures = [ir_measures.parse_measure(name) for name in METRICS.split()]
+    frame = pandas.DataFrame(rows, columns=names)
+    judged = pandas.DataFrame(judgments, columns=[*names[:2], "relevance"])
     calls: dict[str, Callable[[], object]] = {"pandas": lambda: gradeval.evaluate(judged, frame, METRICS)}
     if find_spec("polars"):
         import polars
 
-        table = polars.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+        table = polars.DataFrame(rows, schema=names, orient="row")
         calls["polars"] = lambda: gradeval.evaluate(judged, table, METRICS)
+    measures = [ir_measures.parse_measure(name) for name in METRICS.split()]
     theirs = interleaved({"": lambda: ir_measures.calc_aggregate(measures, judged, frame)}, 1)[""]
     for name, seconds in interleaved(calls, 5).items():
         say(name, seconds)
@@ -100,6 +91,11 @@ def of_frames(qrels: Any, run: Any) -> None:
 def of_memory() -> None:
     """What the evaluation of ROWS rows from Arrow adds to the frame's own memory."""
     import polars
+
+    def peak() -> float:
+        """The largest resident set since it was reset, in MiB."""
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
     numbers = polars.int_range(ROWS, eager=True)
     rank = polars.Series(np.arange(ROWS) % 1000)
@@ -111,7 +107,7 @@ def of_memory() -> None:
         }
     )
     judged = frame.filter(rank < 20).rename({"score": "relevance"}).with_columns(relevance=polars.lit(1.0))
-    reset()
+    Path("/proc/self/clear_refs").write_text("5")
     before = peak()
     gradeval.evaluate(judged, frame, METRICS)
     say("10^7 rows from Arrow, MiB added", peak() - before)
@@ -120,12 +116,12 @@ def of_memory() -> None:
 def main(qrels_path: str, run_path: str) -> None:
     from peers import read  # beside this script
 
-    qrels, run = read(qrels_path, run_path)
+    data = read(qrels_path, run_path)
     if find_spec("pytrec_eval"):
-        of_dicts(qrels, run)
+        of_dicts(*data)
     if find_spec("ir_measures") and find_spec("pandas"):
-        of_frames(qrels, run)
-    del qrels, run
+        of_frames(*data)
+    del data
     if find_spec("polars") and Path("/proc/self/clear_refs").exists():
         of_memory()
 

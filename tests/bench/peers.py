@@ -4,8 +4,11 @@ import sys
 import time
 from pathlib import Path
 
+Qrels = dict[str, dict[str, int]]
+Run = dict[str, dict[str, float]]
 
-def evaluate_with_pytrec_eval(qrels: dict[str, dict[str, int]], run: dict[str, dict[str, float]]) -> None:
+
+def evaluate_with_pytrec_eval(qrels: Qrels, run: Run) -> None:
     import pytrec_eval
 
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut.10"})
@@ -14,14 +17,14 @@ def evaluate_with_pytrec_eval(qrels: dict[str, dict[str, int]], run: dict[str, d
         print(metric, format(sum(query[metric] for query in values.values()) / len(values), ".4f"))
 
 
-def read(qrels_path: str, run_path: str) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+def read(qrels_path: str, run_path: str) -> tuple[Qrels, Run]:
     """The way pytrec_eval's README reads files."""
-    qrels: dict[str, dict[str, int]] = {}
+    qrels: Qrels = {}
     with Path(qrels_path).open() as file:
         for line in file:
             query, _, document, grade = line.split()
             qrels.setdefault(query, {})[document] = int(grade)
-    run: dict[str, dict[str, float]] = {}
+    run: Run = {}
     with Path(run_path).open() as file:
         for line in file:
             query, _, document, _, score, _ = line.split()
@@ -29,28 +32,20 @@ def read(qrels_path: str, run_path: str) -> tuple[dict[str, dict[str, int]], dic
     return qrels, run
 
 
-def pytrec_eval(qrels_path: str, run_path: str) -> None:
-    evaluate_with_pytrec_eval(*read(qrels_path, run_path))
-
-
-def scikit_learn(path: str) -> None:
-    """Only reads; says how long that took without the import."""
+def main(name: str, *files: str) -> None:
+    if name == "pytrec_eval":
+        evaluate_with_pytrec_eval(*read(*files))
+        return
     from sklearn.datasets import load_svmlight_file
 
     start = time.perf_counter()
-    load_svmlight_file(path, query_id=True)
-    print("reader", format(time.perf_counter() - start, ".3f"))
-
-
-def scikit_learn_pytrec_eval(path: str) -> None:
-    """Evaluates feature 1: what gradeval's values are compared with."""
-    from sklearn.datasets import load_svmlight_file
-
-    features, grades, queries = load_svmlight_file(path, query_id=True)
-    qrels: dict[str, dict[str, int]] = {}
-    run: dict[str, dict[str, float]] = {}
-    scores = features[:, 0].toarray().ravel()
-    columns = zip(queries.astype(str), grades.astype(int), scores, strict=True)
+    features, grades, queries = load_svmlight_file(*files, query_id=True)
+    if name == "scikit-learn":  # only reads; says how long that took without the import
+        print("reader", format(time.perf_counter() - start, ".3f"))
+        return
+    qrels: Qrels = {}  # of feature 1, for scikit-learn+pytrec_eval: what gradeval's values are compared with
+    run: Run = {}
+    columns = zip(queries.astype(str), grades.astype(int), features[:, 0].toarray().ravel(), strict=True)
     for number, (query, grade, score) in enumerate(columns):
         qrels.setdefault(query, {})[str(number)] = int(grade)
         run.setdefault(query, {})[str(number)] = float(score)
@@ -58,9 +53,4 @@ def scikit_learn_pytrec_eval(path: str) -> None:
 
 
 if __name__ == "__main__":
-    name, *files = sys.argv[1:]
-    {
-        "pytrec_eval": pytrec_eval,
-        "scikit-learn": scikit_learn,
-        "scikit-learn+pytrec_eval": scikit_learn_pytrec_eval,
-    }[name](*files)
+    main(*sys.argv[1:])

@@ -56,25 +56,23 @@ def gradeval_values(text: str) -> Values:
     return {(run, metric): value for run, query, metric, value in rows if query == "all" and metric in CHECKED}
 
 
-def trec_eval_values(text: str) -> Values:
-    values: Values = {}
-    run = ""
-    for metric, _, value in map(str.split, text.splitlines()):
-        if metric == "runid":
-            run = value
-        else:
-            values[run, NAMES[metric]] = value
-    return values
+def other_values(run: str) -> Callable[[str], Values]:
+    """The reader of tools that print a metric and its value a line; of trec_eval, also the run before them."""
+
+    def read(text: str) -> Values:
+        values: Values = {}
+        name = run
+        for metric, *_, value in map(str.split, text.splitlines()):
+            if metric == "runid":
+                name = value
+            else:
+                values[name, NAMES.get(metric, metric)] = value
+        return values
+
+    return read
 
 
-def plain_values(run: str) -> Callable[[str], Values]:
-    """The reader of tools that print a metric and its value a line, and no run."""
-    return lambda text: {
-        (run, NAMES.get(metric, metric)): value for metric, value in map(str.split, text.splitlines())
-    }
-
-
-def values_of(tool: Tool, output: str) -> Values:
+def values_of(tool: Tool, output: str = "") -> Values:
     """What a tool printed; nothing where that cannot be read."""
     try:
         return tool.values(output) if tool.values else {}
@@ -93,6 +91,11 @@ def differences(ours: Values, theirs: Values) -> list[str]:
     ]
 
 
+def lines_of(output: str) -> dict[str, float]:
+    """The measurements of a script, a name and a number in each line with a tab between."""
+    return {name: float(value) for name, value in (line.split("\t") for line in output.splitlines())}
+
+
 def module(name: str) -> str:
     return "" if importlib.util.find_spec(name) else f"{name} is not installed"
 
@@ -102,37 +105,32 @@ def gradeval(name: str, *arguments: str | Path) -> Tool:
     return Tool(name, command, gradeval_values)
 
 
-def feature_1(text: str) -> Values:
-    """Of many features' values, those that can be compared."""
-    return {key: value for key, value in gradeval_values(text).items() if key[0] == "feature1"}
-
-
 def both(*arguments: str | Path) -> list[Tool]:
     """The two metric sets."""
     return [gradeval(OURS, *arguments, *METRICS), gradeval(DEFAULTS, *arguments)]
 
 
-def trec_eval(qrels: Path, *runs: Path) -> Tool:
+def trec_eval(qrels: Path, *runs: Path, once: bool = False) -> Tool:
     """trec_eval, called once for each run."""
-    metrics = "-m runid -m map -m ndcg_cut.10"
-    loop = f'for run; do trec_eval {metrics} "$0" "$run" || exit; done'
+    loop = 'for run; do trec_eval -m runid -m map -m ndcg_cut.10 "$0" "$run" || exit; done'
     name = "trec_eval" if len(runs) == 1 else f"trec_eval, {len(runs)} calls"
     missing = "" if shutil.which("trec_eval") else "trec_eval is not on PATH"
-    return Tool(name, ["sh", "-c", loop, str(qrels), *map(str, runs)], trec_eval_values, missing=missing)
+    return Tool(name, ["sh", "-c", loop, str(qrels), *map(str, runs)], other_values(""), once, missing)
 
 
-def with_peers(folder: Path, once: Sequence[str] = ()) -> list[Tool]:
+def with_peers(folder: Path, *once: str) -> list[Tool]:
     """gradeval and all who read TREC files. once: those that take too long to be run again."""
     qrels, run = folder / "qrels.txt", folder / "bm25.txt"
-    read, files = plain_values(run.stem), (str(qrels), str(run))
-    of_ir_measures = [sys.executable, "-m", "ir_measures", *files, "AP", "nDCG@10"]
-    of_pytrec_eval = [sys.executable, str(PEERS), "pytrec_eval", *files]
-    peers = [
-        trec_eval(qrels, run),
-        Tool("ir_measures", of_ir_measures, read, missing=module("ir_measures")),
-        Tool("pytrec_eval", of_pytrec_eval, read, missing=module("pytrec_eval")),
+    commands = {
+        "ir_measures": ["-m", "ir_measures", str(qrels), str(run), "AP", "nDCG@10"],
+        "pytrec_eval": [str(PEERS), "pytrec_eval", str(qrels), str(run)],
+    }
+    read = other_values(run.stem)
+    libraries = [
+        Tool(name, [sys.executable, *command], read, name in once, module(name))
+        for name, command in commands.items()
     ]
-    return [*both(qrels, run), *(replace(peer, once=peer.name in once) for peer in peers)]
+    return [*both(qrels, run), trec_eval(qrels, run, once="trec_eval" in once), *libraries]
 
 
 def wall(tool: str, peer: str) -> Callable[[Results], float]:
@@ -153,16 +151,6 @@ def against_reader(results: Results) -> float:
     return results[OURS].median("wall") / reader
 
 
-def said(tool: str, name: str) -> Callable[[Results], float]:
-    """What a tool printed under this name, behind a tab."""
-
-    def value(results: Results) -> float:
-        lines = (dict(line.split("\t") for line in output.splitlines()) for output in results[tool].outputs)
-        return statistics.median(float(found[name]) for found in lines)
-
-    return value
-
-
 def msmarco(folder: Path) -> Benchmark:
     targets = [
         Target("wall time, of trec_eval's", 0.18, wall(OURS, "trec_eval")),
@@ -179,7 +167,7 @@ def many_queries(folder: Path) -> Benchmark:
     """trec_eval looks for each query in a list, and takes a minute."""
     targets = [Target("wall time, of ir_measures'", 0.08, wall(OURS, "ir_measures"))]
     title = "100,000 queries × 10 documents, 5 judgments a query"
-    return Benchmark(title, with_peers(folder, once=["trec_eval"]), targets)
+    return Benchmark(title, with_peers(folder, "trec_eval"), targets)
 
 
 def small(folder: Path) -> Benchmark:
@@ -194,7 +182,7 @@ def deep(folder: Path) -> Benchmark:
     flat = replace(gradeval("gradeval on (a)", qrels, folder / "bm25.txt", *METRICS), values=None)
     return Benchmark(
         "4 × (a): the same judgments, 4,000 documents a query",
-        [*both(qrels, run), flat, replace(trec_eval(qrels, run), once=True)],
+        [*both(qrels, run), flat, trec_eval(qrels, run, once=True)],
         [
             Target("wall time, of gradeval's on (a)", 4.4, wall(OURS, flat.name)),
             Target("peak memory, of gradeval's on (a)", 1.1, lambda r: peak(OURS)(r) / peak(flat.name)(r)),
@@ -206,6 +194,11 @@ def deep(folder: Path) -> Benchmark:
 def letor(folder: Path) -> Benchmark:
     file, command, none = folder / "letor.txt", [sys.executable, str(PEERS)], module("sklearn")
     every = gradeval("gradeval, 136 features", file, file, "--feature", "1-136", *METRICS)
+
+    def feature_1(text: str) -> Values:
+        """Of many features' values, those that can be compared."""
+        return {key: value for key, value in gradeval_values(text).items() if key[0] == "feature1"}
+
     evaluated = [*command, "scikit-learn+pytrec_eval", str(file)]
     missing = none or module("pytrec_eval")
     return Benchmark(
@@ -214,7 +207,7 @@ def letor(folder: Path) -> Benchmark:
             *both(file, file, "--feature", "1"),
             replace(every, values=feature_1),
             Tool("scikit-learn", [*command, "scikit-learn", str(file)], missing=none),
-            Tool("scikit-learn + pytrec_eval", evaluated, plain_values("feature1"), once=True, missing=missing),
+            Tool("scikit-learn + pytrec_eval", evaluated, other_values("feature1"), True, missing),
         ],
         [
             Target("wall time, of scikit-learn's reader as a process", 0.5, wall(OURS, "scikit-learn")),
@@ -235,12 +228,16 @@ def twenty_runs(folder: Path) -> Benchmark:
 
 def shuffled(folder: Path) -> Benchmark:
     targets = [Target("wall time, of trec_eval's", 1, wall(OURS, "trec_eval"))]
-    return Benchmark("(a) shuffled by lines", with_peers(folder, once=["ir_measures", "pytrec_eval"]), targets)
+    return Benchmark("(a) shuffled by lines", with_peers(folder, "ir_measures", "pytrec_eval"), targets)
 
 
 def with_script(folder: Path, title: str, tool: Tool, limits: dict[str, float], left_out: str) -> Benchmark:
     """gradeval beside a script that prints a line for each measurement. limits: of these."""
-    targets = [Target(name, limit, said(tool.name, name)) for name, limit in limits.items()]
+
+    def said(name: str) -> Callable[[Results], float]:
+        return lambda results: statistics.median(lines_of(text)[name] for text in results[tool.name].outputs)
+
+    targets = [Target(name, limit, said(name)) for name, limit in limits.items()]
     return Benchmark(title, [*both(folder / "qrels.txt", folder / "bm25.txt"), tool], targets, left_out)
 
 

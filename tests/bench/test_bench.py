@@ -20,8 +20,10 @@ VALUES = {("bm25", "AP"): "0.2500", ("bm25", "nDCG@10"): "0.5000"}
 
 
 def test_a_process_is_measured(tmp_path: Path) -> None:
-    sample, output = measure.measure([sys.executable, "-c", "print(len(bytearray(300 << 20)))"])
-    assert output == f"{300 << 20}\n" and sample.peak > 300 << 20
+    large = measure.Result()
+    large.measure([sys.executable, "-c", "print(len(bytearray(300 << 20)))"])
+    [sample] = large.samples
+    assert large.outputs == [f"{300 << 20}\n"] and sample.peak > 300 << 20
     assert sample.wall > 0 and sample.cpu == sample.user + sample.system
     # commands take turns
     log, repeats = tmp_path / "log", {"first": 3, "bad": 3, "once": 1, "last": 3}
@@ -40,14 +42,13 @@ def result(*walls: float, output: str = "", peak: int = 0) -> measure.Result:
 
 
 def test_tools_say_the_same_in_their_own_ways() -> None:
-    plain, of_feature = suite.plain_values("bm25"), suite.feature_1(TSV + TSV.replace("bm25", "feature1"))
+    plain = suite.other_values("bm25")
     assert suite.gradeval_values(TSV) == VALUES
-    assert of_feature == {("feature1", metric): value for (_, metric), value in VALUES.items()}
     trec = "runid \tall\tbm25\nmap   \tall\t0.2500\nndcg_cut_10\tall\t0.5000\n"
-    assert suite.trec_eval_values(trec) == VALUES
+    assert suite.other_values("")(trec) == VALUES
     assert plain("AP\t0.2500\nnDCG@10\t0.5000\n") == plain("map 0.2500\nndcg_cut_10 0.5000\n") == VALUES
     # differences are told
-    tool, unsteady = suite.Tool("peer", [], suite.plain_values("bm25")), result(1, 2)
+    tool, unsteady = suite.Tool("peer", [], plain), result(1, 2)
     unsteady.outputs = ["map 0.2500", "map 0.2501"]
     for of_tool, ours, said in (
         (result(1, output="map 0.2500"), VALUES, "same"),
@@ -81,9 +82,8 @@ def test_ratios_and_targets() -> None:
     assert [target["met"] for target in made["targets"]] == [False, True, None]
     assert "time: 0.250, target ≤ 0.2: NOT MET" in bench.printed(made)
     assert "left out: absent is not on PATH" in bench.printed(made)
-    assert not bench.wrong(made)
-    failed = {name: measure.Result(failure="no") for name in (suite.OURS, suite.DEFAULTS)}
-    assert bench.wrong(bench.report("x", suite.Benchmark("a test", tools, targets), 10**6, 0, results | failed))
+    assert not bench.wrong([row["values"] for row in made["tools"]])
+    assert bench.wrong(["same", "FAILED: no"]) and bench.wrong(["DIFFERS"])
 
 
 def test_the_whole_of_it(tmp_path, monkeypatch, capsys) -> None:
