@@ -4,7 +4,6 @@ import pytest
 
 from formats.reading import Small
 from gradeval.formats import sources
-from gradeval.formats.sources import Source
 
 
 @pytest.fixture(scope="module")
@@ -13,24 +12,11 @@ def path(tmp_path_factory):
 
 
 @pytest.fixture
-def file(tmp_path):
-    """Writes a file, under a name that says nothing of its content, and gives its source."""
-
-    def write(content, name="some.run"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return Source(str(path))
-
-    return write
-
-
-@pytest.fixture
 def put(tmp_path):
     """Writes a file whose name says nothing, and gives a source that reads blocks of this size."""
 
     def write(content, size=sources.BLOCK):
-        path = tmp_path / "file"
-        path.write_bytes(content)
-        return Small(path, size)
+        (tmp_path / "file").write_bytes(content)
+        return Small(tmp_path / "file", size)
 
     return write

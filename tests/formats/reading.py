@@ -1,5 +1,12 @@
-"""Files as their readers give them, in small blocks."""
+"""Files as their readers give them, in small blocks; text in each of the ways a file can be compressed."""
 
+import bz2
+import gzip
+import lzma
+import sys
+
+import numpy as np
+import pytest
 from helpers import error_of
 from plain import Cut
 
@@ -8,7 +15,18 @@ from gradeval.formats.detect import kind_of, reader
 from gradeval.formats.problems import Problems
 from gradeval.options import Options
 
-RATING = "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
+
+class Small(Cut):
+    """A source whose chunks have this size too."""
+
+    def chunks(self, size=0):
+        return super().chunks(size or self.size)
+
+
+def rows_of(columns):
+    """(query, document, number) of each row, with ids as bytes."""
+    queries = columns.queries.take(np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds)))
+    return list(zip(queries.tolist(), columns.documents.tolist(), columns.value.tolist(), strict=True))
 
 
 def read(source, number="score", **options):
@@ -18,16 +36,7 @@ def read(source, number="score", **options):
     problems = Problems(source.name)
     rows, lines = [], []
     for before, part in problems.until_enough(map(table.columns, table.blocks())):
-        queries = [
-            one
-            for one, n in zip(part.queries.tolist(), part.bounds[1:] - part.bounds[:-1], strict=True)
-            for _ in range(n)
-        ]
-        texts = [
-            [one.decode("utf-8", "surrogateescape") for one in column]
-            for column in (queries, part.documents.tolist())
-        ]
-        rows += zip(*texts, part.value.tolist(), strict=True)
+        rows += [(*(id.decode("utf-8", "surrogateescape") for id in ids), n) for *ids, n in rows_of(part)]
         lines += (part.line + before).tolist()
     problems.check()
     return rows, lines
@@ -38,8 +47,10 @@ def errors_of(source, number="score", **options):
     return [line.removeprefix(source.name).removeprefix(":") for line in error.splitlines()]
 
 
-class Small(Cut):
-    """A source whose chunks have this size too."""
+def pack_zstd(text):
+    module = "backports.zstd" if sys.version_info < (3, 14) else "compression.zstd"
+    return pytest.importorskip(module).compress(text)
 
-    def chunks(self, size=0):
-        return super().chunks(size or self.size)
+
+PACKERS = {"plain": bytes, "gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": pack_zstd}
+COMPRESSED = [name for name in PACKERS if name != "plain"]

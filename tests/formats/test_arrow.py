@@ -4,8 +4,9 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from helpers import each, error_of
+from helpers import each, error_of, raises
 
+from formats.reading import rows_of as block_rows
 from gradeval import evaluate
 from gradeval.arrays.strings import ShortIds
 from gradeval.errors import InputError
@@ -21,21 +22,20 @@ NUMBERS = [1.5, 2.0, -3.0, 0.0, 5.0, 6.0]
 
 def rows_of(table, name="score", rows=None):
     """The rows as read in blocks of `rows`."""
-    data = open_data(table, "data", name)
+    data, step = open_data(table, "data", name), rows or BLOCK_ROWS
     found = []
-    for first in range(0, data.rows, rows or BLOCK_ROWS):
-        columns = data.columns(Slice(first, min(first + (rows or BLOCK_ROWS), data.rows), True, True))
+    for first in range(0, data.rows, step):
+        columns = data.columns(Slice(first, min(first + step, data.rows), True, True))
         assert not columns.problems.total, columns.problems
-        queries = columns.queries.take(np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds)))
-        found += zip(queries.tolist(), columns.documents.tolist(), columns.value.tolist(), strict=True)
-    return [(query.decode(), document.decode(), number) for query, document, number in found]
+        found += (
+            (query.decode(), document.decode(), number) for query, document, number in block_rows(columns)
+        )
+    return found
 
 
 def polars_table(queries, documents, numbers):
-    polars = pytest.importorskip("polars")
-    return polars.DataFrame(
-        {"other": range(len(queries)), "qid": queries, "docno": documents, "score": numbers}
-    )
+    columns = {"other": range(len(queries)), "qid": queries, "docno": documents, "score": numbers}
+    return pytest.importorskip("polars").DataFrame(columns)
 
 
 def pyarrow_table(queries, documents, numbers):
@@ -93,13 +93,11 @@ def test_types_of_pandas():
         assert rows_of(numbers.astype(kind), "grade") == expected
 
 
-@pytest.mark.filterwarnings("error")
 def test_a_lazy_frame():
-    polars = pytest.importorskip("polars")
-    lazy = polars.DataFrame({"qid": ["1"], "docno": ["a"], "score": [1.0]}).lazy()
-    for qrels, run in ((lazy, {"1": {"a": 1}}), ({"1": {"a": 1}}, lazy), ({"1": {"a": 1}}, [lazy])):
-        with pytest.raises(InputError, match=r"a LazyFrame has no rows yet\. Call \.collect\(\) on it"):
-            evaluate(qrels, run, "AP")
+    lazy, data = polars_table(["1"], ["a"], [1.0]).lazy(), {"1": {"a": 1}}
+    for qrels, run in ((lazy, data), (data, lazy), (data, [lazy])):
+        what = r"a LazyFrame has no rows yet\. Call \.collect\(\) on it"
+        raises(InputError, what, evaluate, qrels, run, "AP")
 
 
 @each("bits", [128, 256])
@@ -165,23 +163,16 @@ def test_types_that_are_neither_ids_nor_numbers():
         table = pyarrow_table(["1"], column, [1.0])
         frame = pandas_table(["1"], pandas.arrays.ArrowExtensionArray(table["docno"]), [1.0])
         for given in (table, table.to_batches()[0], Exported(table), frame):
-            with pytest.raises(
-                InputError, match=r"type of column docno \(.*\) is neither text nor number\. Cast"
-            ):
-                open_data(given, "data", "score")
+            what = r"type of column docno \(.*\) is neither text nor number\. Cast"
+            raises(InputError, what, open_data, given, "data", "score")
     assert rows_of(Exported(pyarrow_table(QUERIES, DOCUMENTS, NUMBERS))) == ROWS
 
 
 def test_times_of_pandas_are_no_ids():
     pandas = pytest.importorskip("pandas")
     times = pandas.Series(pandas.to_datetime(["2026-01-01"]))
-    for column in (
-        times,
-        times.dt.tz_localize("UTC"),
-        times.astype(object),
-        times.astype("category"),
-        times.dt.date,
-    ):
+    kinds = times.dt.tz_localize("UTC"), times.astype(object), times.astype("category"), times.dt.date
+    for column in (times, *kinds):
         [problem] = open_data(pandas_table(["1"], column, [1.0]), "data", "score").whole().problems.first
         assert problem.what.startswith("the document id (column docno) ")
         assert problem.what.endswith(" is a time, neither text nor number. Cast it to one of these")
@@ -200,24 +191,26 @@ def test_short_views():
     assert rows_of(Exported(pyarrow_table(["1"] * 4, array, [1.0] * 4))) == rows_of(table)
 
 
-def of_offsets(kind, values):
-    """Three strings over 12 bytes of text, the buffer with their offsets, and what damages it."""
+def of_buffers(kind, buffer, data, place, value):
+    """Three strings in these buffers, the one of offsets or views, and what damages it."""
     pyarrow = pytest.importorskip("pyarrow")
+    buffers = [None, pyarrow.py_buffer(buffer), pyarrow.py_buffer(data)]
+    return pyarrow.Array.from_buffers(getattr(pyarrow, kind)(), 3, buffers), buffer, place, value
+
+
+def of_offsets(kind, values):
     offsets = np.array([0, 4, 8, 12], np.int32 if kind == "string" else np.int64)
-    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(b"abcdefghijkl")]
-    return pyarrow.Array.from_buffers(getattr(pyarrow, kind)(), 3, buffers), offsets, slice(None), values
+    return of_buffers(kind, offsets, b"abcdefghijkl", slice(None), values)
 
 
 def of_views(place, value):
-    """The same of views, each a length, a beginning, a buffer and an offset."""
-    pyarrow = pytest.importorskip("pyarrow")
+    """Each a length, a beginning, a buffer and an offset."""
     views = np.array([13, 0, 0, 0, 13, 0, 0, 13, 0, 0, 0, 0], np.int32)
-    buffers = [None, pyarrow.py_buffer(views), pyarrow.py_buffer(b"abcdefghijklmnopqrstuvwxyz")]
-    return pyarrow.Array.from_buffers(pyarrow.string_view(), 3, buffers), views, place, value
+    return of_buffers("string_view", views, b"abcdefghijklmnopqrstuvwxyz", place, value)
 
 
 def of_codes(code):
-    """The same of codes of a dictionary."""
+    """The codes of a dictionary."""
     pyarrow = pytest.importorskip("pyarrow")
     codes = np.array([0, 1, 0], np.int8)
     indices = pyarrow.Array.from_buffers(pyarrow.int8(), 3, [None, pyarrow.py_buffer(codes)])
@@ -256,10 +249,8 @@ def test_damaged_buffers_are_not_read(name):
         assert error.startswith("run1: it cannot be read: ")
         assert "\n" not in error
     if name in SHOWN_BY_OFFSETS:  # others export no lengths of buffers
-        with pytest.raises(
-            InputError, match=r"run1: it cannot be read: column docno is damaged: its .* outside"
-        ):
-            evaluate({"1": {"a": 1}}, Exported(table), "AP")
+        what = r"run1: it cannot be read: column docno is damaged: its .* outside"
+        raises(InputError, what, evaluate, {"1": {"a": 1}}, Exported(table), "AP")
 
 
 @each("kind", ["string", "large_string"])
@@ -273,8 +264,8 @@ def test_offsets_where_blocks_are_cut(kind):
     table = pyarrow_table([*map(str, range(count))], column, [1.0] * count)
     offsets[BLOCK_ROWS] = 1 << 30
     for given in (table, Exported(table)):
-        with pytest.raises(InputError, match="is damaged: its offsets point outside its text"):
-            evaluate({"1": {"a": 1}}, given, "AP")
+        what = "is damaged: its offsets point outside its text"
+        raises(InputError, what, evaluate, {"1": {"a": 1}}, given, "AP")
 
 
 @each("kind", ["string", "large_string", "string_view"])
@@ -283,12 +274,10 @@ def test_text_that_is_not_utf_8(kind):
     pyarrow = pytest.importorskip("pyarrow")
     texts = [b"a", b"\xc3", b"\xa9", b"longer than a view holds \xff"]
     for last in (3, 4):  # with and without a long one
-        strings = pyarrow.array(
-            texts[:last], "binary_view" if "view" in kind else kind.replace("string", "binary")
+        strings = pyarrow.array(texts[:last], kind.replace("string", "binary"))
+        bytes_, invalid = (
+            pyarrow_table(["1"] * last, of, [1.0] * last) for of in (strings, strings.view(kind))
         )
-        invalid = strings.view(kind)
-        columns = ["1"] * last, [1.0] * last
-        data = open_data(pyarrow_table(columns[0], strings, columns[1]), "data", "score")
-        assert data.whole().documents.tolist() == texts[:last]
-        with pytest.raises(InputError, match=r"run1: it cannot be read: .*Invalid UTF8 sequence"):
-            evaluate({"1": {"a": 1}}, pyarrow_table(columns[0], invalid, columns[1]), "AP")
+        assert open_data(bytes_, "data", "score").whole().documents.tolist() == texts[:last]
+        what = "run1: it cannot be read: .*Invalid UTF8 sequence"
+        raises(InputError, what, evaluate, {"1": {"a": 1}}, invalid, "AP")

@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pytest
 from helpers import each, error_of, examples, raises
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,18 +22,17 @@ def letor_of(path, text, features=(), size=1 << 20, groups=None, jobs=1):
     return read_letor(Cut(path, size), set(features), groups, jobs)
 
 
-def rows_of(path, text, features=(), size=1 << 20, groups=None, jobs=1):
+def rows_of(path, text, features=(), *how, **more):
     """(query, document, label, line, *features) of each data line."""
-    read = letor_of(path, text, features, size, groups, jobs)
+    read = letor_of(path, text, features, *how, **more)
     queries = read.queries.tolist()
     assert len(set(queries)) == len(queries)
     columns = [read.documents, read.label, read.line, *map(read.feature, features)]
-    columns = [column.tolist() for column in columns]
-    return list(zip([queries[q] for q in read.query], *columns, strict=True))
+    return list(zip([queries[q] for q in read.query], *(column.tolist() for column in columns), strict=True))
 
 
-def errors_of(path, text, features=(), size=1 << 20, groups=None):
-    error = error_of((InputError, InputErrors), letor_of, path, text, features, size, groups)
+def errors_of(path, text, *how, **more):
+    error = error_of((InputError, InputErrors), letor_of, path, text, *how, **more)
     return [line.removeprefix(f"{path}:") for line in error.splitlines()]
 
 
@@ -81,9 +79,8 @@ def test_features(path, data):
     named = sorted({number for line in lines for number, _ in line})
     wanted = data.draw(st.lists(st.sampled_from(named), unique=True)) if named else []
     text = "".join(f"1 qid:1 {' '.join(f'{k}:{v}' for k, v in line)} # d{n}\n" for n, line in enumerate(lines))
-    rows = rows_of(
-        path, text.encode(), wanted, data.draw(st.integers(1, 200)), jobs=data.draw(st.sampled_from([1, 2]))
-    )
+    size, jobs = data.draw(st.integers(1, 200)), data.draw(st.sampled_from([1, 2]))
+    rows = rows_of(path, text.encode(), wanted, size, jobs=jobs)
     assert [row[4:] for row in rows] == [tuple(float(dict(line).get(k, 0)) for k in wanted) for line in lines]
 
 
@@ -179,12 +176,6 @@ def test_documents_of_any_comment(path, comments, gap, size):
     assert [row[1] for row in rows_of(path, text, size=size)] == expected
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    """Sources that are opened inside are read in small blocks too."""
-    monkeypatch.setattr(Source.blocks, "__defaults__", (4,))
-
-
 @each("size", SIZES)
 def test_read_numbers(size, path):
     path.write_bytes(b"1\n-2.5e3\n\n  .5 \r\n# four\n7.\n0.1")
@@ -197,10 +188,7 @@ def test_read_numbers(size, path):
 @each(
     ("text", "errors"),
     [
-        (
-            b"1\nx\n2 3\n",
-            ["2: the score 'x' is not a number", "3: 2 fields where one score per line is expected"],
-        ),
+        (b"x\n2 3\n", ["1: the score 'x' is not a number", "2: 2 fields where one score per line is expected"]),
         (b"1\n\n# c\nnan\n", ["4: the score 'nan' is not a finite number"]),
         (b"1\n2\n\0\n", ["3: binary data (a NUL byte). Is this the right file?"]),
         (b"1\n.5\r-2\r3", [r"2: lines end in a bare CR. Convert them with tr '\r' '\n'"]),
@@ -223,10 +211,8 @@ def test_numbers_that_never_end(name, whole, path):
             while True:
                 yield Block(np.frombuffer(b"1\n" * 10 + bytes(PAD), np.uint8), 20, False, False)
 
-    with pytest.raises(
-        InputError, match=rf"more {name}s than the 25 lines of data; reading stopped at line 30"
-    ):
-        read_numbers(Endless(path), name, 25, whole)
+    what = f"more {name}s than the 25 lines of data; reading stopped at line 30"
+    raises(InputError, what, read_numbers, Endless(path), name, 25, whole)
 
 
 SVMLIGHT = b"1 1:1\n0 1:2 # X\n# between\n2 1:3\n0\n"
@@ -235,8 +221,8 @@ GROUPED = [(b"1", b"1", 1.0, 0), (b"1", b"X", 0.0, 1), (b"1", b"3", 2.0, 3), (b"
 
 @each("groups", [b"3\n1\n", b"3\n1", b"3\r\n0\n1\n\n", b"# sizes\n 3.0\n1e0\n"])
 @each("beside", [".group", ".query", None])  # of several, the last one is used
-@pytest.mark.usefixtures("small_blocks")
-def test_groups(groups, beside, tmp_path):
+def test_groups(groups, beside, tmp_path, monkeypatch):
+    monkeypatch.setattr(Source.blocks, "__defaults__", (4,))  # of the source that is opened inside
     (tmp_path / "file.group").write_bytes(b"junk\n")
     (tmp_path / "file.query").unlink(missing_ok=True)
     if beside is None:
@@ -272,8 +258,8 @@ def test_wrong_groups(groups, what, tmp_path):
     file.unlink(missing_ok=True)
     if groups is not None:
         file.write_bytes(groups)
-    with pytest.raises(InputError, match=f"^{re.escape(what.format(groups=file, path=path))}$"):
-        read_letor(Source(str(path)), np.empty(0, np.int64), str(file))
+    error = error_of(InputError, read_letor, Source(str(path)), np.empty(0, np.int64), str(file))
+    assert error == what.format(groups=file, path=path)
 
 
 LETOR = b"1 qid:7 1:1\n0 qid:7 1:2\n2 qid:8 1:1\n"

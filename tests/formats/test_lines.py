@@ -77,14 +77,10 @@ def toml(path: Path, data: bytes) -> TomlFile:
     return read_toml(Source(path))
 
 
-def test_lines(tmp_path: Path) -> None:
+def test_toml(tmp_path: Path) -> None:
     file = toml(tmp_path / "t", b"\xef\xbb\xbfa = 1\r\n[b]\r\nc = ['x', \"y\"]\r\n")
     assert file.content == {"a": 1, "b": {"c": ["x", "y"]}}
     assert toml(tmp_path / "t", b"").content == {}
-    file = toml(tmp_path / "t", b"key = 1\n[b]\nkey = 'text'\n")
-    assert (file.line_of("key"), file.line_of("key", "b"), file.line_of("text", "b")) == (1, 3, 3)
-    assert file.line_of("other") is None
-    assert file.line_of("key", "none") == 1
 
 
 @each(
@@ -100,6 +96,8 @@ def test_lines(tmp_path: Path) -> None:
         ("[a.options]\nrel = 1\n[options] # rel = 1\nrel = 2\n[b]\nrel = 2", "rel", "options", 4),
         ("[options]\nquery_weights.'401' = 1", "query_weights", "options", 2),
         ("# gates\n[x.gates]", "gates", "", 2),
+        ("key = 1\n[b]\nkey = 'text'", "text", "b", 3),
+        ("key = 1\n[b]\nkey = 'text'", "key", "none", 1),
         ("# rel = 1", "rel", "", None),
         ("x = [\n'a', # AP > 0\n 'AP > 0']", "AP > 0", "", 3),
         ('x = """it\'s\nrel\n"""\nrel = 1', "rel", "", 4),
@@ -136,43 +134,33 @@ def values(qrels, run):
     return gradeval.evaluate(qrels, run, METRICS).runs[0].values.tolist()
 
 
-def of_search(document, rating, query, of=lambda requests: requests):
+def of_search(document, query):
     """Judgments as a search engine has them, with these names of members."""
-    return of(
-        [
-            {query: name, "ratings": [{"_index": "i", document: d, rating: g} for d, g in documents.items()]}
-            for name, documents in QRELS.items()
-        ]
-    )
+    return [
+        {query: name, "ratings": [{"_index": "i", document: d, "rating": g} for d, g in documents.items()]}
+        for name, documents in QRELS.items()
+    ]
 
 
 JUDGMENTS = {
-    "Elasticsearch": of_search("_id", "rating", "id", lambda requests: {"requests": requests, "metric": {}}),
-    "requests last": of_search("_id", "rating", "id", lambda requests: {"metric": {}, "requests": requests}),
-    "OpenSearch": of_search("docId", "rating", "query"),
+    "Elasticsearch": {"requests": of_search("_id", "id"), "metric": {}},
+    "requests last": {"metric": {}, "requests": of_search("_id", "id")},
+    "OpenSearch": of_search("docId", "query"),
     "lists": {q: [{"doc_id": d, "grade": g} for d, g in of.items()] for q, of in QRELS.items()},
 }
 RUNS = {
     "objects": {q: [{"score": s, "doc_id": d} for d, s in of.items()] for q, of in RUN.items()},
-    "Elasticsearch": {q: [{"_id": d, "_score": s} for d, s in of.items()] for q, of in RUN.items()},
+    "hits": {q: [{"_id": d, "_score": s} for d, s in of.items()] for q, of in RUN.items()},
     "ids": {q: [*of] for q, of in RUN.items()},
 }
 
 
 @each("indent", [None, 1])
-@each("form", [*JUDGMENTS])
-def test_judgments(form, indent, tmp_path) -> None:
-    path = tmp_path / "qrels"
-    path.write_text(json.dumps(JUDGMENTS[form], indent=indent))
-    assert values(path, RUN) == values(QRELS, RUN)
-
-
-@each("indent", [None, 1])
-@each("form", [*RUNS])
-def test_runs(form, indent, tmp_path) -> None:
-    path = tmp_path / "run"
-    path.write_text(json.dumps(RUNS[form], indent=indent))
-    assert values(QRELS, path) == values(QRELS, RUN)
+@each("form", [*JUDGMENTS, *RUNS])
+def test_lists_of_documents(form, indent, tmp_path) -> None:
+    path = tmp_path / "file"
+    path.write_text(json.dumps((JUDGMENTS | RUNS)[form], indent=indent))
+    assert values(*((path, RUN) if form in JUDGMENTS else (QRELS, path))) == values(QRELS, RUN)
 
 
 @each(

@@ -12,7 +12,6 @@ from helpers import each, error_of
 
 import gradeval
 from gradeval.errors import InputError, InputErrors
-from gradeval.formats.problems import ORDER, look
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
 RUN = {"q1": {"a": 2.5, "b": 1.5}, "q2": {"c": 0.5}}
@@ -64,6 +63,7 @@ OTHERS = {
     ("qrels", "<!DOCTYPE html>\n<p>q1 d1 1\n"): "XML or HTML. Is this the right file?",
     ("run", '[["q1", "d1", 1.5],\n["q1", "d2", 1]]\n'):
         "a JSON array; write {query: {document: number}}, or an object a line",
+    ("run", '{"q1" 1\n{"q2" 1\n'): "damaged JSON; --run-format json or jsonl shows where",
     ("qrels", "0.5\n1\n"): READS.format("scores", "its first lines of data are numbers, one per line", "run")
         .replace("--run-format scores reads it", "it needs a LETOR file as qrels"),
     ("letor", "q1 0 d1 1\nq1 0 d2 0\n"): "TREC qrels",
@@ -95,11 +95,8 @@ def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
     looks = ({**TABLES, **OTHERS})[role, text]
     assert "\n" not in error
     assert error.startswith(f"{tmp_path}/given:1: ")
-    assert (
-        re.search(rf"(\. T|\. Below it, t)his looks like {re.escape(looks)}$", error)
-        if looks
-        else "looks like" not in error
-    )
+    hint = re.search(r"(?:\. T|\. Below it, t)his looks like (.*)$", error)
+    assert (hint[1] if hint else "") == looks
     count = len(text.splitlines())
     assert count == 1 or f" {count:,} lines" in error
 
@@ -122,10 +119,8 @@ def test_what_the_hint_says_is_right(role: str, text: str, tmp_path: Path) -> No
         made = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
         (tmp_path / "given").write_text(made.stdout)
     files = (tmp_path / "given", RUN) if role == "qrels" else (QRELS, tmp_path / "given")
-    found = gradeval.evaluate(*files, "AP nDCG num_ret")
-    expected = gradeval.evaluate(QRELS, RUN, "AP nDCG num_ret")
-    assert found.values(0, "nDCG").tolist() == expected.values(0, "nDCG").tolist()
-    assert found.values(0, "num_ret").tolist() == expected.values(0, "num_ret").tolist()
+    found, expected = (gradeval.evaluate(*data, "nDCG num_ret") for data in (files, (QRELS, RUN)))
+    assert found.runs[0].values.tolist() == expected.runs[0].values.tolist()
 
 
 BINARY = {
@@ -156,17 +151,3 @@ def test_archives(mode: str, tmp_path: Path) -> None:
     for files in ((tmp_path / "given", RUN), (QRELS, tmp_path / "given")):
         assert error_of(InputError, gradeval.evaluate, *files, "AP") == expected
     assert error_of(InputError, gradeval.convert, tmp_path / "given", tmp_path / "made.json") == expected
-
-
-HEADS = [
-    b"", b"\n\n# no\n", b"\xff\xfe", b"q 0 d x", b"q Q0 d 1 abc tag", b"a b\n", b"{", b"\0",
-    b"x,y\n1,2,3\n",
-]  # fmt: skip
-
-
-@each("head", [*HEADS, b"q d x\n"])
-@each("role", ["run", "qrels", "score", "letor"])
-def test_any_other_file_is_unknown(head: bytes, role: str) -> None:
-    hint = look(head, role, ORDER)
-    assert isinstance(hint, str)
-    assert head == b"{" or "awk" not in hint

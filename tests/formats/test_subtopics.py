@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import each, error_of
+from helpers import each, error_of, raises
 
 import gradeval
 from gradeval.formats import memory
@@ -60,8 +60,7 @@ FILES = {
 }
 
 
-@each("name", ["subtopic", "iteration", "aspect", "nugget", "Intent", "subtopic_id"])
-@each("form", [*FILES])
+@each(("form", "name"), zip(FILES, "subtopic iteration aspect nugget Intent subtopic_id".split(), strict=True))
 def test_files(form, name, expected, tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_text(FILES[form](table(name)))
@@ -81,56 +80,43 @@ def numbered(rows):
     return [(q, int(subtopic[-1]) if subtopic[-1].isdigit() else 4, d, grade) for q, subtopic, d, grade in rows]
 
 
-FORMS = {
-    "tuples": lambda: ROWS,
-    "lists": lambda: [[*row] for row in ROWS],
-    "numbered": lambda: numbered(ROWS),
-    "named tuples": lambda: [Judgment(q, d, grade, subtopic) for q, subtopic, d, grade in ROWS],
-    "array with fields": lambda: np.array(ROWS, [("q", "U1"), ("nugget", "U20"), ("d", "U1"), ("g", "f8")]),
-    "pandas": lambda: pytest.importorskip("pandas").DataFrame(table()),
-    "pandas, numbered": lambda: pytest.importorskip("pandas").DataFrame(table(rows=numbered(ROWS))),
-    "pandas, categories": lambda: pytest.importorskip("pandas").DataFrame(table()).astype("category"),
-    "polars": lambda: pytest.importorskip("polars").DataFrame(table("aspect")),
-    "pyarrow": lambda: pytest.importorskip("pyarrow").table(table()),
-}
-
-
 @each("rows", [1, 3, 100])
-@each("form", [*FORMS])
-def test_data_in_memory(form, rows, expected, monkeypatch) -> None:
+def test_data_in_memory(rows, expected, monkeypatch) -> None:
+    pandas, polars, pyarrow = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
+    forms = {
+        "tuples": ROWS,
+        "lists": [[*row] for row in ROWS],
+        "numbered": numbered(ROWS),
+        "named tuples": [Judgment(q, d, grade, subtopic) for q, subtopic, d, grade in ROWS],
+        "array with fields": np.array(ROWS, [("q", "U1"), ("nugget", "U20"), ("d", "U1"), ("g", "f8")]),
+        "pandas": pandas.DataFrame(table()),
+        "pandas, numbered": pandas.DataFrame(table(rows=numbered(ROWS))),
+        "pandas, categories": pandas.DataFrame(table()).astype("category"),
+        "polars": polars.DataFrame(table("aspect")),
+        "pyarrow": pyarrow.table(table()),
+    }
     monkeypatch.setattr(memory, "BLOCK_ROWS", rows)
-    assert values(FORMS[form]()) == expected
+    assert {form: values(data) for form, data in forms.items()} == dict.fromkeys(forms, expected)
 
 
 def test_the_column_can_be_named(expected, tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_text(lines({**table("facet"), "intent": ["x"] * len(ROWS)}))
     assert values(path, columns="subtopic=facet") == expected
-    with pytest.raises(gradeval.InputError, match="no column named 'facett'; the columns are"):
-        values(path, columns="subtopic=facett")
+    what = "no column named 'facett'; the columns are"
+    raises(gradeval.InputError, what, values, path, columns="subtopic=facett")
     path.write_text("query,nugget,grade\nq,a,1\nq,b,0\n")  # a column of another role
     run = {"q": {"b": 2.0, "a": 1.0}}
     assert gradeval.evaluate(path, run, "RR", columns={"document": "nugget"}).mean(0, "RR") == 0.5
 
 
-@each(
-    ("qrels", "message"),
-    [
-        (
-            lambda pandas: [*ROWS, ("q", "a", 1)],
-            "qrels:8: each row must be (query, subtopic, document, number)",
-        ),
-        (lambda pandas: [("q", ["s"], "a", 1)], "qrels:1: the subtopic cannot be ['s']"),
-        (lambda pandas: [("q", None, "a", 1)], "qrels:1: the subtopic is missing"),
-        (
-            lambda pandas: pandas.DataFrame(table(rows=[*ROWS, ("q", None, "z", 1)])),
-            "qrels:8: the subtopic (column subtopic) is missing",
-        ),
-        (
-            lambda pandas: [("q", "s", "a", 1), ("q", "s", "a", 2)],
-            "qrels:2: document 'a' has grade 2 here and 1 before",
-        ),
-    ],
-)
-def test_errors(qrels, message) -> None:
-    assert error_of(gradeval.InputError, values, qrels(pytest.importorskip("pandas"))).startswith(message)
+def test_errors() -> None:
+    missing = pytest.importorskip("pandas").DataFrame(table(rows=[*ROWS, ("q", None, "z", 1)]))
+    for qrels, message in (
+        ([*ROWS, ("q", "a", 1)], "qrels:8: each row must be (query, subtopic, document, number)"),
+        ([("q", ["s"], "a", 1)], "qrels:1: the subtopic cannot be ['s']"),
+        ([("q", None, "a", 1)], "qrels:1: the subtopic is missing"),
+        (missing, "qrels:8: the subtopic (column subtopic) is missing"),
+        ([("q", "s", "a", 1), ("q", "s", "a", 2)], "qrels:2: document 'a' has grade 2 here and 1 before"),
+    ):
+        assert error_of(gradeval.InputError, values, qrels).startswith(message)
