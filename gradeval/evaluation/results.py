@@ -601,9 +601,11 @@ def signature_of(
         for name, texts in lines.items()
     }
     gain = spec.metric.by_name.get("gain")
-    texts = {name: _part(values.pop(name)) for name in ("rel", "ties", "queries", "no_relevant")}
+    texts = {name: option_text(values.pop(name)) for name in ("rel", "ties", "queries", "no_relevant")}
     texts |= {
-        name: _part(value) for name, value in values.items() if _part(value) != _part(table[name].default)
+        name: option_text(value)
+        for name, value in values.items()
+        if option_text(value) != option_text(table[name].default)
     }
     texts |= {name: f"sha256:{digits[:8]}" for name, digits in {**of_lines, **hashes}.items() if digits}
     texts |= {"n": str(n), "gradeval": __version__}
@@ -611,14 +613,14 @@ def signature_of(
     return "|".join([str(spec), *first, *(f"{name}:{text}" for name, text in texts.items())])
 
 
-def _part(value: Any) -> str:
+def option_text(value: Any) -> str:
     """The value of an option in a signature, as the command line takes it."""
     if value is None:
         return ANY_RELEVANT
     if isinstance(value, float):
         return repr(value).removesuffix(".0")
     if isinstance(value, (list, tuple)):
-        return ",".join("=".join(pair) for pair in value)
+        return ",".join(item if isinstance(item, str) else "=".join(item) for item in value)
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"'{text}'" if "|" in text else text
 

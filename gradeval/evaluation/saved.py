@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,22 +30,20 @@ from gradeval.evaluation.outcome import (
     undefined_notices,
     weights_of,
 )
-from gradeval.evaluation.results import FailedRun, Results, RunResult
+from gradeval.evaluation.results import FailedRun, Results, RunResult, option_text
 from gradeval.evaluation.runs import Runs, SavedResult, SavedRun
 from gradeval.evaluation.score import Scored, summarize
 from gradeval.formats.json import begins_saved, parse_json
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
-from gradeval.notices import OF_QRELS, Kind, Notice, is_accepted, many
-from gradeval.options import DEFAULT_TIES, LETOR_TIES, TIES, VALUES, Options
+from gradeval.notices import OF_QRELS, Kind, Notice, is_accepted
+from gradeval.options import DEFAULT_TIES, LETOR_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
 from gradeval.tables.qrels import Qrels
 
 _OPTIONS = Options().to_dict().keys()  # of every saved result
-_SHORT_HASH = 12
 _SAME = 1e-9  # of a summary and the mean of its values
-_HINT = "Save results with 'gradeval QRELS RUN -q -f json -o FILE'"
 
 
 def look_for_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, Any]]]:
@@ -55,17 +53,17 @@ def look_for_saved(qrels: Any, runs: Runs) -> tuple[Any, list[tuple[str | None, 
         if is_saved(qrels):
             hint = "The qrels come first, then runs and saved results"
             raise InputError(qrels.name, "this saved result is in the place of the qrels", hint=hint)
-    opened: list[tuple[str | None, Any]] = []
-    for name, run in runs:
+
+    def opened(run: Any) -> Any:
         if not is_path(run) or (is_path(qrels) and is_file(run, qrels.name)):
-            opened.append((name, run))
-            continue
+            return run
         source = source_of(run)
         try:
-            opened.append((name, read_saved(source) if is_saved(source) else source))
+            return read_saved(source) if is_saved(source) else source
         except InputError as error:
-            opened.append((name, FailedRun(source.name, error)))
-    return qrels, opened
+            return FailedRun(source.name, error)
+
+    return qrels, [(name, opened(run)) for name, run in runs]
 
 
 def is_saved(source: Source) -> bool:
@@ -80,182 +78,143 @@ def is_saved(source: Source) -> bool:
     return False
 
 
+class _Part(NamedTuple):
+    """An object in a saved result. path: of the file. place: ' of run …', as messages name it."""
+
+    path: str
+    content: Mapping[str, Any]
+    place: str
+
+    def error(self, what: str) -> InputError:
+        return InputError(self.path, what, hint="Save results with 'gradeval QRELS RUN -q -f json -o FILE'")
+
+    def item(self, key: str, kind: Any, is_valid: Callable[[Any], bool] = lambda value: True) -> Any:
+        """The value of a key, of this type."""
+        value = self.content.get(key)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)) or not is_valid(value):
+            raise self.error(f"'{key}'{self.place} is {'not valid' if key in self.content else 'missing'}")
+        return value
+
+    def part(self, key: str) -> _Part:
+        return _Part(self.path, self.item(key, dict), f" of the {key}{self.place}")
+
+
 def read_saved(source: Source) -> SavedResult:
     """The saved result in a file. Raises InputError where it is none, or has no values per query."""
     content = parse_json(read_text(source), source.name)
-    if not isinstance(content, dict) or "gradeval" not in content:
-        raise _invalid(source, "this JSON is not a saved result of gradeval")
-    if "comparisons" in content:
-        raise _invalid(source, "this is the output of 'gradeval compare', not a saved result")
-    version = _item(source, content, "format", int)
+    file = _Part(source.name, content if isinstance(content, dict) else {}, "")
+    if "gradeval" not in file.content or "comparisons" in file.content:
+        raise file.error("this JSON is not a saved result of 'gradeval eval'")
+    version = file.item("format", int)
     if version != FORMAT_VERSION:
         raise InputError(source.name, f"its format is {version}; this gradeval reads format {FORMAT_VERSION}")
-    qrels = _item(source, content, "qrels", dict)
-    runs = _item(source, content, "runs", list)
-    if qrels.get("sha256") is None:
-        if all(isinstance(run, dict) and "per_query" not in run for run in runs):
-            what = "it has neither values per query nor the SHA-256 of its qrels"
-            why = "as all results of 'gradeval spark', which compares runs itself (--baseline)"
-            raise _invalid(source, f"{what}, {why}")
-        raise _invalid(source, "it does not name the qrels file that it was made from")
-    metrics = _item(source, content, "metrics", list)
-    if not all(isinstance(name, str) for name in metrics) or len(set(metrics)) < len(metrics):
-        raise _invalid(source, "'metrics' is not valid")
-    names = [run.get("name") for run in runs if isinstance(run, dict)]
-    if len(set(map(str, names))) < len(names):
-        raise _invalid(source, f"two runs have the name {named(str(max(names, key=names.count)))}")
-    options = _item(source, content, "options", dict)
-    unknown = options.keys() - _OPTIONS - {"query_weights"}  # which only weighted means have
-    for is_wrong, option_names in (("missing", _OPTIONS - options.keys()), ("unknown", unknown)):
-        if option_names:
-            raise _invalid(source, f"option {named(min(option_names))} is {is_wrong}")
+    qrels, runs = file.part("qrels"), file.item("runs", list)
+    if qrels.content.get("sha256") is None:
+        raise file.error("it has no SHA-256 of its qrels, as results of 'gradeval spark' and of data in memory")
+    metrics = file.item(
+        "metrics", list, lambda names: all(isinstance(n, str) for n in names) and len({*names}) == len(names)
+    )
+    names = [str(run.get("name")) for run in runs if isinstance(run, dict)]
+    if len(set(names)) < len(names):
+        raise file.error(f"two runs have the name {named(max(names, key=names.count))}")
+    options = file.item("options", dict)
+    for name in sorted(_OPTIONS - options.keys()):
+        raise file.error(f"option {named(name)} is missing")
     try:
         Options(**options)
     except OptionError as error:
         raise InputError(source.name, f"an option in it is not valid ({error})") from None
     return SavedResult(
         source.name,
-        str(qrels.get("path")),
-        _item(source, qrels, "sha256", str, " of the qrels"),
-        _item(source, qrels, "groups_sha256", (str, NoneType), " of the qrels"),
+        str(qrels.content.get("path")),
+        qrels.item("sha256", str),
+        qrels.item("groups_sha256", (str, NoneType)),
         options,
         tuple(metrics),
-        tuple(_run(source, run, f"runs[{r}]", metrics, options) for r, run in enumerate(runs)),
-        tuple(_notices(source, _item(source, content, "notices", list))),
+        tuple(_run(file, run, f"runs[{r}]", metrics, options) for r, run in enumerate(runs)),
+        tuple(_notices(file)),
     )
 
 
-def _item(source: Source, content: Mapping[str, Any], key: str, kind: Any, place: str = "") -> Any:
-    """The value of a key, of this type. place: ' of' what has it."""
-    value = content.get(key)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _invalid(source, f"'{key}'{place} is {'not valid' if key in content else 'missing'}")
-    return value
-
-
-def _invalid(source: Source, what: str) -> InputError:
-    return InputError(source.name, what, hint=_HINT)
-
-
-def _notices(source: Source, notices: list[Any]) -> Iterator[Notice]:
+def _notices(file: _Part) -> Iterator[Notice]:
     """Raises InputError for one that cannot be read, or has no sentence."""
-    for place, content in enumerate(notices):
+    for index, content in enumerate(file.item("notices", list)):
         try:
             notice = Notice.from_dict(content, str(content.get("subject", "")))
             str(notice)
             if notice.kind is Kind.JUDGED_SHARE:
                 int(notice.metric.removeprefix("Judged@"))
         except (TypeError, ValueError, KeyError, AttributeError):
-            raise _invalid(source, f"notices[{place}] is not valid") from None
+            raise file.error(f"notices[{index}] is not valid") from None
         yield notice
 
 
-def _run(source: Source, run: Any, place: str, metrics: Sequence[str], options: Mapping[str, Any]) -> SavedRun:
-    if not isinstance(run, dict):
-        raise _invalid(source, f"{place} is not an object")
-    name = _item(source, run, "name", str, f" of {place}")
-    if "per_query" not in run:
-        raise _invalid(source, f"run {named(name)} has no values per query, since it was made without -q")
-    of_run = f" of run {named(name)}"
-    rows = _item(source, run, "per_query", dict, of_run)
-    if _item(source, run, "queries", int, of_run) != len(rows):
-        raise _invalid(source, f"run {named(name)} has {run['queries']} queries, and values of {len(rows)}")
-    path = _item(source, run, "path", str, of_run)
-    sha256, ties = (_item(source, run, key, (str, NoneType), of_run) for key in ("sha256", "ties"))
-    if ties not in (None, *TIES):
-        raise _invalid(source, f"'ties'{of_run} is not valid")
+def _run(file: _Part, content: Any, place: str, metrics: Sequence[str], options: Mapping[str, Any]) -> SavedRun:
+    if not isinstance(content, dict):
+        raise file.error(f"{place} is not an object")
+    name = file._replace(content=content, place=f" of {place}").item("name", str)
+    run = file._replace(content=content, place=f" of run {named(name)}")
+    if "per_query" not in content:
+        raise file.error(f"run {named(name)} has no values per query, since it was made without -q")
+    rows = run.item("per_query", dict)
+    run.item("queries", int, lambda count: count == len(rows))
     rules = {None, "trec", LETOR_TIES} if options["ties"] is None else {None, options["ties"]}
-    if ties not in rules:
-        what = f"run {named(name)} has the ties {ties}, and the option ties is {options['ties'] or 'not set'}"
-        raise InputError(source.name, what, hint="Evaluate the run again")
-    depths = run.get("depths", "")
-    if depths is not None and not (
-        isinstance(depths, list)
-        and len(depths) == len(QUANTILES)
-        and all(type(documents) is int for documents in depths)
-        and depths == sorted(depths)
-        and 1 <= depths[0] <= depths[-1] < 2**53
-    ):
-        raise _invalid(source, f"'depths'{of_run} is {'not valid' if 'depths' in run else 'missing'}")
-    values = _values(source, rows, of_run)
-    summary, undefined = None, {}
-    if "summary" in run or "undefined" in run:
-        summary = _numbers(source, _item(source, run, "summary", dict, of_run), f" in the summary{of_run}")
-        undefined = _item(source, run, "undefined", dict, of_run)
-    if any(type(count) is not int for count in undefined.values()):
-        raise _invalid(source, f"'undefined'{of_run} is not valid")
+    ties = run.item("ties", (str, NoneType), rules.__contains__)
+    depths = run.item("depths", (list, NoneType), _are_depths)
+    values = _numbers(run, rows)
+    for metric in sorted(values.keys() - set(metrics)):
+        raise run.error(f"there are values of {named(metric)}{run.place}, which is not among its metrics")
+    has_summary = "summary" in content or "undefined" in content
+    summary = _numbers(run, {"": run.item("summary", dict)}, " in the summary") if has_summary else {}
+    undefined = run.item("undefined", dict) if has_summary else {}
     weights = options.get("query_weights")
     of_queries = None if weights is None else np.array([weights.get(query, np.nan) for query in rows])
-    if wrong := _contradiction(values, metrics, summary, undefined, of_queries):
-        raise InputError(source.name, f"run {named(name)}: {wrong}", hint="Evaluate the run again")
-    return SavedRun(name, path, sha256, tuple(rows), values, ties, None if depths is None else (*depths,))
-
-
-def _values(source: Source, rows: Mapping[str, Any], of_run: str) -> dict[str, Floats]:
-    """The numbers of each metric, NaN where it is undefined: the same metrics for all queries."""
-    numbers = []
-    for query, row in rows.items():
-        place = f" of query {named(query)}{of_run}"
-        if not isinstance(row, dict):
-            raise _invalid(source, f"the values{place} are not an object")
-        numbers.append(_numbers(source, row, place))
-    metrics = dict.fromkeys(chain.from_iterable(numbers))
-    for (query, row), of_query in zip(rows.items(), numbers, strict=True):
-        if len(of_query) < len(metrics):
-            metric = next(metric for metric in metrics if metric not in of_query)
-            what = "is not a finite number" if metric in row else "is missing"
-            raise _invalid(source, f"{metric} of query {named(query)}{of_run} {what}")
-    return {metric: np.array([of_query[metric] for of_query in numbers]) for metric in metrics}
-
-
-def _numbers(source: Source, row: Mapping[str, Any], place: str) -> dict[str, float]:
-    """The numbers of a query or of the summary, NaN for null; the strings of text metrics are ignored."""
-    numbers = {}
-    for metric, value in row.items():
-        if isinstance(value, str):
-            continue
+    for metric in metrics:
         try:
-            numbers[metric] = math.nan if value is None else float(value)
-        except (TypeError, OverflowError):
-            numbers[metric] = math.inf
-        if math.isinf(numbers[metric]) or isinstance(value, bool):
-            raise _invalid(source, f"{metric}{place} is not a finite number")
-    return numbers
-
-
-def _contradiction(
-    values: Mapping[str, Floats],
-    metrics: Sequence[str],
-    summary: Mapping[str, float] | None,
-    undefined: Mapping[str, int],
-    weights: Floats | None = None,
-) -> str:
-    """Where the values are not those of the metrics, or have another summary; '' where all is right."""
-    for name in values:
-        if name not in metrics:
-            return f"there are values of {named(name)}, which is not among its metrics"
-    for name in metrics:
-        try:
-            [spec] = parse(name)
+            [spec] = parse(metric)
         except (MetricError, ValueError):  # without the plugin that has it
             continue
         if not spec.metric.per_query or spec.metric.text:
             continue
-        if name not in values:
-            return f"there are no numbers of {name}"
-        if summary is None:
+        if metric not in values:
+            raise run.error(f"there are no numbers of {metric}{run.place}")
+        if has_summary:
+            [mean] = summarize([spec], values[metric][None], np.ones(len(rows), np.bool_), of_queries)
+            count, stated = np.isnan(values[metric]).sum(), summary.get(metric, np.array([math.inf]))
+            if undefined.get(metric, 0) != count or not np.allclose(stated, mean, _SAME, _SAME, equal_nan=True):
+                what = f"the summary of {metric}{run.place} is not that of its values"
+                raise run.error(f"{what} ({float(mean)!r}, {count} undefined)")
+    path, sha256 = run.item("path", str), run.item("sha256", (str, NoneType))
+    return SavedRun(name, path, sha256, tuple(rows), values, ties, None if depths is None else (*depths,))
+
+
+def _are_depths(depths: list[Any] | None) -> bool:
+    return depths is None or (
+        len(depths) == len(QUANTILES)
+        and all(type(documents) is int for documents in depths)
+        and depths == sorted(depths)
+        and 1 <= depths[0] <= depths[-1] < 2**53
+    )
+
+
+def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, Floats]:
+    """The numbers of each metric by query, NaN for null; a metric that has strings only is left out. place: of
+    the rows, where they are not those of queries.
+    """
+    for query, row in rows.items():
+        if not isinstance(row, dict):
+            raise run.error(f"the values of query {named(query)}{run.place} are not an object")
+    numbers = {}
+    for metric in dict.fromkeys(chain.from_iterable(rows.values())):
+        column = [row.get(metric, "") for row in rows.values()]
+        if all(isinstance(value, str) for value in column):
             continue
-        count, stated = int(np.isnan(values[name]).sum()), undefined.get(name, 0)
-        if count != stated:
-            return f"{name} is undefined for {many(count, 'query', 'queries')}, and not for {stated:,}"
-        if name not in summary:
-            return f"there is no summary of {name}"
-        [mean] = summarize([spec], values[name][None], np.ones(len(values[name]), np.bool_), weights).tolist()
-        pair = summary[name], mean
-        if not math.isclose(*pair, rel_tol=_SAME, abs_tol=_SAME) and not all(map(math.isnan, pair)):
-            shown, of_values = ("null" if math.isnan(number) else repr(number) for number in pair)
-            return f"the summary of {name} is {shown}, and that of its values {of_values}"
-    return ""
+        for query, value in zip(rows, column, strict=True):
+            if value is not None and not (type(value) in (int, float) and abs(value) <= 1e300):
+                where = place or f" of query {named(query)}"
+                raise run.error(f"{metric}{where}{run.place} is not a finite number")
+        numbers[metric] = np.array(column, np.float64)  # None is NaN
+    return numbers
 
 
 def common_metrics(
@@ -282,13 +241,12 @@ def common_metrics(
 
 def metrics_of_saved(metrics: Sequence[str]) -> tuple[list[Spec], tuple[Notice, ...]]:
     """The metrics, and a notice of those of groups that no saved result has, which are left out."""
-    chosen: dict[Spec, None] = {}
-    left_out: dict[Spec, None] = {}
-    for name, specs in named_specs(metrics):
-        for spec in specs:
-            is_chosen = group_of(name) is None or _has_numbers(spec)
-            (chosen if is_chosen else left_out)[spec] = None
-    return list(chosen), left_out_of_groups([str(spec) for spec in left_out if spec not in chosen])
+    of_names = named_specs(metrics)
+    chosen = {
+        spec: None for name, of in of_names for spec in of if group_of(name) is None or _has_numbers(spec)
+    }
+    left_out = dict.fromkeys(str(spec) for _, of in of_names for spec in of if spec not in chosen)
+    return list(chosen), left_out_of_groups(list(left_out))
 
 
 def _specs(saved: SavedResult) -> list[Spec]:
@@ -316,53 +274,35 @@ def check_made_alike(saved: SavedResult, results: Results, options: Options, opt
     """
     if options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
-    if saved.qrels_sha256 != results.qrels_sha256:
-        theirs, ours = _hash(saved.qrels_sha256), _hash(results.qrels_sha256)
-        what = f"it was made from other qrels: {saved.qrels} ({theirs}), not {results.qrels} ({ours})"
-        raise InputError(saved.path, what, hint="Evaluate the run again with these qrels")
-    if saved.groups_sha256 != results.groups_sha256:
-        theirs, ours = (_hash(of.groups_sha256, "no file of them") for of in (saved, results))
-        what = f"it was made with other group sizes ({theirs}), not those of this command ({ours})"
-        raise InputError(saved.path, what, hint="Give the same --groups, or evaluate the run again")
+    for what, theirs, ours in (
+        ("qrels", saved.qrels_sha256, results.qrels_sha256),
+        ("group sizes", saved.groups_sha256, results.groups_sha256),
+    ):
+        if theirs != ours:
+            made, here = ("no file" if of is None else f"SHA-256 {of[:12]}" for of in (theirs, ours))
+            hint = "Give the same files, or evaluate the run again"
+            raise InputError(saved.path, f"it was made from other {what} ({made}, here {here})", hint=hint)
+    hint = "Give the same options, or evaluate the run again"
     for name in Options.names(within=VALUES):
-        theirs, ours = (_comparable(name, of[name]) for of in (saved.options, results.options))
+        made, here = (_comparable(name, of[name]) for of in (saved.options, results.options))
+        is_same = made == here
         if name == "ties":  # the same order may be named in one of the two only
-            used = {run.ties for run in saved.runs} if theirs is None else {theirs}
-            is_same = theirs == ours or used == {ours or DEFAULT_TIES}
-        else:
-            is_same = theirs == ours
+            is_same |= {here or DEFAULT_TIES} == ({made} if made else {run.ties for run in saved.runs})
         if not is_same:
-            flag = "--" + name.replace("_", "-")
-            made = f"the default {flag}" if theirs is None else f"{flag} {_shown(theirs)}"
-            what = f"it was made with {made}, and this command has {_shown(ours)}"
-            raise InputError(saved.path, what, hint="Give the same options, or evaluate the run again")
+            flag = Options.table[name].flags.split()[-1]
+            made, here = ("default" if value is None else option_text(value) for value in (made, here))
+            raise InputError(saved.path, f"it was made with {flag} {made}, and here it is {here}", hint=hint)
     if "query_weights" in saved.options and "query_weights" not in results.options:
-        what = "its means were made with --query-weights, and this command has none"
-        hint = "Give the same --query-weights, or evaluate the run again without them"
-        raise InputError(saved.path, what, hint=hint)
+        raise InputError(saved.path, "its means were made with --query-weights, and here are none", hint=hint)
     check_metrics(saved, [spec for spec in results.specs if spec not in optional])
     if not saved.runs:
         raise InputError(saved.path, "it has no runs")
-
-
-def _hash(sha256: str | None, without: str = "no file") -> str:
-    return without if sha256 is None else f"SHA-256 {sha256[:_SHORT_HASH]}"
 
 
 def _comparable(name: str, value: Any) -> Any:
     if name == "columns" and isinstance(value, (list, tuple)):  # that of scores is of the run alone
         return sorted("=".join(map(str, pair)) for pair in value if pair[0] != "score") or None
     return sorted(map(str, value)) if isinstance(value, (list, tuple)) else value
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "the default"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, float):
-        return repr(value).removesuffix(".0")
-    return named(",".join(value)) if isinstance(value, list) else str(value)
 
 
 def check_metrics(saved: SavedResult, specs: Sequence[Spec]) -> None:
@@ -395,28 +335,41 @@ def outcomes_of_saved(
     """
     known = [m for m, spec in enumerate(results.specs) if is_num_q(spec) or str(spec) in saved.metrics]
     specs = [results.specs[m] for m in known]
-    listed = [spec for spec in specs if spec not in unlisted]
     # where not all was relevant, the notice that all is shows that enough was judged; nothing else does
     share = 1.0 if any(notice.kind is Kind.ALL_RELEVANT for notice in saved.notices) else 0.0
-    position = {query: q for q, query in enumerate(results.queries)}
+    position = {query: q for q, query in enumerate(results.queries) if chosen[q]}
+
+    def notices(run: SavedRun, result: RunResult) -> Iterator[Notice]:
+        """Those that were saved about the run and these metrics, and those that the values show."""
+        of_run = [notice for notice in saved.notices if notice.subject == run.name]
+        for notice in of_run:
+            if notice.kind in (Kind.TIES, Kind.FEW_DOCUMENTS):
+                is_wanted = notice.metric in map(str, specs)
+                if is_wanted and not (notice.kind is Kind.TIES and is_accepted(Kind.TIES, options)):
+                    yield notice
+            elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE):
+                yield notice
+        scored = Scored(result.values[known], {}, empty[known])
+        yield from undefined_notices(qrels, specs, scored, result.counted)
+        listed = [spec for spec in specs if spec not in unlisted]
+        for notice in of_run:
+            if notice.kind is Kind.JUDGED_SHARE:
+                cutoff = int(notice.metric.partition("@")[2])
+                yield from judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
 
     def outcome(name: str, run: SavedRun) -> Outcome:
-        at = []  # of its queries among those of the results
         for query in run.queries:
             if query not in position:
-                raise InputError(saved.path, f"query {named(query)} is not in {results.qrels}")
-            if not chosen[position[query]]:
-                what = f"query {named(query)} of run {named(run.name)} was not asked for"
-                raise InputError(saved.path, what)
-            at.append(position[query])
-        has_values = np.zeros(len(position), np.bool_)
+                what = f"query {named(query)} of run {named(run.name)} is not among those of {results.qrels}"
+                raise InputError(saved.path, f"{what} that are evaluated")
+        at = [position[query] for query in run.queries]
+        has_values = np.zeros(len(chosen), np.bool_)
         has_values[at] = True
         counted = counted_queries(chosen, has_values, options)
-        if (lacking := counted & ~has_values).any():
-            query = results.queries[int(lacking.argmax())]
-            what = f"run {named(run.name)} has no values of query {named(query)}"
+        for q in np.flatnonzero(counted & ~has_values).tolist():
+            what = f"run {named(run.name)} has no values of query {named(results.queries[q])}"
             raise InputError(saved.path, what, hint="Evaluate the run again")
-        values = np.full((len(results.specs), len(position)), np.nan)
+        values = np.full((len(results.specs), len(chosen)), np.nan)
         for m, spec in enumerate(results.specs):
             values[m, at] = 1.0 if is_num_q(spec) else run.values.get(str(spec), np.nan)
         result = RunResult(
@@ -430,24 +383,7 @@ def outcomes_of_saved(
             interval=options.intervals,
             weights=weights_of(results.queries, counted, options),
         )
-
-        def notices() -> Iterator[Notice]:
-            """Those that were saved about the run and these metrics, and those that the values show."""
-            of_run = [notice for notice in saved.notices if notice.subject == run.name]
-            for notice in of_run:
-                if notice.kind in (Kind.TIES, Kind.FEW_DOCUMENTS):
-                    is_wanted = notice.metric in map(str, specs)
-                    if is_wanted and not (notice.kind is Kind.TIES and is_accepted(Kind.TIES, options)):
-                        yield notice
-                elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE):
-                    yield notice
-            yield from undefined_notices(qrels, specs, Scored(values[known], {}, empty[known]), counted)
-            for notice in of_run:
-                if notice.kind is Kind.JUDGED_SHARE:
-                    cutoff = int(notice.metric.partition("@")[2])
-                    yield from judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
-
-        named_notices = tuple(notice.replace(subject=name) for notice in notices())
-        return Outcome(result, empty, partial(Noticed, named_notices, share, np.zeros(0, np.int64)))
+        of_run = tuple(notice.replace(subject=name) for notice in notices(run, result))
+        return Outcome(result, empty, partial(Noticed, of_run, share, np.zeros(0, np.int64)))
 
     return [outcome(name, run) for name, run in zip(names, saved.runs, strict=True)]

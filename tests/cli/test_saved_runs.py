@@ -54,7 +54,7 @@ def test_groups_and_results_that_are_no_run() -> None:
     for run in content["runs"]:
         del run["per_query"]
     Path("spark.json").write_text(json.dumps(content))
-    said = "spark.json: it has neither values per query nor the SHA-256 of its qrels, as all results of"
+    said = "spark.json: it has no SHA-256 of its qrels, as results of"
     for command in ("qrels spark.json", "compare qrels a.run spark.json", "report qrels spark.json -o r.html"):
         assert fails(*command.split()).startswith(said)
     said = "spark.json: a saved result has no documents. Give the run that it was made from"
@@ -64,8 +64,8 @@ def test_groups_and_results_that_are_no_run() -> None:
 @each("arguments, error", [
     (["-m", "gm_map"], "gm_map cannot be taken from a saved result, which has numbers per query"),
     (["-m", "AP relstring"], "relstring cannot be taken from a saved result"),
-    (["--ignore-identical-ids"], "it was made with --ignore-identical-ids off, and this command has on"),
-    (["--columns", "grade=x"], "it was made with the default --columns, and this command has 'grade=x'"),
+    (["--ignore-identical-ids"], "it was made with --ignore-identical-ids false, and here it is true"),
+    (["--columns", "grade=x"], "it was made with --columns default, and here it is grade=x"),
     (["--tie-range", "-m", "AP"], "it has no values of other orders of ties. Give the run itself"),
 ])  # fmt: skip
 def test_what_does_not_agree_is_an_error_beside_the_other_runs(arguments: list[str], error: str) -> None:
@@ -84,7 +84,7 @@ def test_group_sizes_are_part_of_what_a_result_is_made_from() -> None:
     Path("x").write_text(LETOR)
     for name, sizes in {"x.query": "3\n2\n", "same": "3\n2\n", "other": "1\n4\n"}.items():
         Path(name).write_text(sizes)
-    error = "it was made with other group sizes (SHA-256 "
+    error = "it was made from other group sizes (SHA-256 "
     for saved, groups in (("s.json", []), ("given.json", ["--groups", "same"])):
         call = ("x", "--feature", "2", "-m", "AP", "--quiet", *groups, "-q", "-f", "json", "-o", saved)
         assert gradeval(*call).code == 0
@@ -101,7 +101,7 @@ def test_group_sizes_are_part_of_what_a_result_is_made_from() -> None:
     content = json.loads(Path("s.json").read_text())
     del content["qrels"]["groups_sha256"]  # as before there were any
     Path("s.json").write_text(json.dumps(content))
-    assert "with other group sizes (no file of them)" in fails("x", "s.json")
+    assert "from other group sizes (no file" in fails("x", "s.json")
 
 
 def test_an_edited_result_is_an_error_everywhere() -> None:

@@ -89,7 +89,7 @@ def test_files(folder: Path) -> None:
     assert again.out.splitlines()[1].endswith("RR\t0.6250")
     for args in ((str(qrels),), ("compare", str(qrels), str(run)), ("gate", str(qrels), "--require", "RR > 0")):
         done = command(*args, str(saved), "--quiet")
-        what = f"{saved}: its means were made with --query-weights, and this command has none. Give the same"
+        what = f"{saved}: its means were made with --query-weights, and here are none. Give the same"
         assert (done.code, done.out, what in done.err) == (2, "", True)
 
 
