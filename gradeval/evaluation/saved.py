@@ -180,7 +180,7 @@ def _run(file: _Part, content: Any, place: str, metrics: Sequence[str], options:
             raise run.error(f"there are no numbers of {metric}{run.place}")
         if has_summary:
             [mean] = summarize([spec], values[metric][None], np.ones(len(rows), np.bool_), of_queries)
-            count, stated = np.isnan(values[metric]).sum(), summary.get(metric, np.array([math.inf]))
+            count, stated = int(np.isnan(values[metric]).sum()), summary.get(metric, np.array([math.inf]))
             if undefined.get(metric, 0) != count or not np.allclose(stated, mean, _SAME, _SAME, equal_nan=True):
                 what = f"the summary of {metric}{run.place} is not that of its values"
                 raise run.error(f"{what} ({float(mean)!r}, {count} undefined)")
