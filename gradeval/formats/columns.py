@@ -11,6 +11,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import IdIndex, Ids
+from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
 from gradeval.formats.scan import TAB, DataLines, bare_cr_pattern, floats, split_at, unreadable
 from gradeval.formats.sources import Block, Source
@@ -271,16 +272,17 @@ def columns_of(
     name: str,
     wrong: LineProblems | None,
     problems: LineProblems,
+    kind: str = "",
     hint: Callable[[int], str] = lambda row: "",
 ) -> Columns:
     """The columns of rows with the fields query, document and number.
 
     name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
-    lines. hint: why the number of a row may be none.
+    lines. kind: as in explained(). hint: why the number of a row may be none.
     """
     queries, documents, text = rows.fields[:3]
     value, bad = floats(text)
-    line = rows.line
+    line, lines = rows.line, len(rows.line) + problems.total
     if wrong is not None:
         problems = wrong
         bad = np.arange(len(value))
@@ -292,7 +294,8 @@ def columns_of(
             lambda i: hint_of_number(fields[i], name) or hint(int(bad[i])),
         )
         problems = LineProblems.joined([problems, of_values])
-    problems = problems.replace(rows=len(rows.line) + len(rows.odd))
+    number = "grade" if name == "grade" else "score"
+    problems = explained(problems, block, lines, number, kind)
     if len(bad):
         good = np.ones(len(value), bool)
         good[bad] = False

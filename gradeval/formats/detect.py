@@ -11,9 +11,9 @@ import numpy as np
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.file_formats import FORMATS, Format
-from gradeval.formats.diagnostics import no_data
-from gradeval.formats.scan import HASH
-from gradeval.formats.sources import ARROW, PARQUET, Source
+from gradeval.formats.diagnostics import SHOWN, LineProblems, no_data
+from gradeval.formats.scan import HASH, NUMBER
+from gradeval.formats.sources import ARROW, PARQUET, Block, Source
 from gradeval.options import Options
 
 _FIELD = rb"[^ \t]+"
@@ -23,11 +23,12 @@ _LINES = 10_000  # lines of data that are examined
 _BEGINNING = 1 << 16  # bytes of a line that are examined
 _START = 64  # bytes that show whether more must be read at once
 _OF_OBJECTS = (b"{", b"[")
+_HEAD = 4096  # bytes that show what a file looks like that was misread
+_MISREAD = 3  # from so many lines on, the first stands for all where none is right
+_OPTIONS = {"grade": "--qrels-format", "score": "--run-format"}
 _DEFAULTS = Options()
 ROLES = {"qrels": "grade", "run": "score"}
 """The number of the rows of a file, by what it is given as."""
-AS_OTHER = {"qrels": "give --as run", "run": "give --as qrels"}
-"""Hints for a file that is not what --as says."""
 
 
 def format_of(name: str) -> Format:
@@ -162,10 +163,9 @@ def of_json(text: bytes, options: Options) -> str:
     if first == b"[":
         import json  # imported only when needed
 
-        from gradeval.formats.csv import are_columns
-
         try:  # an object a line may begin with a list too
-            return "jsonl" if are_columns([*json.loads(text.split(b"\n", 1)[0])], {}) else "lists"
+            names = [*json.loads(text.split(b"\n", 1)[0])]
+            return "jsonl" if _function("csv.are_columns")(names, {}) else "lists"
         except ValueError:
             return "lists"
     if first == b"{":
@@ -179,12 +179,11 @@ def of_header(text: bytes, options: Options) -> str:
     delimiter = re.search(_DELIMITER, line)
     if delimiter is None or any(re.fullmatch(_FIGURE, field) for field in line.split(delimiter[0])):
         return ""
-    from gradeval.formats.csv import BEIR_HEADER, DELIMITERS, header_of
-
-    header = header_of(np.frombuffer(text, np.uint8), DELIMITERS, dict(options.columns))
+    csv = import_module("gradeval.formats.csv")
+    header = csv.header_of(np.frombuffer(text, np.uint8), csv.DELIMITERS, dict(options.columns))
     if header is None or header.delimiter != "\t":
         return "csv" if header else ""
-    return "beir" if BEIR_HEADER.match(text) else "tsv"
+    return "beir" if csv.BEIR_HEADER.match(text) else "tsv"
 
 
 def of_ranks(text: bytes, options: Options) -> str:
@@ -252,12 +251,72 @@ def role_of(source: Source, options: Options) -> str | None:
         except (InputError, InputErrors) as error:
             errors.append(error)
     if not rows:
-        from gradeval.formats.json import reject_saved  # imported only when needed
-
-        reject_saved(next(source.chunks(_BEGINNING)).tobytes(), source.name, "score")
+        _function("json.reject_saved")(next(source.chunks(_BEGINNING)).tobytes(), source.name, "score")
         raise errors[0]
     best = [role for role, count in rows.items() if count == max(rows.values())]
     return best[0] if len(best) == 1 else None
+
+
+# --- files that are something else than they were given as
+
+
+def explained(found: LineProblems, block: Block, rows: int, number: str, kind: str = "") -> LineProblems:
+    """The problems of a block of lines: as one where no line is right, with what the file looks like, or with a
+    hint where the first line is a header.
+
+    rows: how many lines of data the block has. number: 'grade' or 'score', of which rows have one. kind: the
+    format that the file was read as, '' for one that its header shows.
+    """
+    if not found.total or found.final or not block.first:
+        return found
+    first = found.first[0]
+    text = block.bytes[: min(block.size, _HEAD)].tobytes()
+    lines = [line.strip(b" \t\r") for line in (text[: text.rfind(b"\n") + 1] or text).split(b"\n")]
+    data = [place for place, line in enumerate(lines) if line and line[0] != HASH]
+    if found.total < rows or len({problem.line for problem in found.first}) < min(rows, SHOWN):
+        if first.hint or not kind or first.line not in data[:1]:
+            return found
+        fields = lines[data[0]].decode("utf-8", "replace").split()
+        may_be_data = len(fields) != 1 or NUMBER.fullmatch(lines[data[0]])
+        if may_be_data and not _function("csv.are_columns")(fields, {}):
+            return found
+        command = "tail -n +2" if first.line == 0 else f"sed {data[0] + 1}d"
+        hint = f"This seems to be a header line; remove it with {command}"
+        return found.changed(lambda problem: problem.replace(hint=hint) if problem == first else problem)
+    hint = first.hint or (_look([lines[place] for place in data], number, kind) if kind else "")
+    if not hint and rows < _MISREAD:
+        return found
+    what = f"{first.what}, and none of the {rows:,} lines{'' if block.last else ' read'} is right"
+    header = f"query_id,doc_id,{'relevance' if number == 'grade' else 'score'}"
+    hint = hint or (
+        f"Is this the right file? If so, give its format with {_OPTIONS[number]}; a table needs a header line, "
+        f"such as {header}"
+    )
+    return LineProblems((first.replace(what=what if rows > 1 else first.what, hint=hint),), 1, final=True)
+
+
+def _look(lines: list[bytes], number: str, kind: str) -> str:
+    """A hint that names what the lines of data look like, and what reads them; '' where that is unknown."""
+    is_run = number == "score"
+    likely = of_text(b"\n".join(lines))
+    if likely not in ("", "trec", kind):  # trec is for any line
+        row = format_of(likely)
+        further = f"; {_OPTIONS[number]} {likely} reads it"
+        if row.of_letor:
+            further = "; it needs a LETOR file as qrels"
+        elif row.no_qrels is not None and not is_run:
+            further = f". {row.no_qrels[1]}"
+        return f"This looks like format {likely}: {row.why}{further}"
+    below = of_text(b"\n".join(lines[1:]))
+    is_one_column = is_run and len(lines[0].split()) == 1
+    if below not in ("", "trec", kind) and (below != "scores" or is_one_column):
+        return f"Below it, this looks like format {below}; remove the first line with tail -n +2"
+    fields = [line.split() for line in lines]
+    for role, counts, place in (("qrels", {4}, 3), ("a run", {5, 6}, 4)):
+        is_other = (role == "a run") != is_run or kind != "trec"
+        if is_other and all(len(row) in counts and NUMBER.fullmatch(row[place]) for row in fields):
+            return f"This looks like {role}; the qrels come first, then the runs"
+    return ""
 
 
 _DELIMITER = rb"[\t,;|]"

@@ -1,4 +1,4 @@
-"""What is wrong with lines of a file: the first few problems with their lines, and how many there are."""
+"""What is wrong with a file: the first problems with their lines, as one error or several."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from gradeval.arrays import Ints
-from gradeval.arrays.segments import distinct
 from gradeval.errors import InputError, InputErrors, named
 from gradeval.records import Record
 
-if TYPE_CHECKING:
-    from gradeval.formats.sources import Block
-
 SHOWN = 20
-HEAD = 4096  # bytes that show what a file looks like
 # a hint where a document is a duplicate
 COLLAPSES = "--duplicates best (in Python duplicates='best') takes the best score"
 _VARIABLE = r"'.*'|\b\d+( fields?)?"  # what differs between problems of the same kind
@@ -41,17 +36,13 @@ class Problem(Record):
 class LineProblems(Record):
     """The problems of some lines: the first SHOWN problems by line, and how many there are.
 
-    final: the rest of the file need not be read. bad: how many lines have a problem. rows: the lines of data of
-    the block. head: the beginning of the file, if the block has it. every: yields all of the problems, in any
-    order; None where the first are all.
+    final: the rest of the file need not be read. every: yields all of the problems, in any order; None where
+    the first are all.
     """
 
     first: tuple[Problem, ...] = ()
     total: int = 0
     final: bool = False
-    bad: int = 0
-    rows: int = 0
-    head: bytes = b""
     every: Callable[[], Iterator[Problem]] | None = None
 
     def all(self) -> Iterator[Problem]:
@@ -68,22 +59,20 @@ class LineProblems(Record):
 
         first = tuple(map(problem, np.argsort(lines, kind="stable")[:SHOWN].tolist()))
         every = partial(map, problem, range(len(lines))) if len(lines) > SHOWN else None
-        return cls(first, len(lines), bad=len(distinct(lines)), every=every)
+        return cls(first, len(lines), every=every)
 
     @classmethod
     def listed(cls, problems: Sequence[Problem], final: bool = False) -> LineProblems:
         first = tuple(sorted(problems, key=_line)[:SHOWN])
-        every = partial(iter, problems) if len(problems) > SHOWN else None
-        bad = len({problem.line for problem in problems})
-        return cls(first, len(problems), final, bad, every=every)
+        return cls(first, len(problems), final, partial(iter, problems) if len(problems) > SHOWN else None)
 
     @classmethod
     def joined(cls, parts: Iterable[LineProblems]) -> LineProblems:
         parts = list(parts)
         first = sorted(chain(*(part.first for part in parts)), key=_line)[:SHOWN]
-        total, bad = sum(part.total for part in parts), sum(part.bad for part in parts)
+        total = sum(part.total for part in parts)
         every = partial(chain.from_iterable, map(cls.all, parts)) if total > len(first) else None
-        return cls(tuple(first), total, any(part.final for part in parts), bad, every=every)
+        return cls(tuple(first), total, any(part.final for part in parts), every)
 
     def changed(self, change: Callable[[Problem], Problem]) -> LineProblems:
         """Each problem changed, as where it is in another line."""
@@ -92,31 +81,83 @@ class LineProblems(Record):
             first=tuple(map(change, self.first)), every=every and (lambda: map(change, every()))
         )
 
-    def check(self, path: str) -> None:
-        """Raise them, if any, as all that is wrong with a file."""
-        if self.total:
-            raise self.error(path)
-
-    def error(self, path: str, end: int | None = None) -> InputError | InputErrors:
-        """They as one error; there must be at least one. end: the line, from 1, at which reading stopped."""
-        errors = [
-            InputError(
-                path, problem.what, line=None if problem.line is None else problem.line + 1, hint=problem.hint
-            )
-            for problem in self.first
-        ]
-        return InputErrors(errors, self.total, end) if self.total > 1 else errors[0]
-
-    def within(self, block: Block, rows: int) -> LineProblems:
-        """The same problems, of a block with this many lines of data."""
+    def check(self, path: str, end: int | None = None, hint: str = "") -> None:
+        """Raise them, if any, as all that is wrong with a file. end, hint: as in InputErrors."""
         if not self.total:
-            return self
-        return self.replace(
-            rows=rows, head=block.bytes[: min(block.size, HEAD)].tobytes() if block.first else b""
-        )
+            return
+        lines = [None if problem.line is None else problem.line + 1 for problem in self.first]
+        errors = [
+            InputError(path, problem.what, line=line, hint=problem.hint)
+            for line, problem in zip(lines, self.first, strict=True)
+        ]
+        raise InputErrors(errors, self.total, end, hint) if self.total > 1 else errors[0]
 
 
 NOTHING = LineProblems()
+
+
+class Part(Protocol):
+    """The result for a block: how many lines it has, whether it is the last, and its problems."""
+
+    @property
+    def lines(self) -> int: ...
+
+    @property
+    def last(self) -> bool: ...
+
+    @property
+    def problems(self) -> LineProblems: ...
+
+
+_Part = TypeVar("_Part", bound=Part)
+
+
+class Problems:
+    """The problems of one file; the first by line are kept.
+
+    enough: how many end the reading. hint: how to see those that are only counted, or ''. lines: how many have
+    been read. end: the line, from 1, at which reading stopped before the file's end.
+    """
+
+    def __init__(self, path: str, enough: float = SHOWN, hint: str = "") -> None:
+        self.path, self.enough, self.hint = path, enough, hint
+        self.found = NOTHING
+        self.lines = 0
+        self.end: int | None = None
+
+    def add(self, found: LineProblems, first_line: int = 0) -> None:
+        """first_line: the number of lines before the block of these problems."""
+        if found.total:
+            moved = found.changed(
+                lambda problem: (
+                    problem if problem.line is None else problem.replace(line=first_line + problem.line)
+                )
+            )
+            # the others are not kept, nor what they would be made from
+            self.found = LineProblems.joined([self.found, moved]).replace(every=None)
+
+    def until_enough(
+        self, parts: Iterable[_Part], others: Callable[[], int] = lambda: 0
+    ) -> Iterator[tuple[int, _Part]]:
+        """Each part of the file, with the number of lines before it, while there is reason to read on.
+
+        It stops after enough problems, or after a final one. others: the number of problems known elsewhere.
+        """
+        for part in parts:
+            before = self.lines
+            self.lines += part.lines
+            self.add(part.problems, before)
+            yield before, part
+            if part.problems.final:
+                self.end = before + (part.problems.first[-1].line or 0) + 1
+                return
+            if self.found.total + others() >= self.enough and not part.last:
+                self.end = self.lines
+                return
+
+    def check(self) -> None:
+        """Raise the problems, if any, ordered by line."""
+        self.found.check(self.path, self.end, self.hint)
 
 
 def _line(problem: Problem) -> int:

@@ -20,8 +20,8 @@ from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
 from gradeval.formats.columns import Columns, hint_of_number, not_a_number, separated_columns
-from gradeval.formats.diagnostics import LineProblems, no_data, shown
-from gradeval.formats.problems import Problems
+from gradeval.formats.detect import explained
+from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
     HASH,
     DataLines,
@@ -144,7 +144,6 @@ def read_letor(
     problems: what collects those of the lines.
     """
     problems = problems or Problems(source.name)
-    problems.role = "letor"
     parts: list[_Part] = []
     is_wanted = np.zeros(max(wanted, default=-1) + 2, bool)
     is_wanted[list(wanted)] = True
@@ -207,7 +206,8 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     query = Ids(block.bytes, query.start + 4, length)
     first_feature = first_token + 1 + has_query
     values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
-    problems = wrong or LineProblems.joined([of_labels, of_queries, of_values]).within(block, len(data))
+    of_lines = LineProblems.joined([of_labels, of_queries, of_values])
+    problems = wrong or explained(of_lines, block, len(data), "grade", "letor")
     document = _documents(block.bytes, tokens, data, comment[data])
     return _Part(query.compact(), document.compact(), label, data, values, tokens.lines, block.last, problems)
 
@@ -319,7 +319,6 @@ def read_numbers(
     never ends.
     """
     problems = problems or Problems(source.name)
-    problems.role = name
     made = (_read_numbers(block, name, integers) for block in source.blocks())
     values: list[Floats] = []
     places: list[Ints] = []
@@ -359,7 +358,8 @@ def _read_numbers(block: Block, name: str, integers: bool) -> Columns:
                 rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a non-negative integer"
             ),
         ]
-        problems = LineProblems.joined(parts).within(block, len(rows.line) + len(rows.odd))
+        kind = "" if integers else "scores"
+        problems = explained(LineProblems.joined(parts), block, len(rows.line) + len(rows.odd), "score", kind)
     none, line = Ids.of([]), rows.line
     return Columns(none, line[:0], none, value, line, rows.lines, block.first, block.last, problems)
 

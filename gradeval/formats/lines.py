@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from gradeval.errors import LARGEST_GRADE, InputError, OptionError, named
-from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, no_data
-from gradeval.formats.problems import Problems
+from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
 from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Source
 from gradeval.notices import many

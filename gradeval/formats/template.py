@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import Ids, mix, words
 from gradeval.formats.columns import Columns
-from gradeval.formats.diagnostics import LineProblems
+from gradeval.formats.diagnostics import NOTHING
 from gradeval.formats.scan import DOT, HASH, LF, SPACE, TAB, eight_digits, floats
 from gradeval.formats.sources import Block
 from gradeval.records import Record
@@ -95,7 +95,7 @@ def run_columns(block: Block) -> tuple[Columns, Ids] | None:
         len(ends),
         block.first,
         block.last,
-        LineProblems(rows=len(ends)),
+        NOTHING,
         text[ends[-1] - shape.tag : ends[-1]].tobytes(),
     )
     return columns, Ids(text, rank, rank_length)

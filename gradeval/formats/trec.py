@@ -49,10 +49,9 @@ def table(source: Source, number: str, options: Options) -> Table:
 def qrels_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 3, 1), 4, 4)
     problems = odd_lines(rows, "qrels have 4 (query iter document grade)")
-    read = columns_of(block, rows, "grade", unreadable(block, rows, _QRELS_BARE_CR), problems)
-    problems = read.problems.within(block, read.problems.rows)
+    read = columns_of(block, rows, "grade", unreadable(block, rows, _QRELS_BARE_CR), problems, "trec")
     queries, documents = read.queries.light(), read.documents.light()
-    return with_subtopics(read, rows).replace(queries=queries, documents=documents, problems=problems)
+    return with_subtopics(read, rows).replace(queries=queries, documents=documents)
 
 
 def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
@@ -91,13 +90,12 @@ def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> C
         is_without = len(fields) == _FIELDS - 1 and fields[1].lower() not in (b"q0", b"0")
         return "Is Q0 missing? A line of a run is query Q0 document rank score tag" if is_without else ""
 
-    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems, hint)
-    problems = columns.problems.within(block, columns.problems.rows)
+    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems, "trec", hint)
     tag = None
     if len(rows.line):
         fields = _FIELD.findall(_line_from(block, int(rows.fields[1].start[-1])))
         tag = fields[3] if len(fields) > 3 else b""
-    return columns.replace(tag=tag, extra=extra, problems=problems)
+    return columns.replace(tag=tag, extra=extra)
 
 
 def _second_records(block: Block, rows: DataLines) -> LineProblems:

@@ -25,8 +25,7 @@ from gradeval.errors import (
 )
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.detect import ROLES, format_of, kind_of, reader
-from gradeval.formats.diagnostics import no_data
-from gradeval.formats.problems import Problems
+from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.sources import Source
 from gradeval.formats.trec import ranked_columns, run_columns
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, OF_QRELS, OF_RUN, Options, takes
@@ -134,7 +133,7 @@ class Run(Record, eq=False):
             whole = _rows(filtered)
             whole.problems.check(table.name)
             return whole
-        columns = _joined(filtered, jobs, "run")
+        columns = _joined(filtered, jobs)
         if not has_rows:
             raise no_data(table.name, columns.lines, columns.left_out)
         return columns
@@ -177,7 +176,7 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
         raise OptionError(f"features must be the one feature of {source.name} that is the run")
     [file] = open_file(source, "run", chosen)
     path = f"{source.name}:{file.name}" if kind == "letor" else source.name
-    columns = _rows(file.table) if kind == "letor" else _joined(file.table, jobs, "run")
+    columns = _rows(file.table) if kind == "letor" else _joined(file.table, jobs)
     ties = LETOR_TIES if kind == "letor" else format_of(kind).ties
     return RunTable(path, columns, ties, Collapse.of(chosen))
 
@@ -223,11 +222,11 @@ def _table(
     return table if role == "qrels" else _evaluated(table, options)
 
 
-def _joined(table: Table, jobs: int, role: str = "") -> Columns:
-    """All rows of a source. role: that of Problems. Raises InputError(s)."""
+def _joined(table: Table, jobs: int) -> Columns:
+    """All rows of a source. Raises InputError(s)."""
 
     def read(jobs: int) -> Columns:
-        problems = Problems(table.name, role)
+        problems = Problems(table.name)
         blocks = ordered_map(table.columns, table.blocks(), jobs)
         parts = [part for _, part in problems.until_enough(blocks)]
         problems.check()

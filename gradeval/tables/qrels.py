@@ -14,8 +14,7 @@ from gradeval.arrays.strings import IdIndex, Ids, KeyTable, Texts, repeats, salt
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
 from gradeval.formats.columns import Columns
-from gradeval.formats.diagnostics import LineProblems, no_data, shown
-from gradeval.formats.problems import Problems
+from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.records import Record
@@ -196,7 +195,7 @@ class Qrels(Record, eq=False):
         grades for a query and subtopic; the same grade twice is a warning. The highest grade of subtopics
         counts.
         """
-        problems = Problems(path, "qrels")
+        problems = Problems(path)
         parts = [part for _, part in problems.until_enough(blocks)]
         problems.check()
         if not any(len(part.value) for part in parts):

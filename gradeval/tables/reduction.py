@@ -17,8 +17,7 @@ from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids, KeySet
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table
-from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, no_data
-from gradeval.formats.problems import Problems
+from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, Problems, no_data
 from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
 from gradeval.tables.qrels import Qrels
@@ -186,7 +185,7 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
 
 def reduce_blocks(table: Table, qrels: Qrels, ties: str, jobs: int, collapse: Collapse = EACH) -> Reduced:
     """Reduce a run of any length. Raises InputError(s)."""
-    total = collect(table, lambda: (Total(qrels, ties, collapse), Problems(table.name, "run")), jobs)
+    total = collect(table, lambda: (Total(qrels, ties, collapse), Problems(table.name)), jobs)
     return total.reduced()
 
 

@@ -12,7 +12,7 @@ from .command import LETOR, QRELS, RUN, fails, gradeval
 
 pytestmark = pytest.mark.usefixtures("folder")
 
-LIKE_SCORES = "This looks like format scores: its first lines"
+LIKE = "This looks like format scores: its first lines"
 QRELS_HAVE = "where qrels have 4 (query iter document grade)"
 
 BAD = [  # a file, its good lines, a further one, what is said of it, the arguments; more are in tests/formats
@@ -61,7 +61,7 @@ def test_files_that_are_none() -> None:
 def test_the_files_in_the_wrong_order_are_one_error(lines: int) -> None:
     Path("q").write_text("".join(f"q1 0 d{n} 1\n" for n in range(lines)))
     Path("r").write_text("".join(f"q1 Q0 d{n} 1 {n} tag\n" for n in range(lines)))
-    alike = f", and so in all {lines:,} lines" if lines > 1 else ""
+    alike = f", and none of the {lines:,} lines is right" if lines > 1 else ""
     order = "the qrels come first, then the runs"
     as_qrels = f"r:1: 6 fields {QRELS_HAVE}{alike}. This looks like a run; {order}"
     assert fails("r", "q") == fails("r", "r") == as_qrels
@@ -80,7 +80,7 @@ def test_files_that_do_not_belong_together() -> None:
         ("l l", "Choose what ranks its documents with --feature"),
         ("q s", f"s: scores, one per line, {need_letor}, but q is not one. Give the LETOR file as qrels"),
         ("q --feature 1", "q: this is not a LETOR file. --feature requires LETOR files"),
-        ("s r --qrels-format trec", f"s:1: 1 field {QRELS_HAVE}, and so in all 4 lines. {LIKE_SCORES}"),
+        ("s r --qrels-format trec", f"s:1: 1 field {QRELS_HAVE}, and none of the 4 lines is right. {LIKE}"),
         ("l short", "short: there are 3 scores, but l has 4 lines of data"),
         ("l l --feature 9999999", "l: no line has feature 9999999"),
         *(

@@ -12,7 +12,7 @@ from plain import Cut
 
 from gradeval.errors import GradevalError
 from gradeval.formats.detect import kind_of, reader
-from gradeval.formats.problems import Problems
+from gradeval.formats.diagnostics import Problems
 from gradeval.options import Options
 
 

@@ -15,8 +15,7 @@ from gradeval import Evaluator, evaluate, read_run
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, InputErrors
 from gradeval.formats.columns import Columns, Table
-from gradeval.formats.diagnostics import SHOWN
-from gradeval.formats.problems import Problems
+from gradeval.formats.diagnostics import SHOWN, Problems
 from gradeval.formats.sources import Block, Source
 from gradeval.formats.trec import run_columns
 from gradeval.notices import Kind
@@ -329,7 +328,7 @@ class Endless(Source):
     def __init__(self, lines, size):
         super().__init__("endless")
         text = b"".join(lines) * (size // len(b"".join(lines)))
-        self.block = Block(np.frombuffer(text + bytes(PAD), np.uint8), len(text), False, False)
+        self.block = Block(np.frombuffer(text + bytes(PAD), np.uint8), len(text), True, False)
 
     def blocks(self, size=0):
         for _ in range(100_000 // self.block.size):
@@ -342,7 +341,7 @@ class Endless(Source):
 @each(
     ("lines", "what"),
     [
-        ([b"1 Q0 a 0 x\n"], "and so in all [0-9,]+ lines read"),
+        ([b"1 Q0 a 0 x\n"], "none of the [0-9,]+ lines read is right"),
         ([b"1 Q0 a\n", b"1 Q0 b 0 1\n", b"2 Q0 c 0 1\n"], "reading stopped here"),
     ],
 )

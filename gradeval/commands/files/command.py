@@ -95,7 +95,7 @@ def validate_command(
         from gradeval.commands.files.validate import Checks
 
         roles = [role or ("run" if index else None) for index in range(len(files))]
-        report = Checks(Options(**options), max_errors, role).validation(files, roles)
+        report = Checks(Options(**options), max_errors).validation(files, roles)
     is_accepted = job.accepts(report.notices)
     is_wrong = bool(report.errors) or not is_accepted
     if job.strict and is_wrong:  # nothing on standard output

@@ -19,13 +19,12 @@ import numpy as np
 
 from gradeval.arrays.strings import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import InputError, InputErrors, OptionError, described
+from gradeval.errors import InputError, OptionError, described
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
-from gradeval.formats.detect import AS_OTHER, ROLES, format_of, kind_of, role_of
-from gradeval.formats.diagnostics import no_data
+from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
+from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.output import OutputFile
-from gradeval.formats.problems import Problems
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import Batch, Content, Writer, writer
 from gradeval.options import OF_FILES, Options, takes, whole
@@ -161,7 +160,7 @@ def convert_file(
     elif of_letor:
         what = f"{of_letor} need the LETOR file whose lines they are of"
         raise InputError(source.name, what, hint="Give it with --qrels")
-    files = open_file(source, role, options, letor, _Problems(source.name, role))
+    files = open_file(source, role, options, letor, Problems(source.name, math.inf))
     if len(files) > 1:
         raise OptionError("choose one feature: a file holds one run")
 
@@ -181,28 +180,6 @@ def convert_file(
     return with_fewer(lambda jobs: write(jobs, by_query=False), jobs)
 
 
-class _Problems(Problems):
-    """All problems of a file are counted, unless no line of it is right.
-
-    has_refused: whether some are of the format that is written.
-    """
-
-    has_refused = False
-
-    def __init__(self, path: str, role: str) -> None:
-        super().__init__(path, role, AS_OTHER[role])
-
-    @property
-    def enough(self) -> float:
-        return math.inf if self.has_good else super().enough
-
-    def error(self) -> InputError | InputErrors:
-        error = super().error()
-        if isinstance(error, InputError) or self.has_refused:
-            return error
-        return InputErrors(error.errors, error.total, error.end, "gradeval validate lists all of them")
-
-
 class _Reading:
     """Reads batches of whole queries, and counts what Converted has."""
 
@@ -212,7 +189,7 @@ class _Reading:
         self.file, self.conversion, self.writer, self.jobs = file, conversion, writer, jobs
         self.collapse = collapse
         self.name, self.role = file.source.name, file.role
-        self.problems = _Problems(self.name, self.role)
+        self.problems = Problems(self.name, math.inf, "gradeval validate lists all of them")
         self.tag: bytes | None = None
         self.left_out = self.has_subtopics = False
         self.counts = {"queries": 0, "rows": 0}
@@ -229,7 +206,8 @@ class _Reading:
         for rows in self._by_query() if by_query else self._whole():
             batch = self._batch(rows)
             refused = self.writer.refused(batch, self.content())
-            self.problems.has_refused |= bool(refused.total)
+            if refused.total:  # which are of the format that is written
+                self.problems.hint = ""
             self.problems.add(refused)
             if not self.problems.found.total:
                 self.counts["queries"] += len(batch.queries)

@@ -7,7 +7,6 @@ import os
 from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,9 +27,8 @@ from gradeval.commands.files.report import (
 from gradeval.errors import InputError, InputErrors, OptionError, first_names, named
 from gradeval.evaluation.outcome import FIRST_RANKS, judged_share, no_common_query, qrels_notices
 from gradeval.formats.columns import Columns
-from gradeval.formats.detect import AS_OTHER, format_of, role_of
-from gradeval.formats.diagnostics import LineProblems, Problem, no_data, shown
-from gradeval.formats.problems import ORDER, Problems, misread, with_hint
+from gradeval.formats.detect import format_of, role_of
+from gradeval.formats.diagnostics import LineProblems, Problem, Problems, no_data, shown
 from gradeval.formats.scan import CR, LF, SPACE, TAB
 from gradeval.formats.sources import BLOCK, Block, Source, compression_of
 from gradeval.notices import Kind, many
@@ -79,11 +77,11 @@ def validate(
 class Checks:
     """Checks files one after another; the qrels are kept for the runs.
 
-    max_errors: that of validate(). role: 'qrels' or 'run', what all files are.
+    max_errors: that of validate().
     """
 
-    def __init__(self, options: Options, max_errors: int | None, role: str | None = None) -> None:
-        self.options, self.order = options, ORDER if role is None else AS_OTHER[role]
+    def __init__(self, options: Options, max_errors: int | None) -> None:
+        self.options = options
         self.limit = MAX_ERRORS if max_errors is None else whole("max_errors", max_errors, 0, MAX_ERRORS)
         self.jobs = options.jobs or default_jobs()
         self.judgments: Qrels | None = None
@@ -102,7 +100,7 @@ class Checks:
                     hint = "Say which with --as qrels|run"
                     raise InputError(source.name, "the file may be qrels or a run", hint=hint)
                 role = by_content or "qrels"
-                problems = AllProblems(source.name, role, self.limit, self.order, must_be_right=True)
+                problems = AllProblems(source.name, self.limit, must_be_right=True)
                 files = open_file(source, role, self.options, self.letor, problems, with_ranks=True)
             except (InputError, InputErrors) as error:
                 reports.append(self._unread(source, role, error, problems=problems))
@@ -115,7 +113,7 @@ class Checks:
 
     def _qrels(self, source: ObservedSource, file: TableFile) -> FileReport:
         self.letor = file.letor
-        problems = AllProblems(source.name, "qrels", self.limit, self.order)
+        problems = AllProblems(source.name, self.limit)
         try:
             blocks = ordered_map(file.table.columns, file.table.blocks(), self.jobs)
             parts = [part for _, part in problems.until_enough(blocks)]
@@ -154,7 +152,7 @@ class Checks:
 
         def begin() -> tuple[CountedRun, AllProblems]:
             nonlocal problems
-            problems = AllProblems(source.name, "run", self.limit, self.order)
+            problems = AllProblems(source.name, self.limit)
             return CountedRun(qrels, self.limit, names, Collapse.of(self.options)), problems
 
         def columns(block: Any) -> Columns:
@@ -210,9 +208,6 @@ class Checks:
         facts: QrelsFacts | RunFacts | None,
         warnings: Collected | None = None,
     ) -> FileReport:
-        other = misread(problems)
-        if other is not None:  # what the other lines hold means nothing
-            facts = warnings = None
         warnings = warnings or Collected(self.limit)
         about = source.described(format_of(file.kind).is_of_fields)
         if about.not_utf8 is not None:
@@ -222,12 +217,6 @@ class Checks:
         if facts is None and not problems.errors.kinds:
             problems.errors.add(Problem(None, no_data(source.name, problems.lines).what))
         errors = problems.errors.issues()
-        if other is not None:
-            problem = Problem(other.line, other.what, other.hint)
-            errors = Issues((problem,), 1, {problem.kind: 1})
-        elif problems.found.first and errors.first:
-            first = errors.first[0].replace(hint=with_hint(problems).hint or errors.first[0].hint)
-            errors = replace(errors, first=(first, *errors.first[1:]))
         chosen = self.options.qrels_format if file.role == "qrels" else self.options.run_format
         why = f"given with --{file.role}-format" if chosen else format_of(file.kind).why
         path = f"{source.name}:{file.name}" if file.name else source.name
@@ -245,7 +234,7 @@ class Checks:
         name: str = "",
     ) -> FileReport:
         """The report of a file that cannot be read, or not to its end."""
-        problems = problems or AllProblems(source.name, role, MAX_ERRORS)
+        problems = problems or AllProblems(source.name, MAX_ERRORS)
         if not (problems.must_be_right and problems.errors.kinds):  # which the error repeats
             for of_line in error.errors if isinstance(error, InputErrors) else [error]:
                 line = None if of_line.line is None else of_line.line - 1
@@ -303,15 +292,9 @@ class AllProblems(Problems):
     must_be_right: whether check() raises them, as of a LETOR file: without all of its lines there are no rows.
     """
 
-    def __init__(
-        self, path: str, role: str, limit: int, order: str = ORDER, must_be_right: bool = False
-    ) -> None:
-        super().__init__(path, role, order)
+    def __init__(self, path: str, limit: int, must_be_right: bool = False) -> None:
+        super().__init__(path, math.inf)
         self.errors, self.must_be_right = Collected(limit), must_be_right
-
-    @property
-    def enough(self) -> float:
-        return math.inf
 
     def add(self, found: LineProblems, first_line: int = 0) -> None:
         for problem in found.all() if found.total else ():

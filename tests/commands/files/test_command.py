@@ -63,8 +63,8 @@ def test_warnings_are_errors_with_strict():
 
 
 def test_options_of_validate():
-    assert "This looks like qrels; give --as qrels" in gradeval("validate", "--as", "run", "q").out
-    assert "This looks like a run; give --as run" in gradeval("validate", "--as", "qrels", "r").out
+    assert "This looks like qrels; the qrels come first" in gradeval("validate", "--as", "run", "q").out
+    assert "This looks like a run; the qrels come first" in gradeval("validate", "--as", "qrels", "r").out
     # max errors
     done = gradeval("validate", "bad", "--max-errors", 1)
     assert "bad: 1 more error; --max-errors sets the limit" in done.out.splitlines()

@@ -121,7 +121,7 @@ def reports(folder, *texts, role=None, max_errors=DEFAULT_MAX_ERRORS, **options)
     for path, text in zip(paths, texts, strict=True):
         path.write_bytes(text.encode() if isinstance(text, str) else text)
     roles = [role or ("run" if index else None) for index in range(len(paths))]
-    return Checks(Options(**options), max_errors, role).validation(list(map(str, paths)), roles).files
+    return Checks(Options(**options), max_errors).validation(list(map(str, paths)), roles).files
 
 
 def test_judged_documents_and_rows_left_out(tmp_path):
@@ -162,8 +162,8 @@ def test_every_error_is_listed_and_counted(tmp_path, monkeypatch):
     assert (report.facts.duplicates, report.facts.documents, report.facts.queries) == (90, 180, 3)
     letor = "1 qid:1 1:1\n" * 30
     for line, kind in (("x\n", "scores"), ("1\tx\t0.5\n", "ranklib")):
-        _, report = reports(tmp_path, letor, line * 30, qrels_format="letor", run_format=kind)
-        assert lines_of(report.errors) == list(range(1, 31))
+        _, report = reports(tmp_path, letor, "0.5\n" + line * 30, qrels_format="letor", run_format=kind)
+        assert lines_of(report.errors) == list(range(1 + (kind == "scores"), 32))
     [report] = reports(tmp_path, "x qid:1 1:1\n" * 30 + "1 qid:1 1:1\n", role="qrels")
     assert lines_of(report.errors) == list(range(1, 31))
 
