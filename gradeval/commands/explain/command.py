@@ -95,12 +95,6 @@ def explain_command(
     and discounts. Half of a pair of documents (AUC, tau) is for either of them. A metric that is no sum shows
     its value without each document (leave-one-out). RUN is left out with --feature of a LETOR file.
     """
-    if bool(ids) == (options["worst"] is not None):
-        raise click.UsageError(
-            "--query and --worst are mutually exclusive."
-            if ids
-            else "No query given: --query ID chooses one, and --worst N those with the lowest values."
-        )
     if ids:
         refuse_options(
             ("queries", "query_ids"), "and --query are mutually exclusive: --worst chooses from them"

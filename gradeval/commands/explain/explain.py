@@ -1,15 +1,15 @@
 """How the value of a metric for a query comes about.
 
-explain        qrels, a run and a metric -> an Explanation for each of the queries
-explain_runs   several runs and metrics, one query after another
-titles_of      a file of titles -> those of some documents
-made_of        the documents of a query, what each contributes to the value, the ideal ranking
+explain     qrels, a run and a metric -> an Explanation for each of the queries
+explained   several runs and metrics, one query after another
+titles_of   a file of titles -> those of some documents
+phi_of      φ of nDCGφ for the grades of a query
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
@@ -31,16 +31,14 @@ from gradeval.commands.explain.result import (
     Phi,
     Term,
 )
-from gradeval.errors import MetricError, OptionError, described
+from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation.outcome import (
     chosen_queries,
-    counted_queries,
-    judge_of,
     judgments_of,
+    outcome_of_reduced,
     prepared,
     qrels_notices,
     qrels_notices_for,
-    score_queries,
     with_ids,
 )
 from gradeval.evaluation.runs import check_labels, names_of, separate_runs
@@ -51,13 +49,13 @@ from gradeval.metrics._kernels import exp2_gain
 from gradeval.metrics.average_precision import average_precision
 from gradeval.metrics.ndcg_phi import control_points, fitted_phi, named_points, phi_through
 from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
-from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes
+from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes, whole
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import warned
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, check_columns, is_path, open_all, open_qrels, source_of
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.reduction import Reduced, reduce_columns
+from gradeval.tables.reduction import reduce_columns
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 if TYPE_CHECKING:
@@ -67,8 +65,6 @@ METRIC = "nDCG@10"
 _SAMPLES = 64  # of the curve of φ, between its ends
 _AT_ONCE = 1 << 20  # judgments of the tables that are scored together, each without a document
 _AT_MOST = 10**8  # judgments of all these tables: about 5 seconds
-LabelledRun = tuple[str | None, Any]
-"""The label of a run, None if it has none, and the run."""
 
 
 @takes(OF_RUNS)
@@ -92,70 +88,49 @@ def explain(
     for Explanation.titles. queries_text: the same of queries, such as BEIR's queries.jsonl. options: those
     listed below. Raises GradevalError.
     """
-    queries = [] if query is None else [str(query)] if isinstance(query, (str, int)) else list(map(str, query))
-    is_count = isinstance(worst, int) and not isinstance(worst, bool) and worst > 0
-    if worst is not None and not is_count:
-        raise OptionError(f"worst must be a positive integer, not {described(worst)}")
-    labelled = [_single(run, "run")]
+    queries = list(map(str, [query] if isinstance(query, (str, int)) else () if query is None else query))
+    if worst is not None:
+        worst = whole("worst", worst, 1, 10**9)
+    if bool(queries) == bool(worst):
+        raise OptionError("one of query and worst chooses what is explained (--query ID, --worst N)")
+    labelled = [side for of in ([run] if against is None else [run, against]) for side in separate_runs(of)]
+    check_labels(labelled)
     spec, *others = parse(metric)
-    if others:
-        raise MetricError(f"one metric is explained at a time, not {', '.join(map(str, [spec, *others]))}")
-    if spec.metric.text:
-        raise MetricError(f"{spec} is a text, and no number to explain")
+    if others or spec.metric.text:
+        names = ", ".join(map(str, [spec, *others]))
+        raise MetricError(f"one metric with numbers is explained at a time, not {names}")
     chosen = Options(**options)
     of_queries = {name: row for name, row in OF_RUNS.items() if row.section == QUERIES_SECTION}
-    if query is not None and any(getattr(chosen, name) != row.default for name, row in of_queries.items()):
+    if queries and any(getattr(chosen, name) != row.default for name, row in of_queries.items()):
         raise OptionError(f"{' and '.join(of_queries)} are those that worst chooses from; query names them")
-    labelled += [] if against is None else [_single(against, "against")]
-    if bool(queries) == bool(worst):
-        raise OptionError(
-            "query and worst are mutually exclusive" if worst else "no query given: query, or worst, chooses it"
-        )
     if chosen.ties == EXPECTED:
         raise OptionError(f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one")
-    check_labels(labelled)
-    judged, runs = _opened(qrels, labelled, chosen)
+    judged, runs = open_to_explain(qrels, labelled, chosen)
     chosen = with_ids(chosen, judged)
-    if len(runs) > len(labelled):
-        count = len(chosen.features)
-        raise OptionError(f"features must be one feature, not {count}: one run is explained at a time")
+    if len(runs) > (1 if against is None else 2):
+        raise OptionError(f"one run is explained at a time, beside one to compare with, not {len(runs)} runs")
     positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
-    sides = [list(chain(*of_runs)) for of_runs in _explained(judged, runs, positions, [spec], chosen)]
-    titles: Mapping[str, str] = {}
-    texts: Mapping[str, str] = {}
-    if text is not None:
-        titles = titles_of(text, {document.id for side in chain(*sides) for document in side.documents})
-    if queries_text is not None:
-        texts = titles_of(queries_text, {side.query for side in chain(*sides)})
-    explanations = Explanations()
-    for ours, *theirs in sides:
-        notices = tuple(dict.fromkeys(chain(*(side.notices for side in (ours, *theirs)))))
-        side_by_side = replace(ours, against=theirs[0] if theirs else None, notices=notices)
-        query_text = texts.get(ours.query, "")
-        explanations.append(replace(side_by_side, titles=titles, query_text=query_text))
-    return warned(explanations)
+    sides = [list(chain(*of_runs)) for of_runs in explained(judged, runs, positions, [spec], chosen)]
+    titles = titles_of(text, {document.id for side in chain(*sides) for document in side.documents})
+    texts = titles_of(queries_text, {ours.query for ours, *_ in sides})
+    return warned(
+        Explanations(
+            replace(
+                ours,
+                against=theirs[0] if theirs else None,
+                titles=titles,
+                query_text=texts.get(ours.query, ""),
+                notices=tuple(dict.fromkeys(chain(*(side.notices for side in (ours, *theirs))))),
+            )
+            for ours, *theirs in sides
+        )
+    )
 
 
-def _single(run: Any, name: str) -> LabelledRun:
-    runs = separate_runs(run)
-    if len(runs) > 1:
-        raise OptionError(f"{name} must be one run, not {len(runs)}")
-    return runs[0]
-
-
-def explain_runs(
-    qrels: Any, labelled: Sequence[LabelledRun], specs: Sequence[Spec], options: Options, queries: Sequence[str]
-) -> Iterator[tuple[list[Explanation], ...]]:
-    """For each query, the explanations by each run, by each metric; those of one query are in memory at a time.
-
-    A LETOR file is as many runs as it has features chosen.
-    """
-    judged, runs = _opened(qrels, labelled, options)
-    return _explained(judged, runs, judged.positions(queries), specs, options)
-
-
-def _opened(qrels: Any, labelled: Sequence[LabelledRun], options: Options) -> tuple[Qrels, list[Run]]:
-    """The qrels and the runs: several of a LETOR file with several features."""
+def open_to_explain(
+    qrels: Any, labelled: Sequence[tuple[str | None, Any]], options: Options
+) -> tuple[Qrels, list[Run]]:
+    """The qrels and the (label, run) pairs; a LETOR file is as many runs as it has features chosen."""
     # a pipe that was opened once is read from the copy that its Source has
     qrels = source_of(qrels) if is_path(qrels) else qrels
     labelled = [(label, source_of(run) if is_path(run) else run) for label, run in labelled]
@@ -169,35 +144,32 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
 
     Those without a relevant document come last: there is nothing to find, and --no-relevant decides the value.
     """
-    better = spec.metric.higher_is_better
-    if better is None:
+    if spec.metric.higher_is_better is None:
         raise MetricError(f"{spec}: neither high nor low values are better, so no query is the worst")
-    counted = chosen_queries(qrels, options)
-    jobs = options.jobs or default_jobs()
-    values, is_empty = [], np.zeros(len(qrels.queries), bool)
-    for run in runs:
-        reduced = run.reduce(qrels, jobs)
-        scores = score_queries(qrels, judge_of(qrels, reduced, options), reduced.rank, [spec], jobs)
-        values.append(scores.values[0])
-        is_empty |= scores.empty[0]
-        counted = counted_queries(counted, reduced.retrieved > 0, options)
-    if not counted.any():
-        where = "the run" if len(runs) == 1 else "both runs"
-        raise OptionError(
-            f"no query is left to choose from: queries={options.queries}, and none of them is in {where}"
+    jobs, chosen = options.jobs or default_jobs(), chosen_queries(qrels, options)
+    outcomes = [
+        outcome_of_reduced(
+            qrels, run.path, run.path, run.reduce(qrels, jobs), run.ties, "", [spec], options, jobs, chosen
         )
-    worth = values[0] - values[1] if len(values) > 1 else values[0]
+        for run in runs
+    ]
+    counted = np.logical_and.reduce([outcome.result.counted for outcome in outcomes])
+    if not counted.any():
+        raise OptionError(f"no query is left to choose from: queries={options.queries}, and no run has them")
+    is_empty = np.logical_or.reduce([outcome.empty[0] for outcome in outcomes])
+    worth, *others = (outcome.result.values[0] for outcome in outcomes)
+    worth = worth - others[0] if others else worth
     defined = np.flatnonzero(counted & ~np.isnan(worth))
     if not len(defined):
         raise MetricError(f"{spec} is undefined for all queries")
-    order = np.lexsort((worth[defined] * (1 if better else -1), is_empty[defined]))
-    return defined[order[:count]]
+    sign = 1 if spec.metric.higher_is_better else -1
+    return defined[np.lexsort((sign * worth[defined], is_empty[defined]))[:count]]
 
 
-def _explained(
+def explained(
     qrels: Qrels, runs: Sequence[Run], positions: Ints, specs: Sequence[Spec], options: Options
 ) -> Iterator[tuple[list[Explanation], ...]]:
-    """The explanations of each of these queries, by run and by metric."""
+    """Those of each of these queries, by run and by metric; those of one query are in memory at a time."""
     named_runs = zip(runs, names_of(runs), strict=True)
     return zip(*(_of_run(run, name, qrels, positions, specs, options) for run, name in named_runs), strict=True)
 
@@ -211,16 +183,14 @@ def _of_run(
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
     reduced = reduce_columns(columns, qrels, run.ties, run.path, run.collapse)
     columns = run.collapse.columns(columns) if run.collapse else columns
-    notices = (
-        *qrels_notices_for(qrels, specs),
-        *(notice.replace(subject=name) for notice in qrels_notices(qrels, reduced, options)),
-    )
+    about_run = (notice.replace(subject=name) for notice in qrels_notices(qrels, reduced, options))
+    notices = (*qrels_notices_for(qrels, specs), *about_run)
     scores = scored(judgments_of(qrels, reduced, positions, options, ""), specs)
     whole_run, options_used = options.replace(depth=None, judged_only=False), options.to_dict()
     rows = zip(positions.tolist(), Texts(ids), scores.values.T.tolist(), scores.empty.T.tolist(), strict=True)
     for q, query, values, empty in rows:
-        judgments = judgments_of(qrels, reduced, np.array([q]), whole_run, "")
-        documents, judged = documents_of(run, qrels, q, judgments, reduced, columns)
+        table = judgments_of(qrels, reduced, np.array([q]), whole_run, "")
+        documents, judged = _documents(run, qrels, q, table, columns)
         explanations = []
         for spec, value, is_empty in zip(specs, values, empty, strict=True):
             basis = Explanation(
@@ -237,7 +207,7 @@ def _of_run(
                 options=options_used,
                 notices=notices,
             )
-            explanations.append(made_of(basis, spec, judgments, options, judged))
+            explanations.append(_made_of(basis, spec, table, options, judged))
         yield explanations
 
 
@@ -245,7 +215,7 @@ def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:
     """Document -> title, from a mapping or a file of them; or query -> text. Raises InputError(s)."""
     if isinstance(text, Mapping):
         return {str(name): str(title) for name, title in text.items() if str(name) in documents}
-    return read_texts(source_of(text), documents)
+    return {} if text is None else read_texts(source_of(text), documents)
 
 
 def text_notices(text: str | None, has_title: bool, queries_text: str | None, has_text: bool) -> list[Notice]:
@@ -257,51 +227,42 @@ def text_notices(text: str | None, has_title: bool, queries_text: str | None, ha
 # --- the documents of a query, and what each contributes
 
 
-def documents_of(
-    run: Run, qrels: Qrels, q: int, judgments: Judgments, reduced: Reduced, columns: Columns
+def _documents(
+    run: Run, qrels: Qrels, q: int, judgments: Judgments, columns: Columns
 ) -> tuple[tuple[Document, ...], dict[int, Document]]:
     """All documents of query q, as Explanation.documents, and those that are judged by their rows in the qrels.
 
-    judgments: of the query. reduced, columns: the run.
+    judgments: of the query. columns: the run.
     """
-    first, last = int(qrels.offsets[q]), int(qrels.offsets[q + 1])
-    of_query = slice(first, last)
-    ids, grade = qrels.documents.take(of_query).compact(), qrels.grade[of_query]
-    rank, score = reduced.rank[of_query], reduced.score[of_query]
-    query = qrels.queries.take(np.array([q]))
+    first, last = qrels.offsets[q : q + 2].tolist()
+    ids, query = qrels.documents.take(slice(first, last)).compact(), qrels.queries.take(np.array([q]))
     rows = columns.of_queries(IdIndex(query))
     unjudged = np.flatnonzero(IdIndex(ids).find(rows.documents) < 0)
-    if len(unjudged):
-        # ranked as the judged ones are: a table of judgments in which these are judged too, with grade 0
-        ids = Ids.joined([ids, rows.documents.take(unjudged).compact()])
-        grades = np.append(grade, np.zeros(len(unjudged)))
-        everything = Qrels(qrels.path, query, np.array([0, len(ids)]), ids, grades)
-        ranked = reduce_columns(rows, everything, run.ties, run.path)
-        rank, score = ranked.rank, ranked.score
-        grade = np.append(grade, np.full(len(unjudged), np.nan))
-    missed = judgments.document[np.isinf(judgments.rank)] - first
-    retrieved = np.argsort(rank, kind="stable")[: np.count_nonzero(np.isfinite(rank))]
-    order = np.append(retrieved, missed[np.argsort(-grade[missed], kind="stable")])
+    ids = Ids.joined([ids, rows.documents.take(unjudged).compact()])
+    # ranked as the judged ones are: a table of judgments in which all are judged, with grade 0
+    grades = np.append(qrels.grade[first:last], np.zeros(len(unjudged)))
+    everything = Qrels(qrels.path, query, np.array([0, len(ids)]), ids, grades)
+    ranked = reduce_columns(rows, everything, run.ties, run.path)
+    grades[last - first :] = np.nan
     documents = [
-        Document(
-            name,
-            None if rank == math.inf else int(rank),
-            None if rank == math.inf else score,
-            None if math.isnan(grade) else grade,
-        )
+        Document(name, None, None, grade)
+        if rank == math.inf
+        else Document(name, int(rank), score, None if math.isnan(grade) else grade)
         for name, rank, score, grade in zip(
-            Texts(ids), rank.tolist(), score.tolist(), grade.tolist(), strict=True
+            Texts(ids), ranked.rank.tolist(), ranked.score.tolist(), grades.tolist(), strict=True
         )
     ]
-    judged = dict(enumerate(documents[: last - first], first))
-    return tuple(documents[row] for row in order.tolist()), judged
+    missed = judgments.document[np.isinf(judgments.rank)] - first
+    retrieved = np.argsort(ranked.rank, kind="stable")[: np.count_nonzero(np.isfinite(ranked.rank))]
+    order = np.append(retrieved, missed[np.argsort(-grades[missed], kind="stable")])
+    return tuple(documents[d] for d in order.tolist()), dict(enumerate(documents[: last - first], first))
 
 
-def made_of(
+def _made_of(
     basis: Explanation, spec: Spec, whole: Judgments, options: Options, judged: Mapping[int, Document]
 ) -> Explanation:
     """The explanation, with what its value is made of. whole: the table before options are applied. judged: as
-    of documents_of().
+    of _documents().
     """
     name = spec.metric.name
     judgments = prepared(whole, options)
@@ -311,26 +272,29 @@ def made_of(
     documents = [judged[row] for row in judgments.document.tolist()]
     if options.judged_only or spec.params.get("judged_only"):
         ranks = zip(documents, judgments.rank.tolist(), strict=True)
-        basis = replace(basis, positions={document: int(rank) for document, rank in ranks if rank != np.inf})
+        basis = replace(basis, positions={document: int(rank) for document, rank in ranks if rank != math.inf})
     unjudged = [document for document in basis.documents if document.grade is None]
     if terms is None:
-        without = leave_one_out(
-            spec, whole, options, [judged[row] for row in whole.document.tolist()], unjudged
-        )
-        values = [(document, without[document]) for document in basis.documents if document in without]
-        changes = tuple(Change(document, value, value - basis.value) for document, value in values)
+        rows = [judged[row] for row in whole.document.tolist()]
+        without = _leave_one_out(spec, whole, options, rows, unjudged)
+        tried = [document for document in basis.documents if document in without]
+        changes = tuple(Change(one, without[one], without[one] - basis.value) for one in tried)
         return replace(basis, changes=changes, untried=len(basis.documents) - len(changes))
-    params = {key: value for key, value in spec.given if key != "judged_only"}
-    # the scaled grades that the gains are made from: their name, and grades -> them
-    scaled, scale = ("φ", _phi(judgments, params)) if name == "nDCGphi" else ("", None)
-    if name == "NDCNG":
+    scaled: dict[float | None, float] = {}  # grade -> what the gain is made from
+    phi = None
+    if name == "nDCGphi":
+        phi = phi_of(judgments, {key: value for key, value in spec.given if key != "judged_only"})
+        scaled = {grade: value for grade, _, value, _ in phi.values}
+    elif name == "NDCNG":
         highest = float(judgments.highest[0]) or 1.0
-        scaled, scale = "grade/m", lambda grade: np.maximum(grade, 0.0) / highest
+        scaled = {grade: max(grade, 0.0) / highest for grade in judgments.grade.tolist()}
     best = None if terms.ideal is None else terms.ideal()
-    ideal = None if best is None else _terms(best, terms, documents, None, scale)
-    total, base = float(terms.total[0]), float(np.broadcast_to(terms.base, 1)[0])
-    normalizer = float(np.broadcast_to(terms.normalizer, 1)[0])
-    added = _terms(terms, terms, documents, judgments, scale)
+    total, base, normalizer = (
+        float(np.broadcast_to(part, 1)[0]) for part in (terms.total, terms.base, terms.normalizer)
+    )
+    shared = terms.scale, normalizer, documents, scaled
+    added = _terms(terms, judgments.rank, *shared)
+    ideal = None if best is None else _terms(best, None, *shared)
     if (each := terms.unjudged) and basis.positions is None:
         # documents that are not judged have no rows, but names here
         lowest = options.depth or math.inf
@@ -355,35 +319,36 @@ def made_of(
         ideal=ideal,
         by_rank=() if basis.is_empty else _by_rank(terms, best, last),
         discounts=() if discount_at is None else tuple(discount_at(np.arange(1.0, last + 1)).tolist()),
-        scaled=scaled,
+        scaled={"nDCGphi": "φ", "NDCNG": "grade/m"}.get(name, ""),
         levels=_levels(judgments, basis.ranked) if name == "muAP" else (),
-        phi=phi_of(judgments, params) if name == "nDCGphi" else None,
+        phi=phi,
         groups=_groups(ideal) if ideal and name == "rankDCG" else (),
     )
 
 
-_Scale = Callable[[Floats], Floats]
-
-
 def _terms(
-    terms: Terms, run: Terms, documents: Sequence[Document], judgments: Judgments | None, scale: _Scale | None
+    terms: Terms,
+    rank: Floats | None,
+    scale: float,
+    normalizer: float,
+    documents: Sequence[Document],
+    scaled: Mapping[float | None, float],
 ) -> tuple[Term, ...]:
-    """The terms as data. run: those whose normalizer divides all. judgments: None for the ideal ranking."""
+    """The terms as data. rank: of the rows of the table; None for the ideal ranking. scale, normalizer: of the
+    value. documents: of the rows. scaled: grade -> what its gain is made from.
+    """
     value = np.broadcast_to(terms.value, terms.row.shape)
     of_row = [None if row < 0 else documents[row] for row in terms.row.tolist()]
     position: Sequence[int | None]
-    position = gain = discount = scaled = [None] * len(of_row)
-    rank = None if judgments is None else judgments.rank[terms.row]
+    position = gain = discount = [None] * len(of_row)
+    rank = None if rank is None else rank[terms.row]
     if isinstance(terms, DiscountedTerms):
         rank, gain, discount = terms.rank, terms.gain.tolist(), terms.discount.tolist()
     if rank is not None:
         position = [None if at == math.inf else int(at) for at in rank.tolist()]
-    if scale is not None:
-        grades = [0.0 if document is None else document.grade for document in of_row]
-        scaled = scale(np.array(grades, np.float64)).tolist()
-    contribution = ratio(run.scale * value, float(np.broadcast_to(run.normalizer, 1)[0]))
-    sums = value.tolist(), np.cumsum(value).tolist(), contribution.tolist()
-    return tuple(map(Term, of_row, *sums, position, gain, discount, scaled))
+    sums = value.tolist(), np.cumsum(value).tolist(), ratio(scale * value, normalizer).tolist()
+    of_grade = [scaled.get(document.grade) if document else None for document in of_row]
+    return tuple(map(Term, of_row, *sums, position, gain, discount, of_grade))
 
 
 def _by_rank(terms: Terms, ideal: Terms | None, last: int) -> tuple[float, ...]:
@@ -418,25 +383,17 @@ def _levels(judgments: Judgments, ranked: Sequence[Document]) -> tuple[Level, ..
 
 def _groups(ideal: Sequence[Term]) -> tuple[LevelGroup, ...]:
     groups = []
-    for level, members in groupby(ideal, key=lambda term: term.gain):
-        terms = list(members)
-        first, last = terms[0], terms[-1]
+    for level, terms in groupby(ideal, key=lambda term: term.gain):
+        first, *others = terms
+        last = others[-1] if others else first
         if first.document is not None:
             grade, positions = first.document.grade or 0.0, (first.position or 0, last.position or 0)
             groups.append(LevelGroup(int(level or 0), grade, *positions, first.discount or 0.0))
     return tuple(groups)
 
 
-def _phi(judgments: Judgments, params: dict[str, Any]) -> _Scale:
-    if "points" in params:
-        return lambda grade: phi_through(params["points"], grade)
-    fitted = fitted_phi(judgments, params.get("variant", "paper"))
-    return lambda grade: fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
-
-
 def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES) -> Phi:
     """φ of nDCGφ for a table of one query. samples: of the curve."""
-    phi = _phi(judgments, params)
     points: list[tuple[str, float, float]]
     if "points" in params:
         points, whisker = [("given", *point) for point in params["points"]], None
@@ -444,19 +401,27 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
         variant = params.get("variant", "paper")
         points = [(name, *point) for name, point in named_points(judgments, variant)[0].items()]
         whisker = float(control_points(judgments, variant)[0][0, 2])
+        fitted = fitted_phi(judgments, variant)
         if judgments.highest[0] <= 0:  # φ is 0 at every grade, which points would contradict
             points, whisker = [], None
-    grades, ordered = distinct(judgments.grade)[::-1], np.sort(judgments.grade)
-    counts = np.searchsorted(ordered, grades, "right") - np.searchsorted(ordered, grades)
+
+    def phi(grade: Floats) -> Floats:
+        if "points" in params:
+            return phi_through(params["points"], grade)
+        return fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
+
+    grades, counts = np.unique(judgments.grade, return_counts=True)
+    grades = grades[::-1]
     values = phi(grades)
-    rows = zip(grades.tolist(), counts.tolist(), values.tolist(), exp2_gain(values).tolist(), strict=True)
+    columns = grades, counts[::-1], values, exp2_gain(values)
     ends = (min(points[0][1], float(grades[-1])), points[-1][1]) if points else (0.0, 0.0)
     at = np.linspace(*ends, samples)
     curve = zip(at.tolist(), phi(at).tolist(), strict=True)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
     return Phi(tuple(points), whisker, tuple(rows), tuple(curve))
 
 
-def leave_one_out(
+def _leave_one_out(
     spec: Spec, judgments: Judgments, options: Options, judged: list[Document], unjudged: list[Document]
 ) -> dict[Document, float]:
     """The value without each document: removed from the run and the judgments, with the ranks closed up.
@@ -466,39 +431,34 @@ def leave_one_out(
     than _AT_MOST judgments, only documents of the first ranks and the highest grades that were not retrieved
     are removed. judged: the document of each row. unjudged: those that were retrieved only, by rank.
     """
-    unjudged_ranks = np.array([document.rank for document in unjudged], np.float64)
-    ranks = judgments.rank[judgments.is_retrieved]
+    unjudged_rank = np.array([document.rank for document in unjudged], np.float64)
     # between two judged documents it does not matter which one is removed
-    gap = np.searchsorted(ranks, unjudged_ranks)
-    gaps, first, which = np.unique(gap, return_index=True, return_inverse=True)
-    # judged documents from here on move up
-    above = np.append(ranks, np.inf)[gaps] - 0.5
+    gap = np.searchsorted(judgments.rank[judgments.is_retrieved], unjudged_rank)
+    _, first, which = np.unique(gap, return_index=True, return_inverse=True)
     count = len(judgments.rank)
-    removed = np.concatenate([np.arange(count), np.full(len(above), -1)])
-    rank = np.concatenate([judgments.rank, above])
-    is_retrieved = np.concatenate([judgments.is_retrieved, np.ones(len(above), bool)])
+    # the cases: without each judged document, and without an unjudged one of each gap
+    removed = np.append(np.arange(count), np.full(len(first), -1))
+    rank = np.append(judgments.rank, unjudged_rank[first])
     tried = np.arange(len(removed))
     most = max(2, _AT_MOST // max(1, count))
     if len(tried) > most:
-        at = np.concatenate([judgments.rank, unjudged_ranks[first]])
         missed = np.flatnonzero(~judgments.is_retrieved)
         missed = missed[np.argsort(-judgments.grade[missed], kind="stable")][: most // 2]
-        tried = np.unique(np.append(np.argsort(at, kind="stable")[: most - len(missed)], missed))
+        tried = np.unique(np.append(np.argsort(rank, kind="stable")[: most - len(missed)], missed))
     step = max(1, _AT_ONCE // (count + 1))
     values: dict[int, float] = {}
-    for some in (tried[a : a + step] for a in range(0, len(tried), step)):
-        stays = np.arange(count) != removed[some][:, None]  # a query for each removal
+    for cases in (tried[a : a + step] for a in range(0, len(tried), step)):
+        stays = np.arange(count) != removed[cases][:, None]  # a query for each case
         case, row = np.nonzero(stays)
         before = judgments.rank[row]
         table = judgments.replace(
             segments=Segments(np.append(0, np.cumsum(stays.sum(axis=1)))),
             grade=judgments.grade[row],
-            rank=before - (before > rank[some][case]),
+            rank=before - (before > rank[cases][case]),
             score=judgments.score[row],
             document=judgments.document[row],
-            retrieved=judgments.retrieved[0] - is_retrieved[some],
+            retrieved=judgments.retrieved[0] - np.isfinite(rank[cases]),
         )
-        values.update(zip(some.tolist(), score(prepared(table, options), [spec])[0].tolist(), strict=True))
-    cases = [*range(count), *(count + which).tolist()]
-    documents = [*judged, *unjudged]
-    return {document: values[case] for document, case in zip(documents, cases, strict=True) if case in values}
+        values.update(zip(cases.tolist(), score(prepared(table, options), [spec])[0].tolist(), strict=True))
+    cases_of = zip([*judged, *unjudged], [*range(count), *(count + which).tolist()], strict=True)
+    return {document: values[case] for document, case in cases_of if case in values}

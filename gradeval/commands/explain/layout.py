@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from gradeval.commands.explain.result import Document as RankedDocument
@@ -41,10 +41,9 @@ def document(
     """
     explanations = [result] if isinstance(result, Explanation) else result
     return Document(
-        blocks=lambda: (
-            block
+        blocks=lambda: chain.from_iterable(
+            _blocks(explanation, ranks or explanation.first_ranks, loss, how.digits)
             for explanation in explanations
-            for block in _blocks(explanation, ranks or explanation.first_ranks, loss, how.digits)
         ),
         content=lambda: {
             "gradeval": __version__,
@@ -89,7 +88,7 @@ def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) ->
     ]
     rows += _rest("loss", [loss.loss for loss in losses[ranks:]])
     rows.append({"document": "1 - value", "loss": 1 - explanation.value})
-    names = ("rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title")
+    names = "rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title"
     yield _grid("What each document loses by not being at its ideal rank", rows, names, digits)
 
 
@@ -100,16 +99,13 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
     last = 0
     for document, of_metric in zip(selection.documents, _values(explanation, selection.documents), strict=True):
         place = explanation.place(document) or 0
-        if place > last + 1:
-            rows.append({"rank": "…"})
+        rows += [{"rank": "…"}] if place > last + 1 else []
         last = place
         rows.append({**_described(explanation, document), **of_metric})
     removed = "Leave-one-out: the document removed from run and judgments, ranks closed up"
-    names = ["rank", "position", "document", "score", "grade", *filter(None, [explanation.scaled])]
-    names += ["gain", "discount", "term", _sum_name(explanation), "adds", f"{_name(explanation)}@k"]
-    yield _grid(
-        "" if explanation.is_sum else removed, rows, [*names, "value without", "change", "title"], digits
-    )
+    names = ["rank", "position", "document", "score", "grade", explanation.scaled, "gain", "discount", "term"]
+    names += [_sum_name(explanation), "adds", f"{_name(explanation)}@k", "value without", "change", "title"]
+    yield _grid("" if explanation.is_sum else removed, rows, [*filter(None, names)], digits)
     if explanation.ideal and all(term.position for term in explanation.ideal):
         rows = []
         for term in explanation.ideal[:ranks]:
@@ -191,20 +187,19 @@ def _values(explanation: Explanation, documents: Sequence[RankedDocument]) -> It
     terms = {term.document: term for term in explanation.terms or ()}
     is_dcg = any(term.gain is not None for term in terms.values()) or bool(explanation.discounts)
     running = sorted((term.position, term.running) for term in terms.values() if term.position is not None)
-    last = explanation.cutoff or math.inf
     for document in documents:
         if not explanation.is_sum:
             value, change = changes.get(document, (math.nan, math.nan))
             yield {"value without": value, "change": change}
             continue
         place, term = explanation.place(document), terms.get(document)
-        if term is None and place is not None and place <= last:
+        if term is None and place is not None and place <= (explanation.cutoff or math.inf):
             # a document without a term adds 0
             before = bisect_left(running, (place,))
             total = running[before - 1][1] if before else 0.0
-            term = Term(document, value=0.0, running=total, contribution=0.0)
+            term = Term(document, 0.0, total, 0.0)
             if place <= len(explanation.discounts):
-                term = replace(term, gain=0.0, discount=explanation.discounts[place - 1], scaled=0.0)
+                term = term._replace(gain=0.0, discount=explanation.discounts[place - 1], scaled=0.0)
         values: Row = {}
         if term is not None:
             values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
@@ -332,20 +327,18 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
     if displaced:
         names = ["document", "grade", f"{other_run} rank", f"{run} rank", "displaced by"]
         yield _grid("What displaced the documents that were lost (grade)", displaced, names, "full")
-    ranked: list[Row] = []
+    length = max(len(side.ranked[:ranks]) for side in (explanation, other))
+    ranked: list[Row] = [{"rank": place + 1} for place in range(length)]
+    names, left = ["rank"], {"rank"}
     for side in (explanation, other):
-        run = visible(side.run)
-        for place, document in enumerate(side.ranked[:ranks]):
-            if place == len(ranked):
-                ranked.append({"rank": place + 1})
-            ranked[place][f"{run} document"] = visible(document.id)
-            ranked[place][f"{run} grade"] = document.grade
-            ranked[place][f"{run} title"] = _cut(explanation.titles.get(document.id, ""))
-    names = ["rank"]
-    for run in (visible(explanation.run), other_run):
-        names += [f"{run} document", f"{run} grade", f"{run} title"]
-    left = frozenset(name for name in names if not name.endswith(" grade"))
-    yield _grid(f"The first {len(ranked)} ranks", ranked, names, "full", left)
+        column, grade, title = (f"{visible(side.run)} {what}" for what in ("document", "grade", "title"))
+        names += [column, grade, title]
+        left |= {column, title}
+        for row, document in zip(ranked, side.ranked, strict=False):
+            text = _cut(explanation.titles.get(document.id, ""))
+            row |= {column: visible(document.id), grade: document.grade, title: text}
+    if ranked:
+        yield _grid(f"The first {length} ranks", ranked, names, "full", frozenset(left))
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from gradeval.notices import Notice
@@ -13,10 +14,8 @@ from gradeval.render.document import Tabular, WithNotices
 
 
 class Document(NamedTuple):
-    """A document that was retrieved or judged.
-
-    rank, score: None where it was not retrieved. grade: with --zero-grade subtracted; None where it is not
-    judged.
+    """A document that was retrieved or judged. rank, score: None where it was not retrieved. grade: with
+    --zero-grade subtracted; None where it is not judged.
     """
 
     id: str
@@ -25,8 +24,7 @@ class Document(NamedTuple):
     grade: float | None
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A term of a sum: what a document adds.
 
     document: None for one that only the ideal ranking has. value: the term. running: the sum up to and with it.
@@ -46,11 +44,9 @@ class Term:
     scaled: float | None = None
 
 
-@dataclass(frozen=True)
-class Change:
-    """The value of the metric if a document were in neither the run nor the judgments.
-
-    value: that value. change: its difference from the value with the document.
+class Change(NamedTuple):
+    """The value of the metric if a document were in neither the run nor the judgments, and its difference from
+    the value with the document.
     """
 
     document: Document
@@ -58,13 +54,11 @@ class Change:
     change: float
 
 
-@dataclass(frozen=True)
-class Loss:
-    """The loss of value because a document is not at its ideal rank.
+class Loss(NamedTuple):
+    """The loss of value because a document is not at its ideal rank: what it contributes to the value of the
+    ideal ranking, less what it contributes to the value; negative for a document above its ideal rank.
 
-    ideal_position: None where the document is not in the ideal ranking, or below its cutoff. contribution: to
-    the value. ideal_contribution: to the value of the ideal ranking. loss: the difference, negative for a
-    document above its ideal rank.
+    ideal_position: None where the document is not in the ideal ranking, or below its cutoff.
     """
 
     document: Document
@@ -74,8 +68,7 @@ class Loss:
     loss: float
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """The share of a document in the difference of two runs; of a metric that is no sum, see Change.
 
     ranks: in the run and the other run; None where it was not retrieved. contribution, other: to their values.
@@ -91,8 +84,7 @@ class Difference:
     difference: float
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(NamedTuple):
     """A relevance threshold of µAP.
 
     grade: the threshold. relevant: how many judged documents reach it. average_precision: AP(rel=grade).
@@ -106,8 +98,7 @@ class Level:
     marks: str
 
 
-@dataclass(frozen=True)
-class Phi:
+class Phi(NamedTuple):
     """φ of nDCGφ for the grades of a query.
 
     points: (name, grade, φ) of the control points, none where no grade is above 0. whisker: Q3 + 1.5 (Q3 - Q1),
@@ -122,8 +113,7 @@ class Phi:
     curve: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True)
-class LevelGroup:
+class LevelGroup(NamedTuple):
     """The documents of one grade in rankDCG. first, last: their positions in the ideal ranking."""
 
     level: int
@@ -133,8 +123,7 @@ class LevelGroup:
     discount: float
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """The documents of an explanation that a reader wants to see first.
 
     documents: of the first ranks, then those below that add most to the value, in order; then judged ones not
@@ -283,11 +272,9 @@ class Explanation(WithNotices, Tabular):
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """The loss of each document, the largest first. Their sum is 1 - value. Empty if not has_losses."""
-        if not self.has_losses or self.ideal is None:
-            return ()
-        best = {term.document: term for term in self.ideal}
+        best = {term.document: term for term in self.ideal or () if self.has_losses}
         losses = []
-        for document in self.documents:
+        for document in self.documents if self.has_losses else ():
             adds, ideal = self.contributions.get(document, 0.0), best.get(document)
             position, ideally = (ideal.position, ideal.contribution) if ideal else (None, 0.0)
             if ideal or adds:
@@ -300,29 +287,24 @@ class Explanation(WithNotices, Tabular):
         if self.against is None:
             return ()
         sides = (self, self.against)
-        ours, theirs = ({document.id: document for document in side.documents} for side in sides)
+        by_id = [{document.id: document for document in side.documents} for side in sides]
         differences = []
-        for name in dict.fromkeys([*ours, *theirs]):
-            document, other = ours.get(name), theirs.get(name)
+        for name, document in {**by_id[0], **by_id[1]}.items():
+            ours, theirs = (documents.get(name) for documents in by_id)
             adds, other_adds = (  # None for a document that was not tried
-                0.0 if at is None else side.contributions.get(at, None if side.untried else 0.0)
-                for side, at in zip(sides, (document, other), strict=True)
+                0.0 if of is None else side.contributions.get(of, None if side.untried else 0.0)
+                for side, of in zip(sides, (ours, theirs), strict=True)
             )
             if adds is not None and other_adds is not None:
-                grade = (document or other).grade  # type: ignore[union-attr]
-                rank, other_rank = document and document.rank, other and other.rank
-                row = (name, grade, rank, other_rank, adds, other_adds, adds - other_adds)
-                differences.append(Difference(*row))
+                row = (document.grade, ours and ours.rank, theirs and theirs.rank, adds, other_adds)
+                differences.append(Difference(name, *row, adds - other_adds))
         return tuple(sorted(differences, key=lambda difference: -abs(difference.difference)))
 
     @cached_property
-    def _places(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    def _places(self) -> list[dict[str, int]]:
         """The place of each document in the run and in the other run, from 0."""
-        ours, theirs = (
-            {document.id: place for place, document in enumerate(side.ranked)}
-            for side in (self, self.against or self)
-        )
-        return ours, theirs
+        sides = self, self.against or self
+        return [{document.id: place for place, document in enumerate(side.ranked)} for side in sides]
 
     def displaced_by(self, document: str) -> list[Document]:
         """The documents that took the place that a document has in the other run: those that the run has there
@@ -338,44 +320,36 @@ class Explanation(WithNotices, Tabular):
         """The object of json. Numbers are exact, undefined ones None."""
         content = self._content()
         if self.has_losses:
-            content["losses"] = _by_document(self.losses)
+            content["losses"] = self.losses
         if self.against is not None:
             content["against"] = self.against._content()
             content["differences"] = [
-                {**vars(difference), "displaced_by": [taken.id for taken in self.displaced_by(difference.id)]}
-                for difference in self.differences
+                {**one._asdict(), "displaced_by": [taken.id for taken in self.displaced_by(one.id)]}
+                for one in self.differences
             ]
         content["notices"] = [notice.to_dict() for notice in self.notices]
-        content["options"] = dict(self.options)
-        defined: dict[str, Any] = _defined(content)
-        return defined
+        values: dict[str, Any] = _plain({**content, "options": self.options})
+        return values
 
     def _content(self) -> dict[str, Any]:
         """Everything but what is derived from the rest."""
-        content: dict[str, Any] = {
-            **{name: getattr(self, name) for name in ("metric", "qrels", "run", "query", "value")},
-            "method": "sum" if self.is_sum else "leave-one-out",
-            "ties": self.ties,
-            "query_text": self.query_text or None,
-            "documents": [
-                document._asdict()
-                | ({} if self.positions is None else {"position": self.positions.get(document)})
-                | ({"title": self.titles[document.id]} if document.id in self.titles else {})
-                for document in self.documents
-            ],
-        }
-        if self.terms is not None:
+        names = ("metric", "qrels", "run", "query", "value")
+        content = {name: getattr(self, name) for name in names}
+        content |= {"method": "sum" if self.is_sum else "leave-one-out", "ties": self.ties}
+        content |= {"query_text": self.query_text or None}
+        content["documents"] = [
+            document._asdict()
+            | ({} if self.positions is None else {"position": self.positions.get(document)})
+            | ({"title": self.titles[document.id]} if document.id in self.titles else {})
+            for document in self.documents
+        ]
+        if self.is_sum:
             content["sum"] = {name: getattr(self, name) for name in ("total", "base", "scale", "normalizer")}
-            content["terms"] = _by_document(self.terms)
+            content["terms"] = self.terms
         else:
-            content |= {"changes": _by_document(self.changes), "untried": self.untried or None}
-        content |= {
-            "ideal": None if self.ideal is None else _by_document(self.ideal),
-            "by_rank": self.by_rank or None,
-            "levels": [*map(vars, self.levels)] or None,
-            "groups": [*map(vars, self.groups)] or None,
-            "phi": self.phi and vars(self.phi),
-        }
+            content |= {"changes": self.changes, "untried": self.untried or None}
+        content["ideal"] = self.ideal
+        content |= {name: getattr(self, name) or None for name in ("by_rank", "levels", "groups", "phi")}
         return {name: value for name, value in content.items() if value is not None}
 
 
@@ -390,26 +364,24 @@ class Explanations(WithNotices, Tabular, list[Explanation]):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        return tuple(dict.fromkeys(notice for explanation in self for notice in explanation.notices))
+        return tuple(dict.fromkeys(chain(*(explanation.notices for explanation in self))))
 
     @property
     def runs_read(self) -> int:
         return max((explanation.runs_read for explanation in self), default=1)
 
 
-def _by_document(records: Sequence[Term | Change | Loss]) -> list[dict[str, Any]]:
-    """The records with the document's id in place of the document, without what they do not have."""
-    return [
-        {"document": None if record.document is None else record.document.id}
-        | {name: value for name, value in vars(record).items() if name != "document" and value is not None}
-        for record in records
-    ]
-
-
-def _defined(value: Any) -> Any:
-    """The value with None for every number that is not finite."""
+def _plain(value: Any) -> Any:
+    """As JSON has it: records as objects, those of a document without what they do not have and with its id,
+    and None for every number that is not finite.
+    """
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _defined(item) for name, item in value.items()}
-    return [_defined(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (Term, Change, Loss)):
+        fields = {name: part for name, part in value._asdict().items() if part is not None}
+        value = {"document": None, **fields, **({"document": value.document.id} if value.document else {})}
+    elif isinstance(value, (Level, LevelGroup, Phi)):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -7,7 +7,7 @@ report_of   the same with parsed arguments
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -21,7 +21,8 @@ from gradeval.commands.compare.compare import (
     evaluate_to_compare,
     notices_of,
 )
-from gradeval.commands.explain.explain import explain_runs, titles_of
+from gradeval.commands.explain.explain import explained as explained_by
+from gradeval.commands.explain.explain import open_to_explain, titles_of
 from gradeval.commands.explain.result import Document, Explanation, Selection
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import GradevalError, OptionError
@@ -202,7 +203,10 @@ def report_of(
     # a mean over all orders of ties has no ranking to show
     has_rankings = bool(with_documents) and options.ties != EXPECTED
     queries = [values.queries[q] for q in chosen] if has_rankings else []
-    of_queries = explain_runs(qrels, with_documents, specs, options, queries) if queries else ()
+    of_queries: Iterable[Sequence[list[Explanation]]] = ()
+    if queries:
+        judged, opened = open_to_explain(qrels, with_documents, options)
+        of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
     each = len(options.features) or 1
     explained: dict[str, ExplainedQuery] = {}
     for query, of_runs in zip(queries, of_queries, strict=True):
@@ -284,9 +288,5 @@ def _shortened(explanation: Explanation, documents: tuple[Document, ...]) -> Exp
         ideal=ideal,
         changes=tuple(change for change in explanation.changes if change.document in shown),
         by_rank=(),
-        levels=tuple(
-            replace(level, marks=level.marks[: explanation.first_ranks]) for level in explanation.levels
-        ),
-        options={},
-        notices=(),
+        discounts=(),
     )

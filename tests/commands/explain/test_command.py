@@ -67,8 +67,8 @@ def test_the_worst_query():
 
 
 @each("args, message", [
-    ("", "No query given: --query ID chooses one"),
-    ("--query q1 --worst 1", "--query and --worst are mutually exclusive"),
+    ("", "one of query and worst chooses what is explained (--query ID, --worst N)"),
+    ("--query q1 --worst 1", "one of query and worst chooses"),
     ("--query q1 --text none.tsv", "none.tsv: no such file"),
     ("--query q1 --query-ids q1", "--query-ids and --query are mutually exclusive: --worst chooses"),
     ("--query q1 --queries judged", "--queries and --query are mutually exclusive"),
@@ -87,7 +87,7 @@ def test_a_run_is_needed():
     gradeval("q", "r.run", "-q", "-f", "json", "-o", "saved.json")
     for line, said in {
         "explain q --query q1": "Missing argument 'RUN'",
-        "explain q r.run": "Try 'gradeval explain --help'",
+        "explain q --worst 1": "Try 'gradeval explain --help'",
         "explain q r=r.run --against r=s.run --query q1":
             "gradeval: two runs have the label 'r': r.run and s.run",
         "explain l --feature 1,2 --query 1": "one run is explained at a time",

@@ -11,7 +11,8 @@ import pytest
 from helpers import each, judgments_of, one_by_one, ranked, with_needed
 
 import gradeval
-from gradeval.commands.explain.explain import explain_runs, titles_of
+from gradeval.commands.explain.explain import explained as explained_by
+from gradeval.commands.explain.explain import open_to_explain, titles_of
 from gradeval.commands.explain.result import Explanation, Phi
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
 from gradeval.options import Options
@@ -46,7 +47,9 @@ def values_of(options: int) -> list[list[float]]:
 def explained(options: int) -> dict[str, list[tuple[Explanation, Explanation]]]:
     """For each metric, of each query, the explanations by two runs."""
     runs = [("run1", RUN), ("other", OTHER)]
-    queries = explain_runs(QRELS, runs, parse(SPECS), Options(**OPTIONS[options]), list(QRELS))
+    how = Options(**OPTIONS[options])
+    judged, opened = open_to_explain(QRELS, runs, how)
+    queries = explained_by(judged, opened, judged.positions(QRELS), parse(SPECS), how)
     by_query = [list(zip(*of_runs, strict=True)) for of_runs in queries]
     return dict(zip(SPECS, map(list, zip(*by_query, strict=True)), strict=True))
 
@@ -303,18 +306,18 @@ def test_a_run_of_files_is_the_same(tmp_path: Path):
 
 
 @each("given, options, error, message", [
-    (("AP",), {}, OptionError, "no query given"),
-    (("AP", "q"), {"worst": 1}, OptionError, "mutually exclusive"),
-    (("AP",), {"worst": 0}, OptionError, "worst must be a positive integer, not 0"),
+    (("AP",), {}, OptionError, "one of query and worst"),
+    (("AP", "q"), {"worst": 1}, OptionError, "one of query and worst"),
+    (("AP",), {"worst": 0}, OptionError, "worst must be an integer from 1 to .*, not 0"),
     (("AP", "nothing"), {}, OptionError, "query 'nothing' is not in"),
-    (("AP P@5", "q"), {}, MetricError, "one metric is explained at a time, not AP, P@5"),
-    (("relstring", "q"), {}, MetricError, "relstring is a text, and no number to explain"),
+    (("AP P@5", "q"), {}, MetricError, "one metric with numbers is explained at a time, not AP, P@5"),
+    (("relstring", "q"), {}, MetricError, "one metric with numbers .* not relstring"),
     (("num_ret",), {"worst": 1}, MetricError, "neither high nor low values are better"),
     (("rankDCG",), {"worst": 1}, MetricError, "undefined for all queries"),
-    (("AP",), {"worst": 1, "queries": "both", "query_ids": "p"}, OptionError, "no query is left .* in the run"),
+    (("AP",), {"worst": 1, "queries": "both", "query_ids": "p"}, OptionError, "no query is left"),
     (("nDGC", "q"), {}, MetricError, "did you mean"),
     (("AP", "q"), {"nothing": 1}, OptionError, "unknown option nothing"),
-    (("AP", "q"), {"against": [{"q": {"a": 1}}, {"q": {"a": 2}}]}, OptionError, "against must be one run"),
+    (("AP", "q"), {"against": [{"q": {"a": 1}}] * 2}, OptionError, "one run .*, not 3 runs"),
     (("AP", "q"), {"against": "no-such-file"}, InputError, "no such file"),
 ])  # fmt: skip
 def test_errors(given, options, error, message):

@@ -143,6 +143,8 @@ rank  run1 document  run1 grade  run2 document  run2 grade
     [one] = json.loads(shown("nDCG@5", run, against=other, format="json"))["explanations"]
     displaced = {of["id"]: of["displaced_by"] for of in one["differences"] if of["displaced_by"]}
     assert displaced == {"H": ["X"], "C": ["X", "B"]}
+    nothing = gradeval.explain({"u": {"A": 1}, **QRELS}, run, "AP", "u", against=other)  # in neither run
+    assert str(nothing).endswith("No document makes a difference.\n")
     [judged] = explained("nDCG@5", run, against=other, judged_only=True)
     assert [document.id for document in judged.displaced_by("H")] == ["B"]
 
