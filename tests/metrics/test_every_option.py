@@ -3,11 +3,10 @@
 The values with the option are the values, without it, of data that were changed by hand.
 """
 
-import math
 import random
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
+import pytest
 from helpers import each, ranking, with_needed
 
 import gradeval
@@ -21,12 +20,8 @@ BY_GRADE_TOO = {"Rndcg"}  # looks at the grades of the documents that are releva
 BINARY = {"rbp": {"gain": "binary"}}  # how a metric of grades is told to know only relevant and not
 Qrels = dict[str, dict[str, float]]
 Run = dict[str, dict[str, float]]
-
-
-class Values(NamedTuple):
-    spec: str
-    of: dict[str, float] | dict[str, str]
-    """query -> value."""
+Values = dict[str, dict[str, float] | dict[str, str]]
+"""metric -> query -> value."""
 
 
 def collection(count: int = 21) -> tuple[Qrels, Run]:
@@ -50,33 +45,28 @@ QRELS, RUN = collection()
 
 def values(
     names: Iterable[str] = REGISTRY, qrels: Qrels = QRELS, run: Run = RUN, spec=with_needed, **options: object
-) -> dict[str, Values]:
+) -> Values:
     names = list(names)
     evaluator = gradeval.Evaluator(qrels, [spec(name) for name in names], **options)
     results = evaluator.evaluate({"run": run})  # which does not look for notices
     return {
-        name: Values(str(one), (results.texts if one.metric.text else results.per_query)(0, column))
+        name: (results.texts if one.metric.text else results.per_query)(0, column)
         for column, (name, one) in enumerate(zip(names, results.specs, strict=True))
     }
 
 
-def differing(found: dict[str, Values], expected: dict[str, Values]) -> dict[str, str]:
-    """metric -> the first query whose values differ, and its data, for the metrics for which there is one."""
-
-    def alike(x: float | str, y: float | str) -> bool:
-        if isinstance(x, str) or isinstance(y, str):
-            return x == y
-        return (math.isnan(x) and math.isnan(y)) or math.isclose(x, y, rel_tol=1e-12, abs_tol=1e-12)
-
+def differing(found: Values, expected: Values) -> dict[str, str]:
+    """metric -> a query whose values differ, and its data, for the metrics for which there is one."""
     assert found.keys() == expected.keys()
     different: dict[str, str] = {}
-    for name, (written, of) in expected.items():
-        assert found[name].of.keys() == of.keys()
+    for name, of in expected.items():
+        assert found[name].keys() == of.keys()
         for query, value in of.items():
-            other = found[name].of[query]
-            if not alike(other, value):
-                where = f"{query}: judgments {QRELS[query]}, run {RUN.get(query)}"
-                different.setdefault(name, f"{other} by {found[name].spec}, not {value} by {written}, {where}")
+            other = found[name][query]
+            if value != other and (
+                isinstance(value, str) or value != pytest.approx(other, rel=1e-12, abs=1e-12, nan_ok=True)
+            ):
+                different[name] = f"{other}, not {value} of {query}: {QRELS[query]}, run {RUN.get(query)}"
     return different
 
 
@@ -153,35 +143,21 @@ def test_the_options_do_something():
     plain = values(["AP"])
     for options in ({"rel": 2}, {"depth": 4}, {"judged_only": True}, {"ties": "best"}, {"zero_grade": 1}):
         assert "AP" in differing(values(["AP"], **options), plain)
-    assert len({tuple(values(["AP"], ties=ties)["AP"].of.values()) for ties in ORDERS}) == 4
-
-
-WITH_SCALE = (
-    "ERR(gain=0:0/1:9) ERR(gain=linear) nDCG(ideal=max)@5 nDCG(ideal=max,gain=1:7/2:3)@5 "
-    "nDCG(ideal=max,top=2/4,gain=1:7)@5 "
-).split()
-
-
-def test_queries_evaluated_apart_or_together(monkeypatch):
-    """In shares of a query each: to the last bit, even where the scale of the whole qrels counts."""
-
-    def to_the_bit() -> list[str]:
-        return [repr(one) for one in (values() | values(WITH_SCALE, spec=str)).values()]
-
-    together = to_the_bit()
-    monkeypatch.setattr(qrels_table, "SHARE", 1)
-    assert to_the_bit() == together
+    assert len({tuple(values(["AP"], ties=ties)["AP"].values()) for ties in ORDERS}) == 4
 
 
 @each("options", [{}, {"zero_grade": 1}, {"judged_only": True}])
-def test_the_order_of_the_files_changes_no_digit(options):
+def test_neither_order_nor_shares_change_a_digit(options, monkeypatch):
+    """Of the files; and in shares of a query each, even where the scale of the whole qrels counts."""
     rng = random.Random(1)
 
     def shuffled(of: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
         return {q: dict(rng.sample(list(of[q].items()), len(of[q]))) for q in sorted(of, reverse=True)}
 
-    numbers = [name for name, metric in REGISTRY.items() if not metric.text]
-    found, expected = values(numbers, shuffled(QRELS), shuffled(RUN), **options), values(numbers, **options)
-    assert {
-        n for n, one in found.items() if any(repr(one.of[q]) != repr(v) for q, v in expected[n].of.items())
-    } == set()
+    scale = "ERR(gain=0:0/1:9) nDCG(ideal=max)@5 nDCG(ideal=max,gain=1:7/2:3)@5 nDCG(ideal=max,top=2/4,gain=1:7)@5"
+    names = [*map(with_needed, REGISTRY), *scale.split()]
+    expected = values(names, spec=str, **options)
+    monkeypatch.setattr(qrels_table, "SHARE", 1)
+    found = values(names, shuffled(QRELS), shuffled(RUN), str, **options)
+    for name, of in expected.items():
+        assert {query: repr(found[name][query]) for query in of} == {q: repr(value) for q, value in of.items()}, name

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from gradeval.errors import MetricError
 from gradeval.evaluation.score import scored
-from gradeval.metrics import ndcg_phi, rbp
+from gradeval.metrics import rbp
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables import qrels
-from gradeval.tables.judgments import Judgments
 
 from . import strategies
 
@@ -48,21 +47,16 @@ def test_the_scale_counts():
     assert (alone != scored(part.replace(scale=whole.scale), specs).values).any(axis=1).all()
 
 
-@pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> Judgments:
-    monkeypatch.setattr(qrels, "RECALLED", 1 << 20)
-    return judgments_of(strategies.crowd(1, "graded", 14, QUERIES))
-
-
 WITH_CUTOFF = [metric for metric in REGISTRY.values() if metric.at is not None and metric.at.name == "cutoff"]
 
 
 @each("more", ["", "gain=exp", "gain=1:2/3:9", "variant=released", "judged_only=true", "p=0.7"])
-def test_cutoffs_share_what_is_computed(more: str, kept: Judgments) -> None:
+def test_cutoffs_share_what_is_computed(more: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept is found again by what it means: no cutoff, nor a new spec of the same text, adds to it, but
     for a total of each query's ideal ranking.
     """
-    param = more.partition("=")[0]
+    monkeypatch.setattr(qrels, "RECALLED", 1 << 20)
+    kept, param = judgments_of(strategies.crowd(1, "graded", 14, QUERIES)), more.partition("=")[0]
 
     def check(metric: Metric) -> None:
         if param and param not in metric.by_name:
@@ -76,14 +70,6 @@ def test_cutoffs_share_what_is_computed(more: str, kept: Judgments) -> None:
         assert all(key[0] == "ideal total" for key in made)
 
     check_each(WITH_CUTOFF, check)
-
-
-def test_phi_is_fitted_once(kept: Judgments, monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted = []
-    fit = ndcg_phi.fitted_phi
-    monkeypatch.setattr(ndcg_phi, "fitted_phi", lambda *args: fitted.append(args[1]) or fit(*args))
-    scored(kept, parse("nDCGphi@5,10,100 nDCGphi nDCGphi(variant=released)@5,10"))
-    assert fitted == ["paper", "released"]
 
 
 def test_names_and_parameters():

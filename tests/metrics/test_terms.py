@@ -64,7 +64,6 @@ def for_each(number: Any, table: Judgments) -> list[float]:
 
 def seen(spec: Spec, table: Judgments) -> tuple[Terms, Judgments]:
     terms = spec.metric.terms(table, **spec.params)
-    assert terms is not None
     return terms, table.judged_only() if spec.params.get("judged_only") else table
 
 

@@ -47,7 +47,6 @@ BEST_ERR = 15 / 16 + 1 / 16 * 7 / 16 / 2 + 1 / 16 * 9 / 16 * 3 / 16 / 3
         ("set_F(x=0.5)", FIVE, 1.5 * 0.6 * 0.75 / (0.5 * 0.6 + 0.75)),
         ("set_map", FIVE, 0.6 * 0.75),
         ("relative_P@3", FIVE, 2 / 3),
-        ("RR(rel=2)", ranked([None, 0, 1, 2]), 1 / 4),
         ("Success(need=all)@3", ranked([1, 0, 2, 0]), 1),
         ("num_rel_ret@2", FIVE, 2),
         ("scaled_utility", FIVE, (3 * 3 - 2 * 2 + 200) / (12 + 200)),
@@ -69,7 +68,6 @@ BEST_ERR = 15 / 16 + 1 / 16 * 7 / 16 / 2 + 1 / 16 * 9 / 16 * 3 / 16 / 3
         ("rbp", POOLED, 0.1 * (1 + 0.9**4)),
         ("rbp(p=0.5)", ranked([1, 4, 2]), 0.5 * (1 / 4 + 1 / 2 + 1 / 8)),
         ("rbp(p=0.5,gain=0:-1/1:1/2:3)", ranked([1, 2, None]), 0.5 * (0.5 + 1 / 2)),  # -1 to 3; unjudged none
-        ("rbp(p=0.5,gain=0:-1/1:1/2:3)", ranked([0, -1, 1]), 0.5 * 0.5 / 4),
         ("rbp.95", ranked([1, None, 1, 0], missed=[1]), 0.095125),  # as ranx 0.3.21 has it
         ("rbp(p=0.5,gain=binary)", ranked([1, 2, None, 3]), 0.5 * (1 + 1 / 2 + 1 / 8)),
         ("rbp_resid(p=0.5)", ranked([1, None, 0, 1, -1]), 0.5 * (0.5 + 0.5**4) + 0.5**5),
@@ -83,12 +81,8 @@ BEST_ERR = 15 / 16 + 1 / 16 * 7 / 16 / 2 + 1 / 16 * 9 / 16 * 3 / 16 / 3
         # a gain can take away, and then nothing can be gained
         ("DCG(gain=0:-1/2:3)", LISTED, -1 / D[1] + 3 / D[2] + 1 / D[3] - 1 / D[5]),
         ("nDCG(gain=0:-1/2:3)@1", LISTED, -1 / 3),
-        ("nDCG(gain=0:-1/1:0/2:0)", LISTED, 0),
-        ("ideal_dcg(gain=0:-1/2:3)", LISTED, 3 + 1 / D[2] + 1 / D[3]),
         ("ndcg_rel(gain=0:-1/1:0/2:0)", LISTED, 0),
-        ("ndcg_rel(gain=0:-9/2:3)", LISTED, 0),
         ("Rndcg(gain=0:-1/1:0/2:0)", LISTED, 0),
-        ("G(gain=0:-1/1:0/2:0)", LISTED, 0),
         ("G(gain=0:-1/1:0/2:4)", LISTED, (-1 / log2(7) + 4 / log2(2 + 5 - 3) - 1 / log2(2 + 8 - 2)) / 4),
         ("ERR", GOOD, ERR),
         ("ERR(max_grade=5)@1", GOOD, 7 / 32),

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Sequence
 from random import Random
 
 import numpy as np
-import pytest
 from helpers import Query, check_each, each, error_of, examples, judgments_of, ranking
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
@@ -105,10 +104,6 @@ def same(a: Floats | float, b: Floats | float) -> Bools:
     return np.isclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
-def first(wrong: Bools) -> int | None:
-    return int(wrong.argmax()) if wrong.any() else None
-
-
 def compare(
     queries: Sequence[Query], others: Sequence[Query], agree: Callable[[Floats, Floats], Bools]
 ) -> Check:
@@ -118,7 +113,7 @@ def compare(
     def check(metric, params):
         given = params(metric, tables[0].scale)
         found, other = (metric(table, **given) for table in tables)
-        if (q := first(~agree(found, other))) is not None:
+        for q in np.flatnonzero(~agree(found, other)):
             raise AssertionError(f"{found[q]} of {queries[q]}, but {other[q]} of {others[q]}: {given}")
 
     return check
@@ -132,7 +127,7 @@ def always(queries: Sequence[Query], expected: float) -> Check:
         given = params(metric, table.scale)
         values, _ = metric.values(table, **given)  # NaN where a metric that needs a relevant document has none
         relevant = np.array([some_relevant(query, given.get("rel")) for query in queries])
-        if (q := first(relevant & ~np.isnan(values) & ~same(values, expected))) is not None:
+        for q in np.flatnonzero(relevant & ~np.isnan(values) & ~same(values, expected)):
             raise AssertionError(f"{values[q]} of {queries[q]}: {given}")
 
     return check
@@ -181,7 +176,7 @@ def _(data):
         given = params(metric, table.scale)
         expected = REGISTRY["AP"](table, judged_only=given.get("judged_only", False))
         found = metric(table, **given)
-        if (q := first(found != expected)) is not None:  # to the bit
+        for q in np.flatnonzero(found != expected):  # to the bit
             raise AssertionError(f"{found[q]}, not {expected[q]}: {queries[q]}")
 
     return check
@@ -227,16 +222,12 @@ CLAIMS = {
 }
 
 
-@pytest.mark.hypothesis  # which try_out draws with
 @each("invariant", TRIALS)
 def test_holds(invariant):
     try_out(invariant, CLAIMS[invariant], examples(times=0.3))
 
 
-class _AllFoundError(Exception):
-    """Ends the search for counterexamples."""
-
-
+GENERATED = settings(derandomize=True, database=None, phases=[Phase.generate])
 CONDITIONS = {
     invariant: [
         (metric, one)
@@ -254,14 +245,7 @@ def test_does_not_hold_outside_its_conditions(invariant):
     """No condition is there without need: where it alone is not met, some query shows that."""
     pending = {(metric.name, one.about): (metric, one) for metric, one in CONDITIONS[invariant]}
 
-    @settings(
-        max_examples=400,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=[*HealthCheck],
-    )
+    @settings(max_examples=400, suppress_health_check=[*HealthCheck], parent=GENERATED)
     @given(strategies.parameters, st.data())
     def run(parameters, data):
         check = TRIALS[invariant](data)
@@ -273,9 +257,9 @@ def test_does_not_hold_outside_its_conditions(invariant):
             except (MetricError, UnsatisfiedAssumption):
                 pass
         if not pending:
-            raise _AllFoundError
+            raise EOFError  # ends the search for counterexamples
 
-    error_of(_AllFoundError, run)
+    error_of(EOFError, run)
 
 
 WITHOUT = {
@@ -293,9 +277,7 @@ def test_a_metric_without_it_is_caught(invariant):
     punishing = Metric("wrong", lambda judgments: -REGISTRY["DCG"](judgments))
     metric = REGISTRY[WITHOUT[invariant]] if invariant in WITHOUT else punishing
     assert not declares(metric, invariant)
-    how = settings(derandomize=True, database=None, phases=[Phase.generate])
-    with pytest.raises(AssertionError):
-        try_out(invariant, [metric], how)
+    error_of(AssertionError, try_out, invariant, [metric], GENERATED)
 
 
 def test_every_invariant_is_tried_and_claimed():
@@ -317,7 +299,7 @@ def test_range(queries, level, parameters):
         undefined = np.isnan(values)
 
         def none(wrong: Bools, what: str = "") -> None:
-            if (q := first(wrong)) is not None:
+            for q in np.flatnonzero(wrong):
                 raise AssertionError(f"{what}{values[q]} of {queries[q]}, level {level}, {params}")
 
         if not metric.undefined:

@@ -87,8 +87,6 @@ def test_parameters_are_told_from_the_signature():
     assert (cutoff.name, cutoff.required, cutoff.default, cutoff.after_at) == ("cutoff", True, None, True)
     assert (p.name, p.required, p.default, p.about) == ("p", False, 0.5, "chance")
     assert (judged_only.name, judged_only.default) == ("judged_only", False)
-    toy.__annotations__["p"] = Annotated[float, fraction("not postponed")]
-    assert Metric("Toy", toy).by_name["p"].about == "not postponed"
     assert Metric("Toy", toy).usage == "Toy@10"
     assert Metric("Toy", toy, example="Toy(p=0.9)@5").usage == "Toy(p=0.9)@5"
     assert Metric("Toy", lambda judgments: judgments.grade).usage == "Toy"

@@ -116,7 +116,8 @@ def test_what_trec_eval_prints(text, printed):
     assert [spec.trec for spec in parse(text)] == printed.split()
 
 
-# typos, then other notations that get a suggestion and are not parsed; F requires a cutoff
+# typos, then other notations that get a suggestion and are not parsed; F requires a cutoff, and Accuracy is the
+# hit rate of sentence-transformers
 MEANT = """
     nDGC@10 > nDCG@10, nDGC(gain=exp)@10 > nDCG(gain=exp)@10, ndgc_cut.5 > ndcg_cut.5, muAPP > muAP
     num_rle > num_rel, RankDGC > rankDCG, kendal > kendall, ndcg.10 > ndcg_cut.10, AP.10 > AP@10
@@ -130,22 +131,16 @@ MEANT = """
     hit_at_10 > Success@10, fscore > F@10, r-prec > Rprec, kendall_tau > tau, recip-rank@10 > RR@10
     ndcg10 > nDCG@10
     nDCG-10 > nDCG@10, ndcg10(gain=exp) > nDCG(gain=exp)@10, ndcg_burges10 > nDCG(gain=exp)@10, p5 > P@5
+    accuracy@10 > Success@10 or Accuracy@10, accuracy_at_10 > Success@10 or Accuracy@10
+    ACCURACY@5 > Success@5 or Accuracy@5, accuracy > Success@10 or Accuracy
     mrr10 > RR@10, recall100 > R@100, precision.10 > P@10, rbp-95 > rbp.95
 """
-SUGGESTED = [
-    tuple(pair.split(" > ")) for line in MEANT.split("\n") for pair in line.strip().split(", ") if pair
-]
+SUGGESTED = [pair.split(" > ") for line in MEANT.split("\n") for pair in line.strip().split(", ") if pair]
 SUGGESTED += [("ndgc_cut.5,10", "ndcg_cut.5,10"), ("HR@5,10", "Success@5,10"), ("nDCG5,10", "nDCG@5,10")]
-AMBIGUOUS = [  # Accuracy is the hit rate of sentence-transformers
-    ("accuracy@10", "Success@10 or Accuracy@10"),
-    ("accuracy_at_10", "Success@10 or Accuracy@10"),
-    ("ACCURACY@5", "Success@5 or Accuracy@5"),
-    ("accuracy", "Success@10 or Accuracy"),
-    ("accuracy(rel=2)@1,5", "Success(rel=2)@1,5 or Accuracy(rel=2)@1,5"),
-]
+SUGGESTED += [("accuracy(rel=2)@1,5", "Success(rel=2)@1,5 or Accuracy(rel=2)@1,5")]
 
 
-@each(("text", "meant"), SUGGESTED + AMBIGUOUS)
+@each(("text", "meant"), SUGGESTED)
 def test_suggestion(text, meant):
     with pytest.raises(MetricError) as caught:
         parse(text)
@@ -167,16 +162,13 @@ def test_no_suggestion():
         assert "did you mean" not in error_of(MetricError, parse, text), text
 
 
-FORMLESS = ["AP)", "AP(", "AP(rel=2", "AP)(", "AP((rel=2))", "AP(rel=2)x", "AP@5(rel=2)", "@10", "(rel=2)"]
+FORMLESS = "AP) AP( AP(rel=2 AP)( AP((rel=2)) AP(rel=2)x AP@5(rel=2) @10 (rel=2)".split()
 
 
 @each(
     ("text", "what"),
     [
-        *(
-            (text, "it is not of the form NAME(name=value,…)@k: for example nDCG(gain=exp)@10")
-            for text in FORMLESS
-        ),
+        *((text, "not of the form NAME(name=value,…)@k: for example nDCG(gain=exp)@10") for text in FORMLESS),
         ("nDCG@", "cutoff must be a positive integer, not ''"),
         ("nDCG@0", "cutoff must be a positive integer, not '0'"),
         ("nDCG@5,6x", "not '6x'"),
@@ -211,10 +203,7 @@ FORMLESS = ["AP)", "AP(", "AP(rel=2", "AP)(", "AP((rel=2))", "AP(rel=2)x", "AP@5
         ("R", "R requires a cutoff"),
         ("ndcg.x", "takes grade=gain pairs"),
         ("", "no metrics given"),
-        (
-            "AP(level=2)",
-            ": AP takes rel (a number), norm (relevant or min), cutoff (a positive integer), ",
-        ),
+        ("AP(level=2)", ": AP takes rel (a number), norm (relevant or min), cutoff (a positive integer), "),
         ("muAP(rel=2)", ": muAP takes judged_only (true or false)"),
         # in the spellings of other tools
         ("nDCG(dcg='exp')", "dcg must be log2 or exp-log2, not 'exp'"),
@@ -238,7 +227,7 @@ def test_refusal(text, what):
     assert "\n" not in error
 
 
-@examples(times=3)
+@examples(times=2)
 @given(st.text("aAPnDCGµφ()@,.=:/_ 0159-x", max_size=14))
 def test_any_text_is_a_metric_or_an_error_of_one_line(text):
     try:
