@@ -46,7 +46,7 @@ def test_integers_are_written_as_str_writes_them(kind):
     powers = [10**n + by for n in range(20) for by in (-1, 0, 1)]
     numbers = [n for n in (*powers, *(-n for n in powers), info.min, info.max) if info.min <= n <= info.max]
     stretches = [n for n in numbers for _ in range(3)]
-    for values in (numbers, stretches, numbers[:1], [7], [7, 7, 7], []):
+    for values in (numbers, stretches, [7], [7, 7, 7], []):
         ids = integer_ids(np.array(values, kind))
         assert ids.tolist() == [str(n).encode() for n in values]
 
@@ -56,10 +56,8 @@ def column(*numbers: float) -> np.ndarray:
 
 
 def test_log2_is_that_of_c_to_the_bit():
-    numbers = np.arange(1, 65536, dtype=np.float64)
-    assert log2(numbers).tolist() == [math.log2(number) for number in range(1, 65536)]
-    assert log2(column(2.0**20, 8)).tolist() == [20, 3]
-    assert log2(column()).tolist() == []
+    assert log2(np.arange(1.0, 65536)).tolist() == [math.log2(number) for number in range(1, 65536)]
+    assert (log2(column(2.0**20, 8)).tolist(), log2(column()).tolist()) == ([20, 3], [])
 
 
 def test_ratio():
@@ -83,9 +81,8 @@ def curves(draw):
 def test_curve_is_scipys_pchip(curve, parts):
     x, y = curve
     expected = PchipInterpolator(x, y)
-    assert pchip_slopes(np.array([x]), np.array([y]))[0] == pytest.approx(
-        expected.derivative()(x), rel=1e-9, abs=1e-12
-    )
+    slopes = expected.derivative()(x)
+    assert pchip_slopes(np.array([x]), np.array([y]))[0] == pytest.approx(slopes, rel=1e-9, abs=1e-12)
     at = np.array([x[0] + part * (x[-1] - x[0]) for part in parts] + x)
     found = monotone_curve(np.array([x]), np.array([y]), np.zeros(len(at), np.int64), at)
     assert found == pytest.approx(expected(np.clip(at, x[0], x[-1])), abs=1e-12)

@@ -55,14 +55,13 @@ def test_columns_are_lists(names, between, more):
     assert len(set(ids.keys().tolist())) == len(set(names))
     assert ids.short == all(len(name) <= 8 for name in names)
     assert ids.tolist() == Ids.of(names).tolist() == ids.compact().tolist() == names
-    assert [ids[row] for row in range(len(names))] == names
+    assert [*map(ids.__getitem__, range(len(names)))] == names
     assert ids.take(slice(None, None, 2)).tolist() == names[::2]
     rows = np.arange(len(names))[::-2]
     assert ids.take(rows).tolist() == [names[row] for row in rows]
     assert ids.take(slice(1, 3)).tolist() == names[1:3]
-    assert ids.take(np.array([len(name) > 3 for name in names], bool)).compact().tolist() == [
-        n for n in names if len(n) > 3
-    ]
+    is_long = np.array([len(name) > 3 for name in names], bool)
+    assert ids.take(is_long).compact().tolist() == [name for name in names if len(name) > 3]
     assert len(ids.compact().block) == sum(map(len, names)) + PAD
     joined = Ids.joined([ids, *map(Ids.of, more)])
     assert joined.tolist() == [*names, *(name for column in more for name in column)]
@@ -194,11 +193,6 @@ def test_key_set(several, others):
         assert seen.has(np.array(others, np.uint64)).tolist() == [key in expected for key in others]
         lengths = [len(part) for part in seen.parts]
         assert all(a >= 2 * b for a, b in pairwise(lengths))
-
-
-def test_keys_in_groups():
-    documents = np.tile(Ids.of([b"%d" % n for n in range(300)]).keys(), 300)
-    assert len(np.unique(documents + np.repeat(salts(300), 300))) == len(documents)
 
 
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 3) | st.integers(0, 3).map(lambda n: n << 16)))

@@ -1,12 +1,8 @@
 """Metrics of subtopics: the examples of their definition, and random rankings against the reference."""
 
-import json
 from itertools import chain, permutations, product
-from pathlib import Path
 
-import numpy as np
 import pytest
-from cli.command import gradeval as run_gradeval
 from helpers import each, examples
 from hypothesis import given
 from hypothesis import strategies as st

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gradeval.statistics import agreement
 from gradeval.statistics.agreement import ALPHAS, OF_TWO, Ratings, estimates
 from gradeval.statistics.sampling import Sampling, over_resamples
+from gradeval.statistics.tests import bootstrap_intervals
 
 A, B = ([float(digit) for digit in text] for text in ("0011223301", "0111233200"))
 NONE = math.nan
@@ -31,9 +32,8 @@ def overall(grades, query=None):
     return dict(zip(ratings.names, ratings.overall().tolist(), strict=True))
 
 
-def slow_kappa(first, second, weight):
+def slow_kappa(documents, weight):
     """1 - observed / expected disagreement, over all pairs of documents."""
-    documents = [pair for pair in zip(first, second, strict=True) if not any(map(math.isnan, pair))]
     expected = sum(weight(a, b) for a, _ in documents for _, b in documents) / len(documents) ** 2
     observed = sum(weight(a, b) for a, b in documents) / len(documents)
     return 1 - observed / expected if expected else NONE
@@ -71,15 +71,12 @@ def slow(grades):
     if len(grades) > 2:
         return values
     pairs = [pair for pair in zip(*grades, strict=True) if not any(map(math.isnan, pair))]
-    weights = {
-        "kappa": lambda a, b: a != b,
-        "kappa_linear": lambda a, b: abs(a - b),
-        "kappa_quadratic": lambda a, b: (a - b) ** 2,
-    }
     return {
         "agreement": sum(a == b for a, b in pairs) / len(pairs),
         "difference": sum(b - a for a, b in pairs) / len(pairs),
-        **{name: slow_kappa(*grades, weight) for name, weight in weights.items()},
+        "kappa": slow_kappa(pairs, lambda a, b: a != b),
+        "kappa_linear": slow_kappa(pairs, lambda a, b: abs(a - b)),
+        "kappa_quadratic": slow_kappa(pairs, lambda a, b: (a - b) ** 2),
         **values,
     }
 
@@ -91,10 +88,11 @@ def test_published_numbers():
     assert [round(value, 3) for value in values.values()] == [0.743, 0.815, 0.849]
     counts = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
     cells = [(i, j) for i, row in enumerate(counts) for j, n in enumerate(row) for _ in range(n)]
-    values = overall(list(zip(*cells, strict=True)))
-    assert values == pytest.approx(slow(list(zip(*cells, strict=True))))
+    raters = list(zip(*cells, strict=True))
+    values = overall(raters)
+    assert values == pytest.approx(slow(raters))
     assert values["kappa"] == pytest.approx((0.70 - 0.41) / (1 - 0.41))
-    far = [[9 if grade == 2 else grade for grade in of] for of in zip(*cells, strict=True)]
+    far = [[9 if grade == 2 else grade for grade in of] for of in raters]
     assert overall(far)["kappa"] == values["kappa"]  # 0 and 9 are farther apart than 0 and 2
     assert overall(far)["kappa_linear"] != pytest.approx(values["kappa_linear"])
     for grade in (0.1, 0.0, -1 / 3):  # all values equal
@@ -164,8 +162,6 @@ def made(seed, queries=30, documents=20):
 
 def test_intervals_of_a_mean_are_those_of_the_bootstrap():
     """The mean difference of queries of one size is a mean over queries, whose BCa interval is known."""
-    from gradeval.statistics.tests import bootstrap_intervals
-
     grades, query = made(1)
     sampling = Sampling(2000, 5)
     made_of = dict(zip(OF_TWO, estimates(Ratings.of(grades, query), 0.1, sampling), strict=True))
