@@ -64,7 +64,7 @@ def _object(line: bytes) -> dict[str, Any] | str:
     except json.JSONDecodeError as error:
         return f"not valid JSON ({reason(error)} in column {error.colno})"
     except RepeatedKey as error:
-        return f"the key {named(error.key)} is in the object twice"
+        return f"the key {error} is in the object twice"
     except RecursionError:
         return "the JSON is nested too deeply"
     return value if isinstance(value, dict) else f"{described(value)} is not a JSON object"

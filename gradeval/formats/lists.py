@@ -7,16 +7,19 @@ read whole.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import chain
 from typing import Any
 
+import numpy as np
+
+from gradeval.arrays import Ints
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats.columns import Columns, Table
 from gradeval.formats.csv import USUAL_NAMES, simplified, usual_columns
-from gradeval.formats.diagnostics import LineProblems, Problem
-from gradeval.formats.json import RepeatedKey, not_utf8, reason, unique_keys
-from gradeval.formats.memory import DOCUMENT, QUERY, Objects, read_values
+from gradeval.formats.json import parse_json
+from gradeval.formats.memory import nested_columns, object_numbers
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 
@@ -29,17 +32,7 @@ def table(source: Source, number: str, options: Options) -> Table:
 
 
 def _columns(name: str, text: bytes, number: str) -> Columns:
-    if (wrong := not_utf8(text)) is not None:
-        raise InputError(name, wrong[1], line=text.count(b"\n", 0, wrong[0]) + 1)
-    try:
-        content = json.loads(text, object_pairs_hook=unique_keys)
-    except json.JSONDecodeError as error:
-        raise InputError(name, f"not valid JSON ({reason(error)})", line=error.lineno) from None
-    except RepeatedKey as error:
-        raise InputError(name, f"the key {named(error.key)} is in an object twice") from None
-    except RecursionError:
-        raise InputError(name, "the JSON is nested too deeply") from None
-    path = "$"
+    content, path = parse_json(text, name), "$"
     if isinstance(content, Mapping) and isinstance(content.get("requests"), list):
         path, content = "$['requests']", content["requests"]
     lists: list[tuple[str, Any, Any]] = []  # the path, for messages, the query and the documents of each
@@ -55,27 +48,22 @@ def _columns(name: str, text: bytes, number: str) -> Columns:
                 what = f"{path}[{place}]: {described(request)} has no id or query, or no ratings"
                 raise InputError(name, what)
             lists.append((f"{path}[{place}]['ratings']", query, members["ratings"]))
-    paths: list[str] = []
-    queries: list[Any] = []
-    documents: list[Any] = []
-    numbers: list[Any] = []
-    for path, query, listed in lists:
-        rows = _rows(name, path, listed, number)
-        paths += (f"{path}[{place}]" for place in range(len(rows)))
-        queries += [query] * len(rows)
-        documents += (document for document, _ in rows)
-        numbers += (value for _, value in rows)
-    if not documents:
+    lists = [(path, query, _rows(name, path, documents, number)) for path, query, documents in lists]
+    lists = [(path, query, rows) for path, query, rows in lists if rows]
+    if not lists:
         raise InputError(name, "no data: there are no documents")
-    values = [*map(Objects, (queries, documents, numbers))]
-    columns = read_values(values, (QUERY, DOCUMENT, number), slice(None), True, True)
-    problems = [
-        Problem(None, f"{paths[problem.line or 0]}: {problem.what}") for problem in columns.problems.all()
-    ]
-    return columns.without_rows(LineProblems.listed(problems)) if problems else columns
+    paths, queries, rows_of_queries = zip(*lists, strict=True)
+    bounds: Ints = np.cumsum([0, *map(len, rows_of_queries)])
+    documents, values = zip(*chain.from_iterable(rows_of_queries), strict=True)
+
+    def place_of(query: int, row: int | None) -> str:
+        return paths[query] if row is None else f"{paths[query]}[{row - bounds[query]}]"
+
+    columns = nested_columns(queries, bounds, documents, object_numbers(values, number), place_of)
+    return columns.replace(problems=columns.problems.changed(lambda problem: problem.replace(line=None)))
 
 
-def _rows(name: str, path: str, documents: Any, number: str) -> Sequence[tuple[Any, Any]]:
+def _rows(name: str, path: str, documents: Any, number: str) -> list[tuple[Any, Any]]:
     """The documents of a list with their numbers: scores by place for a list of ids. Raises InputError."""
     if not isinstance(documents, list):
         raise InputError(name, f"{path}: {described(documents)} is not a list of documents")
@@ -84,11 +72,18 @@ def _rows(name: str, path: str, documents: Any, number: str) -> Sequence[tuple[A
     rows = []
     for place, document in enumerate(documents):
         members = document if isinstance(document, Mapping) else {}
-        names = [*members]
-        ids = usual_columns(names, "document", with_id=True)
-        values = [name for name in names if simplified(name) in USUAL_NAMES[number][0]]  # no ranks
-        if not ids or not values:
-            has = f"its members are {first_names(map(named, names), 10)}" if names else described(document)
+        keys = _keys(tuple(members), number)
+        if keys is None:
+            names = first_names(map(named, members), 10)
+            has = f"its members are {names}" if names else described(document)
             raise InputError(name, f"{path}[{place}]: no document id and {number}; {has}")
-        rows.append((members[names[ids[0]]], members[values[0]]))
+        rows.append((members[keys[0]], members[keys[1]]))
     return rows
+
+
+@cache
+def _keys(names: tuple[str, ...], number: str) -> tuple[str, str] | None:
+    """Those of the id and the number among the members of a document."""
+    ids = usual_columns(names, "document", with_id=True)
+    values = [name for name in names if simplified(name) in USUAL_NAMES[number][0]]  # no ranks
+    return (names[ids[0]], values[0]) if ids and values else None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from contextlib import suppress
 from datetime import date, time, timedelta
 from functools import cache
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -387,46 +387,55 @@ class Nested(Data):
         return [*dict.fromkeys([0, *np.searchsorted(self.offsets, steps).tolist(), len(self.queries)])]
 
     def columns(self, block: Slice) -> Columns:
-        with readable(self.name, ROWS):
-            return self._columns(block)
-
-    def _columns(self, block: Slice) -> Columns:
         documents = self.documents[block.first : block.end]
         offsets = self.offsets[block.first : block.end + 1]
         queries, bounds = self.queries[block.first : block.end], offsets - offsets[0]
-        lengths = np.diff(bounds)
-        if not lengths.all():  # a query without documents is none, as in files
-            with_documents = np.flatnonzero(lengths)
+        if not np.diff(bounds).all():  # a query without documents is none, as in files
+            with_documents = np.flatnonzero(np.diff(bounds))
             queries = [queries[query] for query in with_documents.tolist()]
             bounds = np.append(bounds[with_documents], bounds[-1])
-        query, wrong_query = object_ids(queries, QUERY)
-        wrong_query = wrong_query.changed(
-            lambda problem: problem.replace(line=int(bounds[problem.line or 0]))  # its first row
-        )
+        with readable(self.name, ROWS):
+            names = list(chain.from_iterable(documents))
+            if self.numbers is None:
+                values = list(chain.from_iterable(of.values() for of in documents))
+                numbers = object_numbers(values, self.number)
+            else:
+                numbers = self.numbers.numbers(slice(int(offsets[0]), int(offsets[-1])), self.number)
 
-        def of_query(wrong: LineProblems, has_document: bool) -> LineProblems:
-            """The same, with the keys: dicts have no lines."""
+            def place(query: int, row: int | None) -> str:
+                of_row = "" if row is None else f", document {_named(names[row])}"
+                return f"query {_named(queries[query])}{of_row}"
 
-            def with_keys(problem: Problem) -> Problem:
-                row = problem.line or 0
-                place = f"query {_named(queries[int(np.searchsorted(bounds, row, 'right')) - 1])}"
-                if has_document:
-                    place += f", document {_named(next(islice(chain.from_iterable(documents), row, None)))}"
-                return problem.replace(what=f"{place}: {problem.what}")
+            columns = nested_columns(queries, bounds, names, numbers, place)
+        return columns.replace(first=block.is_first, last=block.is_last)
 
-            return wrong.changed(with_keys)
 
-        document, wrong_document = object_ids(list(chain.from_iterable(documents)), DOCUMENT)
-        if self.numbers is None:
-            values = list(chain.from_iterable(of.values() for of in documents))
-            number, wrong_number = object_numbers(values, self.number)
-        else:
-            number, wrong_number = self.numbers.numbers(slice(int(offsets[0]), int(offsets[-1])), self.number)
-        rows = len(number)
-        line = np.arange(rows)
-        columns = Columns(query, bounds, document, number, line, rows, block.is_first, block.is_last)
-        wrong = [wrong_query, of_query(wrong_document, False), of_query(wrong_number, True)]
-        return _with_problems(columns, wrong)
+def nested_columns(
+    queries: Sequence[Any],
+    bounds: Ints,
+    documents: Sequence[Any],
+    numbers: tuple[Floats, LineProblems],
+    place: Callable[[int, int | None], str],
+) -> Columns:
+    """Rows by query, whose ids are objects. queries, bounds: as in Columns. numbers: of the rows, and what is
+    wrong with them. place: names a query (by its position) or one of its documents (by its row) in messages.
+    """
+    query, wrong_query = object_ids(queries, QUERY)
+    document, wrong_document = object_ids(documents, DOCUMENT)
+    number, wrong_number = numbers
+
+    def of_query(problem: Problem) -> Problem:
+        at = problem.line or 0
+        return problem.replace(line=int(bounds[at]), what=f"{place(at, None)}: {problem.what}")
+
+    def of_row(problem: Problem) -> Problem:
+        row = problem.line or 0
+        at = int(np.searchsorted(bounds, row, "right")) - 1
+        return problem.replace(what=f"{place(at, row)}: {problem.what}")
+
+    columns = Columns(query, bounds, document, number, np.arange(len(number)), len(number))
+    wrong = [wrong_query.changed(of_query), wrong_document.changed(of_row), wrong_number.changed(of_row)]
+    return _with_problems(columns, wrong)
 
 
 def _named(key: Any) -> str:
