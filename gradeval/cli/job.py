@@ -71,7 +71,8 @@ class Job:
         self.digits: Digits = values.pop("digits", 4)
         self.spreadsheet: bool = values.pop("spreadsheet", False)
         self.header: bool = not values.pop("no_header", False)
-        self.label: dict[str, str] = dict(values.pop("label", ()))
+        labels = values.pop("label", ())
+        self.label: dict[str, str] = dict(labels)
         self.table: str | None = values.pop("table", None)
         self.signature: bool = values.pop("signature", False)
         self.quiet: bool = values.pop("quiet", False)
@@ -79,12 +80,15 @@ class Job:
         self.strict: bool = values.pop("strict", False)
         self.fails_on_warning: bool = values.pop("fail_on_warning", False)
         self.allow: tuple[Kind, ...] = values.pop("allow", ())
-        if self.quiet and self.verbose:
-            raise click.UsageError("--quiet and --verbose are mutually exclusive.")
-        if self.strict and self.fails_on_warning:
-            raise click.UsageError("--strict and --fail-on-warning are mutually exclusive.")
-        if values.pop("complete", False) and values["queries"] == "both":
-            raise click.UsageError("-c and --queries both are mutually exclusive.")
+        if len(self.label) < len(labels):
+            raise click.UsageError("--label: a name is given twice.")
+        for both, options in (
+            (self.quiet and self.verbose, "--quiet and --verbose"),
+            (self.strict and self.fails_on_warning, "--strict and --fail-on-warning"),
+            (values.pop("complete", False) and values["queries"] == "both", "-c and --queries both"),
+        ):
+            if both:
+                raise click.UsageError(f"{options} are mutually exclusive.")
         self.query_ids: QueryIds | None = None
         if values.get("query_ids") is not None:
             values["query_ids"] = self.query_ids = QueryIds(values["query_ids"])
@@ -113,14 +117,14 @@ class Job:
         elif self.format is None and self.file is not None and not self.file.is_device:
             self.format = format_of(self.file.path, self.formats, more)
         self.format = self.format or self._otherwise
-        if self.table is not None and self.format not in ("tsv", "csv"):
-            raise click.UsageError("--table requires -f tsv or -f csv.")
-        if self.spreadsheet and self.format != "csv":
-            raise click.UsageError("--spreadsheet requires -f csv.")
-        if not self.header and self.format not in ("tsv", "csv"):
-            raise click.UsageError("--no-header requires -f tsv or -f csv.")
-        if self.label and self.format not in ("tsv", "csv", "jsonl"):
-            raise click.UsageError("--label requires -f tsv, -f csv or -f jsonl.")
+        for option, is_given, formats in (
+            ("--table", self.table is not None, ("tsv", "csv")),
+            ("--spreadsheet", self.spreadsheet, ("csv",)),
+            ("--no-header", not self.header, ("tsv", "csv")),
+            ("--label", self.label, ("tsv", "csv", "jsonl")),
+        ):
+            if is_given and self.format not in formats:
+                raise click.UsageError(f"{option} requires -f {' or -f '.join(formats)}.")
 
     @staticmethod
     def output_file(path: str | None, inputs: Iterable[str], option: str = "--output") -> OutputFile | None:
@@ -153,11 +157,7 @@ class Job:
 
     def report_failed(self, failed: Sequence[FailedRun]) -> bool:
         """Print the errors of runs, each once; whether there are any."""
-        self._clear()
-        for run in failed:
-            if str(run.error) not in self._reported:
-                self._reported.add(str(run.error))
-                out.report(run.error)
+        self.report(line for run in failed for line in out.lines_of(run.error))
         return bool(failed)
 
     def report(self, lines: Iterable[str]) -> None:
@@ -186,13 +186,17 @@ class Job:
         groups: each with a line for each kind. runs: how many are evaluated.
         """
         groups = (self.query_ids.notices if self.query_ids else (), *groups)
-        faults = [[notice for notice in group if not notice.informational] for group in groups]
-        notes = [[notice for notice in group if notice.informational] for group in groups]
-        is_accepted = self.accepts(notice.kind for group in faults for notice in group)
+
+        def lines(prefix: str, informational: bool) -> list[str]:
+            chosen = ([each for each in group if each.informational is informational] for group in groups)
+            told = chain.from_iterable(sentences(group, runs) for group in chosen)
+            return list(dict.fromkeys(f"{prefix}: {sentence} [{kind.value}]" for kind, sentence in told))
+
+        is_accepted = self.accepts(notice.kind for notice in chain(*groups) if not notice.informational)
         if not self.quiet or not is_accepted or (self.fails_on_warning and self._unaccepted):
-            self._warnings = _lines("warning", faults, runs)
+            self._warnings = lines("warning", False)
         if not self.quiet:
-            self._warnings += _lines("note", notes, runs)
+            self._warnings += lines("note", True)
         if not is_accepted:
             self.show_warnings(all_of_them=True)
             self.refuse()
@@ -204,14 +208,18 @@ class Job:
         return not (self.strict and self._unaccepted)
 
     def refuse(self) -> None:
-        out.echo_error(f"gradeval: warnings are treated as errors (--strict); {self._hint}")
+        self._end("warnings are treated as errors (--strict)")
+
+    def _end(self, what: str) -> None:
+        kinds = ",".join(kind.value for kind in self._unaccepted)
+        accepts = f"accepts {'this kind' if len(self._unaccepted) == 1 else 'these kinds'}"
+        out.echo_error(f"gradeval: {what}; --allow {kinds} {accepts}")
 
     def show_warnings(self, *, all_of_them: bool = False) -> None:
         """Print the warnings and notes that have not been printed, the first of them on a terminal."""
         lines, self._warnings = self._warnings, []
-        count = MOST_ON_TERMINAL
-        if all_of_them or self.verbose or not out.errors_on_terminal():
-            count = len(lines)
+        is_short = not (all_of_them or self.verbose) and out.on_terminal("stderr")
+        count = MOST_ON_TERMINAL if is_short else len(lines)
         if lines:
             self._clear()
         for line in lines[:count]:
@@ -223,13 +231,8 @@ class Job:
         """The exit code of the command, given that of its results: 3 where a warning makes it fail."""
         if code or not (self.fails_on_warning and self._unaccepted):
             return code
-        out.echo_error(f"gradeval: exit code {WARNED}, for warnings (--fail-on-warning); {self._hint}")
+        self._end(f"exit code {WARNED}, for warnings (--fail-on-warning)")
         return WARNED
-
-    @property
-    def _hint(self) -> str:
-        kinds = ",".join(kind.value for kind in self._unaccepted)
-        return f"--allow {kinds} accepts {'this kind' if len(self._unaccepted) == 1 else 'these kinds'}"
 
     @property
     def on_terminal(self) -> bool:
@@ -259,12 +262,6 @@ class Job:
     def write(self, text: str) -> None:
         self._clear()
         out.write(text, self.file, styled=self.format == "table")
-
-
-def _lines(prefix: str, groups: Iterable[Iterable[Notice]], runs: int) -> list[str]:
-    """The lines of notices, each once: the sentence and its kind."""
-    told = (pair for group in groups for pair in sentences(group, runs))
-    return list(dict.fromkeys(f"{prefix}: {sentence} [{kind.value}]" for kind, sentence in told))
 
 
 def input_files(*listed: str) -> list[str]:
@@ -324,29 +321,28 @@ class QueryIds(LaterIds):
 
     def choose(self, judged: Iterable[str], qrels: str) -> tuple[str, ...]:
         """Raises OptionError for no ids, and InputError for a file with others than those judged."""
-        if not self._is_file:
-            return self._some(self._listed)
-        queries = set(judged)
-        if self._listed and queries.issuperset(self._listed):
-            self.notices.append(Notice(Kind.AMBIGUOUS_IDS, self.text, 1))
-            return self._listed
         from gradeval.formats.lines import read_query_ids
         from gradeval.formats.sources import Source
 
-        return self._some(read_query_ids(Source(self.text), queries, qrels))
+        ids = self._listed
+        if self._is_file:
+            queries = set(judged)
+            if ids and queries.issuperset(ids):
+                self.notices.append(Notice(Kind.AMBIGUOUS_IDS, self.text, 1))
+            else:
+                ids = read_query_ids(Source(self.text), queries, qrels)
+        return self._some(ids)
 
     def unchecked(self) -> tuple[str, ...]:
         """The ids, where nothing can be compared with those of the qrels. Raises OptionError."""
-        if not self._is_file:
-            return self._some(self._listed)
-        if self._listed:
-            what = f"a file has this name, and an id may; ./{self.text} names the file"
-            raise OptionError(f"--query-ids {self.text}: {what}")
         from gradeval.formats.lines import read_fields
         from gradeval.formats.sources import Source
 
-        ids = chain.from_iterable(fields for _, fields in read_fields(Source(self.text)))
-        return self._some(tuple(dict.fromkeys(ids)))
+        if self._is_file and self._listed:
+            what = f"a file has this name, and an id may; ./{self.text} names the file"
+            raise OptionError(f"--query-ids {self.text}: {what}")
+        fields = (fields for _, fields in read_fields(Source(self.text))) if self._is_file else ()
+        return self._some(self._listed or tuple(dict.fromkeys(chain.from_iterable(fields))))
 
     def unknown(self, error: UnknownQueryError) -> OptionError:
         """The error about listed ids that are not in the qrels."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from gradeval.cli import output as out
-from gradeval.cli.types import File, Finite, Integer, Kinds, OutputPath, Percentage, Setting, complete_metric
+from gradeval.cli.types import File, Grade, Integer, Kinds, OutputPath, Percentage, Setting, complete_metric
 from gradeval.notices import Kind
 from gradeval.options import (
     ANY_RELEVANT,
@@ -19,7 +19,6 @@ from gradeval.options import (
     METRICS,
     MORE,
     QUERIES_SECTION,
-    OptionKind,
     Options,
     OptionTable,
 )
@@ -29,6 +28,17 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 OptionOf = Callable[..., Callable[[Any], Any]]  # click.option, or that of a section
 
 
+def _prints(text: Callable[[click.Context], str], about: str) -> dict[str, Any]:
+    """The arguments of an option that prints a text and ends the program."""
+
+    def show(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
+        if is_given and not ctx.resilient_parsing:
+            out.write(text(ctx) + "\n")
+            ctx.exit()
+
+    return {"is_flag": True, "expose_value": False, "is_eager": True, "callback": show, "help": about}
+
+
 class Command(click.Command):
     """A command that exits with an error if its help cannot be written completely."""
 
@@ -36,18 +46,9 @@ class Command(click.Command):
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         """Click's own, for its text, imports locale and looks for a translation."""
-
-        def show(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
-            if is_given and not ctx.resilient_parsing:
-                out.write(ctx.get_help() + "\n")
-                ctx.exit()
-
         names = self.get_help_option_names(ctx)
         if self._help is None and names:
-            about = "Show this message and exit."
-            self._help = click.Option(
-                names, is_flag=True, expose_value=False, is_eager=True, help=about, callback=show
-            )
+            self._help = click.Option(names, **_prints(click.Context.get_help, "Show this message and exit."))
         return self._help
 
 
@@ -65,36 +66,24 @@ class AbbreviatedCommand(Command):
     """`--query` is `--query_eval_wanted` if it is not a prefix of another option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if ctx.resilient_parsing:  # completion needs them as typed
-            return super().parse_args(ctx, args)
-        from getopt import GetoptError, gnu_getopt
-
-        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
-        takes = {name: not option.is_flag for option in options for name in option.opts}
-        short = "".join(name[1:] + ":" * value for name, value in takes.items() if name[1] != "-")
-        long = [name[2:] + "=" * value for name, value in takes.items() if name[1] == "-"]
-        try:
-            given, files = gnu_getopt(args, short, long)
-            written = (part for name, value in given for part in [name, value][: 1 + takes[name]])
-            args = [*written, "--", *files]
-        except GetoptError as error:  # the parser reports what else is wrong
-            near = [name for name in takes if name.startswith(f"--{error.opt}")]
-            if len(near) > 1 and f"--{error.opt} " in error.msg:
-                raise click.UsageError(f"--{error.opt} is ambiguous: {' or '.join(near)}.", ctx) from None
-        return super().parse_args(ctx, args)
+        names = [name for param in self.get_params(ctx) for name in param.opts]
+        written = list(args)
+        for n, arg in enumerate(args[: args.index("--")] if "--" in args else args):
+            name, equals, value = arg.partition("=")
+            near = [long for long in names if long.startswith(name)]
+            if name.startswith("--") and name not in names and len(near) == 1:
+                written[n] = near[0] + equals + value
+        return super().parse_args(ctx, written)
 
 
 def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorated]:
 
-    def show(ctx: click.Context, param: click.Parameter, is_given: bool) -> None:
-        if is_given and not ctx.resilient_parsing:
-            from gradeval.version import __version__  # imported only when needed
+    def text(ctx: click.Context) -> str:
+        from gradeval.version import __version__  # imported only when needed
 
-            out.write(f"gradeval {__version__}{more}\n")
-            ctx.exit()
+        return f"gradeval {__version__}{more}"
 
-    about = "Show the version and exit."
-    return click.option(*names, is_flag=True, expose_value=False, is_eager=True, callback=show, help=about)
+    return click.option(*names, **_prints(text, "Show the version and exit."))
 
 
 class SectionedOption(click.Option):
@@ -117,19 +106,17 @@ class SectionedCommand(Command):
             return super().parse_args(ctx, args)
         params = (param for param in self.get_params(ctx) if isinstance(param, click.Option))
         options = {name: param for param in params for name in param.opts}
-        written: list[str] = []
-        rest = list(args)
+        written, rest = list[str](), list(args)
         while rest and rest[0] != "--":
-            name, following = rest.pop(0), rest[:1]
-            option = options.get(name)
-            if option is None or not (following or option.is_flag):
-                written.append(name)
+            written.append(rest.pop(0))
+            option = options.get(written[-1])
+            if option is None or not (rest or option.is_flag):
                 continue
-            name = next((long for long in option.opts if long.startswith("--")), name)
+            written[-1] = next((long for long in option.opts if long.startswith("--")), written[-1])
             if isinstance(option.type, click.Choice) and isinstance(option.flag_value, str):
-                written.append(name if following[0] in option.type.choices else f"{name}={option.flag_value}")
-            else:
-                written += [name] if option.is_flag else [name, rest.pop(0)]
+                written[-1] += "" if rest[0] in option.type.choices else f"={option.flag_value}"
+            elif not option.is_flag:
+                written.append(rest.pop(0))
         return super().parse_args(ctx, written + rest)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -142,15 +129,16 @@ class SectionedCommand(Command):
                 sections.setdefault(getattr(param, "section", "Other"), []).append(row)
         for heading, rows in sections.items():
             with formatter.section(heading):
-                indent = " " * formatter.current_indent
-                width = formatter.width - formatter.current_indent
+                indent = formatter.current_indent
                 wrapped = []
                 for names, about in rows:  # the names of an option and its choices, in lines that fit
-                    behind = " " * (names.find("[") + 1)
                     lines = wrap(
-                        names.replace("|", "| "), width, subsequent_indent=behind, break_on_hyphens=False
+                        names.replace("|", "| "),
+                        formatter.width - indent,
+                        subsequent_indent=" " * (names.find("[") + 1),
+                        break_on_hyphens=False,
                     )
-                    wrapped.append((f"\n{indent}".join(line.replace("| ", "|") for line in lines), about))
+                    wrapped.append((f"\n{' ' * indent}".join(lines).replace("| ", "|"), about))
                 formatter.write_dl(wrapped)
 
 
@@ -185,41 +173,39 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
     return decorate
 
 
-_TYPES: dict[str, Callable[[OptionKind], dict[str, Any]]] = {
-    "choice": lambda kind: {"type": click.Choice(kind.choices)},
-    "choice or flag": lambda kind: {
-        "type": click.Choice(kind.choices),
-        "is_flag": False,
-        "flag_value": kind.choices[0],
-    },
-    "integer": lambda kind: {"type": Integer(*kind.bounds)},
-    "grade": lambda kind: {"type": Finite()},
-    "threshold": lambda kind: {"type": Finite(ANY_RELEVANT)},
-    "percentage": lambda kind: {"type": Percentage(*CONFIDENCE)},
-    "flag": lambda kind: {"is_flag": True},
-    "path": lambda kind: {"type": File(), "default": None},
-    "ids": lambda kind: {"type": File()},
-    "features": lambda kind: {"multiple": True, "default": ()},
-    "columns": lambda kind: {"default": ""},
-    "run": lambda kind: {},
-    "metric": lambda kind: {"shell_complete": complete_metric},
-    "text": lambda kind: {},
+_TYPES: dict[str, dict[str, Any]] = {  # by the type of a row: arguments of click.option
+    "grade": {"type": Grade()},
+    "threshold": {"type": Grade(ANY_RELEVANT)},
+    "percentage": {"type": Percentage(*CONFIDENCE)},
+    "choice or flag": {"is_flag": False},
+    "flag": {"is_flag": True},
+    "path": {"type": File()},
+    "ids": {"type": File()},
+    "features": {"multiple": True},
+    "columns": {"default": ""},
+    "metric": {"shell_complete": complete_metric},
 }
 
 
 def row_option(table: type[OptionTable], name: str, **changes: Any) -> Callable[[Decorated], Decorated]:
     """The option of a row of the table. changes: arguments of click.option, and the section, that differ."""
     row = table.table[name]
-    settings = {
+    kind = row.kind
+    arguments = {
         "section": row.section,
         "default": row.default,
         "show_default": isinstance(row.default, str),
-        "metavar": row.kind.metavar,
+        "metavar": kind.metavar,
         "help": row.about,
-        **_TYPES[row.kind.type](row.kind),
-        **changes,
+        **_TYPES.get(kind.type, {}),
     }
-    return click.option(*row.flags.split(), name, cls=SectionedOption, **settings)
+    if kind.choices:
+        arguments["type"] = click.Choice(kind.choices)
+    if kind.type == "choice or flag":
+        arguments["flag_value"] = kind.choices[0]
+    if kind.type == "integer":
+        arguments["type"] = Integer(*kind.bounds)
+    return click.option(*row.flags.split(), name, cls=SectionedOption, **{**arguments, **changes})
 
 
 def row_options(
@@ -328,35 +314,9 @@ def output_options(
     formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere", more: str = ""
 ) -> Callable[[Decorated], Decorated]:
     """The format, and where to write. formats: those that the command has; default, more: for the help."""
-
-    def different_names(
-        context: click.Context, param: click.Parameter, labels: tuple[tuple[str, str], ...]
-    ) -> tuple[tuple[str, str], ...]:
-        names = [name for name, _ in labels]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise click.BadParameter(f"'{twice[0]}' is given twice.", context, param)
-        return labels
-
     formats = tuple(formats)
     endings = ", ".join(WRITERS[name].ending for name in formats if WRITERS[name].ending)
-    spreadsheet = output(
-        "--spreadsheet",
-        is_flag=True,
-        help="With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
-        "formula.",
-    )
-    in_rows = together(
-        output("--no-header", is_flag=True, help="With -f tsv or csv: leave out the line of column names."),
-        output(
-            "--label",
-            type=Setting(),
-            multiple=True,
-            callback=different_names,
-            help="With -f tsv, csv or jsonl: a first column with this value in every row, such as "
-            "date=2026-11-22; may be repeated.",
-        ),
-    )
-    return together(
+    options = [
         output(
             "-f",
             "--format",
@@ -365,7 +325,15 @@ def output_options(
             help=f"Default: by the ending of -o; otherwise {default}.",
         ),
         digits_option,
-        *([spreadsheet] if "csv" in formats else []),
-        *([in_rows] if "tsv" in formats else []),
-        output_option(f"Write to this file, atomically. Its ending sets the format: {endings}.{more}"),
-    )
+    ]
+    if "csv" in formats:
+        about = "With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
+        options.append(output("--spreadsheet", is_flag=True, help=about + "formula."))
+    if "tsv" in formats:
+        about = "With -f tsv or csv: leave out the line of column names."
+        options.append(output("--no-header", is_flag=True, help=about))
+        about = "With -f tsv, csv or jsonl: a first column with this value in every row, such as "
+        about += "date=2026-11-22; may be repeated."
+        options.append(output("--label", type=Setting(), multiple=True, help=about))
+    about = f"Write to this file, atomically. Its ending sets the format: {endings}.{more}"
+    return together(*options, output_option(about))

@@ -10,6 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from gradeval.errors import GradevalError, InputError, InputErrors, inert, printable, visible_rows, writing
+from gradeval.process import write_all
 
 if TYPE_CHECKING:
     from gradeval.formats.output import OutputFile
@@ -27,7 +28,7 @@ def command_runner(lines: str) -> None:
     """
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
-            _put(sys.stderr, lines.encode(sys.stderr.encoding, "backslashreplace"))
+            write_all(_flushed(sys.stderr), lines.encode(sys.stderr.encoding, "backslashreplace"))
 
 
 def show_warning(
@@ -42,21 +43,21 @@ def show_warning(
     echo_error(f"warning: {filename}:{lineno}: {category.__name__}: {' '.join(str(message).split())}")
 
 
-def report(error: GradevalError) -> None:
-    """Print the error, which begins with the name of a file, or with our name."""
+def lines_of(error: GradevalError) -> list[str]:
+    """The lines of an error, which begin with the name of a file, or with our name."""
     ours = "" if isinstance(error, (InputError, InputErrors)) else "gradeval: "
-    for line in str(error).split("\n"):
-        echo_error(ours + line)
+    return [ours + line for line in str(error).split("\n")]
 
 
-def on_terminal() -> bool:
-    """Whether standard output is one."""
-    return sys.stdout is not None and sys.stdout.isatty()
+def report(error: GradevalError) -> None:
+    for line in lines_of(error):
+        echo_error(line)
 
 
-def errors_on_terminal() -> bool:
-    """Whether standard error is one."""
-    return sys.stderr is not None and sys.stderr.isatty()
+def on_terminal(stream: str = "stdout") -> bool:
+    """Whether standard output, or 'stderr', is one."""
+    opened = getattr(sys, stream)
+    return opened is not None and bool(opened.isatty())
 
 
 def write(text: str, file: OutputFile | None = None, *, styled: bool = False) -> None:
@@ -77,7 +78,7 @@ def write_data(data: bytes, file: OutputFile | None = None) -> None:
     with writing("standard output"):
         if sys.stdout is None:
             raise OSError(errno.EBADF, "it is closed")
-        _put(sys.stdout, data)
+        write_all(_flushed(sys.stdout), data)
 
 
 @contextmanager
@@ -87,23 +88,15 @@ def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
     """
     from gradeval.formats.output import delayed
 
+    def visible(parts: Iterator[bytes]) -> Iterator[bytes]:
+        for text in codecs.iterdecode(parts, "utf-8", "surrogateescape"):
+            yield visible_rows(text).encode("utf-8", "surrogateescape")
+
     if file is None and sys.stdout is None:
         raise GradevalError("standard output cannot be written (it is closed)")
-    written = _visible if on_terminal() else iter
-    stdout = delayed(lambda: nullcontext(_flushed(sys.stdout)), written)
+    stdout = delayed(lambda: nullcontext(_flushed(sys.stdout)), visible if on_terminal() else iter)
     with writing("standard output"), stdout if file is None else file.stream() as sink:
         yield sink
-
-
-def _visible(parts: Iterator[bytes]) -> Iterator[bytes]:
-    for text in codecs.iterdecode(parts, "utf-8", "surrogateescape"):
-        yield visible_rows(text).encode("utf-8", "surrogateescape")
-
-
-def _put(stream: TextIO, data: bytes) -> None:
-    from gradeval.process import write_all
-
-    write_all(_flushed(stream), data)
 
 
 def _flushed(stream: TextIO) -> Any:

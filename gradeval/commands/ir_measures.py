@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.options import AbbreviatedCommand
-from gradeval.cli.types import File, Integer, complete_ir_measures
+from gradeval.cli.types import File, Integer, complete_metric
 from gradeval.errors import MetricError
 from gradeval.notices import Kind
 
@@ -34,7 +36,9 @@ SUMMARY = "all"
 )
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())
-@click.argument("measures", nargs=-1, required=True, shell_complete=complete_ir_measures)
+@click.argument(
+    "measures", nargs=-1, required=True, shell_complete=partial(complete_metric, tool="ir_measures")
+)
 @click.option("-p", "--places", type=Integer(-1, 100), default=PLACES, help="Number of decimals; -1 for all.")
 @click.option(
     "-q",

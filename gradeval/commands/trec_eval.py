@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,7 @@ import click
 from gradeval import process
 from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.options import AbbreviatedCommand, version_option
-from gradeval.cli.types import File, Finite, Integer, complete_trec_eval
+from gradeval.cli.types import File, Grade, Integer, complete_metric
 from gradeval.options import Options
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class _Command(AbbreviatedCommand):
     "measures",
     multiple=True,
     metavar="NAME[.VALUES]",
-    shell_complete=complete_trec_eval,
+    shell_complete=partial(complete_metric, tool="trec_eval"),
     help="A measure, such as map, P.5,10 or ndcg.1=3,2=9; a group: official (the default), all_trec or set; "
     "or a metric of gradeval, such as muAP. 'gradeval metrics NAME' describes it.",
 )
@@ -68,7 +69,7 @@ class _Command(AbbreviatedCommand):
     "-l",
     "--level_for_rel",
     "level",
-    type=Finite(),
+    type=Grade(),
     default=1.0,
     metavar="GRADE",
     help="Relevance threshold: the lowest grade that counts as relevant. Default: 1.",

@@ -89,7 +89,7 @@ def test_a_failed_run_is_reported_at_once_and_the_rest_goes_on(monkeypatch: pyte
         return evaluate(qrels, name, *args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(evaluator, "outcome_of", watched)
-    monkeypatch.setattr("gradeval.cli.output.report", lambda error: events.append(str(error)))
+    monkeypatch.setattr("gradeval.cli.output.echo_error", events.append)
     Path("bad").write_text("q1 Q0 a 1 x t\n")
     done = gradeval("q", "r", "none", "bad", "runs/r1.run", "-m", "AP", "--quiet", "-j", "1")
     assert done.code == 2

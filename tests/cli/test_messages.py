@@ -85,7 +85,7 @@ def test_strict_lets_notes_and_allowed_kinds_pass() -> None:
     assert said_last == f"{STRICT}; --allow unjudged accepts this kind"
     assert gradeval(*call, "--allow", "ties missing", "--allow=unjudged").code == 0
     assert gradeval("q", "r", "none", "-m", "nDCG", "--strict").out == ""
-    assert "unknown kind of warning 'tie'; the kinds are duplicates, " in fails("q", "r", "--allow", "tie")
+    assert "'tie' is not a list of kinds of warnings: duplicates, " in fails("q", "r", "--allow", "tie")
     few = "".join(f"q1 Q0 x{rank} 1 {-rank} t\n" for rank in range(9))
     Path("q").write_text("q1 0 a 1\n")
     Path("r").write_text(f"q1 Q0 a 1 9 t\n{few}")
