@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -81,22 +81,26 @@ def eval_command(
     from gradeval.evaluation import evaluate_all, with_saved
     from gradeval.evaluation.layout import ALL
 
-    if no_summary and not per_query:
-        raise click.UsageError("-n requires -q: nothing would be printed.")
-    if top is not None and sort is None:
-        raise click.UsageError("--top requires --sort.")
+    chosen = Options(**options)
+    ends = "--tie-range" if chosen.tie_range else "--interval" if chosen.interval else ""
+    for is_wrong, error in (
+        (no_summary and not per_query, "-n requires -q: nothing would be printed."),
+        (top is not None and sort is None, "--top requires --sort."),
+        (wide and not per_query, "--wide requires -q."),
+        (wide and ends, f"--wide and {ends} are mutually exclusive."),
+        (chosen.interval and no_summary, "--interval and -n are mutually exclusive: intervals are of means."),
+    ):
+        if is_wrong:
+            raise click.UsageError(error)
     if runs_from is None:
         check_runs(runs, options["features"])
-    context = click.get_current_context()
-    root = context.find_root().command
-    if isinstance(root, click.Group) and qrels in root.list_commands(context) and not os.path.exists(qrels):
-        raise click.UsageError(f"The command comes first: gradeval {qrels}, then its options.")
     labelled = _runs(runs, runs_from)
     job.open(*(path for _, path in labelled[len(runs) :]))
-    _check_columns(job.format, per_query, no_summary, wide, options)
+    if job.format == "trec" and (wide or ends):
+        raise click.UsageError(f"{'--wide' if wide else ends} and -f trec are mutually exclusive.")
     judgments, opened = with_saved(qrels, labelled or [(None, qrels)])
     specs, excluded = _metrics(metrics, opened)
-    _check_metrics(specs, per_query, not no_summary, sort, options["by_level"])
+    _check_metrics(specs, per_query, not no_summary, sort, chosen.by_level)
     # with --strict nothing is printed before all warnings are known
     is_streamed = job.format == "jsonl" and job.file is None and not (sort or wide or job.strict)
     what = {"per_query": per_query, "summary": not no_summary, "wide": wide}
@@ -115,7 +119,7 @@ def eval_command(
             judgments,
             opened,
             specs,
-            Options(**options),
+            chosen,
             on_run,
             per_query and not is_streamed,
             hashes=job.format == "json" or job.signature,
@@ -146,25 +150,6 @@ def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[N
         return metrics_of_saved(metrics)
     specs, excluded = common_metrics(runs)
     return specs or parse(DEFAULT_METRICS), excluded
-
-
-def _check_columns(
-    format: str, per_query: bool, no_summary: bool, wide: bool, options: Mapping[str, Any]
-) -> None:
-    """Raise UsageError where the rows cannot have what is asked for."""
-    ends = "--tie-range" if options["tie_range"] else "--interval" if options["interval"] else ""
-    if options["tie_range"] and options["interval"]:
-        raise click.UsageError("--tie-range and --interval are mutually exclusive.")
-    if options["confidence"] != Options.table["confidence"].default and not options["interval"]:
-        raise click.UsageError("--confidence requires --interval.")
-    if options["interval"] and no_summary:
-        raise click.UsageError("--interval and -n are mutually exclusive: intervals are of means.")
-    if wide and not per_query:
-        raise click.UsageError("--wide requires -q.")
-    if wide and (ends or format == "trec"):
-        raise click.UsageError(f"--wide and {ends or '-f trec'} are mutually exclusive.")
-    if ends and format == "trec":
-        raise click.UsageError(f"{ends} and -f trec are mutually exclusive: the format has no columns for it.")
 
 
 def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, str]]:

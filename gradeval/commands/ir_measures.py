@@ -12,23 +12,11 @@ from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.options import AbbreviatedCommand
 from gradeval.cli.types import File, Integer, complete_metric
 from gradeval.errors import MetricError
-from gradeval.notices import Kind
 
 PLACES = 4
 # what a user of the command can do something about, and does not know from its output
-TOLD = (
-    Kind.DUPLICATES,
-    Kind.SUBTOPICS,
-    Kind.EXTRA_FIELDS,
-    Kind.RANKS,
-    Kind.MISSING,
-    Kind.UNJUDGED,
-    Kind.NOTHING_JUDGED,
-    Kind.QRELS_AS_RUN,
-    Kind.IDENTICAL_IDS,
-    Kind.TIES,
-)
-SUMMARY = "all"
+TOLD = {"duplicates", "subtopics", "extra_fields", "ranks", "missing", "unjudged", "nothing_judged"}
+TOLD |= {"qrels_as_run", "identical_ids", "ties"}
 
 
 @click.command(
@@ -103,22 +91,18 @@ def ir_measures_command(
         values[is_accuracy] = np.nan_to_num(values[is_accuracy])
     results = results.replace(runs=(run_result.replace(values=values),))
     metrics = [(measure.printed, specs.index(measure.spec)) for measure in chosen]
-    of_metrics = values.tolist()
     rows = [
-        (query, name, of_metrics[m][q])
-        for q, query in enumerate(results.queries if by_query else ())
+        (query, name, value)
+        for query, of_query in zip(results.queries if by_query else (), values.T.tolist(), strict=False)
         for name, m in metrics
-        if of_metrics[m][q] == of_metrics[m][q]
+        if (value := of_query[m]) == value
     ]
-    if not no_summary:
-        rows += [(SUMMARY, name, results.mean(0, m)) for name, m in metrics]
-    lines = []
+    rows += [] if no_summary else [("all", name, results.mean(0, m)) for name, m in metrics]
+    text = ""
     for query, name, value in rows:
-        if output_format == "jsonl":
-            of_query = {"query_id": query} if by_query else {}
-            lines.append(json.dumps({**of_query, "measure": name, "value": value}))
-        else:
-            number = repr(value) if places == -1 else f"{value:.{places}f}"
-            lines.append("\t".join([*([query] if by_query else []), name, number]))
-    job.write("".join(f"{line}\n" for line in lines))
+        row = {**({"query_id": query} if by_query else {}), "measure": name, "value": value}
+        if output_format == "tsv":
+            row["value"] = repr(value) if places == -1 else f"{value:.{places}f}"
+        text += ("\t".join(row.values()) if output_format == "tsv" else json.dumps(row)) + "\n"
+    job.write(text)
     return 0

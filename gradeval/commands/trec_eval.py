@@ -23,25 +23,12 @@ LONGEST = 2**63 - 1
 UNKNOWN = -1_000_000.0  # a z-score where the file has none, or the deviation is 0 and the value not the mean
 
 
-def differences() -> list[list[str]]:
-    """(where, trec_eval, gradeval) of each difference: the table of the guide."""
-    from gradeval.commands.guide import PAGES
-
-    guide = (PAGES / "evaluating.md").read_text("utf-8")
-    table = guide.partition("| where | trec_eval | gradeval |\n")[2].partition("\n\n")[0]
-    return [row.strip("| ").split(" | ") for row in table.splitlines()[1:]]
-
-
-class _Command(AbbreviatedCommand):
-    """A command whose help ends with the differences."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Differences from trec_eval 10"):
-            rows = ((where, f"trec_eval {theirs}; gradeval {ours}") for where, theirs, ours in differences())
-            formatter.write_dl([(where.replace("`", ""), what.replace("`", "")) for where, what in rows])
-
-
-@click.command("trec_eval", cls=_Command, short_help="Evaluate with the options and output of trec_eval.")
+@click.command(
+    "trec_eval",
+    cls=AbbreviatedCommand,
+    short_help="Evaluate with the options and output of trec_eval.",
+    epilog="'gradeval guide evaluating' lists the differences from trec_eval 10.",
+)
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())
 @click.option(
@@ -141,9 +128,7 @@ def trec_eval_command(
     In scripts, replace 'trec_eval' with 'gradeval trec_eval'. Long options can be abbreviated.
     """
     if level < 0:
-        raise click.BadParameter(
-            "must not be negative: documents with grades below 0 count as unjudged.", param_hint="-l"
-        )
+        raise click.UsageError("-l must not be negative: documents with grades below 0 count as unjudged.")
     input_files()
 
     from gradeval.evaluation import evaluate_all
@@ -167,8 +152,7 @@ def trec_eval_command(
     results = complete(evaluate_all(qrels, [(None, run)], specs, options, as_trec_eval=True))
     told = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.QRELS_AS_RUN)
     notices = [notice for notice in results.notices if notice.kind in told]
-    missing = int((~results.runs[0].counted).sum())
-    if missing:
+    if missing := int((~results.runs[0].counted).sum()):
         notices.append(Notice(Kind.MISSING, results.runs[0].path, missing, rule="trec_eval"))
     job.passes(notices, runs=1)
 
@@ -212,11 +196,9 @@ def standardized(
         raw = natural_log(np.maximum(values[m], GEOMETRIC_MIN)) if geometric else values[m]
         standard = []
         for query, value in zip(queries, raw[counted].tolist(), strict=True):
-            mean, deviation = scores.get((query, name), (None, 0.0))
-            if mean is None or not deviation:
-                standard.append(0.0 if value == mean else UNKNOWN)
-            else:
-                standard.append((value - mean) / deviation)
+            mean, deviation = scores.get((query, name), (math.nan, 0.0))
+            unknown = 0.0 if value == mean else UNKNOWN
+            standard.append((value - mean) / deviation if deviation else unknown)
         values[m, counted] = standard
         if spec.metric.name != "num_q" and not (complete and spec.metric.name == "num_rel"):
             summary = sum(standard) if spec.metric.is_summed else sum(standard) / len(standard)

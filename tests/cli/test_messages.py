@@ -45,10 +45,6 @@ def test_what_is_said_of_odd_input() -> None:
     Path("a\nb").write_text("q1 Q0 a 1 1 t\n")
     lacks = r"warning: a\nb: 2 judged queries are not in the run, counted as 0 [missing]"
     assert gradeval("q", "a\nb", "-m", "AP").lines == [lacks]
-    # the command comes first
-    assert fails("-q", "metrics", "r").startswith("gradeval: The command comes first: gradeval metrics, then")
-    Path("metrics").write_text(QRELS)
-    assert gradeval("-q", "metrics", "r", "-m", "AP").code == 0
 
 
 @each("args, message", [

@@ -219,8 +219,8 @@ def test_a_value_that_cannot_be_is_refused_in_one_line(option: str, value: str) 
     ("-c --queries both", "are mutually exclusive"),
     ("--no-relevant 2", "'2' is not one of '0', '1', 'skip'"),
     ("--interval -q -n", "--interval and -n are mutually exclusive"),
-    ("--confidence 90", "--confidence requires --interval"),
-    ("--tie-range --interval", "--tie-range and --interval are mutually exclusive"),
+    ("--confidence 90", "confidence requires interval"),
+    ("--tie-range --interval", "tie_range and interval are mutually exclusive"),
     ("--query-weights w", "w: 3 queries have no weight: "),
 ])  # fmt: skip
 def test_flags_that_are_refused(line: str, said: str) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from gradeval.commands.trec_eval import differences
 from gradeval.errors import MetricError
 from gradeval.registry.measures import parse_trec_eval
 
@@ -144,10 +143,6 @@ def test_odd_files() -> None:
 def test_help_and_version() -> None:
     shown = gradeval("trec_eval", "-h")
     assert shown.code == 0 and shown == gradeval("trec_eval", "--help")
-    text = " ".join(shown.out.split("Differences from trec_eval 10")[1].split())
-    assert len(differences()) == 24
-    for where, theirs, ours in differences():
-        assert f"{where} trec_eval {theirs}; gradeval {ours}".replace("`", "") in text
     assert max(map(len, shown.out.splitlines())) <= 100
     version = gradeval("trec_eval", "-v")
     assert version.code == 0 and version == gradeval("trec_eval", "--version")
@@ -178,7 +173,7 @@ def test_help_and_version() -> None:
     ("--Re qrels q r", "No such option '--Re'"),
     ("--qu=3 q r", "does not take a value"),
     ("--Output_old_results_format q r", "Missing argument 'RUN'"),
-    ("-l -1 q r", "-l: must not be negative"),
+    ("-l -1 q r", "-l must not be negative"),
     ("-l x q r", "'x' is not a number that can be a grade"),
     ("-M 0 q r", "'0' is not an integer"),
     ("-N -3 q r", "'-3' is not an integer"),

@@ -57,13 +57,9 @@ def test_search() -> None:
     assert [item.value for item in completed] == ["pictures", "python", "plugins"]
 
 
-@pytest.mark.parametrize(
-    ("word", "hint"), [("ties", "did you mean ties-and-holes?"), ("Comparring", "did you mean comparing?")]
-)
-def test_unknown_topics(word: str, hint: str) -> None:
-    assert fails("guide", word) == f"gradeval: unknown topic '{word}': {hint}"
+def test_unknown_topics() -> None:
     assert gradeval("guide", "CI").out == gradeval("guide", "ci").out
-    assert fails("guide", "zzz") == f"gradeval: unknown topic 'zzz': the topics are {', '.join(TOPICS)}"
+    assert "'zzz' is not one of 'evaluating', 'formats', " in fails("guide", "zzz")
 
 
 def has_message(example: str, kind: Kind) -> bool:
