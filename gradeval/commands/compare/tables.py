@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradeval.arrays import Bools
 from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Comparison, QueryValues, compare_values
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
@@ -46,6 +45,7 @@ _TEXTS = frozenset(("runid", "relstring"))  # metrics of trec_eval and gradeval
 _UNDEFINED = frozenset(("", "nan", "na", "n/a", "null", "none"))
 _SPACES = re.compile(r"[ \t]+")
 _SUFFIX = re.compile(r"(?<=.)\.(?:csv|tsv)$")
+_HEADER = "The first line names the columns: one of query ids, and one for each metric"
 
 
 @dataclass
@@ -64,19 +64,19 @@ class ValueTable:
 
     def add(self, query: str, metric: str, text: str) -> str:
         """Add a value; what is wrong with it, or ''."""
-        self.queries[query] = None
         of_metric = self.values.setdefault(metric, {})
-        if not query:
-            return "the query id is missing"
-        if query in of_metric:
-            return f"{metric} of query {named(query)} appears twice"
+        is_twice = query in of_metric
         try:
             value = math.nan if text.lower() in _UNDEFINED else parse_number(text)
         except ValueError:
-            of_metric[query] = math.nan
-            return f"the value {named(text)} of {metric} is not a finite number"
-        of_metric[query] = value
-        return f"the value {named(text)} of {metric} is beyond {LARGEST:g}" if abs(value) > LARGEST else ""
+            value = math.inf
+        self.queries[query], of_metric[query] = None, value
+        if not query:
+            return "the query id is missing"
+        if is_twice:
+            return f"{metric} of query {named(query)} appears twice"
+        is_wrong = abs(value) > LARGEST
+        return f"the value {named(text)} of {metric} is not a number up to {LARGEST:g}" if is_wrong else ""
 
 
 @takes(CompareOptions.table)
@@ -94,11 +94,11 @@ def compare_tables(
 
     tables: files, or a dict of them by name: CSV or TSV with a column of query ids and one for each metric,
     gradeval's own rows (-q), or the output of trec_eval -q; rows of the query 'all', which hold means, are
-    ignored. metrics: their names; by default all that every
-    table has. lower_is_better: metrics where lower values are better; by default as gradeval's metric of the
-    name, or higher. queries: 'judged' counts a query that a table lacks as 0, or excludes it where lower values
-    are better; 'both' excludes it. query_ids: these queries only. columns: {'query': NAME}, the column of
-    query ids; by default it has a usual name. options: as compare() has them. Raises GradevalError.
+    ignored. metrics: their names; by default all that every table has. lower_is_better: metrics where lower
+    values are better; by default as gradeval's metric of the name, or higher. queries: 'judged' counts a query
+    that a table lacks as 0, or excludes it where lower values are better; 'both' excludes it. query_ids: these
+    queries only. columns: {'query': NAME}, the column of query ids; by default it has a usual name. options: as
+    compare() has them. Raises GradevalError.
     """
     files = separate_runs(tables)
     if other := next((table for _, table in files if not is_path(table)), None):
@@ -107,7 +107,20 @@ def compare_tables(
     how, roles = CompareOptions(**options), dict(evaluation.columns)
     if others := [role for role in roles if role != "query"]:
         raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
-    read = _read_tables([(label, source_of(table).path) for label, table in files], roles.get("query"))
+    check_labels(files)
+    read: list[ValueTable] = []
+    planned: list[Planned] = []
+    for label, file in files:
+        of_file = read_values(source := Source(source_of(file).path), roles.get("query"))
+        for table in of_file:
+            name = table.name or _SUFFIX.sub("", run_names([source.name])[0])
+            if len(of_file) == 1:
+                planned.append(Planned(label, source.name, name))
+            else:  # a label is the beginning of the names of several runs
+                planned.append(Planned(label and f"{label}:{name}", f"{source.name}:{name}", name))
+        read += of_file
+    for table, name in zip(read, names_of(planned), strict=True):
+        table.name = name
     names, lower = ([of] if isinstance(of, str) else list(of or ()) for of in (metrics, lower_is_better))
     compared, notices = _columns(read, names, lower)
     for table in reversed(read[1:]):
@@ -125,35 +138,50 @@ def compare_tables(
     return warned(compare_values(values, how, [*notices, *missing]))
 
 
-def _read_tables(files: Sequence[tuple[str | None, str]], column: str | None) -> list[ValueTable]:
-    """The tables of values in files, (label, path) each. column: of query ids. A label is the name of the run
-    of its file, and the beginning of the names of several. Metrics that tables spell in different ways, such as
-    map and AP, have gradeval's name in all of them. Raises InputError(s).
+def _columns(
+    tables: Sequence[ValueTable], metrics: Sequence[str], lower_is_better: Sequence[str]
+) -> tuple[list[ComparedMetric], list[Notice]]:
+    """The metrics to compare, by default all that every table has, and a notice of those that not all have.
+
+    Metrics that tables spell in different ways, such as map and AP, get gradeval's name in all of them. Raises
+    InputError, MetricError.
     """
-    check_labels(files)
-    tables: list[ValueTable] = []
-    planned: list[Planned] = []
-    for label, path in files:
-        source = Source(path)
-        of_file = read_values(source, column)
-        for table in of_file:
-            name = table.name or _SUFFIX.sub("", run_names([source.name])[0])
-            if len(of_file) == 1:
-                planned.append(Planned(label, source.name, name))
-            else:
-                planned.append(Planned(label and f"{label}:{name}", f"{source.name}:{name}", name))
-        tables += of_file
-    spellings: dict[str, set[str]] = {}
-    for name in {name: None for table in tables for name in table.values}:
+    spellings: dict[Spec, set[str]] = {}
+    for name in {name for table in tables for name in table.values}:
         if (spec := _spec(name)) is not None:
-            spellings.setdefault(str(spec), set()).add(name)
-    for table, run in zip(tables, names_of(planned), strict=True):
-        table.name = run
-        for canonical, names in spellings.items():
-            if len(names) > 1 and len(names & table.values.keys()) == 1:
-                values = table.values.items()
-                table.values = {canonical if name in names else name: of_metric for name, of_metric in values}
-    return tables
+            spellings.setdefault(spec, set()).add(name)
+    for table, (spec, alike) in product(tables, spellings.items()):
+        if len(alike) > 1 and len(alike & table.values.keys()) == 1:
+            values = table.values.items()
+            table.values = {str(spec) if name in alike else name: of_metric for name, of_metric in values}
+    present = list(dict.fromkeys(name for table in tables for name in table.values))
+    hint = "there are " + first_names(present)
+    if unknown := [name for name in lower_is_better if name not in present]:
+        raise MetricError(f"{unknown[0]} is in no table", hint=hint)
+    names, notices = [], []
+    # a column may have any name, and a metric may be spelled as gradeval or trec_eval does
+    for text in (part for name in metrics for part in ([name] if name in present else split(name))):
+        spec = _spec(text)
+        same = [name for name in present if name == text or (spec is not None and _spec(name) == spec)]
+        if not same:
+            raise MetricError(f"{text} is in no table", hint=hint)
+        names.append(text if text in same else same[0])
+    for name, table in product(names, tables):
+        if name not in table.values:
+            raise InputError(table.path, f"it has no values of {name}, only of {first_names(table.values)}")
+    if not metrics:
+        names = [name for name in present if all(name in table.values for table in tables)]
+        if not names:
+            shown = "; ".join(f"{table.path}: {first_names(table.values)}" for table in tables)
+            raise MetricError(f"no metric is in every table ({shown})")
+        if others := [name for name in present if name not in names]:
+            notices.append(Notice(Kind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
+    columns = []
+    for name in dict.fromkeys(names):
+        spec = _spec(name)
+        higher = True if spec is None else spec.metric.higher_is_better
+        columns.append(ComparedMetric(name, name, False if name in lower_is_better else higher))
+    return columns, notices
 
 
 def _spec(name: str) -> Spec | None:
@@ -174,60 +202,20 @@ def _values(
     rule = "judged" if complete and len(lower) < len(columns) else "both"
     values = np.full((len(tables), len(columns), len(queries)), np.nan)
     notices = []
-
-    def noted(table: ValueTable, kind: Kind, which: Bools, metric: str, rule: str = "") -> None:
-        if which.any():
-            ids = tuple(queries[q] for q in np.flatnonzero(which)[:MAX_QUERIES].tolist())
-            notices.append(Notice(kind, table.name, int(which.sum()), metric, ids, rule))
-
     for table, of_table in zip(tables, values, strict=True):
         missing = np.array([query not in table.queries for query in queries], np.bool_)
-        noted(table, Kind.MISSING_VALUES, missing, ", ".join(lower) if rule == "judged" else "", rule)
+        lacks = [(Kind.MISSING_VALUES, missing, ", ".join(lower) if rule == "judged" else "", rule)]
         for row, column in zip(of_table, columns, strict=True):
             row[:] = [table.values[column.name].get(query, math.nan) for query in queries]
             if complete and column.sign > 0:
                 row[missing] = 0.0
-            noted(table, Kind.UNDEFINED, np.isnan(row) & ~missing, column.name)
+            lacks.append((Kind.UNDEFINED, np.isnan(row) & ~missing, column.name, ""))
+        for kind, which, metric, of_kind in lacks:
+            ids = [queries[q] for q in np.flatnonzero(which).tolist()]
+            if ids:
+                notices.append(Notice(kind, table.name, len(ids), metric, tuple(ids[:MAX_QUERIES]), of_kind))
     names, paths = tuple(table.name for table in tables), tuple(table.path for table in tables)
     return QueryValues(tuple(queries), names, paths, tuple(columns), values), notices
-
-
-def _columns(
-    tables: Sequence[ValueTable], metrics: Sequence[str], lower_is_better: Sequence[str]
-) -> tuple[list[ComparedMetric], list[Notice]]:
-    """The metrics to compare, by default all that every table has, and a notice of those that not all have.
-    Raises InputError, MetricError.
-    """
-    present = list(dict.fromkeys(name for table in tables for name in table.values))
-    hint = "there are " + first_names(present)
-    names = [name for name in present if all(name in table.values for table in tables)]
-    notices = []
-    if metrics:
-        names = []
-        # a column may have any name, and a metric may be spelled as gradeval or trec_eval does
-        for text in (part for name in metrics for part in ([name] if name in present else split(name))):
-            spec = _spec(text)
-            alike = [name for name in present if name == text or (spec is not None and _spec(name) == spec)]
-            if not alike:
-                raise MetricError(f"{text} is in no table", hint=hint)
-            names.append(text if text in alike else alike[0])
-        for name, table in product(names, tables):
-            if name not in table.values:
-                what = f"it has no values of {name}, only of {first_names(table.values)}"
-                raise InputError(table.path, what)
-    elif not names:
-        shown = "; ".join(f"{table.path}: {first_names(table.values)}" for table in tables)
-        raise MetricError(f"no metric is in every table ({shown})")
-    elif others := [name for name in present if name not in names]:
-        notices.append(Notice(Kind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
-    if unknown := [name for name in lower_is_better if name not in present]:
-        raise MetricError(f"{unknown[0]} is in no table", hint=hint)
-    columns = []
-    for name in dict.fromkeys(names):
-        spec = _spec(name)
-        higher = True if spec is None else spec.metric.higher_is_better
-        columns.append(ComparedMetric(name, name, False if name in lower_is_better else higher))
-    return columns, notices
 
 
 Row = tuple[int, list[str]]
@@ -241,16 +229,15 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
 
     column: the name of the column of query ids; by default it has a usual name. Raises InputError(s).
     """
-    text = read_text(source)
-    lines = text.decode("utf-8", "surrogateescape").split("\n")
-    first = next((line for line in lines if line.strip()), None)
+    lines = read_text(source).decode("utf-8", "surrogateescape").split("\n")
+    first = next((line.strip(" \t\r") for line in lines if line.strip()), None)
     if first is None:
         raise no_data(source.name, len(lines) - 1)
-    if text.lstrip().startswith(b"{"):
+    if first.startswith("{"):
         how = "with the qrels and without --values: gradeval compare QRELS RESULT.json ..."
         raise InputError(source.name, "this is JSON", hint=f"Compare saved results {how}")
     values: Values
-    fields = _SPACES.split(first.strip(" \t\r"))
+    fields = _SPACES.split(first)
     if len(fields) == 3 and (fields[0] == "runid" or is_number(fields[2])):  # of trec_eval
         numbered = ((n, line.strip(" \t\r")) for n, line in enumerate(lines) if line.strip())
         rows: Iterator[Row] = ((n, _SPACES.split(line)) for n, line in numbered)
@@ -282,23 +269,20 @@ def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
 
 def _values_of(source: Source, head: list[str], column: str | None) -> Values:
     """How the rows of a table with this header are read; columns with texts of queries are ignored."""
-    hint = "The first line names the columns: one of query ids, and one for each metric"
     if head[:4] == _OWN:  # --tie-range adds columns
         return lambda row: [(row[0], row[1], row[2], row[3])]
-    if twice := next((name for c, name in enumerate(head) if name and name in head[:c]), None):
-        raise InputError(source.name, f"two columns are named {named(twice)}", line=1)
-    if head[:2] == _WIDE and head[2:]:
+    is_wide = head[:2] == _WIDE and len(head) > 2
+    for c, name in enumerate(head):
+        is_named = name not in ("", "Unnamed: 0") and not is_number(name)  # the latter as pandas writes it
+        if (name and name in head[:c]) or not (is_wide or is_named):
+            what = f"column {c + 1} is named {named(name)}{' too' * (name in head[:c])}"
+            raise InputError(source.name, what, line=1, hint=_HEADER)
+    if is_wide:
         return lambda row: [(run, row[0], row[1], text) for run, text in zip(head[2:], row[2:], strict=True)]
     if len(head) == 1:
-        raise InputError(source.name, "there is one column only", line=1, hint=hint)
-    for c, name in enumerate(head):
-        if not name or name == "Unnamed: 0" or is_number(name):  # pandas names one so that had no name
-            what = f"column {c + 1} has no name" if not name else f"column {c + 1} is named {named(name)}"
-            raise InputError(source.name, what, line=1, hint=hint)
+        raise InputError(source.name, "there is one column only", line=1, hint=_HEADER)
     ids = query_column(head, column, source.name)
     metrics = {c: name for c, name in enumerate(head) if c != ids and not is_query_name(name)}
-    if not metrics:
-        raise InputError(source.name, "there is no column of a metric", line=1, hint=hint)
     return lambda row: [("", row[ids], name, row[c]) for c, name in metrics.items()]
 
 
@@ -307,11 +291,10 @@ def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]
     field may hold line ends. first: shows the delimiter.
     """
     delimiter = next((char for char in "\t,;" if char in first), "\t")
-    is_own = first.rstrip("\r") == "\t".join(_OWN)
     reader = csv.reader(
         (f"{line}\n" for line in lines),
         delimiter=delimiter,
-        quoting=csv.QUOTE_NONE if is_own else csv.QUOTE_MINIMAL,  # gradeval's own TSV has no quotes
+        quoting=csv.QUOTE_NONE if first == "\t".join(_OWN) else csv.QUOTE_MINIMAL,  # our own TSV has no quotes
         strict=True,
     )
     before = 0
