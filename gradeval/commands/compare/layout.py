@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, product
+from itertools import count as integers
 from string import ascii_lowercase
 from typing import Any
 
@@ -23,13 +25,12 @@ from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.numbers import ABSENT, decimals, nonzero, number, plain, signed
+from gradeval.statistics.anova import TwoWayAnova
 from gradeval.statistics.sampling import EXHAUSTIVE
 
 BETTER, WORSE = "▲", "▼"
 _SMALLEST = math.ulp(0.0)  # an end of an interval that leaves out 0 but begins next to it
 _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "maxt": "maxT"}
-
-Table = tuple[list[doc.Column], list[dict[str, Any]]]
 
 
 def document(
@@ -44,75 +45,69 @@ def document(
     relative: differences in percent too.
     """
     digits, values = how.digits, comparison.values
+    with_letters = how.format == "latex" or comparison.options.all_pairs
+    pairs = [(values.runs[run], values.runs[baseline]) for baseline, run in comparison.pairs]
+    heads = [*values.runs, *(f"{run} - {baseline}" for run, baseline in pairs)]
+    columns = [*values.values, *(values.differences(*pair) for pair in comparison.pairs if per_query)]
+
+    def effects(anova: TwoWayAnova) -> list[float]:
+        return [anova.effect_sizes[run, baseline] for baseline, run in comparison.pairs]
 
     def blocks() -> Iterator[doc.Block]:
-        runs = list(map(visible, values.runs))
-        pairs = [f"{runs[run]} - {runs[baseline]}" for baseline, run in comparison.pairs]
+        writers = [number] * len(values.runs) + [signed] * len(comparison.pairs)
         for m, metric in enumerate(values.metrics if per_query else ()):
-            numbers = [[number(value, digits) for value in of_run[m].tolist()] for of_run in values.values]
-            for pair in comparison.pairs:
-                numbers.append([signed(value, digits) for value in values.differences(*pair)[m].tolist()])
-            rows = list(zip(map(visible, values.queries), *numbers, strict=True))
-            yield doc.Grid(visible(metric.display), ("query", *runs, *pairs), rows)
-        if not summary:
-            return
-        with_letters = how.format == "latex" or comparison.options.all_pairs
-        for section in comparison.sections:
+            numbers = zip(*(column[m].tolist() for column in columns), strict=True)
+            rows = [
+                [visible(query), *(write(value, digits) for write, value in zip(writers, row, strict=True))]
+                for query, row in zip(values.queries, numbers, strict=True)
+            ]
+            yield doc.Grid(visible(metric.display), ("query", *map(visible, heads)), rows)
+        for section in comparison.sections if summary else ():
             yield from means_and_differences(comparison, digits, section, with_letters, relative)
             if section.anova:
                 heading = _heading(section, "Analysis of variance")
-                yield doc.grid_of(heading, _ANOVA, _variances(comparison, section), digits, 2)
-                head = ("run", "baseline", *(visible(metric.display) for metric in values.metrics))
-                sizes = [anova.effect_sizes.tolist() for anova in section.anova]
-                effects = [
-                    (
-                        runs[run],
-                        runs[baseline],
-                        *(signed(of_metric[run][baseline], digits) for of_metric in sizes),
-                    )
-                    for baseline, run in comparison.pairs
-                ]
+                yield doc.grid_of(heading, _ANOVA, _variances(comparison, [section]), digits, 2)
                 heading = _heading(section, "Effect sizes by the residual standard deviation")
-                yield doc.Grid(heading, head, effects, 2)
+                head = ("run", "baseline", *(visible(metric.display) for metric in values.metrics))
+                sizes = zip(*map(effects, section.anova), strict=True)
+                grid = [
+                    [*map(visible, names), *(signed(size, digits) for size in of_pair)]
+                    for names, of_pair in zip(pairs, sizes, strict=True)
+                ]
+                yield doc.Grid(heading, head, grid, 2)
+        if not summary:
+            return
         if comparison.changes:
-            columns, changes = _changes(comparison)
-            labels = len([column for column in columns if column.head]) - 3
-            yield doc.grid_of("Queries with the largest changes", columns, changes, digits, labels)
+            shown, changes = _changes(comparison)
+            labels = len([column for column in shown if column.head]) - 3
+            yield doc.grid_of("Queries with the largest changes", shown, changes, digits, labels)
         yield doc.Sentences(legend(comparison, with_letters))
         if how.format != "table" and (signatures := comparison.inputs.get("signatures")):
             yield doc.Lines(list(map(visible, signatures)))
 
     def rows() -> Iterator[doc.Rows]:
         if summary:
-            yield doc.rows_of(*_comparisons(comparison, relative), digits)
+            yield doc.rows_of(*_comparisons(comparison, relative, comparison.sections), digits)
             if comparison.options.anova:
-                yield doc.rows_of(_ANOVA, _variances(comparison), digits)
-                names = ("run", "baseline", "metric")
-                head = [doc.Column("group", "", _GROUP), *(doc.Column(name, "", doc.NAME) for name in names)]
-                head.append(doc.Column("residual_effect_size", "", doc.NUMBER))
-                effects = (
-                    {
-                        "group": section.group,
-                        "run": values.runs[run],
-                        "baseline": values.runs[baseline],
-                        "metric": metric.name,
-                        "residual_effect_size": float(anova.effect_sizes[run, baseline]),
-                    }
+                yield doc.rows_of(_ANOVA, _variances(comparison, comparison.sections), digits)
+                kinds = {"group": _GROUP, "run": doc.NAME, "baseline": doc.NAME, "metric": doc.NAME}
+                kinds["residual_effect_size"] = doc.NUMBER
+                of_pairs = (
+                    (section.group, *names, metric.name, size)
                     for section in comparison.sections
                     for metric, anova in zip(values.metrics, section.anova, strict=True)
-                    for baseline, run in comparison.pairs
+                    for names, size in zip(pairs, effects(anova), strict=True)
                 )
-                yield doc.rows_of(head, effects, digits)
+                head = [doc.Column(name, "", kind) for name, kind in kinds.items()]
+                yield doc.rows_of(head, (dict(zip(kinds, row, strict=True)) for row in of_pairs), digits)
             if comparison.options.worst or comparison.options.best:
                 yield doc.rows_of(*_changes(comparison), digits)
         if per_query:
-            pairs = [f"{values.runs[run]} - {values.runs[baseline]}" for baseline, run in comparison.pairs]
-            columns = [*values.values, *(values.differences(*pair) for pair in comparison.pairs)]
             part: list[list[doc.Text]] = [
                 [list(values.queries), metric.name, *(decimals(of[m], False, digits=digits) for of in columns)]
                 for m, metric in enumerate(values.metrics)
             ]
-            yield doc.Rows(("query", "metric", *values.runs, *pairs), [part], frozenset((0, 1)))
+            yield doc.Rows(("query", "metric", *heads), [part], frozenset((0, 1)))
 
     return doc.Document(blocks=blocks, rows=rows, content=lambda: comparison.to_dict(per_query=per_query))
 
@@ -130,10 +125,8 @@ def interval(pair: PairComparison, digits: Digits) -> str:
 
 def letters(count: int) -> list[str]:
     """A letter for each run: a … z, then aa, ab …"""
-    names = list(ascii_lowercase)
-    while len(names) < count:
-        names += [first + last for first in names[-(26 ** len(names[-1])) :] for last in ascii_lowercase]
-    return names[:count]
+    words = (product(ascii_lowercase, repeat=size) for size in integers(1))
+    return list(map("".join, islice(chain.from_iterable(words), count)))
 
 
 def means_and_differences(
@@ -162,7 +155,7 @@ def means_and_differences(
         columns.append([number(share, digits) for share in comparison.judged.means.tolist()])
     table = doc.Grid(_heading(section, "Means"), tuple(head), list(zip(*columns, strict=True)))
     what = "Differences" if several else f"Differences from {visible(section.comparisons[0].baseline)}"
-    compared = _comparisons(comparison, relative, section)
+    compared = _comparisons(comparison, relative, [section])
     return table, doc.grid_of(_heading(section, what), *compared, digits, 3 if several else 2)
 
 
@@ -225,14 +218,16 @@ _METRIC = doc.ColumnKind(
 )
 
 
-def _comparisons(comparison: Comparison, relative: bool, section: Section | None = None) -> Table:
-    """The comparisons. section: the only one, for people."""
+def _comparisons(
+    comparison: Comparison, relative: bool, sections: Sequence[Section]
+) -> tuple[list[doc.Column], list[dict[str, Any]]]:
     chosen, judged = comparison.options, comparison.judged
     correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
     has_p = chosen.test not in (TUKEY, "bootstrap")
     has_estimate = ESTIMANDS[chosen.test] != MEAN_DIFFERENCE
+    pairs = [(section, pair) for section in sections for pair in section.comparisons]
     # where all pairs have values, both means stand in the table of means, and n in the legend
-    with_means = section is not None and len({pair.n for pair in section.comparisons} | {section.queries}) > 1
+    with_means = any(pair.n != section.queries for section, pair in pairs)
     columns = [
         doc.Column("group", "", _GROUP),
         doc.Column("run", "run", doc.NAME),
@@ -260,25 +255,22 @@ def _comparisons(comparison: Comparison, relative: bool, section: Section | None
     if judged is not None:
         columns += (doc.Column(name, "", doc.NUMBER) for name in (f"baseline_{judged.name}", judged.name))
     columns += (doc.Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason"))
-    is_random = chosen.test in RANDOM_TESTS or chosen.used_correction == MAXT
     of_all = {
         "test": chosen.test,
         "correction": chosen.used_correction,
         "alpha": f"{chosen.alpha:g}",
-        "seed": chosen.seed if is_random else "",
+        "seed": chosen.seed if chosen.test in RANDOM_TESTS or chosen.used_correction == MAXT else "",
     }
-    share = {} if judged is None else dict(zip(comparison.values.runs, judged.means.tolist(), strict=True))
     metrics = {metric.name: metric for metric in comparison.values.metrics}
+    shares = {} if judged is None else dict(zip(comparison.values.runs, judged.means.tolist(), strict=True))
     rows = []
-    for of in comparison.sections if section is None else [section]:
-        for pair in of.comparisons:
-            row = {**vars(pair), **of_all, "group": of.group, "metric": metrics[pair.metric], "pair": pair}
-            row |= {"relative_percent": pair.relative, "counts": f"{pair.won}/{pair.tied}/{pair.lost}"}
-            if pair.power is not None:
-                row |= vars(pair.power)
-            if judged is not None:
-                row |= {judged.name: share[pair.run], f"baseline_{judged.name}": share[pair.baseline]}
-            rows.append(row)
+    for section, pair in pairs:
+        row = {**vars(pair), **of_all, "group": section.group, "metric": metrics[pair.metric], "pair": pair}
+        row |= {"relative_percent": pair.relative, "counts": f"{pair.won}/{pair.tied}/{pair.lost}"}
+        row |= {} if pair.power is None else vars(pair.power)
+        if judged is not None:
+            row |= {judged.name: shares[pair.run], f"baseline_{judged.name}": shares[pair.baseline]}
+        rows.append(row)
     return columns, rows
 
 
@@ -294,16 +286,15 @@ _ANOVA = [
 ]
 
 
-def _variances(comparison: Comparison, section: Section | None = None) -> Iterator[dict[str, Any]]:
-    for of in comparison.sections if section is None else [section]:
-        for metric, anova in zip(comparison.values.metrics, of.anova, strict=True):
+def _variances(comparison: Comparison, sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
+    for section in sections:
+        for metric, anova in zip(comparison.values.metrics, section.anova, strict=True):
             for name in SOURCES:
-                source = getattr(anova, name)
-                row = {key.name: getattr(source, key.name) for key in _ANOVA[3:]}
-                yield {"group": of.group, "metric": metric, "source": name, **row}
+                row = {"group": section.group, "metric": metric, "source": name}
+                yield {**row, **vars(getattr(anova, name))}
 
 
-def _changes(comparison: Comparison) -> Table:
+def _changes(comparison: Comparison) -> tuple[list[doc.Column], list[dict[str, Any]]]:
     columns = [
         doc.Column("group", "group" if len(comparison.sections) > 1 else "", _GROUP),
         doc.Column("change", "change", doc.WORD, "kind"),
@@ -324,7 +315,7 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     chosen, pairs = comparison.options, comparison.comparisons
     is_tukey, is_maxt = chosen.test == TUKEY, chosen.used_correction == MAXT
     sizes = sorted({pair.n for pair in pairs})
-    n = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
+    n = f"n = {sizes[0]}" + (f" to {sizes[-1]}" if len(sizes) > 1 else "")
     by, rule = f"{TITLES[chosen.test]}, two-sided", "uncorrected"
     if chosen.test == "bootstrap":
         by = f"{TITLES[chosen.test]} excludes 0"
