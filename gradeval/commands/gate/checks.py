@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradeval.errors import MetricError, OptionError, named
 from gradeval.options import parse_number
-from gradeval.registry.spec import Spec, nearest, parse
+from gradeval.registry.spec import Spec, parse
 
 COVERAGE = "coverage"  # the share of the judged queries that are in the run
 REQUIRE, MAX_DROP, NO_WORSE, NON_INFERIOR, MAX_QUERY_DROP = KINDS = (
@@ -41,9 +41,9 @@ _FORMS = {
 class Check:
     """One check of one metric.
 
-    kind: one of KINDS. spec: the metric, None for coverage. operator: of REQUIRE. amount: the bound of REQUIRE,
-    or by how much the metric may fall, in its unit or, if is_relative, in percent of the baseline's mean.
-    share: for MAX_QUERY_DROP, the percentage of queries that may fall by more.
+    kind: one of KINDS. spec: the metric, None for coverage. operator, amount: of REQUIRE, the bound; of others
+    the amount by which the metric may fall, in its unit or, if is_relative, in percent of the baseline's mean.
+    share: of MAX_QUERY_DROP, the percentage of queries that may fall by more.
     """
 
     kind: str
@@ -82,59 +82,49 @@ def parse_checks(kind: str, text: str) -> list[Check]:
     match = re.fullmatch(_FORMS[kind], text.strip(), re.DOTALL)
     if match is None:
         raise OptionError(f"{kind} {named(text)} is not of the form '{EXAMPLES[kind]}'")
+
+    def wrong(what: str) -> OptionError:
+        return OptionError(f"{kind} {named(text)}: {what}")
+
     parts = match.groupdict()
     numbers = []
     for number in (parts.get("amount") or "0", parts.get("share") or "0"):
         try:
             numbers.append(parse_number(number) + 0.0)
         except ValueError:
-            what = f"has {named(number)} where a number belongs, as in '{EXAMPLES[kind]}'"
-            raise OptionError(f"{kind} {named(text)} {what}") from None
+            raise wrong(f"{named(number)} is not a finite number, as in '{EXAMPLES[kind]}'") from None
     amount, share = numbers
     is_percent = bool(parts.get("percent"))
     if kind == REQUIRE and is_percent:
         amount, is_percent = amount / 100, False
-    specs: list[Spec | None] = [None]
-    if kind != REQUIRE or parts["metrics"].lower() != COVERAGE:
-        specs = [*_specs(kind, parts["metrics"])]
-    elif not 0 <= amount <= 1:
-        raise OptionError(f"{kind} {named(text)}: coverage is a share from 0 to 1; write 95% or 0.95")
     if kind != REQUIRE and amount < 0:
-        raise OptionError(f"{kind} {named(text)}: the amount must not be below 0: improvement never fails")
+        raise wrong("the amount must not be below 0: improvement never fails")
     if not 0 <= share <= 100:
-        raise OptionError(f"{kind} {named(text)}: the share of queries must be from 0% to 100%")
-    # no run can fail a check such as 'nDCG@10 4', by which people mean 4 %
-    for spec in specs if kind not in (REQUIRE, NO_WORSE) else ():
-        assert spec is not None
-        lowest, highest = spec.metric.range
-        if is_percent and amount >= 100 and lowest == 0 and spec.metric.higher_is_better is not False:
-            what = f"no value of {spec} is below 0"
-        elif not is_percent and lowest is not None and highest is not None and amount >= highest - lowest:
-            what = f"{spec} is from {lowest:g} to {highest:g}"
-        else:
-            continue
-        write = f"{_text(amount if 0 < amount < 100 else 2.0)}%" if kind != MAX_QUERY_DROP else "0.5 in 5%"
-        raise OptionError(f"{kind} {named(text)}: {what}, so this never fails. Write '{spec} {write}'")
-    return [Check(kind, spec, parts.get("operator") or "", amount, is_percent, share) for spec in specs]
-
-
-def _specs(kind: str, names: str) -> list[Spec]:
-    if COVERAGE in names.lower().split():  # without a cutoff it is no metric, unlike FreshStack's
-        how = "by itself" if kind == REQUIRE else f"with {REQUIRE}"
-        raise MetricError(COVERAGE, hint=f"{COVERAGE} is checked {how}")
-    try:
-        specs = parse(names)
-    except MetricError:
-        if not nearest(names.strip().lower(), [COVERAGE]):
-            raise
-        hint = f"did you mean {COVERAGE}?" if kind == REQUIRE else f"{COVERAGE} is checked with {REQUIRE}"
-        raise MetricError(names.strip(), hint=hint) from None
+        raise wrong("the share of queries must be from 0% to 100%")
+    if kind == REQUIRE and parts["metrics"].lower() == COVERAGE:
+        if not 0 <= amount <= 1:
+            raise wrong("coverage is a share from 0 to 1; write 95% or 0.95")
+        return [Check(kind, None, parts["operator"], amount)]
+    if COVERAGE in parts["metrics"].lower().split():  # without a cutoff it is no metric, unlike FreshStack's
+        raise MetricError(COVERAGE, hint=f"{COVERAGE} is checked by itself, with {REQUIRE}")
+    specs = parse(parts["metrics"])
     for spec in specs:
         check_number(spec)
-        if kind != REQUIRE and not spec.metric.per_query:
+        if kind == REQUIRE:
+            continue
+        if not spec.metric.per_query:
             what = f"{spec} has no value for each query, so runs cannot be compared by it"
             raise MetricError(what, hint=f"use {REQUIRE}")
-    return specs
+        # no run can fail a check such as 'nDCG@10 4', by which people mean 4 %
+        lowest, highest = spec.metric.range
+        if is_percent:
+            is_vain = amount >= 100 and lowest == 0 and spec.metric.higher_is_better is not False
+        else:
+            is_vain = lowest is not None and highest is not None and amount >= highest - lowest
+        if is_vain and kind != NO_WORSE:
+            write = "0.5 in 5%" if kind == MAX_QUERY_DROP else f"{_text(amount if amount < 100 else 2.0)}%"
+            raise wrong(f"{spec} cannot fall by more, so this never fails. Write '{spec} {write}'")
+    return [Check(kind, spec, parts.get("operator") or "", amount, is_percent, share) for spec in specs]
 
 
 def check_number(spec: Spec) -> None:

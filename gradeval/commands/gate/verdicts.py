@@ -65,13 +65,12 @@ class WorstQuery(NamedTuple):
 class CheckOutcome:
     """The outcome of a check.
 
-    value: what is compared with the bound: of REQUIRE and MAX_DROP the summary value or mean of the run, of
-    NO_WORSE and NON_INFERIOR the difference from the baseline, of MAX_QUERY_DROP and of coverage a share from 0
-    to 1. margin: how far the value is on the right side of the bound; of NO_WORSE and NON_INFERIOR, the end of
-    the interval that decides. NaN where it could not be judged. reason: why it is no other verdict. n: queries
-    with values. mean, baseline_mean: over the pairs of values; low, high: the interval of the difference; NaN
-    where there are none. worst: the queries that count most against a check that did not hold. exceeds: whether
-    the mean is better than the baseline's by more than a check tolerates below it.
+    value: what is compared with the bound: of REQUIRE and MAX_DROP the value of the run, of NO_WORSE and
+    NON_INFERIOR the difference from the baseline, of MAX_QUERY_DROP and of coverage a share from 0 to 1.
+    margin: how far the value, or the end of the interval that decides, is on the right side of the bound.
+    mean, baseline_mean: over the n pairs of values; low, high: the interval of the difference. reason: why it
+    could not be judged. worst: the queries that count most against a check that did not hold. exceeds: whether
+    the mean is better by more than the check tolerates below the baseline's. NaN where there is no number.
     """
 
     check: Check
@@ -101,10 +100,8 @@ class CheckOutcome:
     def to_dict(self) -> dict[str, Any]:
         """The outcome as in JSON: exact numbers, None for those that are not finite."""
         check = {"check": str(self.check), "kind": self.check.kind, "metric": self.check.metric}
-        numbers = {name: value for name, value in vars(self).items() if name not in ("check", "verdict")}
-        worst = [query.to_dict() for query in self.worst]
-        content: dict[str, Any] = exact({**check, "verdict": self.verdict, **numbers, "worst": worst})
-        return content
+        content: dict[str, Any] = {**check, "verdict": self.verdict, **vars(self), "check": str(self.check)}
+        return dict(exact({**content, "worst": [query.to_dict() for query in self.worst]}))
 
 
 class Coverage(NamedTuple):
@@ -125,9 +122,8 @@ class GateReport(Printable):
     """The outcomes of all checks. coverage: of the run, and of the baseline if there is one.
 
     problems: errors that kept the checks from being judged at all, a line each. inputs: what was judged, as
-    JSON can hold it. name: of the gate, '' for none. subject: what was to be judged, in words: the run, the
-    baseline, the qrels, and the options that are not default. updates: whether RUN becomes the
-    baseline where all checks hold.
+    JSON can hold it. name: of the gate, '' for none. subject: in words the run, the baseline, the qrels, and
+    the options that are not default. updates: whether RUN becomes the baseline where all checks hold.
     """
 
     layout = "gradeval.commands.gate.layout"
@@ -183,7 +179,8 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
         if check.kind in (NO_WORSE, NON_INFERIOR) and options.query_weights is not None:
             raise weighted_error(f"'{check}': tests")
     specs = [*dict.fromkeys(check.spec for check in checks if check.spec is not None)]
-    compared = [spec for spec in specs if any(check.spec == spec and check.needs_baseline for check in checks)]
+    against = {check.spec for check in checks if check.needs_baseline}
+    compared = [spec for spec in specs if spec in against]
     # it shows whether unjudged documents decide checks against a baseline
     judged = [judged_spec(compared, runs)] if compared and not options.judged_only else []
     run = runs[RUN][1]
@@ -213,39 +210,20 @@ def judge(
     requires. worst: how many queries to list for each check that did not hold.
     """
     covered = tuple(coverage(results, r) for r in range(len(results.runs)))
-    outcomes = [
-        _against_baseline(check, results, worst)
-        if check.needs_baseline
-        else _require(check, results, covered[RUN], worst)
-        for check in checks
-    ]
     bounds = [check.amount for check in checks if check.spec is None and check.operator in (">=", ">")]
     bounded, is_default = covered, min_coverage is None
     defined = min_coverage = FULL_COVERAGE if min_coverage is None else min_coverage
     if bounds and is_default:
         bounded, defined = covered[BASELINE:], 100 * max(bounds)
-    judged = covered[RUN].judged_queries
-    for place, outcome in enumerate(outcomes if Kind.UNDEFINED not in allow else ()):
-        check = outcome.check
-        if check.spec is None or is_num_q(check.spec) or outcome.verdict == "error":
-            continue
-        counted = np.logical_and.reduce([run.counted for run in results.runs[: 1 + check.needs_baseline]])
-        skipped = sum(  # queries that --no-relevant skip excludes were chosen
-            notice.count
-            for notice in results.notices
-            if notice.kind is Kind.NO_RELEVANT and notice.rule == "skip" and notice.metric == check.metric
-        )
-        undefined = int(counted.sum()) - outcome.n - skipped
-        if undefined > 0 and not at_least(100 * (judged - undefined) / judged, defined):
-            # the mean of the others says nothing about all
-            reason = (
-                f"{check.metric} is undefined for {undefined:,} of {judged:,} judged queries, where "
-                f"--min-coverage is {defined:g} %; --allow undefined excludes them"
-            )
-            outcomes[place] = replace(outcome, verdict="error", reason=reason)
-    if lacking := next((run for run in bounded if not at_least(100 * run.share, min_coverage)), None):
-        reason = _lacks(results, covered, covered.index(lacking), min_coverage)
-        outcomes = [replace(outcome, verdict="error", reason=outcome.reason or reason) for outcome in outcomes]
+    lacking = next((run for run in bounded if not at_least(100 * run.share, min_coverage)), None)
+    lacks = "" if lacking is None else _lacks(results, covered, covered.index(lacking), min_coverage)
+    outcomes = []
+    for check in checks:
+        outcome = (_against_baseline if check.needs_baseline else _require)(check, results, worst)
+        undefined = "" if Kind.UNDEFINED in allow else _undefined(outcome, results, defined)
+        if reason := outcome.reason or undefined or lacks:
+            outcome = replace(outcome, verdict="error", reason=reason)
+        outcomes.append(outcome)
     names = {"", *(str(check.spec) for check in checks)}
     notices = [notice for notice in results.notices if notice.metric in names or notice.kind in _JUDGED]
     fewest = min((outcome.n for outcome in outcomes if outcome.n), default=ENOUGH_TO_GATE)
@@ -255,6 +233,26 @@ def judge(
         notices += of_runs.notices([run.name for run in covered])
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
     return GateReport(tuple(outcomes), covered, min_coverage, tuple(notices), inputs=inputs)
+
+
+def _undefined(outcome: CheckOutcome, results: Results, percent: float) -> str:
+    """Why the mean of the queries with values says nothing about all: they are fewer than this; '' if not."""
+    check = outcome.check
+    if check.spec is None or is_num_q(check.spec):
+        return ""
+    counted = np.logical_and.reduce([run.counted for run in results.runs[: 1 + check.needs_baseline]])
+    skipped = sum(  # queries that --no-relevant skip excludes were chosen
+        notice.count
+        for notice in results.notices
+        if notice.kind is Kind.NO_RELEVANT and notice.rule == "skip" and notice.metric == check.metric
+    )
+    undefined = int(counted.sum()) - outcome.n - skipped
+    if undefined <= 0 or at_least(100 * (results.chosen - undefined) / results.chosen, percent):
+        return ""
+    return (
+        f"{check.metric} is undefined for {undefined:,} of {results.chosen:,} judged queries, where "
+        f"--min-coverage is {percent:g} %; --allow undefined excludes them"
+    )
 
 
 def check_baseline(results: Results, path: str, min_coverage: float | None) -> None:
@@ -289,10 +287,10 @@ def at_least(value: float, bound: float) -> bool:
     return value >= bound - TOLERANCE
 
 
-def _require(check: Check, results: Results, covered: Coverage, worst: int) -> CheckOutcome:
+def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
     spec, n = check.spec, 0
     if spec is None:
-        value = covered.share
+        value = coverage(results, RUN).share
     elif is_num_q(spec):
         value = float(results.runs[RUN].counted.sum())
     else:
