@@ -189,8 +189,7 @@ def test_values_without_a_relevant_document(rule: str, value: float) -> None:
 
 def test_no_relevant() -> None:
     notices = found(SOME_QRELS, SOME_RUN, "AP nDCG P@2")[Kind.NO_RELEVANT]
-    told = [(one.metric, one.count, one.total, one.informational) for one in notices]
-    assert told == [("AP", 1, 2, False), ("nDCG", 1, 2, False)]
+    assert [(one.metric, one.count, one.total) for one in notices] == [("AP", 1, 2), ("nDCG", 1, 2)]
     assert next(lines(notices)) == (
         "qrels: 1 query has no relevant document, counted as 0 in the mean of AP and of 1 other metric "
         "(see --no-relevant)"
@@ -258,9 +257,7 @@ def test_ranks(tmp_path: Path, rows: str, counts: tuple[int, int] | None) -> Non
     [path] = written(tmp_path, run=text)
     results = evaluate({"1": {"d0": 1}, "2": {"d3": 1}, "3": {"d5": 1}}, path, "AP", ties="trec")
     notices = [notice for notice in results.notices if notice.kind is Kind.RANKS]
-    assert [(one.count, one.total, one.informational) for one in notices] == (
-        [(*counts, False)] if counts else []
-    )
+    assert [(one.count, one.total) for one in notices] == ([counts] if counts else [])
     if counts == (2, 3):
         assert str(notices[0]) == (
             "run: the rank column contradicts the scores in 2 of the first 3 queries; documents are ranked by "
@@ -333,8 +330,8 @@ def test_identical_ids(metrics: str, options: Any, expected: str) -> None:
 @each("ids", [False, True])
 def test_documents_without_ids(ids: bool, tmp_path: Path) -> None:
     """Those of a LETOR file are named by their places, and these are no ids."""
-    text = (f"{n % 2} qid:1 1:{n}{f' # {n}' * ids}\n" for n in range(1, 5))
-    path, scores = written(tmp_path, letor="".join(text), scores="4\n3\n2\n1\n")
+    text = "".join(f"{n % 2} qid:1 1:{n}{f' # {n}' * ids}\n" for n in range(1, 5))
+    path, scores = written(tmp_path, letor=text, scores="4\n3\n2\n1\n")
     for run, options in ((path, {"features": 1}), (scores, {}), ({"1": ranking("1", "2")}, {})):
         notices = evaluate(path, run, "AP", **options).notices
         assert (Kind.IDENTICAL_IDS in {one.kind for one in notices}) == ids
@@ -397,10 +394,11 @@ def test_lines_of_depths(tmp_path: Path) -> None:
     texts = {name: "".join(run_lines(run)) for name, run in (("deep", DEEP), ("short", SHORT))}
     qrels, deep, short = written(tmp_path, q=qrels_text(DEEP_QRELS), **texts)
     [path] = written(tmp_path, saved=gradeval("-f", "json", "-q", "-m", "AP", qrels, deep).out)
-    [expected, of_saved] = [
-        [one for one in compare(qrels, [first, short], "AP").notices if one.kind is Kind.DEPTH]
-        for first in (deep, path)
-    ]
+    both = (
+        [one for one in compare(qrels, [run, short], "AP").notices if one.kind is Kind.DEPTH]
+        for run in (deep, path)
+    )
+    expected, of_saved = both
     assert expected and expected == of_saved
     # comparisons name the reason, not that unjudged documents favor older systems
     unjudged = {query: ranking(*run, *(f"x{n}" for n in range(500))) for query, run in DEEP.items()}
@@ -409,26 +407,20 @@ def test_lines_of_depths(tmp_path: Path) -> None:
         assert (Kind.DEPTH in kinds) == depth and not (depth and Kind.JUDGED_DIFFERS in kinds)
 
 
-DECILES = "deep 29 documents per query, other 10"
-
-
-@each(
-    ("deep", "said"),
-    [
-        (1, DECILES),  # one deep query is no depth
-        (4, f"{DECILES} (first deciles)"),
-        (17, f"{DECILES} (first deciles)"),
-        (19, None),  # as one shallow query is none
-    ],
-)
-def test_depth_of_most_or_some_queries(deep: int, said: str | None) -> None:
+def test_depth_of_most_or_some_queries() -> None:
+    """One deep query is no depth, as one shallow query is none."""
     qrels = {str(n): DEEP_QRELS["1"] for n in range(20)}
-    runs = {
-        name: {query: (DEEP if int(query) < count else SHORT)["1"] for query in qrels}
-        for name, count in (("deep", 20), ("other", deep))
-    }
-    rules = [one.rule for one in found(qrels, runs, "AP").get(Kind.DEPTH, [])]
-    assert rules == ([] if said is None else [said])
+    deep = dict.fromkeys(qrels, DEEP["1"])
+    said = "deep 29 documents per query, other 10"
+    for count, rules in (
+        (1, [said]),
+        (4, [f"{said} (first deciles)"]),
+        (17, [f"{said} (first deciles)"]),
+        (19, []),
+    ):
+        other = {query: (DEEP if int(query) < count else SHORT)["1"] for query in qrels}
+        notices = found(qrels, {"deep": deep, "other": other}, "AP").get(Kind.DEPTH, [])
+        assert [one.rule for one in notices] == rules
 
 
 FOUR: Data = {str(query): {"a": 1, "b": 0, "c": 1} for query in range(4)}
