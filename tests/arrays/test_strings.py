@@ -46,50 +46,44 @@ def scattered(names, between):
     return Ids(np.frombuffer(text, np.uint8), ends - length, length)
 
 
-@given(COLUMNS, st.sampled_from([b"", b" ", b"\xff9"]), st.lists(COLUMNS, max_size=3))
-def test_columns_are_lists(names, between, more):
+def all_pairs(a, b):
+    """The rows of each pair of two columns."""
+    return np.repeat(np.arange(a), b), np.tile(np.arange(b), a)
+
+
+@given(COLUMNS, st.sampled_from([b"", b" ", b"\xff9"]), st.lists(COLUMNS, max_size=3), KEYS)
+def test_columns_are_lists(names, between, more, keys):
     """Equal ids have equal keys wherever they stand; different ones, at this number, different keys."""
-    ids = scattered(names, between)
-    assert len(ids) == len(names)
+    ids, count = scattered(names, between), len(names)
+    assert len(ids) == count
     assert ids.keys().tolist() == Ids.of(names).keys().tolist()
     assert len(set(ids.keys().tolist())) == len(set(names))
     assert ids.short == all(len(name) <= 8 for name in names)
     assert ids.tolist() == Ids.of(names).tolist() == ids.compact().tolist() == names
-    assert [*map(ids.__getitem__, range(len(names)))] == names
-    assert ids.take(slice(None, None, 2)).tolist() == names[::2]
-    rows = np.arange(len(names))[::-2]
-    assert ids.take(rows).tolist() == [names[row] for row in rows]
-    assert ids.take(slice(1, 3)).tolist() == names[1:3]
+    assert [ids[row] for row in range(count)] == names
     is_long = np.array([len(name) > 3 for name in names], bool)
-    assert ids.take(is_long).compact().tolist() == [name for name in names if len(name) > 3]
+    for rows in (slice(None, None, 2), slice(1, 3), np.arange(count)[::-2], is_long):
+        expected = [names[row] for row in np.arange(count)[rows]]
+        assert ids.take(rows).tolist() == ids.take(rows).compact().tolist() == expected
     assert len(ids.compact().block) == sum(map(len, names)) + PAD
     joined = Ids.joined([ids, *map(Ids.of, more)])
     assert joined.tolist() == [*names, *(name for column in more for name in column)]
     assert len(joined.block) >= int((joined.start + joined.length).max(initial=0)) + PAD
-
-
-@given(COLUMNS.filter(bool), st.data())
-def test_same(names, data):
-    pairs = data.draw(st.lists(st.tuples(*[st.integers(0, len(names) - 1)] * 2)))
-    rows, others = np.array(pairs, np.int64).reshape(-1, 2).T
-    same = Ids.of(names).same(rows, scattered(names, b"\xff9"), others)
-    assert same.tolist() == [names[a] == names[b] for a, b in pairs]
-
-
-@given(COLUMNS, st.lists(st.integers(1, 3), min_size=20, max_size=20))
-def test_changes(names, times):
-    names = [name for name, n in zip(names, times, strict=False) for _ in range(n)]
-    expected = [row for row in range(1, len(names)) if names[row] != names[row - 1]]
-    assert scattered(names, b"9").changes().tolist() == expected
-
-
-@given(COLUMNS, KEYS)
-def test_distinct(names, keys):
-    with colliding(keys):
-        first, which = scattered(names, b"9").distinct()
+    rows, others = all_pairs(count, count)
+    assert Ids.of(names).same(rows, ids, others).tolist() == [a == b for a in names for b in names]
+    runs = [name for name in names for _ in range(1 + len(name) % 3)]
+    assert scattered(runs, between).changes().tolist() == [
+        n for n in range(1, len(runs)) if runs[n] != runs[n - 1]
+    ]
     order = list(dict.fromkeys(names))
+    with colliding(keys):
+        first, which = ids.distinct()
+        found = IdIndex(Ids.of(order)).find(Ids.joined([*map(Ids.of, more), ids]))
     assert first.tolist() == [names.index(name) for name in order]
     assert which.tolist() == [order.index(name) for name in names]
+    assert found.tolist() == [
+        order.index(name) if name in order else -1 for of in [*more, names] for name in of
+    ]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.one_of(NAMES, SHORT_NAMES)), max_size=20), st.booleans())
@@ -125,14 +119,6 @@ def test_ids_are_ordered_hashed_and_compared_as_columns(monkeypatch):
     assert len(ids.changes()) == len(names) - 1
 
 
-@given(COLUMNS, COLUMNS, KEYS)
-def test_index(names, wanted, keys):
-    names = list(dict.fromkeys(names))
-    with colliding(keys):
-        found = IdIndex(Ids.of(names)).find(scattered(wanted + names, b"9"))
-    assert found.tolist() == [names.index(name) if name in names else -1 for name in wanted + names]
-
-
 @given(st.lists(NAMES.map(lambda name: name[-8:]), max_size=20), COLUMNS)
 def test_short_ids_are_as_others(names, more):
     plain = scattered(names, b"9")
@@ -147,7 +133,7 @@ def test_short_ids_are_as_others(names, more):
     assert [part.tolist() for part in short.distinct()] == [part.tolist() for part in plain.distinct()]
     group = np.zeros(len(names), np.int64)
     assert short.descending(group).tolist() == plain.descending(group).tolist()
-    rows, others = np.repeat(np.arange(len(names)), len(more)), np.tile(np.arange(len(more)), len(names))
+    rows, others = all_pairs(len(names), len(more))
     expected = [name == other for name in names for other in more]
     assert short.same(rows, Ids.of(more), others).tolist() == expected
     assert Ids.of(more).same(others, short, rows).tolist() == expected
@@ -179,7 +165,7 @@ def test_key_table_of_many_keys():
     table = KeyTable(keys)
     assert sorted(table.again.tolist()) == list(range(1, 100_000, 2))
     assert table.find(keys).tolist() == [n // 2 * 2 for n in range(100_000)]
-    assert (table.find(Ids.of([b"x%d" % n for n in range(100_000)]).keys()) == -1).all()
+    assert (table.find(~keys) == -1).all()
 
 
 @given(st.lists(st.sets(TABLE_KEYS, max_size=9), max_size=9), st.lists(TABLE_KEYS, max_size=20))

@@ -80,22 +80,6 @@ def test_an_error_comes_in_its_place(jobs, bad):
         assert list(results) == []
 
 
-def test_a_result_does_not_wait_for_those_who_draw():
-    """They come one after the other, and the caller need not stand in line with them."""
-    drawn = []
-
-    def items():
-        for item in range(100):
-            drawn.append(item)
-            yield item
-            time.sleep(0.05)
-
-    results = ordered_map(lambda item: time.sleep(0.01), items(), 8)
-    next(results)
-    assert len(drawn) <= 4
-    results.close()
-
-
 def test_an_interrupt_does_not_wait_for_what_comes_next():
     before = set(threading.enumerate())
     come = threading.Event()
@@ -119,17 +103,20 @@ def test_an_interrupt_does_not_wait_for_what_comes_next():
 
 
 @each("jobs", JOBS)
-@each("taken", [0, 1, 7])
-def test_closing_early_leaves_no_thread_and_draws_no_more(jobs, taken):
+@each(("taken", "pause"), [(0, 0), (1, 0.05), (7, 0)])
+def test_closing_early_leaves_no_thread_and_draws_no_more(jobs, taken, pause):
+    """Nor does a result wait for those who draw, one after the other."""
     drawn = []
 
     def items():
         for item in range(10**9):
             drawn.append(item)
             yield item
+            time.sleep(pause)
 
-    results = ordered_map(lambda item: item, items(), jobs)
+    results = ordered_map(lambda item: time.sleep(pause / 5) or item, items(), jobs)
     assert [next(results) for _ in range(taken)] == list(range(taken))
+    assert len(drawn) <= (4 if pause else taken + 2 * jobs)
     results.close()
     assert len(drawn) <= taken + 2 * jobs
     assert list(results) == []

@@ -31,11 +31,7 @@ def ranks_of(run, qrels=QRELS, **options):
     for one in open_runs(None, run, judged, chosen):
         reduced = one.reduce(table, 1)
         places = enumerate(zip(reduced.rank.tolist(), reduced.score.tolist(), strict=True))
-        query_of = [
-            queries[q]
-            for q, n in enumerate((table.offsets[1:] - table.offsets[:-1]).tolist())
-            for _ in range(n)
-        ]
-        found = {(query_of[row], documents[row]): at for row, at in places if at[0] != np.inf}
+        query = np.repeat(np.arange(len(queries)), np.diff(table.offsets)).tolist()
+        found = {(queries[query[row]], documents[row]): at for row, at in places if at[0] != np.inf}
         result.append((one.name or one.short_name, found))
     return result

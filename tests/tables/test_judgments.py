@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from helpers import each, error_of, raises
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,8 +50,8 @@ def test_the_same_grade_again_is_a_warning():
 def test_another_grade_is_an_error():
     rows = [(b"1", b"a", 1.0), (b"2", b"a", 2.0), (b"1", b"a", 0.5)]
     raises(InputError, r"^Q:3: document 'a' has grade 0\.5 here and 1 before in line 1$", qrels_of, rows)
-    with pytest.raises(InputError, match=r"^Q:10: document 'a' has grade 0\.5 here and 1 before in line 8$"):
-        qrels_of(rows, np.arange(7, 10))
+    what = r"^Q:10: document 'a' has grade 0\.5 here and 1 before in line 8$"
+    raises(InputError, what, qrels_of, rows, np.arange(7, 10))
     error = error_of(InputErrors, qrels_of, [*rows, (b"2", b"a", -1.0), (b"2", b"a", 2.0)], np.arange(5))
     assert error.splitlines() == [
         "Q:3: document 'a' has grade 0.5 here and 1 before in line 1",
@@ -70,8 +69,8 @@ def test_the_zero_grade_is_subtracted():
 @each(("grade", "less"), [(1e150, -1e150), (-1e150, 1e150), (1e-150, 1.0000000000000002e-150)])
 def test_the_zero_grade_stays_in_the_range_of_grades(grade, less):
     qrels = qrels_of([(b"1", b"a", less), (b"1", b"b", grade)])
-    with pytest.raises(OptionError, match=r"^zero_grade leaves a grade that is out of range: .* rescale them$"):
-        qrels.evaluated(Options(zero_grade=less))
+    what = "^zero_grade leaves a grade that is out of range: .* rescale them$"
+    raises(OptionError, what, qrels.evaluated, Options(zero_grade=less))
 
 
 def test_grades_out_of_range_are_errors_with_their_lines():
@@ -125,60 +124,58 @@ def plain(queries):
 
 
 def as_plain(table):
-    rows = list(
-        zip(
-            table.grade.tolist(),
-            table.rank.tolist(),
-            table.score.tolist(),
-            table.document.tolist(),
-            strict=True,
-        )
-    )
-    offsets = table.segments.offsets.tolist()
-    return [rows[a:b] for a, b in pairwise(offsets)]
+    columns = table.grade, table.rank, table.score, table.document
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    return [rows[a:b] for a, b in pairwise(table.segments.offsets.tolist())]
 
 
-@given(rankings())
-def test_judgments(queries):
-    table = judgments_of(queries)
-    assert as_plain(table) == plain(queries)
-    assert table.rank.dtype == table.score.dtype == table.grade.dtype == np.float64
-    assert table.retrieved.tolist() == [count for _, count in queries]
-    assert table.query.tolist() == [q for q, (of, _) in enumerate(queries) for _ in of]
-    assert table.is_retrieved.tolist() == [rank < np.inf for of in plain(queries) for _, rank, _, _ in of]
-    assert as_plain(table.found) == [[row for row in of if row[1] < np.inf] for of in plain(queries)]
+def with_ranks(queries, ranks_of):
+    """The rows with the ranks that ranks_of(rows of a query) gives, None where one is not retrieved."""
+    table = []
+    for of in queries:
+        pairs = zip(of, ranks_of(of), strict=True)
+        rows = [(g, *((np.inf, -np.inf) if rank is None else (rank, s)), at) for (g, _, s, at), rank in pairs]
+        table.append(sorted(rows, key=lambda row: row[1]))  # which keeps the order of those not retrieved
+    return table
+
+
+def closed_ranks(rows):
+    """A grade below 0 is that of a document that was not judged after all."""
+    count = iter(range(1, len(rows) + 1))
+    return [next(count) if grade >= 0 and rank < np.inf else None for grade, rank, _, _ in rows]
 
 
 @given(rankings(), st.integers(1, 12))
-def test_judged_only_and_cut(queries, depth):
-    """Alone, and together. A grade below 0 is that of a document that was not judged after all."""
-    table = judgments_of(queries)
+def test_judgments(queries, depth):
+    """Judged documents only and a depth, alone and together; levels."""
+    table, rows = judgments_of(queries), plain(queries)
+    assert as_plain(table) == rows
+    assert table.rank.dtype == table.score.dtype == table.grade.dtype == np.float64
+    assert table.retrieved.tolist() == [count for _, count in queries]
+    assert table.query.tolist() == [q for q, (of, _) in enumerate(queries) for _ in of]
+    assert table.is_retrieved.tolist() == [rank < np.inf for of in rows for _, rank, _, _ in of]
+    assert as_plain(table.found) == [[row for row in of if row[1] < np.inf] for of in rows]
 
-    def close(rows):
-        kept = [[row for row in of if row[0] >= 0 and row[1] < np.inf] for of in rows]
-        others = [[row for row in of if not (row[0] >= 0 and row[1] < np.inf)] for of in rows]
-        return [
-            [(g, n, s, at) for n, (g, _, s, at) in enumerate(own, 1)]
-            + [(g, np.inf, -np.inf, at) for g, _, _, at in more]
-            for own, more in zip(kept, others, strict=True)
-        ]
+    def cut_ranks(of):
+        return [rank if rank <= depth else None for _, rank, _, _ in of]
 
-    closed = close(plain(queries))
-    judged = table.judged_only()
+    judged, cut, closed = table.judged_only(), table.cut(depth), with_ranks(rows, closed_ranks)
     assert as_plain(judged) == closed
-    assert judged.retrieved.tolist() == [sum(r < np.inf for _, r, _, _ in of) for of in closed]
-
-    def cut(rows):
-        return [
-            [(g, r, s, at) if r <= depth else (g, np.inf, -np.inf, at) for g, r, s, at in of] for of in rows
-        ]
-
-    assert as_plain(table.cut(depth)) == cut(plain(queries))
-    assert table.cut(depth).retrieved.tolist() == [min(count, depth) for _, count in queries]
-    assert as_plain(judged.cut(depth)) == cut(closed)
-    assert as_plain(table.cut(depth).judged_only()) == close(cut(plain(queries)))
+    assert judged.retrieved.tolist() == [sum(rank < np.inf for _, rank, _, _ in of) for of in closed]
+    assert as_plain(cut) == with_ranks(rows, cut_ranks)
+    assert cut.retrieved.tolist() == [min(count, depth) for _, count in queries]
+    assert as_plain(judged.cut(depth)) == with_ranks(closed, cut_ranks)
     assert judged.cut(depth).retrieved.tolist() == [min(n, depth) for n in judged.retrieved.tolist()]
-    assert as_plain(table) == plain(queries)
+    assert as_plain(cut.judged_only()) == with_ranks(with_ranks(rows, cut_ranks), closed_ranks)
+    assert as_plain(table) == rows
+
+    by_query = [[grade for grade, _, _, _ in of] for of in rows]
+    assert table.ideal.tolist() == [g for grades in by_query for g in sorted(grades, reverse=True)]
+    assert table.grade[table.by_grade].tolist() == table.ideal.tolist()
+    assert table.levels.lengths.tolist() == [len(set(grades)) for grades in by_query]
+    assert table.level.tolist() == [sorted(set(grades)).index(g) for grades in by_query for g in grades]
+    assert table.level[table.by_grade].tolist() == table.ideal_level.tolist()
+    assert table.highest.tolist() == [max(0.0, *grades) for grades in by_query]
 
 
 def test_what_is_shared_does_not_grow_with_the_metrics():
@@ -188,18 +185,6 @@ def test_what_is_shared_does_not_grow_with_the_metrics():
     for level in range(2, 100):
         assert table.hits(float(level)).relevant.tolist() == [100 - level]
         assert table.hits(1.0) is first and len(table._made) <= RECALLED
-
-
-@given(rankings())
-def test_levels(queries):
-    table = judgments_of(queries)
-    by_query = [[grade for grade, _, _, _ in of] for of in plain(queries)]
-    assert table.ideal.tolist() == [g for grades in by_query for g in sorted(grades, reverse=True)]
-    assert table.grade[table.by_grade].tolist() == table.ideal.tolist()
-    assert table.levels.lengths.tolist() == [len(set(grades)) for grades in by_query]
-    assert table.level.tolist() == [sorted(set(grades)).index(g) for grades in by_query for g in grades]
-    assert table.level[table.by_grade].tolist() == table.ideal_level.tolist()
-    assert table.highest.tolist() == [max(0.0, *grades) for grades in by_query]
 
 
 def qrels_by_id(qrels):
@@ -234,9 +219,8 @@ def test_queries_in_sorted_pieces(pieces, equal):
     for ties in TIES:
         ranks = ranks_of(qrels, run, ties)
         for query, lines in run.items():
-            assert [ranks[name] for name in ranking(lines, qrels[query], ties)] == list(
-                range(1, len(lines) + 1)
-            )
+            ordered = ranking(lines, qrels[query], ties)
+            assert [ranks[name] for name in ordered] == [*range(1, len(lines) + 1)]
 
 
 TIED = [(b"b", 1.0), (b"u", 1.0), (b"a", 1.0), (b"c", 2.0), (b"\xff", 1.0), (b"aa", 1.0), (b"d", 0.0)]

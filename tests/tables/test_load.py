@@ -3,16 +3,15 @@
 import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 from helpers import each, error_of, raises
 
 import gradeval
-from gradeval import Results, evaluate
+from gradeval import evaluate
 from gradeval.errors import GradevalError, InputError, OptionError
 from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
 from gradeval.notices import Kind
-from gradeval.options import ROLES, Options, parse_features
+from gradeval.options import Options, parse_features
 from gradeval.tables.load import open_qrels, open_runs
 from tables.opened import qrels_of, ranks_of
 
@@ -28,6 +27,8 @@ def test_frame_columns_of_several_names():
     assert qrels_of(frame, columns={"grade": "rel"}) == {"1": {"a": 2.0}}
 
 
+ROW = "each row must be (query, document, number)"
+LISTS = "Lists {query: [document, …]} are read from JSON files"
 NEEDED = "Give a path, a data frame, {query: {document: grade}} or (query, document, grade) rows"
 
 
@@ -37,15 +38,8 @@ NEEDED = "Give a path, a data frame, {query: {document: grade}} or (query, docum
         (5, f"qrels: 5 are not qrels. {NEEDED}"),
         (None, f"qrels: None are not qrels. {NEEDED}"),
         ({"p": {"d": 1}, "q": 3}, "qrels: query 'q': 3 is not a dict {document: grade}"),
-        (
-            {"q": ["d"]},
-            "qrels: query 'q': ['d'] is not a dict {document: grade}. "
-            "Lists {query: [document, …]} are read from JSON files only",
-        ),
-        (
-            [("q", "d", 1), ("q", "d")],
-            "qrels:2: each row must be (query, document, number): ('q', 'd') has 2 items",
-        ),
+        ({"q": ["d"]}, f"qrels: query 'q': ['d'] is not a dict {{document: grade}}. {LISTS} only"),
+        ([("q", "d", 1), ("q", "d")], f"qrels:2: {ROW}: ('q', 'd') has 2 items"),
         ([("q", "d", "x")], "qrels:1: the grade 'x' is not a number"),
         ([("q", "d", 10**400)], "qrels:1: the grade is too large for a floating-point number"),
         ([("q\ud800", "d", 1)], r"qrels:1: the query id 'q\ud800' cannot be encoded (surrogates not allowed)"),
@@ -54,15 +48,8 @@ NEEDED = "Give a path, a data frame, {query: {document: grade}} or (query, docum
         ([(math.nan, "d", 1)], "qrels:1: the query id is missing"),
         ([("q", "d", -math.inf)], "qrels:1: the grade -inf is not a finite number"),
         ([("q", [1], 1)], "qrels:1: the document id cannot be [1]"),
-        (
-            {"p": {"d": 1}, "q": {"c": 1, "d": "x"}},
-            "qrels:3: query 'q', document 'd': the grade 'x' is not a number",
-        ),
+        ({"p": {"d": 1}, "q": {"d": "x"}}, "qrels:2: query 'q', document 'd': the grade 'x' is not a number"),
         ({"p": {"d": 1}, 7: {None: 1}}, "qrels:2: query 7: the document id is missing"),
-        (
-            {"p": {}, "q": {"c": np.array([1.0, 2.0])}},
-            "qrels:1: query 'q', document 'c': the grade array([1., 2.]) is not a number",
-        ),
         ({"p": {"d": 1}, None: {"d": 1}}, "qrels:2: the query id is missing"),
     ],
 )
@@ -78,8 +65,7 @@ def test_data_that_is_no_table(data, what):
         ({"x": 5}, "x: 5 is not a run. Give a path"),
         ({"x": {"q1": {"d": 1}}, "y": 5}, "y: 5 is not a run. Give a path"),
         ({"q1": {"d1": 1}, "q2": 5}, "run1: query 'q2': 5 is not a dict {document: score}"),
-        ({"q1": ["d"]}, "q1:1: each row must be (query, document, number): 'd' is a string; files are given by "
-         "their paths, and lists {query: [document, …]} in JSON files"),
+        ({"q1": ["d"]}, f"q1:1: {ROW}: 'd' is a string; files are given by their paths, and lists {{query:"),
         ("", "'': no such file. Check the path"),
     ],
 )  # fmt: skip
@@ -106,11 +92,7 @@ def test_empty_data():
         ({"rel": math.nan}, "rel must be a finite number, not nan"),
         ({"rel": "2"}, "rel must be a finite number, not '2'"),
         ({"ties": "random"}, "ties must be trec or input or best or worst or expected, not 'random'"),
-        (
-            {"columns": "query=a, foo"},
-            f"columns must be some of {', '.join(f'{role}=NAME' for role in ROLES)}, each once, "
-            "not 'query=a, foo'",
-        ),
+        ({"columns": "query=a, foo"}, "columns must be some of query=NAME, document=NAME, grade=NAME, "),
         ({"qrels_format": "xml"}, f"qrels_format must be {' or '.join(QRELS_FORMATS)}, not 'xml'"),
         ({"run_format": "xml"}, f"run_format must be {' or '.join(RUN_FORMATS)}, not 'xml'"),
     ],
@@ -143,13 +125,8 @@ def test_options():
 def test_features(texts, features):
     assert parse_features(texts) == features
     for text in ("", "1,", "-1", "1-", "1-2-3", "a", "1.5", "+1", "1 2", "٣", "3-1", "10000000", "1" * 30):
-        with pytest.raises(
-            OptionError, match=r"features must be numbers and ranges|must increase, up to 9999999"
-        ):
-            parse_features([text])
-
-
-def test_so_many_features_no_file_has():
+        what = "features must be numbers and ranges|must increase, up to 9999999"
+        raises(OptionError, what, parse_features, [text])
     assert len(parse_features(["1-100000", "1-100000"])) == 100_000
     for text in ("1-9999999", "0-100000", "1-60000,100000-160000"):
         raises(OptionError, "more than 100,000 features given: choose those", parse_features, [text])
@@ -188,12 +165,10 @@ def test_letor_features_are_runs(letor):
         "feature3": {("1", "b"): (1, 7.0), ("1", "a"): (2, 7.0), ("2", "1"): (1, 0.0)},
     }
     assert dict(ranks_of(letor, letor, features="1-3", ties="trec")) == expected
-    assert ranks_of(letor, letor, features=[3, 1], ties="trec") == [
-        (name, expected[name]) for name in ("feature3", "feature1")
-    ]
-    assert dict(ranks_of(letor, {"1": {"a": 1, "b": 0}, "2": {"1": 1}}, features=2)) == {
-        "feature2": expected["feature2"]
-    }
+    two = [(name, expected[name]) for name in ("feature3", "feature1")]
+    assert ranks_of(letor, letor, features=[3, 1], ties="trec") == two
+    [(_, found)] = ranks_of(letor, {"1": {"a": 1, "b": 0}, "2": {"1": 1}}, features=2)
+    assert found == expected["feature2"]
     chosen = Options(features="1,4,2,5")
     *runs, error = open_runs(None, letor, open_qrels(letor, chosen), chosen)
     assert [run.path for run in runs] == [f"{letor}:feature1", f"{letor}:feature2"]
@@ -206,11 +181,8 @@ def test_letor_with_groups(tmp_path):
     groups.write_bytes(b"2\n1\n")
     options = {"groups": str(groups)}
     assert qrels_of(path, **options) == {"1": {"1": 2.0, "2": 0.0}, "2": {"1": 1.0}}
-    assert ranks_of(path, path, features=1, **options)[0][1] == {
-        ("1", "2"): (1, 6.0),
-        ("1", "1"): (2, 5.0),
-        ("2", "1"): (1, 7.0),
-    }
+    expected = {("1", "2"): (1, 6.0), ("1", "1"): (2, 5.0), ("2", "1"): (1, 7.0)}
+    assert ranks_of(path, path, features=1, **options)[0][1] == expected
 
 
 def test_scores(letor, tmp_path):
@@ -223,14 +195,10 @@ def test_scores(letor, tmp_path):
     error = error_of(InputError, ranks_of, scores, letor)
     assert error == f"{scores}: there are 2 scores, but {letor} has 3 lines of data"
     scores.write_bytes(b"2\n1\n")
-    with pytest.raises(
-        InputError, match=r"3 lines of data\. It looks like the group sizes: .*\.query or .*--groups"
-    ):
-        ranks_of(scores, letor)
-    with pytest.raises(
-        InputError, match=r"scores, one per line, need a LETOR file as qrels, but qrels is not one"
-    ):
-        ranks_of(scores)
+    what = r"3 lines of data\. It looks like the group sizes: .*\.query or .*--groups"
+    raises(InputError, what, ranks_of, scores, letor)
+    what = "scores, one per line, need a LETOR file as qrels, but qrels is not one"
+    raises(InputError, what, ranks_of, scores)
 
 
 def test_grades_of_letor_files_have_their_range_too(tmp_path):
@@ -261,55 +229,33 @@ def test_options_that_need_letor(letor, tmp_path):
     trec.write_bytes(b"1 0 a 1\n")
     for options in ({"qrels_feature": 1}, {"groups": "sizes"}):
         raises(OptionError, f"requires a LETOR file as qrels, but {trec} is not one", qrels_of, trec, **options)
-    with pytest.raises(
-        InputError, match=r"this is a LETOR file\. Choose what ranks its documents with --feature"
-    ):
-        ranks_of(letor)
+    what = r"this is a LETOR file\. Choose what ranks its documents with --feature"
+    raises(InputError, what, ranks_of, letor)
     raises(InputError, r"this is not a LETOR file\. --feature requires LETOR files", ranks_of, trec, features=1)
 
 
-GRADES = (0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 1, 3)
-"""Of twelve documents: by number descending, as by trec's rule, 12 comes first; as bytes, 9 would."""
-
-
-def dcg(*grades: int) -> float:
-    from math import log2
-
-    return sum(grade / log2(rank + 1) for rank, grade in enumerate(grades, 1))
-
-
-def value(results: Results) -> float:
-    return results.mean(0, "DCG")
-
-
-@pytest.fixture
-def tied_letor(tmp_path: Path) -> Path:
-    path = tmp_path / "letor"
-    path.write_text("".join(f"{grade} qid:1 1:5\n" for grade in GRADES))
-    return path
-
-
 @each("kind", ["features", "scores"])
-def test_letor(tied_letor: Path, kind: str) -> None:
-    scores = tied_letor.with_name("scores")
-    scores.write_text("1\n" * len(GRADES))
-    run, more = (tied_letor, {"features": 1}) if kind == "features" else (scores, {})
-    assert value(evaluate(tied_letor, run, "DCG", ties="input", **more)) == dcg(*GRADES)
-    assert value(evaluate(tied_letor, run, "DCG", ties="trec", **more)) == dcg(*GRADES[::-1])
-    results = evaluate(tied_letor, run, "DCG", **more)
-    assert value(results) == dcg(*GRADES)
+def test_ties_of_letor(kind, tmp_path):
+    """In the order of the file by default; documents without ids have numbers, whose order is trec's."""
+    letor, scores = tmp_path / "letor", tmp_path / "scores"
+    letor.write_text("1 qid:1 1:5\n" * 12)
+    scores.write_text("1\n" * 12)
+    run, more = (letor, {"features": 1}) if kind == "features" else (scores, {})
+
+    def order(run, **options):
+        [(_, ranks)] = ranks_of(run, letor, **options)
+        return [int(document) for _, document in sorted(ranks, key=ranks.get)]
+
+    assert order(run, ties="input", **more) == order(run, **more) == [*range(1, 13)]
+    assert order(run, ties="trec", **more) == [*range(12, 0, -1)]
+    results = evaluate(letor, run, "DCG", **more)
     assert results.runs[0].ties == "input"
+    letor.write_text("".join(f"{n % 2} qid:1 1:5 # {n}\n" for n in range(1, 13)))
+    by_bytes = sorted(range(1, 13), key=str, reverse=True)
+    assert order(run, ties="trec", **more) == by_bytes
+    trec = tmp_path / "run"
+    trec.write_text("".join(f"1 Q0 {n} 1 5 t\n" for n in range(1, 13)))
+    assert order(trec) == by_bytes
+    results = evaluate(letor, run, "DCG", **more)
     assert [notice.rule for notice in results.notices if notice.kind is Kind.TIES] == ["input"]
-
-
-def test_ids_of_a_letor_file_compare_as_bytes(tied_letor: Path) -> None:
-    """Where a document has an id, and a run in TREC's format names documents by their positions."""
-    tied_letor.write_text("".join(f"{grade} qid:1 1:5 # {n}\n" for n, grade in enumerate(GRADES, 1)))
-    order = sorted(range(1, 13), key=str, reverse=True)
-    by_bytes = dcg(*(GRADES[n - 1] for n in order))
-    assert value(evaluate(tied_letor, tied_letor, "DCG", features=1, ties="trec")) == by_bytes
-    run = tied_letor.with_name("run")
-    run.write_text("".join(f"1 Q0 {n} 1 5 t\n" for n in range(1, 13)))
-    results = evaluate(tied_letor, run, "DCG")
-    assert value(results) == by_bytes
-    assert results.runs[0].ties == "trec"
+    assert evaluate(letor, trec, "DCG").runs[0].ties == "trec"

@@ -1,12 +1,11 @@
 """Runs reduced block by block against a ranking in plain Python; what is wrong with a run, by line."""
 
 import tracemalloc
-from contextlib import ExitStack
 from random import Random
 
 import numpy as np
 import pytest
-from helpers import each, error_of, examples
+from helpers import each, error_of, examples, raises
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, Halting, pipe, reduced, repeated
@@ -25,38 +24,6 @@ from gradeval.tables.ranking import Collapse
 from gradeval.tables.reduction import Total, reduce_blocks, reduce_columns
 
 from .runs import JOBS, QRELS, SEEDS, SIZES, as_plain, messages, runs, table_of, texts
-
-
-def by_sorting(path, size, table, ties, jobs):
-    total = Total(table, ties)
-    return reduction.collect_by_sorting(
-        Table.of(Cut(path, size), run_columns), total, Problems(str(path)), jobs
-    ).reduced()
-
-
-@examples(times=0.2)
-@given(st.data(), QRELS, runs(), st.sampled_from(TIES), SIZES, JOBS)
-def test_through_a_pipe(folder, data, qrels, run, ties, size, jobs):
-    table = table_of(folder, qrels)
-    with ExitStack() as stack:
-        path = stack.enter_context(pipe(data.draw(texts(run))[0]))
-        stack.enter_context(pytest.MonkeyPatch.context()).setattr(Cut, "expected_size", 1 << 10)
-        result = reduce_blocks(Table.of(Cut(path, size), run_columns), table, ties, jobs)
-    assert as_plain(result, table) == reduced(qrels, run, ties)
-
-
-@each("judged", [1, 5])
-def test_scattered_queries_whose_keys_collide(folder, judged, monkeypatch):
-    queries = [*(b"%d" % n for n in range(judged)), b"x", b"y"]
-    run = [(query, document, float(n)) for n, document in enumerate((b"a", b"b")) for query in queries]
-    qrels, path = {query: {b"a": 1.0} for query in queries[:judged]}, folder / "run"
-    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in run))
-    monkeypatch.setattr(Ids, "keys", lambda ids: np.zeros(len(ids), np.uint64))
-    monkeypatch.setattr(Ids, "short", False)
-    table = table_of(folder, qrels)
-    expected = reduced(qrels, run, "trec")
-    assert as_plain(by_sorting(path, 40, table, "trec", 1), table) == expected
-    assert as_plain(reduce_blocks(Table.of(Cut(path), run_columns), table, "trec", 1), table) == expected
 
 
 @each("scattered", [False, True])
@@ -92,24 +59,8 @@ def test_tag_is_that_of_the_last_line(folder, size, first, ends, tag):
     path = folder / "run"
     starts = (first + b" Q0 a 0 1", b"1 Q0 b 0 1", b"2 Q0 c 0 1")
     path.write_bytes(b"\n".join(start + end for start, end in zip(starts, ends, strict=True)))
-    result = reduce_blocks(
-        Table.of(Cut(path, size), run_columns), table_of(folder, {b"1": {b"a": 1}}), "trec", 2
-    )
-    assert result.tag == tag
-
-
-@each("jobs", [1, 2])
-@each("size", [1, 100])
-def test_blocks_without_lines(folder, size, jobs):
-    """What a pipe yields that brings nothing for a while."""
-    run = [(b"%d" % q, b"d%d" % d, float(-d)) for q in range(5) for d in range(9)]
-    qrels = {b"%d" % q: {b"d%d" % d: 1.0 for d in range(0, 9, 3)} for q in range(1, 7)}
-    table = table_of(folder, qrels)
-    path = folder / "run"
-    for lines in (run, run[20:] + run[:20]):
-        path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in lines))
-        result = reduce_blocks(Table.of(Halting(path, size), run_columns), table, "trec", jobs)
-        assert as_plain(result, table) == reduced(qrels, lines, "trec")
+    table = table_of(folder, {b"1": {b"a": 1}})
+    assert reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2).tag == tag
 
 
 def test_a_run_in_order_is_read_once(folder, monkeypatch):
@@ -178,7 +129,7 @@ def collections(draw):
 @examples(times=0.5)
 @given(st.data(), collections(), st.sampled_from(TIES), SIZES, JOBS, st.sampled_from([1, 3, 20]))
 def test_every_way_gives_the_same(folder, data, collection, ties, size, jobs, shares):
-    """In one pass, through a temporary file of so many shares, and from memory; also where keys collide."""
+    """In one pass, from a pipe, through a temporary file of so many shares, from memory; where keys collide."""
     qrels, run, collapse = collection
     path, table = folder / "run", table_of(folder, qrels)
     text, _ = data.draw(texts(run))
@@ -190,12 +141,16 @@ def test_every_way_gives_the_same(folder, data, collection, ties, size, jobs, sh
         assert as_plain(result, table) == expected
         assert result.collapsed.lines == len(run) - len(lines)
 
-    def blocks():
-        return Table.of(Cut(path, size), run_columns)
+    def blocks(kind=Cut, path=path):
+        return Table.of(kind(path, size), run_columns)
 
     *ids, score = zip(*run, strict=True)
     columns = Columns.whole(*map(Ids.of, ids), np.array(score))
     check(reduce_blocks(blocks(), table, ties, jobs, collapse), table)
+    check(reduce_blocks(blocks(Halting), table, ties, jobs, collapse), table)
+    with pipe(text) as piped, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Cut, "expected_size", 1 << 10)
+        check(reduce_blocks(blocks(path=piped), table, ties, jobs, collapse), table)
     check(reduce_columns(columns, table, ties, "run", collapse), table)
     check(reduce_columns(columns.light(), table, ties, "run", collapse), table)
     if collapse:
@@ -256,13 +211,11 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
     text, number = data.draw(texts(run))
     path.write_bytes(text)
     repeats = [(number[line - 1], number[first - 1], document) for line, first, document in repeated(run)]
-    source = Cut(path, size)
+    blocks = Table.of(Cut(path, size), run_columns)
     if not repeats:
-        assert as_plain(reduce_blocks(Table.of(source, run_columns), table, ties, jobs), table) == reduced(
-            qrels, run, ties
-        )
+        assert as_plain(reduce_blocks(blocks, table, ties, jobs), table) == reduced(qrels, run, ties)
         return
-    error = error_of((InputError, InputErrors), reduce_blocks, Table.of(source, run_columns), table, ties, jobs)
+    error = error_of((InputError, InputErrors), reduce_blocks, blocks, table, ties, jobs)
     lines = error.splitlines()
     again = {line for line, _, _ in repeats}
     start = number.index(repeats[0][0])
@@ -309,10 +262,8 @@ def test_a_file_that_holds_a_part_of_the_run_twice(folder, size):
     path = folder / "run"
     again = TWICE[:90]
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in TWICE + again))
-    with pytest.raises(
-        InputError, match=r":201: the file seems to hold a part of the run twice: from here on, 90 "
-    ):
-        reduce_blocks(Table.of(Cut(path, size), run_columns), table, "trec", 2)
+    what = ":201: the file seems to hold a part of the run twice: from here on, 90 "
+    raises(InputError, what, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
     path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in [*TWICE, *again, (b"9", b"x", 1.0)]))
     error = error_of(InputErrors, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
     lines = error.splitlines()
@@ -347,8 +298,8 @@ class Endless(Source):
 )
 def test_errors_end_what_is_endless(folder, lines, what, size, jobs):
     table = table_of(folder, {b"1": {b"a": 1.0, b"3": 1.0}})
-    with pytest.raises((InputError, InputErrors), match=what):
-        reduce_blocks(Table.of(Endless(lines, size), run_columns), table, "trec", jobs)
+    blocks = Table.of(Endless(lines, size), run_columns)
+    raises((InputError, InputErrors), what, reduce_blocks, blocks, table, "trec", jobs)
 
 
 def test_the_first_errors_by_line_are_shown_whatever_they_are(folder):
