@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from cli.command import fails, gradeval, query_ids
 from helpers import each
-from scipy import stats
 
 from .conftest import compare, per_query, rows, runs_of
 
@@ -20,10 +19,7 @@ def test_rows_have_the_values_and_say_how_they_were_made() -> None:
     assert [[row[name] for name in about] for row in found] == [
         ["good", "poor", metric, "30", "all", "t", "holm", "0.05", ""] for metric in ("nDCG@5", "AP")
     ]
-    for row in found:
-        old, new = (list(per_query(run, row["metric"]).values()) for run in ("poor.run", "good.run"))
-        assert float(row["p"]) == pytest.approx(stats.ttest_rel(new, old).pvalue)
-        assert "Judged@10" not in row
+    assert not any("Judged@10" in row for row in found)
     Path("new.run").write_text(Path("good.run").read_text().replace(" d1 ", " new1 "))
     options = ("--test", "randomization", "--confidence", 99, "--samples", 999)
     [row] = rows("qrels", "poor.run", "new.run", "-m", "AP", *options)
@@ -44,22 +40,11 @@ def test_the_baseline_is_a_file_or_a_name() -> None:
         "A=poor.run fair.run --baseline good.run": [("good", "A"), ("good", "fair")],
     }.items():
         assert runs_of("qrels", *line.split(), "-m", "AP") == expected, line
-    for line, said in {
-        "good.run poor.run --baseline none": "gradeval: no run is named 'none': there are good, poor",
-        "A=poor.run A=good.run": "two runs have the label 'A'",
-        "A=- B=-": "'-' can be given once only",
-    }.items():
-        assert said in fails("compare", "qrels", *line.split(), "-m", "AP")
-
-
-def test_the_answer_does_not_depend_on_threads_or_the_order_of_files() -> None:
-    args = ("compare", "qrels", "good.run", "poor.run", "-m", "AP RR", "--test", "randomization")
-    args = (*args, "--samples", 999, "--correction", "maxt")
+    # neither threads nor the order of lines matter; a seed does
+    args = ("compare", "qrels", "good.run", "poor.run", "-m", "AP", "--test", "randomization", "--samples", 999)
     expected = gradeval(*args, "-j", 1)
-    lines = Path("qrels").read_text().splitlines(keepends=True)
-    Path("qrels").write_text("".join(reversed(lines)))
-    assert gradeval(*args, "-j", 3).out == expected.out
-    assert gradeval(*args, "--seed", 2).out != expected.out
+    Path("qrels").write_text("".join(reversed(Path("qrels").read_text().splitlines(keepends=True))))
+    assert gradeval(*args, "-j", 3).out == expected.out != gradeval(*args, "--seed", 2).out
 
 
 def test_what_else_is_printed() -> None:
@@ -131,16 +116,11 @@ VALUES = "--values a.csv b.csv"
     ("--values a.csv e.csv --queries both", "e.csv: it has no query in common with the other tables"),
     (f"{VALUES} --lower-is-better x", "x is in no table"),
     (f"{VALUES} --query-ids 9", "query '9' is not in the tables"),
-    ("--values a.csv none", "none: no such file. Check the path"),
-    ("--values A=a.csv A=b.csv", "two runs have the label 'A'"),
     ("qrels - -", "'-' can be given once only"),
     *((f"qrels good.run poor.run {line}", message) for line, message in (
         ("-m num_q", "num_q has no value for each query"),
         ("-n", "-n requires -q: nothing would be printed."),
         ("-n -q -f json", "-n and -f json are mutually exclusive"),
-        ("--confidence x", "'x' is not a percentage from 50 to"),
-        ("--confidence 100", "'100' is not a percentage"),
-        ("--test tukey", "Add --all-pairs"),
         ("-m AP --sort RR", "RR was not compared: there are AP"),
     )),
 ])  # fmt: skip
