@@ -19,13 +19,49 @@ from gradeval.commands.compare.compare import ComparedMetric, Comparison, Judged
 from gradeval.commands.compare.layout import interval, letters
 from gradeval.compare_options import CORRECTIONS, TESTS, CompareOptions, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
+from gradeval.evaluation import evaluate_all
 from gradeval.notices import Kind, Notice
+from gradeval.options import Options
+from gradeval.registry.spec import parse
 from gradeval.statistics import corrections, tests
 from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.power import queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 
-from .comparisons import EXACT, NAN, QUERIES, compared, pairs_of, random_runs, table
+NAN = math.nan
+QUERIES = 9  # so that all sign flips are tried
+EXACT = {"rel": 1e-9, "abs": 1e-12}
+
+
+def table(runs: dict[str, dict[str, list[float]]], queries=None, lower=()) -> QueryValues:
+    """run -> metric -> values of the queries."""
+    metrics = list(next(iter(runs.values())))
+    values = np.array([[of[metric] for metric in metrics] for of in runs.values()], np.float64)
+    queries = queries or [f"q{i:02}" for i in range(values.shape[2])]
+    columns = tuple(ComparedMetric(metric, metric, metric not in lower) for metric in metrics)
+    return QueryValues(tuple(queries), tuple(runs), tuple(f"{run}.run" for run in runs), columns, values)
+
+
+def random_runs(seed: int, runs: int = 3, metrics: int = 2, queries: int = QUERIES) -> QueryValues:
+    values = np.random.default_rng(seed).beta(2, 3, (runs, metrics, queries)).round(4)
+    names = ["A", "B", "C", "D"][:runs]
+    of_runs = {
+        name: {f"m{m}": row.tolist() for m, row in enumerate(of)}
+        for name, of in zip(names, values, strict=True)
+    }
+    return table(of_runs)
+
+
+def compared(values: QueryValues, **options) -> Comparison:
+    return compare_values(values, CompareOptions(**options))
+
+
+def pairs_of(values: QueryValues, baseline: str, run: str, metric: str) -> tuple[list[float], list[float]]:
+    """The values of both runs for the queries where both have one."""
+    m = [column.name for column in values.metrics].index(metric)
+    both = [values.values[values.runs.index(name), m].tolist() for name in (baseline, run)]
+    pairs = [pair for pair in zip(*both, strict=True) if not any(map(math.isnan, pair))]
+    return [one for one, _ in pairs], [two for _, two in pairs]
 
 
 def test_the_numbers_of_a_comparison() -> None:
@@ -285,7 +321,6 @@ def test_wrong_options(options: dict, message: str) -> None:
 
 
 GOLDEN = Path(__file__).parent / "golden"
-NAN = math.nan
 ODD_IDS = ("q1", "q2", "a|b_%\udcff", "=4", "q5")
 
 
@@ -406,3 +441,70 @@ def test_ends_of_intervals(low: float, high: float, text: str) -> None:
     from dataclasses import replace
 
     assert interval(replace(odd_comparison().comparisons[0], low=low, high=high), 4) == text
+
+
+UNKNOWN = "is unknown, so whether the runs differ in it was not checked; save results with"
+
+
+@pytest.fixture
+def judged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """new retrieves 2 judged documents of 4 for each of 4 queries, old 4; part is old without 3 queries."""
+    monkeypatch.chdir(tmp_path)
+    Path("q").write_text("".join(f"q{q} 0 d{d} {d % 2}\n" for q in range(4) for d in range(4)))
+    for name, ids, first in (("old", "d0 d1 d2 d3", 0), ("new", "d0 x1 d2 x3", 0), ("part", "d0 d1 d2 d3", 3)):
+        rows = (f"q{q} Q0 {d} 1 {-rank} t\n" for q in range(first, 4) for rank, d in enumerate(ids.split()))
+        Path(f"{name}.run").write_text("".join(rows))
+
+
+def save_judged(name: str, metrics: str) -> None:
+    results = evaluate_all("q", [(None, f"{name}.run")], parse(metrics), Options(), hashes=True)
+    Path(f"{name}.json").write_text(results.render("json", per_query=True))
+
+
+def shares(*runs: str, metrics: str = "nDCG@3", **options: object) -> tuple[str, list[float]] | None:
+    found = gradeval.compare("q", list(runs), metrics, **options)
+    return None if found.judged is None else (found.judged.name, found.judged.means.round(4).tolist())
+
+
+@pytest.mark.usefixtures("judged_files")
+def test_judged_is_shown_where_it_differs() -> None:
+    values = random_runs(19, queries=30)
+    options = CompareOptions()
+    for of_runs, shown in (([0.9, 0.86, 0.88], False), ([0.9, 0.84, NAN], True), ([NAN, NAN, 0.1], False)):
+        found = compare_values(values, options, judged=Judged("Judged@10", np.array(of_runs)))
+        assert (found.judged is not None) == shown
+        kinds = [notice.kind for notice in found.notices]
+        assert kinds == [Kind.JUDGED_DIFFERS] * shown + [Kind.JUDGED_UNKNOWN] * of_runs.count(NAN)
+    found = compare_values(values, options, judged=Judged("Judged@10", np.array([0.9, 0.84, NAN])))
+    assert found.warnings[0].startswith("Judged@10 of the runs differs, from 84.0 % to 90.0 %")
+    assert found.warnings[1] == f"Judged@10 of C {UNKNOWN} Judged@10 among the metrics"
+    assert [run.get("Judged@10") for run in found.to_dict()["runs"]] == [0.9, 0.84, None]
+    # where it is compared itself
+    for name in ("old", "new"):
+        save_judged(name, "nDCG@3 Judged@3")
+    found = gradeval.compare("q", ["old.json", "new.json"])
+    assert [one.metric for one in found.comparisons] == ["nDCG@3"]
+    assert found.judged is not None and Kind.EXCLUDED_METRICS not in {one.kind for one in found.notices}
+    results = gradeval.evaluate("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
+    assert [one.metric for one in results.compare().comparisons] == ["nDCG@3"]
+    # it stands once in the means where it is compared
+    found = gradeval.compare("q", ["old.run", "new.run"], "nDCG@3 Judged@3")
+    assert [one.metric for one in found.comparisons] == ["nDCG@3", "Judged@3"]
+    assert found.judged is None and Kind.JUDGED_DIFFERS in {one.kind for one in found.notices}
+
+
+@pytest.mark.usefixtures("judged_files")
+@each("options", [{}, {"queries": "both"}, {"no_relevant": "1"}])
+def test_missing_queries_are_not_unjudged_documents(options: dict[str, str]) -> None:
+    assert shares("old.run", "part.run", **options) is None
+    assert shares("new.run", "part.run", **options) == ("Judged@3", [0.6667, 1.0])
+
+
+@pytest.mark.usefixtures("judged_files")
+@each("kept, expected", [("Judged@3", 0.6667), ("Judged@2 Judged@4", 0.5), ("Judged", 0.5)])
+def test_the_judged_share_of_saved_results(kept: str, expected: float) -> None:
+    for name in ("old", "new", "part"):
+        save_judged(name, f"nDCG@3 {kept}")
+    for old in ("old.json", "old.run"):
+        assert shares(old, "new.json") == (kept.split()[-1], [1.0, expected])
+    assert shares("old.json", "part.json") is None

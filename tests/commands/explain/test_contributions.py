@@ -19,51 +19,62 @@ from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
 
-from .explained import GRADES, OTHER, QRELS, RUN, TIES, Data
-
 load()
+Data = dict[str, dict[str, float]]
+GRADES = {"q1": [0, 1], "q2": [-1, 0, 1, 2, 3], "q3": [0.5, 2, 3]}
+
+
+def collection(seed: int) -> tuple[Data, Data]:
+    """Queries with tied scores, unjudged and unretrieved documents; the first one is not in the run."""
+    rng = random.Random(seed)
+    qrels, run = {"none": {"a": 1.0, "b": 0.0}}, {}
+    names = [f"d{place}" for place in range(9)]
+    for query, grades in GRADES.items():
+        judged = {name: float(rng.choice(grades)) for name in names if rng.random() < 0.8}
+        qrels[query] = {"kept": grades[-1], **judged}
+        run[query] = {"kept": 3.0, **{name: float(rng.randrange(6)) for name in names if rng.random() < 0.8}}
+    return qrels, run
+
+
+QRELS, RUN = collection(1)
+_, OTHER = collection(7)
 MORE = """AP(rel=2)@3 AP(judged_only=true) nDCG@2 nDCG(gain=exp)@3 nDCG(gain=0:1/2:-2/3:5) nDCG(ideal=local)@4
     nDCG(top=2/4,gain=exp,discount=none)@5 nDCG(ideal=max)@3 nDCG(judged_only=true)@3 NDCNG@4
     nDCGphi(variant=released)@4 nDCGphi(points=0:0/1:0.5/3:1)@3 nERR(gain=linear) rbp(gain=binary)@3
     Compat(normalize=false) rankDCG(judged_only=true) F(judged_only=true)@3 muAP(judged_only=true)
     Accuracy(judged_only=true)"""
-
-
 NUMBERS = [with_needed(name) for name in REGISTRY if not REGISTRY[name].text]
-SPECS = list(map(str, parse([*NUMBERS, *MORE.split()])))
-each_spec = each("name", SPECS)
-
-
+SPECS = parse([*NUMBERS, *MORE.split()])
+TIES = {"ties": "trec"}  # without a search for other orders
 OPTIONS = (TIES, {**TIES, "depth": 4, "no_relevant": "1", "judged_only": True})
-
-
-@cache
-def values_of(options: int) -> list[list[float]]:
-    """The values of all metrics for the queries."""
-    return gradeval.evaluate(QRELS, RUN, SPECS, **OPTIONS[options]).runs[0].values.tolist()
 
 
 @cache
 def explained(options: int) -> dict[str, list[tuple[Explanation, Explanation]]]:
     """For each metric, of each query, the explanations by two runs."""
-    runs = [("run1", RUN), ("other", OTHER)]
     how = Options(**OPTIONS[options])
-    judged, opened = open_to_explain(QRELS, runs, how)
-    queries = explained_by(judged, opened, judged.positions(QRELS), parse(SPECS), how)
+    judged, opened = open_to_explain(QRELS, [("run1", RUN), ("other", OTHER)], how)
+    queries = explained_by(judged, opened, judged.positions(QRELS), SPECS, how)
     by_query = [list(zip(*of_runs, strict=True)) for of_runs in queries]
-    return dict(zip(SPECS, map(list, zip(*by_query, strict=True)), strict=True))
+    return dict(zip(map(str, SPECS), map(list, zip(*by_query, strict=True)), strict=True))
 
 
-@each_spec
-def test_sums_add_up_to_the_value(name):
-    [spec] = parse(name)
-    is_sum = spec.metric.terms(judgments_of([ranked([1, None, 2])]), **spec.params) is not None
-    for o in range(len(OPTIONS)):
-        for (one, _), expected in zip(explained(o)[name], values_of(o)[SPECS.index(name)], strict=True):
-            assert repr(one.value) == repr(expected)
-            assert one.is_sum == is_sum
-            if one.is_sum and not one.is_empty:
+@each("o", range(len(OPTIONS)))
+def test_sums_add_up_to_the_value(o):
+    """And differences to that of the values."""
+    values = gradeval.evaluate(QRELS, RUN, [*map(str, SPECS)], **OPTIONS[o]).runs[0].values.tolist()
+    for spec, of_queries in zip(SPECS, values, strict=True):
+        is_sum = spec.metric.terms(judgments_of([ranked([1, None, 2])]), **spec.params) is not None
+        for (one, other), expected in zip(explained(o)[str(spec)], of_queries, strict=True):
+            assert (repr(one.value), one.is_sum) == (repr(expected), is_sum), spec
+            if is_sum and not one.is_empty:
                 check_sum(one)
+            both = replace(one, against=other)
+            documents = {d.id for side in (one, other) for d in side.documents}
+            assert {d.id for d in both.differences} == documents
+            if is_sum and "local" not in str(spec) and not math.isnan(one.value + other.value):
+                total = sum(d.difference for d in both.differences)
+                assert total == pytest.approx(one.value - other.value, abs=1e-9), spec
 
 
 def check_sum(one: Explanation) -> None:
@@ -186,16 +197,6 @@ def test_other_metrics_have_no_losses(name):
     assert one.losses == one.differences == ()
     with pytest.raises(OptionError, match="losses are defined for DCGs"):
         one.render(loss=True)
-
-
-@each_spec
-def test_differences_add_up_to_that_of_the_values(name):
-    for ours, theirs in explained(0)[name][1:3]:
-        one = replace(ours, against=theirs)
-        assert {d.id for d in one.differences} == {d.id for side in (ours, theirs) for d in side.documents}
-        if one.is_sum and "local" not in name and not math.isnan(one.value + theirs.value):
-            total = sum(d.difference for d in one.differences)
-            assert total == pytest.approx(one.value - theirs.value, abs=1e-9)
 
 
 def test_points_and_groups():
