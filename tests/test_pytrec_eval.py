@@ -150,9 +150,13 @@ def test_what_is_wrong_is_named():
             ours.RelevanceEvaluator(qrels, {"map"})
     with pytest.raises(TypeError, match="query '2': the score of document 'd' has the wrong type: None"):
         evaluator.evaluate({"1": {"a": 1.0}, "2": {"c": 1.0, "d": None}})
-    with pytest.raises(ValueError, match=r"^scores:2: query '2': the document id 'd\\ud800' cannot be encoded"):
+    with pytest.raises(
+        ValueError, match=r"^scores:2: query '2'.*: the document id 'd\\ud800' cannot be encoded"
+    ):
         evaluator.evaluate({"1": {"a": 1.0}, "2": {"d\ud800": 1.0}})
-    with pytest.raises(ValueError, match=r"^qrels:1: query '1': the document id 'd\\x00' contains a NUL byte"):
+    with pytest.raises(
+        ValueError, match=r"^qrels:1: query '1'.*: the document id 'd\\x00' contains a NUL byte"
+    ):
         ours.RelevanceEvaluator({"1": {"d\0": 1}}, {"map"})
 
 

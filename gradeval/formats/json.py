@@ -378,8 +378,8 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
     rows = [*chain.from_iterable(documents for _, documents in members)]
     numbers = object_numbers([value for _, value in rows], number)
 
-    def place(query: int, row: int | None) -> str:
-        return f"$[{named(queries[query])}]" + ("" if row is None else f"[{named(rows[row][0])}]")
+    def place(query: int, row: int) -> str:
+        return f"$[{named(queries[query])}][{named(rows[row][0])}]"
 
     columns = nested_columns(queries, bounds, [document for document, _ in rows], numbers, place)
     problems = columns.problems.changed(lambda problem: problem.replace(line=None))

@@ -56,8 +56,8 @@ def _columns(name: str, text: bytes, number: str) -> Columns:
     bounds: Ints = np.cumsum([0, *map(len, rows_of_queries)])
     documents, values = zip(*chain.from_iterable(rows_of_queries), strict=True)
 
-    def place_of(query: int, row: int | None) -> str:
-        return paths[query] if row is None else f"{paths[query]}[{row - bounds[query]}]"
+    def place_of(query: int, row: int) -> str:
+        return f"{paths[query]}[{row - bounds[query]}]"
 
     columns = nested_columns(queries, bounds, documents, object_numbers(values, number), place_of)
     return columns.replace(problems=columns.problems.changed(lambda problem: problem.replace(line=None)))

@@ -402,9 +402,8 @@ class Nested(Data):
             else:
                 numbers = self.numbers.numbers(slice(int(offsets[0]), int(offsets[-1])), self.number)
 
-            def place(query: int, row: int | None) -> str:
-                of_row = "" if row is None else f", document {_named(names[row])}"
-                return f"query {_named(queries[query])}{of_row}"
+            def place(query: int, row: int) -> str:
+                return f"query {_named(queries[query])}, document {_named(names[row])}"
 
             columns = nested_columns(queries, bounds, names, numbers, place)
         return columns.replace(first=block.is_first, last=block.is_last)
@@ -415,26 +414,25 @@ def nested_columns(
     bounds: Ints,
     documents: Sequence[Any],
     numbers: tuple[Floats, LineProblems],
-    place: Callable[[int, int | None], str],
+    place: Callable[[int, int], str],
 ) -> Columns:
     """Rows by query, whose ids are objects. queries, bounds: as in Columns. numbers: of the rows, and what is
-    wrong with them. place: names a query (by its position) or one of its documents (by its row) in messages.
+    wrong with them. place: names a row of a query in messages, by the positions of both.
     """
     query, wrong_query = object_ids(queries, QUERY)
     document, wrong_document = object_ids(documents, DOCUMENT)
     number, wrong_number = numbers
 
-    def of_query(problem: Problem) -> Problem:
-        at = problem.line or 0
-        return problem.replace(line=int(bounds[at]), what=f"{place(at, None)}: {problem.what}")
+    def at_query(problem: Problem) -> Problem:
+        return problem.replace(line=int(bounds[problem.line or 0]))
 
-    def of_row(problem: Problem) -> Problem:
+    def at_row(problem: Problem) -> Problem:
         row = problem.line or 0
-        at = int(np.searchsorted(bounds, row, "right")) - 1
-        return problem.replace(what=f"{place(at, row)}: {problem.what}")
+        where = place(int(np.searchsorted(bounds, row, "right")) - 1, row)
+        return problem.replace(what=f"{where}: {problem.what}")
 
     columns = Columns(query, bounds, document, number, np.arange(len(number)), len(number))
-    wrong = [wrong_query.changed(of_query), wrong_document.changed(of_row), wrong_number.changed(of_row)]
+    wrong = [wrong_query.changed(at_query), wrong_document.changed(at_row), wrong_number.changed(at_row)]
     return _with_problems(columns, wrong)
 
 

@@ -49,7 +49,7 @@ NEEDED = "Give a path, a data frame, {query: {document: grade}} or (query, docum
         ([("q", "d", -math.inf)], "qrels:1: the grade -inf is not a finite number"),
         ([("q", [1], 1)], "qrels:1: the document id cannot be [1]"),
         ({"p": {"d": 1}, "q": {"d": "x"}}, "qrels:2: query 'q', document 'd': the grade 'x' is not a number"),
-        ({"p": {"d": 1}, 7: {None: 1}}, "qrels:2: query 7: the document id is missing"),
+        ({"p": {"d": 1}, 7: {None: 1}}, "qrels:2: query 7, document None: the document id is missing"),
         ({"p": {"d": 1}, None: {"d": 1}}, "qrels:2: the query id is missing"),
     ],
 )

@@ -99,8 +99,8 @@ def test_runs_for_reduction():
         ({"a": float("inf")}, "query '2', document 'a': the score inf is not a finite number"),
         ({"a": np.timedelta64(5, "ns")}, "query '2', document 'a': the score .* is not a number"),
         ({"a": 10**400}, "query '2', document 'a': the score is too large for a floating-point number"),
-        ({"a\0b": 1.0}, r"query '2': the document id 'a\\x00b' contains a NUL byte"),
-        ({"\ud800": 1.0}, "query '2': the document id .* cannot be encoded"),
+        ({"a\0b": 1.0}, r"query '2', document .*: the document id 'a\\x00b' contains a NUL byte"),
+        ({"\ud800": 1.0}, "query '2', document .*: the document id .* cannot be encoded"),
         ({"é": 1.0, "\udcc3\udca9": 1.0}, "duplicate document 'é' for its query"),
     ],
 )

@@ -93,7 +93,7 @@ def test_errors_name_the_row_in_any_block(monkeypatch):
     rows = [("1", f"d{n}", 1.0) for n in range(20)] + [("2", "d", 1.0)]
     judged = {"1": {"d1": 1}}
     for form in (list, nested):
-        of_score, of_document = "query '1', document 'x': ", "query '3': "
+        of_score, of_document = "query '1', document 'x': ", "query '3', document None: "
         for place, bad, keys in ((6, ("1", "x", None), of_score), (20, ("3", None, 2.0), of_document)):
             what = f"{keys if form is nested else ''}the (score|document id) is missing"
             data = form([*rows[:place], bad, *rows[place:]])
