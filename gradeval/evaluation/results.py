@@ -120,6 +120,16 @@ class RunResult(Record, eq=False):
     def counted_texts(self, m: int) -> list[str]:
         return [self.texts[m][q] for q in np.flatnonzero(self.counted).tolist()]
 
+    def taken(self, queries: Ints) -> RunResult:
+        """The values of some of the queries, in this order."""
+        return self.replace(
+            values=self.values[:, queries],
+            counted=self.counted[queries],
+            texts={m: [texts[q] for q in queries.tolist()] for m, texts in self.texts.items()},
+            tie_range=None if self.tie_range is None else self.tie_range[:, :, queries],
+            weights=None if self.weights is None else self.weights[queries],
+        )
+
 
 class FailedRun(Record):
     """A run that could not be evaluated. path: as the user gave it."""
@@ -230,17 +240,8 @@ class Results(Record, WithNotices, eq=False):
         """The same results with the queries ordered by their ids as bytes, as in trec_eval."""
         ids = [query.encode("utf-8", "surrogateescape") for query in self.queries]
         order = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
-        runs = (
-            run.replace(
-                values=run.values[:, order],
-                counted=run.counted[order],
-                texts={m: [texts[q] for q in order.tolist()] for m, texts in run.texts.items()},
-                tie_range=None if run.tie_range is None else run.tie_range[:, :, order],
-                weights=None if run.weights is None else run.weights[order],
-            )
-            for run in self.runs
-        )
-        return self.replace(queries=tuple(self.queries[q] for q in order.tolist()), runs=tuple(runs))
+        queries = tuple(self.queries[q] for q in order.tolist())
+        return self.replace(queries=queries, runs=tuple(run.taken(order) for run in self.runs))
 
     def sorted_by(self, metric: str | Spec | int, *, worst_first: bool = False) -> Results:
         """The same results with the runs ordered by the summary value of a metric, the best first.
@@ -250,27 +251,14 @@ class Results(Record, WithNotices, eq=False):
         """
         m = self._numeric(metric)
         descending = (self.specs[m].metric.higher_is_better is not False) != worst_first
-        means = self.means[:, m].tolist()
-
-        def key(r: int) -> tuple[bool, float]:
-            return means[r] != means[r], -means[r] if descending else means[r]
-
-        return self.replace(runs=tuple(self.runs[r] for r in sorted(range(len(means)), key=key)))
+        order = np.argsort(-self.means[:, m] if descending else self.means[:, m], kind="stable")  # NaN last
+        return self.replace(runs=tuple(self.runs[r] for r in order.tolist()))
 
     def summarized(self) -> Results:
         """The same results without the values of the queries."""
-        nothing = np.empty((len(self.specs), 0))
-        runs = (
-            run.replace(
-                values=nothing,
-                counted=np.empty(0, np.bool_),
-                texts=dict.fromkeys(run.texts, ()),
-                tie_range=None if run.tie_range is None else np.array([nothing] * len(run.tie_range)),
-                summary=summary,
-            )
-            for run, summary in zip(self.runs, self._summaries, strict=True)
-        )
-        return self.replace(runs=tuple(runs))
+        nothing = np.empty(0, np.int64)
+        pairs = zip(self.runs, self._summaries, strict=True)
+        return self.replace(runs=tuple(run.taken(nothing).replace(summary=summary) for run, summary in pairs))
 
     def joined(self, parts: Iterable[Results], notices: Notices | Callable[[], Notices]) -> Results:
         """These results, with the runs and failures of others made in the same way. notices: those of all."""
@@ -402,24 +390,21 @@ class Results(Record, WithNotices, eq=False):
         num_q and gm_map have a summary only, relstring has values per query only.
         """
         r = self._run(run)
-        result = self.runs[r]
+        result, summary = self.runs[r], self._summaries[r]
         if per_query:
-            values = result.values[:, result.counted]
-            ends = [] if result.tie_range is None else list(result.tie_range[:, :, result.counted])
+            values, texts = result.values[:, result.counted], {m: result.counted_texts(m) for m in result.texts}
+            ends = [] if result.tie_range is None else [*result.tie_range[:, :, result.counted]]
         else:
-            values = self.means[r, :, None]
-            ends = list(self._ends[:, r, :, None]) if self._summaries[r].ends else []
+            values, texts = self.means[r, :, None], {m: [text] for m, text in summary.texts.items()}
+            ends = [*self._ends[:, r, :, None]] if summary.ends else []
         columns = []
         for m, spec in enumerate(self.specs):
             if spec.metric.per_query if per_query else spec.metric.has_summary:
-                texts: Sequence[str] | None = None
-                if m in result.texts:
-                    texts = result.counted_texts(m) if per_query else [self._summaries[r].texts[m]]
                 has_ends = not spec.metric.text and (result.interval is None or spec.metric.has_interval)
-                has_mean = len(ends) < 3 or not np.isnan(ends[2][m]).all()
-                shown = ends[: 3 if has_mean else 2] if has_ends else []
-                of_ends = tuple(Column(spec, end[m]) for end in shown)
-                columns.append(Column(spec, values[m], texts, of_ends))
+                of_metric = [end[m] for end in ends] if has_ends else []
+                if len(of_metric) == 3 and np.isnan(of_metric[2]).all():  # it has no mean over the orders
+                    of_metric.pop()
+                columns.append(Column(spec, values[m], texts.get(m), tuple(Column(spec, e) for e in of_metric)))
         return columns
 
     def __getitem__(self, metric: str | Spec | int) -> dict[str, float]:
@@ -435,9 +420,8 @@ class Results(Record, WithNotices, eq=False):
         library: of the frame; with pandas the names of the runs are the index.
         """
         columns: dict[str, Any] = {"run": [run.name for run in self.runs]}
-        for m, spec in enumerate(self.specs):
-            if spec.metric.has_summary and not spec.metric.text:
-                columns[str(spec)] = self.means[:, m]
+        of_specs = ((m, spec) for m, spec in enumerate(self.specs) if not spec.metric.text)
+        columns |= {str(spec): self.means[:, m] for m, spec in of_specs if spec.metric.has_summary}
         return frame_of(columns, library, ["run"])
 
     def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
@@ -461,55 +445,46 @@ class Results(Record, WithNotices, eq=False):
         Metrics that have no number for a query, such as num_q and runid, have no rows.
         """
         pandas = library("pandas")
-        columns, value = self._long_form()
-        texts = {name: np.array(different, object)[code] for name, (different, code) in columns.items()}
-        return pandas.DataFrame({**texts, "value": value})
+        return pandas.DataFrame(self._long_form(lambda names, code: np.array(names, object)[code]))
 
     def to_polars(self) -> Any:
         """The same as a polars.DataFrame."""
         polars = library("polars")
-        columns, value = self._long_form()
-        texts = {
-            name: polars.Series(list(different), dtype=polars.String).gather(code)
-            for name, (different, code) in columns.items()
-        }
-        return polars.DataFrame({**texts, "value": value})
+        return polars.DataFrame(
+            self._long_form(lambda names, code: polars.Series(names, dtype=polars.String).gather(code))
+        )
 
     def to_arrow(self) -> Any:
         """The same as a pyarrow.Table."""
-        pyarrow = library("pyarrow")
-        columns, value = self._long_form()
-        texts = {
-            name: pyarrow.array(list(different), pyarrow.string()).take(pyarrow.array(code))
-            for name, (different, code) in columns.items()
-        }
-        return pyarrow.table({**texts, "value": value})
+        arrow = library("pyarrow")
+        return arrow.table(
+            self._long_form(lambda names, code: arrow.array(names, arrow.string()).take(arrow.array(code)))
+        )
 
-    def _long_form(self) -> tuple[dict[str, tuple[Sequence[str], Ints]], Floats]:
-        """The columns run, query and metric, each as its strings and which of these each row has, and the
-        values, (N,): of each run each counted query.
+    def _long_form(self, column: Callable[[list[str], Ints], Any]) -> dict[str, Any]:
+        """The columns run, query, metric and value: a row for each run, counted query and metric.
 
-        Results whose runs are summaries have their means, and no column of queries. Raises GradevalError for
-        names that are not UTF-8.
+        column: makes one from its different strings and which of these each row has. Results whose runs are
+        summaries have their means, and no column of queries. Raises GradevalError for names that are not UTF-8.
         """
         has_values = not self.runs or any(run.summary is None for run in self.runs)
         metrics = [(m, spec, spec.metric) for m, spec in enumerate(self.specs) if not spec.metric.text]
         shown = {m: str(spec) for m, spec, of in metrics if (of.per_query if has_values else of.has_summary)}
+        counted = [np.flatnonzero(run.counted) for run in self.runs]
         if has_values:
-            counted = [np.flatnonzero(run.counted) for run in self.runs]
             values = [run.values[[*shown]][:, of].T.ravel() for run, of in zip(self.runs, counted, strict=True)]
         else:
             values = list(self.means[:, [*shown]])
         value = np.concatenate([np.empty(0), *values])
         run = np.repeat(np.arange(len(self.runs)), [len(of_run) for of_run in values])
-        columns: dict[str, tuple[Sequence[str], Ints]] = {"run": ([run.name for run in self.runs], run)}
+        columns: dict[str, tuple[list[str], Ints]] = {"run": ([run.name for run in self.runs], run)}
         if has_values:
             queries = np.concatenate([np.empty(0, np.int64), *counted])
-            columns["query"] = self.queries, np.repeat(queries, len(shown))
+            columns["query"] = list(self.queries), np.repeat(queries, len(shown))
         columns["metric"] = [*shown.values()], np.arange(len(value)) % max(len(shown), 1)
         for what, (names, _) in columns.items():
             _check_utf8(what, names)
-        return columns, value
+        return {**{what: column(*texts) for what, texts in columns.items()}, "value": value}
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The same for any library that reads Arrow's C stream, as duckdb.sql('from results') does."""
@@ -589,26 +564,24 @@ def signature_of(
 
     from gradeval.version import __version__
 
-    table = Options.table
-    values: dict[str, Any] = {name: row.default for name, row in table.items() if VALUES in row.scope}
-    values |= {name: value for name, value in options.items() if name in values}
+    rows = {name: row for name, row in Options.table.items() if VALUES in row.scope}
+    values = {name: options.get(name, row.default) for name, row in rows.items()}
     values |= {"ties": ties, "rel": spec.params.get("rel", values["rel"])}
-    ids, weights = values.pop("query_ids"), options.get("query_weights")
-    lines = {"query_ids": sorted(ids or ())}
-    lines["query_weights"] = sorted(f"{query}\t{weight!r}" for query, weight in (weights or {}).items())
-    of_lines = {
-        name: sha256("\n".join(texts).encode("utf-8", "surrogateescape")).hexdigest() if texts else None
-        for name, texts in lines.items()
-    }
-    gain = spec.metric.by_name.get("gain")
-    texts = {name: option_text(values.pop(name)) for name in ("rel", "ties", "queries", "no_relevant")}
-    texts |= {
-        name: option_text(value)
-        for name, value in values.items()
-        if option_text(value) != option_text(table[name].default)
-    }
-    texts |= {name: f"sha256:{digits[:8]}" for name, digits in {**of_lines, **hashes}.items() if digits}
+    weights = options.get("query_weights") or {}
+    for name, lines in (
+        ("query_weights", sorted(f"{query}\t{weight!r}" for query, weight in weights.items())),
+        ("query_ids", sorted(values.pop("query_ids") or ())),
+    ):
+        if lines:
+            text = "\n".join(lines).encode("utf-8", "surrogateescape")
+            hashes = {name: sha256(text).hexdigest(), **hashes}
+    texts = {name: option_text(values[name]) for name in ("rel", "ties", "queries", "no_relevant")}
+    for name, value in values.items():
+        if option_text(value) != option_text(rows[name].default):
+            texts[name] = option_text(value)
+    texts |= {name: f"sha256:{digits[:8]}" for name, digits in hashes.items() if digits}
     texts |= {"n": str(n), "gradeval": __version__}
+    gain = spec.metric.by_name.get("gain")
     first = [] if gain is None else [f"gain:{gain.text(spec.params.get('gain', gain.default))}"]
     return "|".join([str(spec), *first, *(f"{name}:{text}" for name, text in texts.items())])
 
