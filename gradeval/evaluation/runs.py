@@ -19,7 +19,6 @@ from gradeval.records import Record
 from gradeval.tables.load import Run, RunTable, feature_names, is_path, source_of
 from gradeval.tables.run_names import LabelledRuns, run_files, run_names
 
-_MISSING = ("None", "nan", "<NA>", "NaT")  # as Python writes them
 Runs = Sequence[tuple[str | None, Any]]
 """(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
 
@@ -77,9 +76,10 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         yield from _files(runs)
     elif isinstance(runs, Mapping):
         # {query: {document: score}} has no mappings in its mappings, of which the first value decides
-        values = chain.from_iterable(run.values() for run in runs.values() if isinstance(run, Mapping))
-        first = next(values, None)
-        others = [run for run in runs.values() if type(run) is not dict and not isinstance(run, Mapping)]
+        first = next(
+            (value for run in runs.values() if isinstance(run, Mapping) for value in run.values()), None
+        )
+        others = [run for run in runs.values() if not isinstance(run, Mapping)]
         # beside the documents of a query, a number or None is a mistake in a run, and not another run
         may_be_runs = (is_one(value) or hasattr(value, "__iter__") for value in others)
         if isinstance(first, Mapping) or (others and (first is None or any(may_be_runs))):
@@ -92,10 +92,8 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         except TypeError:
             hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
             raise InputError("runs", f"{described(runs)} is not a run", hint=hint) from None
-        if items and is_row(items[0]):
-            yield None, items
-        else:
-            yield from (pair for item in items for pair in _files(item))
+        is_run = bool(items) and is_row(items[0])
+        yield from [(None, items)] if is_run else chain.from_iterable(map(_files, items))
 
 
 def _files(run: Any) -> list[tuple[str | None, Any]]:
@@ -130,8 +128,8 @@ def _runs_of(frame: Any, column: str) -> list[tuple[str | None, Any]]:
             (name, frame.filter(pyarrow.compute.field(column) == name).drop_columns(column)) for name in names
         ]
 
-    def is_missing(value: Any) -> bool:  # null or NaN, of any library
-        return not isinstance(value, str) and str(value) in _MISSING
+    def is_missing(value: Any) -> bool:  # null or NaN, of any library, as Python writes them
+        return not isinstance(value, str) and str(value) in ("None", "nan", "<NA>", "NaT")
 
     if any(is_missing(name) for name, _ in runs):
         row = next(row for row, name in enumerate(frame[column], 1) if is_missing(name))
@@ -143,11 +141,9 @@ def is_row(item: Any) -> bool:
     """Whether it is (query, document, score), not a run: its first element is an id of any type."""
     from gradeval.formats.memory import is_frame
 
-    if is_frame(item):
-        return False
     if isinstance(item, np.void):  # of a record array
         item = item.item()
-    if not isinstance(item, (tuple, list, np.ndarray)) or not len(item):
+    if is_frame(item) or not isinstance(item, (tuple, list, np.ndarray)) or not len(item):
         return False
     first = item[0]
     return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
@@ -163,42 +159,35 @@ class Planned(Record):
 
 def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
     """The names of the expected runs of each of these, by path, chosen before anything is read."""
-    saved_paths = [run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs]
-    count = Counter(saved_paths) if saved_paths else {}
-    planned: list[list[Planned]] = []
-    for position, (label, run) in enumerate(runs, 1):
+    count = Counter(run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs)
+
+    def planned(position: int, label: str | None, run: Any) -> list[Planned]:
         if isinstance(run, FailedRun):
-            planned.append([])
-        elif isinstance(run, SavedResult):
-            prefix, is_alone = f"{label}:" if label else None, len(run.runs) < 2
-            planned.append(
-                [
-                    Planned(
-                        (label or None) if is_alone or prefix is None else prefix + saved.name,
-                        f"{run.path}:{saved.name}" if count[run.path] > 1 else run.path,
-                        saved.name,
-                    )
-                    for saved in run.runs
-                ]
-            )
-        else:
-            path = path_of(run, label or f"run{position}")
-            if is_path(run) and options.features:
-                names = [feature_names(path, feature, label, options) for feature in options.features]
-                planned.append([Planned(label, path, short) for short, path, label in names])
-            else:
-                has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
-                planned.append([Planned(label if has_path else path, path)])
-    chosen = iter(names_of([run for of_run in planned for run in of_run]))
-    return [{run.path: next(chosen) for run in of_run} for of_run in planned]
+            return []
+        if isinstance(run, SavedResult):
+            of_saved = [(saved.name, f"{label}:{saved.name}" if run.runs[1:] else label) for saved in run.runs]
+            return [
+                Planned(
+                    full if label else None, f"{run.path}:{name}" if count[run.path] > 1 else run.path, name
+                )
+                for name, full in of_saved
+            ]
+        path = path_of(run, label or f"run{position}")
+        if is_path(run) and options.features:
+            names = [feature_names(path, feature, label, options) for feature in options.features]
+            return [Planned(name, path, short) for short, path, name in names]
+        has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
+        return [Planned(label if has_path else path, path)]
+
+    of_runs = [planned(position, label, run) for position, (label, run) in enumerate(runs, 1)]
+    chosen = iter(names_of(list(chain.from_iterable(of_runs))))
+    return [{run.path: next(chosen) for run in of_run} for of_run in of_runs]
 
 
 def names_of(runs: Sequence[Planned | Run]) -> list[str]:
     """A unique name for each run; labels are kept."""
     labels = [run.name for run in runs if run.name is not None]
     others = [run for run in runs if run.name is None]
-    if not others:
-        return labels
     made = iter(run_names([run.path for run in others], [run.short_name for run in others], labels))
     return [next(made) if run.name is None else run.name for run in runs]
 

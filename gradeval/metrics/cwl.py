@@ -104,8 +104,8 @@ def insq(
     Use when as INST, for a user who does not adapt to what was found.
     Not when the user would stop earlier after good results (INST).
 
-    INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2.
-    The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
+    INSQ = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(i) = (2T / (2T + i - 1))^2
+    and g as in 'INST'.
 
     Source: Moffat, Scholer, Thomas, "Models and metrics: IR evaluation as a user process", ADCS 2012.
     """
@@ -128,10 +128,8 @@ def bejeweled_player_model(
     Use when the user has a goal T and limited patience k, and leaves when either is reached.
     Not when documents after the goal is reached should still count.
 
-    BPM@k = (g(1) + … + g(i)) / i, with i the first rank where g(1) + … + g(i) >= T, at most k. The gain g is
-    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0.
-
-    This is the static model. The ir_measures provider cwl_eval considers at most 1,000 ranks.
+    BPM@k = (g(1) + … + g(i)) / i, with i the first rank where g(1) + … + g(i) >= T, at most k, and g as in
+    'INST'. This is the static model. The ir_measures provider cwl_eval considers at most 1,000 ranks.
 
     Source: Zhang et al., "Evaluating web search with a Bejeweled player model", SIGIR 2017.
     """
@@ -148,11 +146,9 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
     Use when DCG is to be read as gain per document inspected, in [0, 1] without the ideal ranking.
     Not when queries differ in how much there is to find: the ideal ranking scores below 1 (nDCG).
 
-    SDCG@k = (sum over the first k ranks i of g(i) / log2(i + 1)) / (sum of 1 / log2(i + 1)). The gain g is
-    (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1]; unjudged documents have gain 0. With min_rel=0
-    and no grade above max_rel it is nDCG(ideal=max,max_grade=…).
-
-    The ir_measures provider cwl_eval considers at most 1,000 ranks.
+    SDCG@k = (sum over the first k ranks i of g(i) / log2(i + 1)) / (sum of 1 / log2(i + 1)), with g as in
+    'INST'. With min_rel=0 and no grade above max_rel it is nDCG(ideal=max,max_grade=…). The ir_measures
+    provider cwl_eval considers at most 1,000 ranks.
 
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002, as scaled
     by Moffat, Bailey, Scholer, Thomas, "Incorporating user expectations and behavior", TOIS 2017.
@@ -183,11 +179,9 @@ def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
     Use when ERR's user is meant, but the value is to be a rate of gain, comparable with INST or rbp.
     Not when values are compared with published ERR.
 
-    NERR8@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
-    W(i+1) = (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1];
-    unjudged documents have gain 0.
-
-    The ir_measures provider cwl_eval considers at most 1,000 ranks.
+    NERR8@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1,
+    W(i+1) = (1 - g(i)) W(i) and g as in 'INST'. The ir_measures provider cwl_eval considers at most 1,000
+    ranks.
 
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 8.
     """
@@ -202,11 +196,9 @@ def nearly_err_9(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
     Use when as NERR8, with ERR's decrease of patience by rank.
     Not when values are compared with published ERR.
 
-    NERR9@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
-    W(i+1) = (1 - g(i)) W(i) i / (i + 1). The gain g is (grade - min_rel) / (max_rel - min_rel), kept within
-    0 and 1; unjudged documents have gain 0.
-
-    The ir_measures provider cwl_eval considers at most 1,000 ranks.
+    NERR9@k = (sum over the first k ranks i of g(i) W(i)) / (sum of W(i)), with W(1) = 1,
+    W(i+1) = (1 - g(i)) W(i) i / (i + 1) and g as in 'INST'. The ir_measures provider cwl_eval considers at
+    most 1,000 ranks.
 
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 9.
     """
@@ -225,9 +217,8 @@ def nearly_err_10(
     Use when as NERR8, with rbp's constant persistence p.
     Not when values are compared with published ERR.
 
-    NERR10 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
-    W(i+1) = p (1 - g(i)) W(i). The gain g is (grade - min_rel) / (max_rel - min_rel), clipped to [0, 1];
-    unjudged documents have gain 0.
+    NERR10 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1,
+    W(i+1) = p (1 - g(i)) W(i) and g as in 'INST'.
 
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 10.
     """
@@ -246,9 +237,8 @@ def nearly_err_11(
     Use when as NERR8, with INSQ's user who wants T documents.
     Not when values are compared with published ERR.
 
-    NERR11 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1 and
-    W(i+1) = (1 - g(i)) W(i) ((i + 2T - 1) / (i + 2T))^2. The gain g is (grade - min_rel) / (max_rel -
-    min_rel), clipped to [0, 1]; unjudged documents have gain 0.
+    NERR11 = (sum over the ranks i up to n of g(i) W(i)) / (sum of W(i)), with W(1) = 1,
+    W(i+1) = (1 - g(i)) W(i) ((i + 2T - 1) / (i + 2T))^2 and g as in 'INST'.
 
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 11.
     """

@@ -46,8 +46,7 @@ def cumulated_gain(
     Use when all results are seen at once, as in a grid, and the total gain counts.
     Not when the order of the results matters (DCG), or queries are compared with each other (nDCG).
 
-    CG@k = sum of gain(grade) over the first k ranks, with gain(grade) = grade (linear), 2^grade - 1 (exp),
-    or a mapping. Unjudged documents and grades <= 0 have gain 0, unless the mapping assigns grade 0 a gain.
+    CG@k = sum of gain(grade) over the first k ranks, with gain as in 'DCG'.
 
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
@@ -125,7 +124,7 @@ def normalized_discounted_cumulated_gain(
     trec_eval's ndcg is nDCG, and LETOR's Eval-Score-3.0 computes nDCG(gain=exp,discount=letor).
 
     For nDCG(dcg='exp-log2')@k ir_measures uses gdeval, which rounds to 5 decimals, rejects grades above
-    4, and requires numeric query ids; without a cutoff it uses ranx. The provider trectools prints nan
+    4, and requires numeric query ids; without a cutoff it uses ranx. Its provider trectools prints nan
     where no document has a gain.
 
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.

@@ -44,7 +44,7 @@ def q_measure(
     the number of documents in the qrels with a gain above 0. gain(grade) = grade (linear), 2^grade - 1 (exp),
     or a mapping. As beta approaches 0, Q approaches AP.
 
-    As in NTCIREVAL. AP@k is divided by R in gradeval, and by min(k, R) in NTCIREVAL.
+    As in NTCIREVAL, whose AP@k is divided by min(k, R) too.
 
     Source: Sakai, "Ranking the NTCIR systems based on multigrade relevance", AIRS 2004.
     """
@@ -99,11 +99,8 @@ def original_ndcg(
     Not when the first ranks must differ: up to the base they count alike (nDCG).
 
     JKnDCG@k = DCG@k / ideal DCG@k, with DCG@k = sum over the first k ranks i of gain(grade) / max(1, log i),
-    and gain(grade) = grade (linear), 2^grade - 1 (exp), or a mapping. A larger base of the logarithm models a
-    more patient user. Unjudged documents and grades <= 0 have gain 0, unless the mapping assigns grade 0 a
-    gain.
-
-    NTCIREVAL calls it nDCG, and calls 'nDCG' MSnDCG. With base=2 it is nDCG(discount=letor).
+    and gain as in 'DCG'. A larger base of the logarithm models a more patient user. NTCIREVAL calls it nDCG,
+    and calls 'nDCG' MSnDCG. With base=2 it is nDCG(discount=letor).
 
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
     """
