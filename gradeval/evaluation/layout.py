@@ -39,8 +39,10 @@ def document(
         what = "the format trec" if how.format == "trec" else "ranges and intervals"
         raise OptionError(f"{what} cannot be printed wide")
     texts = partial(_texts, digits=how.digits)
-    parts = partial(_parts, results, per_query, summary)
     of_words = partial(texts, escape=not_a_formula if how.spreadsheet else str)
+
+    def parts() -> Iterator[_Part]:
+        return _parts(results, per_query, summary)
 
     def blocks() -> Iterator[Grid | Lines]:
         yield from _grids(results, per_query, summary, wide, partial(texts, escape=visible))
@@ -48,9 +50,11 @@ def document(
             yield Lines(list(map(visible, results.signatures())))
 
     def rows() -> list[Rows]:
-        if wide:
-            return [_side_by_side(results, per_query, summary, of_words)]
-        return [_long_rows(results, parts(), of_words, "")]
+        if not wide:
+            return [_long_rows(results, parts(), of_words, "")]
+        by_metric = _by_metric(results, per_query, summary, of_words)
+        cells: Iterator[list[list[Text]]] = ([[ids, str(spec), *columns]] for spec, ids, columns in by_metric)
+        return [Rows(("query", "metric", *(run.name for run in results.runs)), cells, frozenset((0, 1)))]
 
     def records() -> Rows:
         from json.encoder import encode_basestring_ascii
@@ -60,9 +64,7 @@ def document(
     return Document(
         blocks=blocks,
         rows=rows,
-        content=lambda: content(
-            results, per_query=per_query, summary=summary, signature=signature, values=Values
-        ),
+        content=lambda: _content(results, per_query, summary, signature),
         records=records,
         columns=lambda: _trec_eval(results, parts(), partial(texts, width=6, signed=True), labels),
     )
@@ -126,35 +128,27 @@ def _long_rows(
     return Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
 
 
-def _side_by_side(results: Results, per_query: bool, summary: bool, texts: Texts) -> Rows:
-    """A row for each query and metric, a column for each run."""
-    by_metric = _by_metric(results, per_query, summary, texts)
-    parts: Iterator[list[list[Text]]] = ([[ids, str(spec), *columns]] for spec, ids, columns in by_metric)
-    return Rows(("query", "metric", *(run.name for run in results.runs)), parts, frozenset((0, 1)))
-
-
 def _by_metric(
     results: Results, per_query: bool, summary: bool, texts: Texts
 ) -> Iterator[tuple[Spec, list[str], list[list[str]]]]:
     """For each metric its queries, then ALL, and the texts of each run; '' where a query is not counted."""
     runs = range(len(results.runs))
     counted = [results.counted_queries(r) for r in runs]
-    in_any = set().union(*counted)
-    shown = [query for query in results.queries if query in in_any] if per_query else []
-    of_queries = [{column.spec: column for column in results.columns(r, per_query=True)} for r in runs]
-    of_means = [{column.spec: column for column in results.columns(r, per_query=False)} for r in runs]
+    shown = list(filter(set().union(*counted).__contains__, results.queries)) if per_query else []
+    of_queries, of_means = (
+        [{column.spec: column for column in results.columns(r, per_query=of)} for r in runs]
+        for of in (True, False)
+    )
     for spec in results.specs:
         queries: list[str] = []
         columns: list[list[str]] = [[] for _ in runs]
-        if spec.metric.per_query:
-            queries += shown
-            for r in runs if shown else ():
-                of = dict(zip(counted[r], texts(of_queries[r][spec]), strict=True))
-                columns[r] += [of.get(query, "") for query in shown]
+        if shown and spec.metric.per_query:
+            queries = shown
+            by_query = [dict(zip(counted[r], texts(of_queries[r][spec]), strict=True)) for r in runs]
+            columns = [[of.get(query, "") for query in shown] for of in by_query]
         if summary and spec.metric.has_summary:
-            queries.append(ALL)
-            for r in runs:
-                columns[r].append("".join(texts(of_means[r][spec])))
+            queries = [*queries, ALL]
+            columns = [[*columns[r], *texts(of_means[r][spec])] for r in runs]
         if queries:
             yield spec, queries, columns
 
@@ -237,26 +231,18 @@ def _best_in_row(spec: Spec, row: Sequence[str | Cell]) -> list[str | Cell]:
 # --- the object of json
 
 
-def content(
-    results: Results,
-    *,
-    per_query: bool,
-    summary: bool,
-    signature: bool = False,
-    values: Callable[[list[str], list[str], list[list[str]]], Any] | None = None,
-) -> dict[str, Any]:
-    """The object of json. values: makes the entries of queries from their ids, the metrics, and their texts."""
+def _content(results: Results, per_query: bool, summary: bool, signature: bool) -> dict[str, Any]:
     from gradeval.version import __version__
 
     ends = _ends(results)
     numeric = [spec for spec in results.specs if not spec.metric.text]
 
-    def with_ends(keys: Sequence[str], columns: list[Column]) -> Iterator[tuple[str, list[Column]]]:
-        """The columns, and the ends of those that have them, each with its key."""
-        yield keys[0], columns
-        for k, key in enumerate(keys[1:]):
-            if part := [column.ends[k] for column in columns if len(column.ends) > k]:
-                yield key, part
+    def with_ends(keys: Sequence[str], columns: list[Column]) -> Iterator[tuple[str, list[str], list[Column]]]:
+        """The columns, and the ends of those that have them, each with its key and the names of the metrics."""
+        ends_of = [[column.ends[k] for column in columns if len(column.ends) > k] for k in range(len(keys) - 1)]
+        for key, part in zip(keys, [columns, *ends_of], strict=True):
+            if part or key == keys[0]:
+                yield key, [str(column.spec) for column in part], part
 
     def run(r: int) -> dict[str, Any]:
         result = results.runs[r]
@@ -264,21 +250,15 @@ def content(
         entry["queries"] = result.queries
         entry["depths"] = None if result.depths is None else list(result.depths)
         if summary:
-            for key, part in with_ends(("summary", *ends), results.columns(r, per_query=False)):
-                entry[key] = {str(column.spec): column.exact()[0] for column in part}
+            for key, names, part in with_ends(("summary", *ends), results.columns(r, per_query=False)):
+                entry[key] = dict(zip(names, (column.exact for column in part), strict=True))
             entry["undefined"] = {str(spec): n for spec in numeric if (n := results.undefined(r, spec))}
         if signature:
             entry["signatures"] = {str(spec): results.signature(r, spec) for spec in numeric}
         if per_query:
             queries, keys = results.counted_queries(r), ("per_query", *(f"per_query_{end}" for end in ends))
-            for key, part in with_ends(keys, results.columns(r, per_query=True)):
-                names = [str(column.spec) for column in part]
-                if values is not None:
-                    entry[key] = values(queries, names, list(map(_exact_texts, part)))
-                else:
-                    rows = zip(*(column.exact() for column in part), strict=True)
-                    by_metric = (dict(zip(names, row, strict=True)) for row in rows)
-                    entry[key] = dict(zip(queries, by_metric, strict=False))
+            for key, names, part in with_ends(keys, results.columns(r, per_query=True)):
+                entry[key] = Values(queries, names, list(map(_exact_texts, part)))
         return entry
 
     interval = next((run.interval for run in results.runs), None)

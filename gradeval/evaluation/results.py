@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,13 +40,13 @@ class Column(Record):
     texts: Sequence[str] | None = None
     ends: tuple[Column, ...] = ()
 
-    def exact(self) -> Sequence[Number | str]:
-        """The values for JSON: counts are int, and values that are not finite are None."""
+    @property
+    def exact(self) -> Number | str:
+        """The one value for JSON: a count is an int, and a value that is not finite None."""
         if self.texts is not None:
-            return self.texts
-        plain = (self.values + 0.0).tolist()  # + 0.0 makes -0.0 a plain 0.0
-        number = int if self.spec.metric.is_count else float
-        return [number(value) if math.isfinite(value) else None for value in plain]
+            return self.texts[0]
+        value = float(self.values[0]) + 0.0  # which makes -0.0 a plain 0.0
+        return (int(value) if self.spec.metric.is_count else value) if math.isfinite(value) else None
 
 
 class Summary(Record):
@@ -492,7 +491,9 @@ class Results(Record, WithNotices, eq=False):
 
     def to_dict(self, *, per_query: bool = False, summary: bool = True) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, counts are int, undefined is None."""
-        content: dict[str, Any] = import_module(self.layout).content(self, per_query=per_query, summary=summary)
+        import json
+
+        content: dict[str, Any] = json.loads(self.render("json", per_query=per_query, summary=summary))
         return content
 
     @takes(CompareOptions.table)
