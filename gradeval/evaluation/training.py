@@ -121,10 +121,8 @@ def score_arrays(
         count = len(queries) if group is None else len(_array("group", group))
         if len(of_queries) != count:
             raise InputError("weights", f"{len(of_queries):,} weights for {count:,} queries")
-        if (of_queries < 0).any():
-            raise InputError("weights", f"weights are numbers from 0, not {of_queries.min():g}")
-        if not of_queries.any():
-            raise InputError("weights", "no query has a weight above 0")
+        if (of_queries < 0).any() or not of_queries.any():
+            raise InputError("weights", "weights are numbers from 0, and one at least is above 0")
         of_queries = of_queries if group is None else of_queries[queries]  # of those that have documents
     by_grade = {"best": [-grades], "worst": [grades]}.get(ties, [])
     order = np.lexsort([*by_grade, -scores, number])  # which keeps the order of equal ones
@@ -156,11 +154,9 @@ def _unpadded(
         what = f"grade and score need one shape of two dimensions, not {grade.shape} and {score.shape}"
         raise InputError("score", what)
     if mask is None:
-        negative = np.unique(grade[grade < 0]) if grade.dtype.kind in "if" else np.empty(0)
-        if len(negative):  # -1 is padding in many loaders, -100 in PyTorch's
-            lowest = f"{negative[0]:g}"
-            documents = f"grade != {lowest}" if len(negative) == 1 else "grade >= 0"
-            hint = f"If it is padding, give mask={documents}; if it is a grade, a mask of ones"
+        if grade.dtype.kind in "if" and (grade < 0).any():  # -1 is padding in many loaders, -100 in PyTorch's
+            lowest = f"{grade.min():g}"
+            hint = f"If it is padding, give mask=grade != {lowest}; if it is a grade, a mask of ones"
             raise InputError("grade", f"there is a grade {lowest} in rows without a mask", hint=hint)
         is_document = np.ones(grade.shape, bool)
     else:
@@ -215,13 +211,12 @@ def _queries(count: int, query: Any, group: Any) -> tuple[Ints, NDArray[Any]]:
     ids = _array("query", query)
     if len(ids) != count:
         raise InputError("query", f"{len(ids):,} query ids for {count:,} documents")
-    if ids.dtype.kind in "fcmMO":
-        missing = ids != ids if ids.dtype.kind != "O" else np.array([*map(is_missing, ids)], bool)
-        for row in np.flatnonzero(missing)[:1].tolist():
-            raise InputError("query", "the query id is missing", line=row + 1)
-        for row, value in enumerate(ids if ids.dtype.kind in "mMO" else (), 1):
-            if is_time(value):
-                raise InputError("query", f"the query id {described(value)} {A_TIME}", line=row)
+    of_floats = np.flatnonzero(ids != ids) if ids.dtype.kind in "fc" else ()
+    for row in range(len(ids)) if ids.dtype.kind in "mMO" else of_floats:
+        if is_missing(ids[row]):
+            raise InputError("query", "the query id is missing", line=int(row) + 1)
+        if is_time(ids[row]):
+            raise InputError("query", f"the query id {described(ids[row])} {A_TIME}", line=int(row) + 1)
     try:
         starts = np.append(0, np.flatnonzero(ids[1:] != ids[:-1]) + 1)
         distinct, first, inverse = np.unique(ids[starts], return_index=True, return_inverse=True)
@@ -229,6 +224,5 @@ def _queries(count: int, query: Any, group: Any) -> tuple[Ints, NDArray[Any]]:
         others = (row for row, query_id in enumerate(ids, 1) if type(query_id) is not type(ids[0]))
         raise InputError("query", f"the ids cannot be compared ({error})", line=next(others, None)) from None
     by_appearance = np.argsort(first)
-    index = np.empty(len(first), np.int64)
-    index[by_appearance] = np.arange(len(first))
+    index = np.argsort(by_appearance)
     return np.repeat(index[inverse], np.diff(np.append(starts, count))), distinct[by_appearance]
