@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from copyreg import __newobj__  # type: ignore[attr-defined]
 from itertools import islice
 from typing import Any
 
@@ -79,14 +80,7 @@ class GradevalError(Exception):
         super().__init__("\n".join(map(printable, lines)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (type(self), str(self), self.__dict__)
-
-
-def _unpickled(kind: type[GradevalError], text: str, state: dict[str, Any]) -> GradevalError:
-    """The error, in another process."""
-    error = kind.__new__(kind, text)
-    error.__dict__.update(state)
-    return error
+        return __newobj__, (type(self), str(self)), self.__dict__
 
 
 class InputError(GradevalError):

@@ -262,41 +262,26 @@ class EvaluationWarning(UserWarning):
 
 
 OF_QRELS = (
-    Kind.DUPLICATES,
-    Kind.SUBTOPICS,
-    Kind.NO_SUBTOPICS,
-    Kind.ALL_RELEVANT,
-    Kind.NONE_RELEVANT,
-    Kind.NO_RELEVANT,
+    *(Kind.DUPLICATES, Kind.SUBTOPICS, Kind.NO_SUBTOPICS),
+    *(Kind.ALL_RELEVANT, Kind.NONE_RELEVANT, Kind.NO_RELEVANT),
 )
 
 
 class Notice(Record):
-    """One thing that a user should know about a result.
+    """One thing that a user should know about a result. The template of its kind shows what its fields hold.
 
-    subject: the run; for DUPLICATES, SUBTOPICS and the three about relevance, the qrels; '' for a comparison;
-    of a batch, the collection or COLLECTION/SYSTEM; the value of --query-ids, and the file of titles. metric:
-    the canonical name of the metric it is about, '' where it is about all; for the JUDGED_ kinds the metric
-    that measures the share; for MISSING_VALUES, the metrics for which the queries are excluded though they
-    count for the others.
-    count: how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN, documents;
-    for EXTRA_FIELDS and COLLAPSED, lines; for DEPTH, runs; for NOT_SEPARABLE, pairs of runs, of each metric;
-    for SMALL_GROUPS, NO_P, EXCLUDED_METRICS, MISSING_RUNS and MANY_GRADES, these.
-    total: of how many.
-    queries: the ids of the first of these queries, MAX_QUERIES at most.
-    rule: the option that decided what was done about it: --queries for MISSING, --ties for TIES, --no-relevant
-    for NO_RELEVANT, the threshold for NONE_RELEVANT; the first line for EXTRA_FIELDS, 'passage' or 'duplicate'
-    for COLLAPSED, the runs for DEPTH, the confidence in percent for NOT_SEPARABLE, the reason for NO_P, the
-    names for EXCLUDED_METRICS, SMALL_GROUPS and MISSING_RUNS; 'gate' for FEW_QUERIES of a gate; the characters
-    for NO_GLYPHS; the file for WEIGHTED, '' where the weights are of none.
-    value: for TIES, the summary value that was printed; for JUDGED_SHARE, the share. low, high: for TIES, the
-    range of the summary value over the orders tried, None for texts; value is None where it is undefined;
-    expected: for TIES, the mean of the summary value over all orders, None where the metric has no closed form;
-    for NONE_RELEVANT, high is the highest grade; for JUDGED_DIFFERS, the range of the shares; for DEPTH, that
-    of the depths. at_most: whether no other order goes beyond the range. undefined: for TIES, queries whose
-    value another order makes undefined. informational: whether it was asked for, or is no fault of the files:
-    --strict lets it pass.
-    judgments: of two sets of judgments, the one by which a run has it, '' for both.
+    subject: the run; of OF_QRELS, the qrels; '' for a comparison; of a batch, the collection or
+    COLLECTION/SYSTEM; the value of --query-ids, or the file of titles. metric: the canonical name of the metric
+    it is about, '' for all; the metrics for which the queries of MISSING_VALUES are excluded.
+    count: how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN documents, for
+    EXTRA_FIELDS and COLLAPSED lines, for others what the template says. total: of how many. queries: the ids
+    of the first of them, MAX_QUERIES at most. rule: the option that decided what was done, or another word.
+    value: for TIES, the summary value that was printed, None where it is undefined; for JUDGED_SHARE, the
+    share. low, high: for TIES, the range of the summary value over the orders tried, None for texts; else of
+    the grades, shares or depths. expected: for TIES, the mean over all orders, None without a closed form.
+    at_most: whether no other order goes beyond the range. undefined: for TIES, queries whose value another
+    order makes undefined. informational: whether it was asked for, or is no fault of the files: --strict lets
+    it pass. judgments: of two sets of judgments, the one by which a run has it, '' for both.
     """
 
     kind: Kind
