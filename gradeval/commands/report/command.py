@@ -71,23 +71,19 @@ def report_command(
     about, as gradeval explain does; how much of the rankings is judged; and how the page was made. NAME=RUN
     labels a run.
     """
-    from gradeval.commands.report.result import check_installed, report_of
-
-    check_installed()
     check_runs(runs, options["features"])
     labelled = with_baseline(runs, options["baseline"])
     job.file = job.output_file(job.output, input_files(*(path for _, path in labelled if path != "-")))
     if job.file is not None and not job.file.is_device:
         ending = os.path.splitext(job.file.path)[1]
         if ending.lower() not in _ENDINGS:
-            hint = " A browser prints it as PDF." if ending.lower() == ".pdf" else ""
-            raise click.UsageError(
-                f"--output {job.file.path}: a page of HTML ends in .html, not {ending}.{hint}"
-            )
+            what = f"a page of HTML, which a browser prints as PDF, ends in .html, not {ending}"
+            raise click.UsageError(f"--output {job.file.path}: {what}.")
     if job.on_terminal:
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
     from gradeval.commands.explain.explain import text_notices
+    from gradeval.commands.report.result import report_of
 
     context = click.get_current_context()
     command = shlex.join(["gradeval", *context.find_root().meta["gradeval.args"]])

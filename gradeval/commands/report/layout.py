@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from importlib import resources
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from gradeval.commands.compare.layout import legend as legend_of
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
 from gradeval.commands.explain.result import Document as RankedDocument
 from gradeval.commands.explain.result import Explanation
-from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report, check_installed
+from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report
 from gradeval.errors import visible
 from gradeval.notices import lines, many
 from gradeval.options import Options
@@ -40,8 +41,6 @@ from gradeval.version import __version__
 
 _ROOM = "gradeval.commands.report"
 TITLE = "Ranking evaluation"
-# parts of one script, in order
-SCRIPTS = ("numbers.js", "queries.js", "chart.js", "explanations.js", "start.js")
 PLOT_WIDTH, PLOT_MARGIN = 130, 4
 COVERAGE = (
     "Queries: those of the judgments for which the run has documents. Relevant: with a grade above 0, or at "
@@ -51,8 +50,7 @@ COVERAGE = (
 _SEPARATOR = "\t"  # of the texts of a list; visible() leaves none in them
 _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
 _TITLE_WIDTH = 100
-# of an explanation, from left to right, after what a gain is made from
-_COLUMNS = ("position", "gain", "discount", "term", "value without", "change", "ideal rank", "loss")
+_PARTS = ("rows", "adds", "others", "sums", "notes", "blocks")  # of an explanation, besides its columns
 
 
 def document(report: Report, how: RenderOptions) -> Document:
@@ -60,11 +58,11 @@ def document(report: Report, how: RenderOptions) -> Document:
 
 
 def _page(report: Report, digits: Digits) -> str:
-    check_installed()
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    style, script = _file("page.css"), "\n".join(map(_file, SCRIPTS))
+    page = resources.files(_ROOM).joinpath("page")
+    style, script = (page.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     hashes = [b64encode(sha256(text.encode()).digest()).decode() for text in (script, style)]
     environment = Environment(
         loader=PackageLoader(_ROOM, "page"),
@@ -109,10 +107,6 @@ def _page(report: Report, digits: Digits) -> str:
     return text
 
 
-def _file(name: str) -> str:
-    return resources.files(_ROOM).joinpath("page").joinpath(name).read_text("utf-8")
-
-
 def _shown(value: Any) -> Any:
     if isinstance(value, str) and not value.isprintable():
         return type(value)(value.encode("utf-8", "backslashreplace").decode())
@@ -155,32 +149,29 @@ def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
 
 
 def _plots(comparison: Comparison) -> list[dict[str, float] | None]:
-    has_one_scale = _has_one_scale(comparison)
+    scales = _scales(comparison)
     plots: list[dict[str, float] | None] = []
     for pair in comparison.comparisons:
-        first, last = _ends(comparison, None if has_one_scale else pair.metric)
+        first, last = scales[pair.metric]
+        ends = {"zero": 0.0, "low": pair.low, "high": pair.high, "estimate": pair.estimate}
         if math.isnan(pair.low) or math.isnan(pair.estimate) or first == last:
             plots.append(None)
             continue
-        plot: dict[str, float] = {"is_significant": bool(pair.verdict)}
-        ends = {"zero": 0.0, "low": pair.low, "high": pair.high, "estimate": pair.estimate}
-        for name, value in ends.items():
-            share = max(0.0, min(1.0, (value - first) / (last - first)))
-            plot[name] = round(PLOT_MARGIN + (PLOT_WIDTH - 2 * PLOT_MARGIN) * share, 1)
-        plots.append(plot)
+        places = ((min(max(value, first), last) - first) / (last - first) for value in ends.values())
+        at = (round(PLOT_MARGIN + (PLOT_WIDTH - 2 * PLOT_MARGIN) * place, 1) for place in places)
+        plots.append({"is_significant": bool(pair.verdict), **dict(zip(ends, at, strict=True))})
     return plots
 
 
-def _has_one_scale(comparison: Comparison) -> bool:
-    """Whether the intervals of all metrics are drawn to one scale: where they are shares."""
-    return max(map(abs, _ends(comparison, None))) <= 1
-
-
-def _ends(comparison: Comparison, metric: str | None) -> tuple[float, float]:
-    """The lowest and the highest of what is drawn of a metric, None for all, and 0."""
-    chosen = [pair for pair in comparison.comparisons if metric in (None, pair.metric)]
-    ends = [end for pair in chosen for end in (pair.low, pair.high, pair.estimate) if math.isfinite(end)]
-    return min(0.0, *ends, 0.0), max(0.0, *ends, 0.0)
+def _scales(comparison: Comparison) -> dict[str, tuple[float, float]]:
+    """Metric -> the ends of what is drawn of it, and 0: one scale for all metrics where they are shares."""
+    scales: dict[str, tuple[float, float]] = {}
+    for pair in comparison.comparisons:
+        ends = [end for end in (pair.low, pair.high, pair.estimate) if math.isfinite(end)]
+        ends += scales.get(pair.metric, (0.0,))
+        scales[pair.metric] = min(ends), max(ends)
+    ends = list(chain(*scales.values()))
+    return dict.fromkeys(scales, (min(ends), max(ends))) if max(map(abs, ends)) <= 1 else scales
 
 
 def _legend(report: Report) -> list[str]:
@@ -192,7 +183,8 @@ def _legend(report: Report) -> list[str]:
     if report.interval:
         sentences.append(f"Intervals of the means: {of_means}")
     if len(report.values.metrics) > 1:
-        scale = "one scale for all metrics" if _has_one_scale(report.comparison) else "a scale for each metric"
+        is_shared = max(map(abs, chain(*_scales(report.comparison).values()))) <= 1
+        scale = "one scale for all metrics" if is_shared else "a scale for each metric"
         sentences.append(f"Drawn intervals: {scale}.")
     return sentences
 
@@ -272,17 +264,16 @@ def _values(report: Report, digits: Digits) -> str:
         compared[pair.baseline, pair.run, pair.metric] = pair
         compared[pair.run, pair.baseline, pair.metric] = replace(pair, low=-pair.high, high=-pair.low)
     positions = range(len(values.runs))
-    no_sums = ["" for _ in values.metrics]
-    for of_run in (of_run for query in report.explained.values() for of_run in query.values):
-        for m, value in enumerate(of_run):
-            if not value.explanation.is_sum:
-                no_sums[m] = no_sums[m] or no_sum(value.explanation, differences=True)
+    no_sums: dict[str, str] = {}
+    for value in chain.from_iterable(chain(*(query.values for query in report.explained.values()))):
+        if not value.explanation.is_sum:
+            no_sums.setdefault(value.explanation.metric, no_sum(value.explanation, differences=True))
     content = {
         "digits": digits,
         "runs": _texts(values.runs),
         "metrics": [
-            {"name": visible(column.display), "sign": column.sign, "note": note}
-            for column, note in zip(values.metrics, no_sums, strict=True)
+            {"name": visible(column.display), "sign": column.sign, "note": no_sums.get(column.name, "")}
+            for column in values.metrics
         ],
         "queries": _texts(values.queries),
         # by run, metric and query; exact, and shorter than their digits. 0.0: there is no -0
@@ -333,14 +324,16 @@ def _json(content: Any) -> str:
 def _explanations(report: Report, digits: Digits) -> str:
     """The explanations in base64 of zlib's format, which a browser reads while the page is shown already.
 
-    They are lists by query, some by run and by metric below; those of a kind compress well.
+    They are lists of a text for each query, for each query and run, or for each query, run and metric, with the
+    last of these varying fastest; texts of a kind compress well.
     """
     queries = report.explained.values()
-    ranks: list[list[str]] = []
-    scores: list[list[str]] = []
+    ranks: list[str] = []
+    scores: list[str] = []
+    tables: list[dict[str, Any]] = []
+    # the tables below explanations, and sentences among them, each once, since explanations share many
+    blocks: dict[str, int] = {}
     for query in queries:
-        ranks.append([])
-        scores.append([])
         for values in query.values:
             documents = values[0].explanation.documents if values else ()
             rank_of = {document.id: document.rank for document in documents}
@@ -348,44 +341,27 @@ def _explanations(report: Report, digits: Digits) -> str:
             score_of = {
                 document.id: number(document.score, digits) for document in shown if document.score is not None
             }
-            ranks[-1].append(_texts(str(rank_of.get(name) or ABSENT) for name, _ in query.documents))
-            scores[-1].append(_texts(score_of.get(name, "") for name, _ in query.documents))
-    # the tables below explanations, and sentences among them, each once, since explanations share many
-    blocks: dict[str, int] = {}
-    tables = [
-        [[_table(value, query, digits, blocks) for value in of_run] for of_run in query.values]
-        for query in queries
-    ]
+            ranks.append(_texts(str(rank_of.get(name) or ABSENT) for name, _ in query.documents))
+            scores.append(_texts(score_of.get(name, "") for name, _ in query.documents))
+            tables += [_table(value, query, digits, blocks) for value in values]
+            tables += [] if values else [{"columns": {}} for _ in report.values.metrics]
+    names = dict.fromkeys(chain.from_iterable(table["columns"] for table in tables))
 
-    def part(name: str) -> list[Any]:
-        return [[[table[name] for table in of_run] for of_run in query] for query in tables]
+    def shortened(title: str) -> str:
+        return title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
 
-    def order(name: str) -> tuple[int, str]:
-        """Columns that are not listed are what a gain is made from, and stand before it."""
-        return (_COLUMNS.index(name) if name in _COLUMNS else -1, name)
-
-    columns = {name for query in tables for of_run in query for table in of_run for name in table["columns"]}
     content = {
         "queries": [q for q, query in enumerate(report.values.queries) if query in report.explained],
         "documents": [_texts(name for name, _ in query.documents) for query in queries],
         "grades": [_texts(grade_of(grade) for _, grade in query.documents) for query in queries],
         "ranks": ranks,
         "scores": scores,
-        **{name: part(name) for name in ("rows", "adds", "others")},
-        "columns": {
-            name: [[[table["columns"].get(name, 0) for table in run] for run in query] for query in tables]
-            for name in sorted(columns, key=order)
-        },
-        **{name: part(name) for name in ("sums", "notes", "blocks")},
+        "parts": {part: [table.get(part) for table in tables] for part in _PARTS},
+        "columns": {name: [table["columns"].get(name, 0) for table in tables] for name in names},
     }
     if report.titles:
-        titles = {name: visible(title) for name, title in report.titles.items()}
-        titles |= {
-            name: f"{title[: _TITLE_WIDTH - 1]}…" for name, title in titles.items() if len(title) > _TITLE_WIDTH
-        }
-        content["titles"] = [
-            _SEPARATOR.join(titles.get(name, "") for name, _ in query.documents) for query in queries
-        ]
+        titles = {name: shortened(visible(title)) for name, title in report.titles.items()}
+        content["titles"] = [_texts(titles.get(name, "") for name, _ in query.documents) for query in queries]
     if report.query_texts:
         content["texts"] = _texts(report.query_texts.get(query, "") for query in report.explained)
     text = _json({"explained": content, "blocks": [json.loads(block) for block in blocks]})
@@ -399,7 +375,7 @@ def _table(
 ) -> dict[str, Any]:
     """An explanation. rows: which of the query's documents it shows. adds: what each of these documents adds.
     others: whether further ones add, as 0 or 1. sums: the fraction that gives the value. notes: what is not
-    shown. blocks: what is below; new ones are added to the blocks of the page.
+    shown. blocks: what is below; new ones are added to the blocks of the page. columns: further ones.
     """
     explanation, documents = value.explanation, value.selection.documents
     ranks = explanation.first_ranks
@@ -415,23 +391,22 @@ def _table(
             left = [c for c in range(len(block.head)) if block.is_left(c)]
             content = {"title": block.title, "head": block.head, "rows": rows, "left": left}
         positions.append(blocks.setdefault(json.dumps(content), len(blocks)))
+    columns = (
+        (name, [of.get(document, "") for document in documents]) for name, of in _columns(explanation, digits)
+    )
     return {
         "rows": " ".join(str(index[document.id]) for document in documents),
         "adds": _texts(added.get(name, "").removeprefix("0") for name in index).rstrip(_SEPARATOR),
         "others": int(value.others),
-        "columns": {
-            name: _texts(texts)
-            for name, of in _columns(explanation, digits)
-            if any(texts := [of.get(document, "") for document in documents])
-        },
         "sums": fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
         "notes": " ".join(notes(explanation, value.selection, ranks, digits)),
         "blocks": positions,
+        "columns": {name: _texts(texts) for name, texts in columns if any(texts)},
     }
 
 
 def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, dict[RankedDocument, str]]]:
-    """Columns from left to right, besides those that every explanation has, and the texts of documents."""
+    """Columns besides those that every explanation has, and the texts of documents."""
     if explanation.positions is not None:
         places = {document: explanation.place(document) for document in explanation.documents}
         yield "position", {document: str(place or ABSENT) for document, place in places.items()}

@@ -7,7 +7,7 @@ report_of   the same with parsed arguments
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -31,7 +31,7 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
 from gradeval.notices import Notice
-from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes
+from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import WithNotices, warned
 from gradeval.tables.load import is_path, open_qrels, source_of
@@ -146,11 +146,9 @@ def report(
     differ most. interval: show the confidence interval of each mean, by the t distribution ('t') or by BCa
     ('bootstrap'). options: those listed below. Raises GradevalError.
     """
-    check_installed()  # before everything is computed
     if not isinstance(title, str):
         raise OptionError("title must be a string")
-    if not isinstance(explain, int) or isinstance(explain, bool) or explain < 0:
-        raise OptionError("explain must be a number of queries")
+    explain = whole("explain", explain, 0, 10**9)
     page: dict[str, Any] = {"text": text, "queries_text": queries_text, "title": title, "explain": explain}
     return warned(report_of(qrels, separate_runs(runs), metrics, options, interval=interval, **page))
 
@@ -175,6 +173,7 @@ def report_of(
     check: is called with the values, and raises if runs that cannot be read are in Results.failed. steps: is
     told how many queries are explained, of how many. Raises GradevalError.
     """
+    check_installed()  # before everything is computed
     compared_as, options = split_options(given)
     Options(interval=interval)
     # a pipe is read twice, from the copy that its Source has; other data are read once
@@ -200,24 +199,21 @@ def report_of(
         worth = np.fmin.reduce(first) - np.fmax.reduce(first)
     chosen = np.sort(np.argsort(worth, kind="stable")[:explain]).tolist()
     with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
+    explained: dict[str, ExplainedQuery] = {}
     # a mean over all orders of ties has no ranking to show
-    has_rankings = bool(with_documents) and options.ties != EXPECTED
-    queries = [values.queries[q] for q in chosen] if has_rankings else []
-    of_queries: Iterable[Sequence[list[Explanation]]] = ()
-    if queries:
+    if chosen and with_documents and options.ties != EXPECTED:
+        each = len(options.features) or 1
+        of_each = (
+            [False] * len(run.runs) if isinstance(run, SavedResult) else [True] * each for _, run in runs
+        )
+        has_documents, queries = list(chain(*of_each)), [values.queries[q] for q in chosen]
         judged, opened = open_to_explain(qrels, with_documents, options)
         of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
-    each = len(options.features) or 1
-    explained: dict[str, ExplainedQuery] = {}
-    for query, of_runs in zip(queries, of_queries, strict=True):
-        if steps is not None:
-            steps(len(explained), len(queries))
-        remaining = iter(of_runs)
-        explanations: list[list[Explanation]] = []  # none of a run of which only values are known
-        for _, run in runs:
-            is_saved = isinstance(run, SavedResult)
-            explanations += [[] for _ in run.runs] if is_saved else [next(remaining) for _ in range(each)]
-        explained[query] = _explained(explanations)
+        for query, of_runs in zip(queries, of_queries, strict=True):
+            if steps is not None:
+                steps(len(explained), len(queries))
+            remaining = iter(of_runs)
+            explained[query] = _explained([next(remaining) if has else [] for has in has_documents])
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
     return Report(
         results,
@@ -225,68 +221,68 @@ def report_of(
         comparison,
         compared_as,
         explained,
-        {} if text is None else titles_of(text, documents),
+        titles_of(text, documents),
         title,
         command,
         tuple(notices_of(results, values)) if comparison is None else comparison.notices,
         all(isinstance(run, SavedResult) for _, run in runs),
-        {} if queries_text is None else titles_of(queries_text, set(explained)),
+        titles_of(queries_text, set(explained)),
         interval,
         tuple(specs),
     )
 
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
+    """of_runs: the explanations by each metric; none of a run of which only values are known."""
     selections = [
         [explanation.selected(explanation.first_ranks, FURTHER) for explanation in of_run] for of_run in of_runs
     ]
-    chosen = chain.from_iterable(selection.documents for of_run in selections for selection in of_run)
+    chosen = chain.from_iterable(selection.documents for selection in chain(*selections))
     shown = {document.id: document.grade for document in chosen}
+    # all explanations of a run have the same documents
+    documents = [of_run[0].documents if of_run else () for of_run in of_runs]
+    grades = {document.id: document.grade for document in chain(*documents)}
     for of_metric in zip(*filter(None, of_runs), strict=True):
         # the documents whose contributions differ most between runs; of two, those that make the difference
-        added: dict[str, list[float]] = {}
-        grades: dict[str, float | None] = {}
-        for r, explanation in enumerate(of_metric):
-            for document, value in explanation.contributions.items():
-                if value and not math.isnan(value):
-                    added.setdefault(document.id, [0.0] * len(of_metric))[r] = value
-                    grades[document.id] = document.grade
-        spread = {name: max(values) - min(values) for name, values in added.items()}
-        largest = sorted((name for name in spread if spread[name]), key=lambda name: -spread[name])
+        added = [
+            {document.id: adds for document, adds in explanation.contributions.items() if not math.isnan(adds)}
+            for explanation in of_metric
+        ]
+        spread = {}
+        for name in dict.fromkeys(chain(*added)):
+            values = [of_run.get(name, 0.0) for of_run in added]
+            spread[name] = max(values) - min(values)
+        largest = sorted(filter(spread.get, spread), key=lambda name: -spread[name])
         shown |= {name: grades[name] for name in largest[:DIFFERING]}
-
-    values = []
-    for of_run, of_selections in zip(of_runs, selections, strict=True):
-        of_metrics = []
-        # all explanations of a run have the same documents
-        documents = (
-            tuple(document for document in of_run[0].documents if document.id in shown) if of_run else ()
+    explained = []
+    for of_run, of_selections, of_documents in zip(of_runs, selections, documents, strict=True):
+        kept = tuple(document for document in of_documents if document.id in shown)
+        explained.append(
+            tuple(
+                ExplainedValue(
+                    _shortened(explanation, kept),
+                    selection,
+                    any(
+                        adds and document.id not in shown
+                        for document, adds in explanation.contributions.items()
+                    ),
+                )
+                for explanation, selection in zip(of_run, of_selections, strict=True)
+            )
         )
-        for explanation, selection in zip(of_run, of_selections, strict=True):
-            contributions = explanation.contributions.items()
-            others = any(adds and document.id not in shown for document, adds in contributions)
-            of_metrics.append(ExplainedValue(_shortened(explanation, documents), selection, others))
-        values.append(tuple(of_metrics))
-    return ExplainedQuery(tuple(shown.items()), tuple(values))
+    return ExplainedQuery(tuple(shown.items()), tuple(explained))
 
 
 def _shortened(explanation: Explanation, documents: tuple[Document, ...]) -> Explanation:
     """With these documents only, and without what a page does not show."""
-    shown, positions = set(documents), explanation.positions
     # a term without a document says that the ideal ranking is not one of the documents
+    shown, positions = {None, *documents}, explanation.positions
     terms, ideal = (
-        None if of is None else tuple(term for term in of if term.document in shown or term.document is None)
+        None if of is None else tuple(term for term in of if term.document in shown)
         for of in (explanation.terms, explanation.ideal)
     )
     if positions is not None:
         positions = {document: positions[document] for document in documents if document in positions}
-    return replace(
-        explanation,
-        documents=documents,
-        positions=positions,
-        terms=terms,
-        ideal=ideal,
-        changes=tuple(change for change in explanation.changes if change.document in shown),
-        by_rank=(),
-        discounts=(),
-    )
+    changes = tuple(change for change in explanation.changes if change.document in shown)
+    of_documents: dict[str, Any] = {"documents": documents, "positions": positions, "changes": changes}
+    return replace(explanation, **of_documents, terms=terms, ideal=ideal, by_rank=(), discounts=())

@@ -79,7 +79,7 @@ def test_errors(monkeypatch):
     Path("bad").write_text("q1 Q0 a 1 x t\n")
     Path("worse").write_text("q1 Q0 a\n")
     missing = "Missing argument 'RUN...' (or --feature, for LETOR files). Try 'gradeval report --help'."
-    page = "a page of HTML ends in .html, not"
+    page = "a page of HTML, which a browser prints as PDF, ends in .html, not"
     for line, said in {
         "q": f"gradeval: {missing}",
         "q r.run bad": "bad:1: the score 'x' is not a number",
@@ -88,7 +88,7 @@ def test_errors(monkeypatch):
         "q r.run --explain -1": "gradeval: Invalid value for '--explain'",
         "q r.run --query-ids q9": "gradeval: ",
         "q r.run -o out.json": f"gradeval: --output out.json: {page} .json. Try 'gradeval report --help'.",
-        "q r.run -o out.PDF": f"gradeval: --output out.PDF: {page} .PDF. A browser prints it as PDF. Try",
+        "q r.run -o out.PDF": f"gradeval: --output out.PDF: {page} .PDF. Try",
         "q r.run -o out.html --strict": "warning: ",
     }.items():
         assert fails("report", *line.split()).startswith(said), line
