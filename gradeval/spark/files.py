@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from glob import glob
 from typing import TYPE_CHECKING, Any
 
@@ -13,44 +15,30 @@ import numpy as np
 
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.commands.compare.compare import pairs_of
-from gradeval.errors import InputError, OptionError, described, named
+from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.runs import Planned, check_labels, names_of
-from gradeval.formats.columns import Columns
 from gradeval.formats.csv import DELIMITERS, header_of
-from gradeval.formats.json import reason, reject_saved
+from gradeval.formats.json import reject_saved
 from gradeval.formats.sources import Block
 from gradeval.formats.trec import qrels_columns, run_columns
 from gradeval.formats.write import text_column
 from gradeval.spark.kernel import NO_ROW
 from gradeval.spark.merge import without_values
-from gradeval.spark.results import WRONG_LINE, Request, SparkResults, column_names, qrels_wire, quoted, run_wire
+from gradeval.spark.results import WRONG_LINE, Input, Request, SparkResults, quoted
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored
-from gradeval.tables.load import check_names
 from gradeval.tables.run_names import labelled, short_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_ENDINGS = {
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-}
-_NOTHING_THERE = {
-    "PATH_NOT_FOUND": "No such file or directory",
-    "UNABLE_TO_INFER_SCHEMA": "no data: there are no files in it",
-}
+_ENDINGS = {kind: kind for kind in ("parquet", "csv", "tsv", "jsonl")} | {"ndjson": "jsonl", "json": "jsonl"}
+_COMPRESSED = re.compile(r"\.(gz|bz2|zst|snappy|lz4|deflate)$")
 _PATTERN = re.compile(r"[*?]|\[[^]]*\]|\{[^}]*\}")
 _OF_SPARK = ("part", "part-r", "part-m")  # names of the files that Spark and Hadoop write
 _LINE = "_corrupt_record"  # Spark's name of the column with a line that is no row
-_JSON_LINES = "Spark reads JSON Lines, an object on each line"
 _FILE_URI = re.compile(r"^file:(//)?(?=/)")
 _BRACES = re.compile(r"\{[^{}]*\}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 
 
 def named_runs(
@@ -72,19 +60,17 @@ def named_runs(
     may_be_table = len(pairs) == 1 and label is None and not is_trec
     if request.compared is not None and not may_be_table:
         pairs_of(without_values([*named_paths], [*named_paths.values()]), request.compared)
-    numbers = [(qrels, "grade"), *((path, "score") for path in named_paths.values())]
-    for path, number in numbers if are_local else ():
-        if _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads in another way
+    for number, path in (("grade", qrels), *(("score", path) for path in named_paths.values())):
+        if not are_local or _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads otherwise
             continue
         if not (glob(path) or os.path.lexists(path)):
             raise InputError(path, "No such file or directory")
         if os.path.isfile(path):
             try:
                 with open(path, "rb") as file:
-                    start = file.read(1 << 12)
+                    reject_saved(file.read(1 << 12), path, number)
             except OSError as error:
                 raise InputError(path, error.strerror or str(error)) from None
-            reject_saved(start, path, number)
     return named_paths, may_be_table
 
 
@@ -107,26 +93,10 @@ def local_files(path: str) -> Iterator[str]:
 def evaluate_files(
     session: SparkSession, qrels: str, runs: Mapping[str, str], may_be_table: bool, request: Request
 ) -> SparkResults:
-    """The evaluation of what named_runs() gives: a run that may be a table of several is one where it has a
-    column of runs. Raises GradevalError.
-    """
-    options = request.options
-    inputs = [(qrels, options.qrels_format, "grade")]
-    inputs += [(path, options.run_format, "score") for path in runs.values()]
-    tables = [(path, *opened(session, path, kind, number, request)) for path, kind, number in inputs]
-    names = [(path, [] if kind == "trec" else column_names(frame)) for path, kind, frame in tables]
-    check_names(names, options)
-    wires = []
-    for path, kind, frame in tables[1:]:
-        if kind == "trec" and request.run_columns:
-            role, name = next(iter(request.run_columns.items()))
-            raise InputError(path, f"lines of TREC have no columns, and so no {role} column {named(name)}")
-        columns = {} if kind == "trec" else dict(options.columns)
-        wires.append(run_wire(frame, columns, request.run_columns, path, request.naming))
-    path, kind, frame = tables[0]
-    judged = qrels_wire(frame, {} if kind == "trec" else dict(options.columns), path, request.naming)
-    is_table = may_be_table and wires[0].run is not None
-    return SparkResults(judged, wires, None if is_table else tuple(runs), request)
+    """The evaluation of what named_runs() gives. Raises GradevalError."""
+    judged = opened(session, qrels, "grade", request)
+    tables = {name: opened(session, path, "score", request) for name, path in runs.items()}
+    return SparkResults(judged, tables, request, may_be_table=may_be_table)
 
 
 def resolved(session: SparkSession, path: str) -> str:
@@ -138,64 +108,37 @@ def resolved(session: SparkSession, path: str) -> str:
     return path if _SCHEME.match(path) or default != "file" else os.path.abspath(path)
 
 
-def opened(
-    session: SparkSession, path: str, kind: str | None, number: str, request: Request
-) -> tuple[str, DataFrame]:
-    """The format and the table of a path, a folder, a pattern or a URI. kind: None for that of the ending.
-    number: 'grade' or 'score'. Raises InputError.
-    """
-    from pyspark.errors import AnalysisException
-
-    with engine_errors(path):
-        try:
-            kind = kind or format_of(session, path)
-            return kind, _frame(session, path, kind, dict(request.options.columns), number)
-        except AnalysisException as error:
-            why = _NOTHING_THERE.get(error.getCondition() or "")
-            if why is None:
-                raise
-            raise InputError(path, why) from None
-
-
-def format_of(session: SparkSession, path: str) -> str:
-    """The format by the ending of a path, or of the first file in a folder or of a pattern; else TREC's."""
-    if kind := _by_ending(path):
-        return kind
-    pattern, system = _hadoop(session, path)
-    for match in system.globStatus(pattern) or ():
-        for status in system.listStatus(match.getPath()) if match.isDirectory() else (match,):
-            name = status.getPath().getName()
-            if not name.startswith(("_", ".")) and (kind := _by_ending(name)):
-                return kind
-    return "trec"
-
-
-def _by_ending(path: str) -> str | None:
-    name = path.rstrip("/").rpartition("/")[2].lower()
-    for ending in _COMPRESSED:
-        name = name.removesuffix(ending)
-    return next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), None)
-
-
-def _hadoop(session: SparkSession, path: str) -> tuple[Any, Any]:
-    """Hadoop's path, and its file system."""
-    jvm: Any = session._jvm
-    hadoop_path = jvm.org.apache.hadoop.fs.Path(resolved(session, path))
-    return hadoop_path, hadoop_path.getFileSystem(session._jsc.hadoopConfiguration())
-
-
 def check_new(path: str, session: SparkSession | None = None) -> None:
     """Raise OptionError if there is a file or folder at a path or URI, of this machine without a session."""
     is_there = not _SCHEME.match(path) and os.path.lexists(path)
     if session is not None:
-        hadoop_path, system = _hadoop(session, path)
-        is_there = system.exists(hadoop_path)
+        jvm: Any = session._jvm
+        hadoop_path = jvm.org.apache.hadoop.fs.Path(resolved(session, path))
+        is_there = hadoop_path.getFileSystem(session._jsc.hadoopConfiguration()).exists(hadoop_path)
     if is_there:
         raise OptionError(f"{path} exists; choose another name, or remove it")
 
 
-def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, str], number: str) -> DataFrame:
-    """number: 'grade' or 'score'."""
+def opened(session: SparkSession, path: str, number: str, request: Request) -> Input:
+    """The table of a path, a folder, a pattern or a URI. Its format is that of the options, else that of the
+    ending of the path or of a file there, else TREC's. number: 'grade' or 'score'. Raises InputError.
+    """
+    options = request.options
+    kind = options.qrels_format if number == "grade" else options.run_format
+    with engine_errors(path):
+        if (kind := kind or _by_ending(path)) is None:
+            files = session.read.text(resolved(session, path)).inputFiles()
+            kind = next(filter(None, map(_by_ending, files)), "trec")
+        frame = _frame(session, path, kind, number, dict(options.columns))
+        return Input(path, frame, has_names=kind != "trec")
+
+
+def _by_ending(path: str) -> str | None:
+    name = _COMPRESSED.sub("", path.rstrip("/").lower())
+    return _ENDINGS.get(os.path.splitext(name)[1][1:])
+
+
+def _frame(session: SparkSession, path: str, kind: str, number: str, columns: dict[str, str]) -> DataFrame:
     from pyspark.sql import functions as F
 
     resolved_path = resolved(session, path)
@@ -203,14 +146,11 @@ def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, st
         return session.read.parquet(resolved_path)
     text = session.read.text(resolved_path)
     if kind == "trec":
-        read = qrels_columns if number == "grade" else run_columns
-
-        def lines(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations
-            return parsed(batches, read)
-
+        schema = f"query string, document string, {number} double"
         with known_warnings_ignored():
-            schema = f"query string, document string, {number} double"
-            return text.mapInArrow(lines, f"{schema}, subtopic string" if number == "grade" else schema)
+            return text.mapInArrow(
+                partial(parsed, number=number), f"{schema}, subtopic string" if number == "grade" else schema
+            )
     text = text.where("trim(value) != ''")
     first = text.limit(1).collect()
     if not first:
@@ -218,9 +158,8 @@ def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, st
     line = first[0].value
     if kind == "jsonl":
         return _json_lines(path, text, line)
-    header = header_of(
-        np.frombuffer(line.encode(), np.uint8), "\t" if kind == "tsv" else DELIMITERS, dict(columns)
-    )
+    delimiters = "\t" if kind == "tsv" else DELIMITERS
+    header = header_of(np.frombuffer(line.encode(), np.uint8), delimiters, columns)
     if header is None:
         raise InputError(path, "the first line is no header with the names of at least two columns", line=1)
     reader = session.read.options(
@@ -228,8 +167,8 @@ def _frame(session: SparkSession, path: str, kind: str, columns: Mapping[str, st
     )
     names = reader.csv(resolved_path).columns
     frame = reader.schema(_strings([*names, _LINE])).csv(resolved_path)
-    what = f"not as many fields as the header, which has {len(header.names)}"
-    return frame.withColumn(WRONG_LINE, _wrong(F.col(_LINE).isNotNull(), F.lit(what), _LINE)).drop(_LINE)
+    what = F.lit(f"not as many fields as the header, which has {len(header.names)}")
+    return frame.withColumn(WRONG_LINE, _wrong(F.col(_LINE).isNotNull(), what, _LINE)).drop(_LINE)
 
 
 def _json_lines(path: str, text: DataFrame, first: str) -> DataFrame:
@@ -238,26 +177,19 @@ def _json_lines(path: str, text: DataFrame, first: str) -> DataFrame:
     """
     from pyspark.sql import functions as F
 
-    try:
+    names = None
+    with suppress(ValueError):
         names = json.loads(first)
-    except json.JSONDecodeError as error:
-        message = f"not valid JSON ({reason(error)} in column {error.colno})"
-        raise InputError(path, message, line=1, hint=_JSON_LINES) from None
     if not isinstance(names, dict):
-        raise InputError(path, f"{described(names)} is not a JSON object", line=1, hint=_JSON_LINES)
-    keys = F.json_object_keys("value")  # null where it is no object
-    again = F.get(F.filter(keys, lambda key, place: F.array_position(keys, key) <= place), F.lit(0))
+        hint = "Spark reads JSON Lines, an object on each line"
+        raise InputError(path, "the first line is not a JSON object", line=1, hint=hint)
     members = F.from_json("value", _strings([*names, _LINE]), {"columnNameOfCorruptRecord": _LINE})
-    is_valid = keys.isNotNull() & members.getField(_LINE).isNull()
-    is_nested = again.isNull() & F.try_parse_json("value").isNull()  # null for a key twice at any depth
-    what = (
-        F.when(~is_valid, F.lit("not a valid JSON object"))
-        .when(is_nested, F.lit("a key is in a nested object twice"))
-        .otherwise(F.concat(F.lit("the key '"), again, F.lit("' is in the object twice")))
-    )
-    wrong = _wrong(~is_valid | again.isNotNull() | is_nested, what, "value")
+    is_object = F.json_object_keys("value").isNotNull() & members.getField(_LINE).isNull()
+    what = F.when(~is_object, "not a valid JSON object").otherwise("a key is in the object twice")
+    has_repeated_key = F.try_parse_json("value").isNull()  # at any depth
     others = [name for name in text.columns if name != "value"]  # of partitions
-    frame = text.select(members.alias(_LINE), wrong.alias(WRONG_LINE), *others)
+    wrong = _wrong(~is_object | has_repeated_key, what, "value").alias(WRONG_LINE)
+    frame = text.select(members.alias(_LINE), wrong, *others)
     return frame.select(f"{_LINE}.*", WRONG_LINE, *others).drop(_LINE)
 
 
@@ -273,40 +205,38 @@ def _strings(names: list[str]) -> str:
     return ", ".join(f"{quoted(name)} string" for name in names)
 
 
-def parsed(batches: Iterator[Any], read: Callable[[Block], Columns]) -> Iterator[Any]:
-    """Batches of lines of text as batches of rows; a line that is no row has NO_ROW as the query."""
+def parsed(batches, number):  # type: ignore[no-untyped-def]  # Spark would look at annotations
+    """Batches of lines of TREC as batches of rows; the query of a line that is no row begins with NO_ROW."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    names = ["query", "document", number, *(["subtopic"] if number == "grade" else [])]
+    schema = pa.schema([(name, pa.float64() if name == number else pa.string()) for name in names])
     for batch in batches:
         lines = batch.column(0)
-        count = len(lines)
-        if not count:
+        if not len(lines):
             continue
-        listed = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), lines.cast(pa.string()))
+        listed = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines.cast(pa.string()))
         text = pc.binary_join(listed, "\n")[0].as_buffer()
         block = np.zeros(text.size + 1 + PAD, np.uint8)
         block[: text.size] = np.frombuffer(text, np.uint8)
         block[text.size] = ord("\n")
+        read = qrels_columns if number == "grade" else run_columns
         columns = read(Block(block, text.size + 1, False, False))
-        queries = columns.queries.take(np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds)))
-        rows = {"query": text_column(pa, queries), "document": text_column(pa, columns.documents)}
-        rows["grade" if read is qrels_columns else "score"] = pa.array(columns.value)
-        if isinstance(columns.subtopic, Ids):
-            rows["subtopic"] = text_column(pa, columns.subtopic)
-        elif columns.subtopic is not None:
-            rows["subtopic"] = pa.array([os.fsdecode(columns.subtopic)] * len(columns.value))
-        yield _batch(pa, rows)
+        subtopic, count = columns.subtopic, len(columns.value)
+        if not isinstance(subtopic, Ids):
+            subtopic = Ids.of([subtopic or b""]).take(np.zeros(count, np.int64))
+        query = np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds))
+        rows = {
+            "query": text_column(pa, columns.queries.take(query)),
+            "document": text_column(pa, columns.documents),
+            number: pa.array(columns.value),
+            "subtopic": text_column(pa, subtopic),
+        }
+        yield from pa.table({name: rows[name] for name in names}).cast(schema).to_batches()
         wrong = [
-            f"{NO_ROW}{problem.what}{NO_ROW}{lines[problem.line].as_py()}"
+            {"query": f"{NO_ROW}{problem.what}{NO_ROW}{lines[problem.line or 0].as_py()}"}
             for problem in columns.problems.first
-            if problem.line is not None
         ]
         if wrong:
-            yield _batch(pa, {**dict.fromkeys(rows, pa.nulls(len(wrong))), "query": pa.array(wrong)})
-
-
-def _batch(pa: Any, rows: Mapping[str, Any]) -> Any:
-    numbers = ("grade", "score")
-    arrays = [column.cast(pa.float64() if name in numbers else pa.string()) for name, column in rows.items()]
-    return pa.RecordBatch.from_arrays(arrays, [*rows])
+            yield pa.RecordBatch.from_pylist(wrong, schema)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,7 +23,7 @@ from gradeval.commands.compare.compare import (
     pairs_of,
     share,
 )
-from gradeval.compare_options import MAXT, OF_SUMS, CompareOptions
+from gradeval.compare_options import MAXT, CompareOptions
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError, described
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.outcome import (
@@ -39,20 +39,20 @@ from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary, 
 from gradeval.evaluation.score import summaries
 from gradeval.formats.diagnostics import SHOWN
 from gradeval.notices import MAX_QUERIES, Kind, Notice
-from gradeval.options import DEFAULT_TIES, check_known
+from gradeval.options import DEFAULT_TIES
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.spark.kernel import Bucket, Job, Moments, Pair, Part
+from gradeval.spark.kernel import Bucket, Job, Part, Statistics
 from gradeval.statistics.corrections import CORRECTIONS
 from gradeval.statistics.intervals import t_interval
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import ALL_EQUAL, TOO_FEW_PAIRS, Outcome, t_outcome
 from gradeval.statistics.tests import Summary as TestSummary
 
-_LAST = Kind.JUDGED_SHARE  # of the notices of a run, as in an evaluation of files
-_KINDS = [*(kind for kind in Kind if kind is not _LAST), _LAST]
-
-
+_KINDS = [*Kind]
+_OF_QRELS_FIRST = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.NO_SUBTOPICS)  # as in an evaluation of files
+_OF_SHARES = (Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS)  # which those of buckets do not decide
+_IN_ALL = (Kind.NO_SUBTOPICS, Kind.NOTHING_JUDGED)  # true of the whole where they are of each bucket
 _ON_CLUSTER = "the values of queries stay on the cluster: "
 
 
@@ -71,13 +71,10 @@ class QueriesOnCluster(Sequence[str]):
 class SparkSummary(Results):
     """Results with the standard errors of the means; the values of the queries stay on the cluster.
 
-    standard_errors: of the mean of each run and metric, (R, M), in the metric's unit; NaN for fewer than two
-    values, and for a metric whose summary is a sum or a geometric mean. counts: how many values are behind it,
-    (R, M).
+    statistics: those of the values of each metric, (M,), by the name of the run.
     """
 
-    standard_errors: Floats = np.empty((0, 0))
-    counts: Floats = np.empty((0, 0))
+    statistics: Mapping[str, Statistics] = {}
 
     def values(self, run: str | int, metric: str | Spec | int) -> Floats:
         """Raises GradevalError: the values of the queries are not here."""
@@ -93,8 +90,13 @@ class SparkSummary(Results):
         return f"SparkSummary(qrels={self.qrels!r}, runs={len(self.runs)}, metrics={len(self.specs)})"
 
     def standard_error(self, run: str | int, metric: str | Spec | int) -> float:
-        """The standard error of a mean: sd / sqrt(n), NaN where there is none."""
-        return float(self.standard_errors[self._run(run), self._numeric(metric)])
+        """The standard error of a mean, in the metric's unit: sd / sqrt(n). NaN for fewer than two values, and
+        for a metric whose summary is a sum or a geometric mean.
+        """
+        r, m = self._run(run), self._numeric(metric)
+        values = self.statistics[self.runs[r].name]
+        is_mean = self.specs[m].metric.has_interval and values.size[m] > 1
+        return float(values.sd[m]) / math.sqrt(values.size[m]) if is_mean else math.nan
 
     def interval(
         self,
@@ -110,25 +112,23 @@ class SparkSummary(Results):
         if method not in (None, "t"):
             raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
         alpha = CompareOptions(confidence=95.0 if confidence is None else confidence).alpha
-        r, m = self._run(run), self._numeric(metric)
-        error = float(self.standard_errors[r, m])
+        error = self.standard_error(run, metric)
         if math.isnan(error):
             return math.nan, math.nan
-        return t_interval(float(self.means[r, m]), error, int(self.counts[r, m]) - 1, alpha)
+        size = self.statistics[self.runs[self._run(run)].name].size[self._numeric(metric)]
+        return t_interval(self.mean(run, metric), error, int(size) - 1, alpha)
 
 
 def joined_error(failures: Sequence[GradevalError]) -> GradevalError:
     """The errors of all buckets as one: the first by their text, which the order of rows does not change."""
-    wrong: list[InputError] = []
+    errors: list[InputError] = []
     total = 0
     for failure in sorted(failures, key=str):
-        if isinstance(failure, InputErrors):
-            wrong, total = wrong + failure.errors, total + failure.total
-        elif isinstance(failure, InputError):
-            wrong, total = [*wrong, failure], total + 1
-        else:  # of a metric: the same for all buckets
+        if not isinstance(failure, (InputErrors, InputError)):  # of a metric: the same for all buckets
             return failure
-    first = sorted(wrong, key=str)[:SHOWN]
+        errors += failure.errors if isinstance(failure, InputErrors) else [failure]
+        total += failure.total if isinstance(failure, InputErrors) else 1
+    first = sorted(errors, key=str)[:SHOWN]
     return InputErrors(first, total) if total > 1 else first[0]
 
 
@@ -138,51 +138,44 @@ def no_rows(path: str) -> InputError:
 
 def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = ()) -> SparkSummary:
     """of_metrics: notices that no bucket has. Raises GradevalError where the qrels or the options are wrong."""
-    if wrong := [bucket.failure for bucket in buckets if bucket.failure is not None]:
-        raise joined_error(wrong)
+    if failures := [bucket.failure for bucket in buckets if bucket.failure is not None]:
+        raise joined_error(failures)
+    qrels, options = job.qrels_names.path, job.options.to_dict()
     known = {query for bucket in buckets for query in bucket.known}
     if unknown := [query for query in job.options.query_ids or () if query not in known]:
-        raise UnknownQueryError(unknown, job.qrels_names.path)
+        raise UnknownQueryError(unknown, qrels)
     results: list[RunResult] = []
     failed: list[FailedRun] = []
     notices: list[Notice] = []
-    errors, counts, shares = [], [], [0.0]
-    metrics = [spec.metric for spec in job.specs]
-    is_mean = [metric.kind is not MetricKind.GEOMETRIC and not metric.is_summed for metric in metrics]
+    statistics: dict[str, Statistics] = {}
+    most_judged = 0.0
     for r, (name, path) in enumerate(zip(job.runs, job.paths, strict=True)):
         states = [bucket.runs[r] for bucket in buckets]
         parts = [state for state in states if isinstance(state, Part)]
-        if failures := [state for state in states if isinstance(state, GradevalError)]:
-            failed.append(FailedRun(path, joined_error(failures)))
-            continue
-        if not any(part.in_run for part in parts):
+        if len(parts) < len(states):
+            errors = [state for state in states if isinstance(state, GradevalError)]
+            failed.append(FailedRun(path, joined_error(errors)))
+        elif not any(part.in_run for part in parts):
             ids = sorted(query for part in parts for query in part.ids)
             judged = sorted(query for bucket in buckets for query in bucket.ids)
-            error = no_common_query(path, job.qrels_names.path, ids, judged) if ids else no_rows(path)
-            failed.append(FailedRun(path, error))
-            continue
-        values = Moments.joined([part.values for part in parts])
-        results.append(_result(name, path, parts, values, job))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            errors.append(np.where(is_mean, values.sd / np.sqrt(values.size), np.nan))
-        counts.append(values.size)
-        queries = sum(part.judged[1] for part in parts)
-        share = math.fsum(part.judged[0] for part in parts) / queries if queries else 1.0
-        shares.append(share)
-        notices += _run_notices(name, parts, values, share, job)
-    of_qrels = _merged_notices(notice for bucket in buckets for notice in bucket.notices)
-    excluded = set()
-    if not all(Kind.NO_SUBTOPICS in {notice.kind for notice in bucket.notices} for bucket in buckets):
-        excluded.add(Kind.NO_SUBTOPICS)  # others have subtopics
-    if max(shares) < ENOUGH_JUDGED or len(job.scale) < 2:
-        excluded.add(Kind.ALL_RELEVANT)
-    of_qrels = [notice for notice in of_qrels if notice.kind not in excluded]
-    first = (Kind.DUPLICATES, Kind.SUBTOPICS, Kind.NO_SUBTOPICS)  # as in an evaluation of files
-    of_qrels.sort(key=lambda notice: (notice.kind not in first, _metric(notice, job)))
-    options, depths = job.options.to_dict(), [(run.name, run.depths) for run in results]
-    shape = len(results), len(job.specs)
+            failed.append(FailedRun(path, no_common_query(path, qrels, ids, judged) if ids else no_rows(path)))
+        else:
+            statistics[name] = Statistics.joined([part.values for part in parts])
+            results.append(_result(name, path, parts, statistics[name], job))
+            in_run = sum(part.in_run for part in parts)
+            share = math.fsum(part.noticed.judged_share * part.in_run for part in parts) / in_run
+            most_judged = max(most_judged, share)
+            notices += _run_notices(results[-1], parts, share, in_run, job)
+    excluded = (Kind.ALL_RELEVANT,) if most_judged < ENOUGH_JUDGED or len(job.scale) < 2 else ()
+    of_qrels = [
+        notice
+        for notice in _merged_notices([bucket.notices for bucket in buckets])
+        if notice.kind not in excluded
+    ]
+    of_qrels.sort(key=lambda notice: (notice.kind not in _OF_QRELS_FIRST, _metric(notice, job)))
+    depths = [(run.name, run.depths) for run in results]
     return SparkSummary(
-        job.qrels_names.path,
+        qrels,
         None,
         QueriesOnCluster(),
         job.specs,
@@ -190,38 +183,48 @@ def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = (
         options,
         with_depths((*of_metrics, *of_qrels, *notices), depths, job.specs, options),
         tuple(failed),
-        standard_errors=np.array(errors).reshape(shape),
-        counts=np.array(counts).reshape(shape),
+        statistics=statistics,
     )
 
 
-def _result(name: str, path: str, parts: Sequence[Part], values: Moments, job: Job) -> RunResult:
-    specs, no_values = job.specs, np.empty((len(job.specs), 0))
-    ends = map(Moments.joined, zip(*(part.ends for part in parts), strict=True))
-    ranges = tuple(summaries(specs, of_end.total, of_end.mean) for of_end in ends)
+def _result(name: str, path: str, parts: Sequence[Part], values: Statistics, job: Job) -> RunResult:
+    specs, nothing = job.specs, np.empty((len(job.specs), 0))
     counted = sum(part.counted for part in parts)
-    undefined = np.sum([part.undefined for part in parts], axis=0)
-    summary = Summary(counted, summaries(specs, values.total, values.mean), undefined, ranges, {})
-    of_ties = np.array([no_values] * len(ranges)) if ranges else None
-    rule = job.options.ties or DEFAULT_TIES
-    depths = quantiles(*map(np.concatenate, zip(*(part.depths for part in parts), strict=True)))
-    return RunResult(name, path, None, no_values, np.empty(0, np.bool_), {}, of_ties, rule, summary, depths)
+    of_ends = map(Statistics.joined, zip(*(part.ends for part in parts), strict=True))
+    ends = tuple(summaries(specs, end.total, end.mean) for end in of_ends)
+    undefined = (counted - values.size).astype(np.int64)
+    return RunResult(
+        name,
+        path,
+        None,
+        nothing,
+        np.empty(0, np.bool_),
+        tie_range=np.array([nothing] * len(ends)) if ends else None,
+        ties=job.options.ties or DEFAULT_TIES,
+        summary=Summary(counted, summaries(specs, values.total, values.mean), undefined, ends, {}),
+        depths=quantiles(*map(np.concatenate, zip(*(part.depths for part in parts), strict=True))),
+    )
 
 
-def _run_notices(name: str, parts: Sequence[Part], values: Moments, share: float, job: Job) -> list[Notice]:
-    of_whole = (Kind.NOTHING_JUDGED, Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS)
-    of_parts = (notice for part in parts for notice in part.notices if notice.kind not in of_whole)
+def _run_notices(run: RunResult, parts: Sequence[Part], share: float, in_run: int, job: Job) -> list[Notice]:
+    """share: of the first ranks, which is judged. in_run: how many queries the run has."""
     notices = [
-        _with_ends(notice, parts, values, job) if notice.kind is Kind.TIES else notice
-        for notice in _merged_notices(of_parts)
+        _with_range(notice, run, parts, job) if notice.kind is Kind.TIES else notice
+        for notice in _merged_notices([part.noticed.notices for part in parts])
+        if notice.kind not in _OF_SHARES
     ]
-    if not any(part.has_judged for part in parts):
-        notices.append(Notice(Kind.NOTHING_JUDGED, name, 0))
-    short, queries = np.sum([part.short for part in parts], axis=0), sum(part.judged[1] for part in parts)
-    of_share = judged_notices(share, first_ranks(job.specs, job.options), job.specs, job.scale, job.options)
-    few = [*of_share, *short_notices(job.specs, short, queries)]
-    notices += (notice.replace(subject=name) for notice in few)
-    return sorted(notices, key=lambda notice: (_KINDS.index(notice.kind), _metric(notice, job)))
+    cutoff = first_ranks(job.specs, job.options)
+    short = np.sum([part.noticed.short for part in parts], axis=0)
+    for notice in (
+        *judged_notices(share, cutoff, job.specs, job.scale, job.options),
+        *short_notices(job.specs, short, in_run),
+    ):
+        notices.append(notice.replace(subject=run.name))
+
+    def place(notice: Notice) -> tuple[bool, int, int]:  # as in an evaluation of files
+        return notice.kind is Kind.JUDGED_SHARE, _KINDS.index(notice.kind), _metric(notice, job)
+
+    return sorted(notices, key=place)
 
 
 def _metric(notice: Notice, job: Job) -> int:
@@ -229,61 +232,63 @@ def _metric(notice: Notice, job: Job) -> int:
     return names.index(notice.metric) if notice.metric in names else -1
 
 
-def _merged_notices(notices: Iterable[Notice]) -> list[Notice]:
+def _merged_notices(of_buckets: Sequence[Sequence[Notice]]) -> list[Notice]:
     """One notice for those of each kind, subject and metric, with their counts added up."""
-    merged: dict[tuple[str, ...], Notice] = {}
-    for notice in notices:
-        key = notice.kind.value, notice.subject, notice.metric
-        before = merged.setdefault(key, notice)
-        if before is not notice:
-            merged[key] = before.replace(
-                count=before.count + notice.count,
-                total=before.total + notice.total,
-                undefined=before.undefined + notice.undefined,
-                queries=(*before.queries, *notice.queries)[:MAX_QUERIES],
-            )
-    return list(merged.values())
+    alike: dict[tuple[str, ...], list[Notice]] = {}
+    for notices in of_buckets:
+        for notice in notices:
+            alike.setdefault((notice.kind.value, notice.subject, notice.metric), []).append(notice)
+    return [
+        group[0].replace(
+            count=sum(notice.count for notice in group),
+            total=sum(notice.total for notice in group),
+            undefined=sum(notice.undefined for notice in group),
+            queries=tuple(query for notice in group for query in notice.queries)[:MAX_QUERIES],
+        )
+        for group in alike.values()
+        if group[0].kind not in _IN_ALL or len(group) == len(of_buckets)
+    ]
 
 
-def _with_ends(notice: Notice, parts: Sequence[Part], values: Moments, job: Job) -> Notice:
-    """A notice of ties with the whole run's summary value, and its range over the orders tried, from that of
-    each part; a part without a notice has no range to add.
+def _with_range(notice: Notice, run: RunResult, parts: Sequence[Part], job: Job) -> Notice:
+    """A notice of ties with the run's summary value, and its range over the orders tried, from that of each
+    part; a part without a notice has no range to add.
     """
     m = _metric(notice, job)
-    metric = job.specs[m].metric
+    spec, size = job.specs[m], sum(part.values.size[m] for part in parts)
     ties = [
-        next((tie for tie in part.notices if (tie.kind, tie.metric) == (Kind.TIES, notice.metric)), None)
+        next((tie for tie in part.noticed.notices if (tie.kind, tie.metric) == (Kind.TIES, str(spec))), None)
         for part in parts
     ]
 
-    def value(moments: Moments) -> float | None:
-        summary = float(summaries(job.specs, moments.total, moments.mean)[m])
-        return None if math.isnan(summary) else summary
-
-    def end(name: str) -> float | None:
-        """The summary of the run, from that of each part."""
-        moments = []
+    def whole(name: str) -> float | None:
+        total = np.zeros(1)
         for part, tie in zip(parts, ties, strict=True):
-            total, summary = part.values.total.copy(), getattr(tie, name, None)
-            if summary is not None:
-                mean = math.log(summary) if metric.kind is MetricKind.GEOMETRIC else summary
-                total[m] = mean if metric.is_summed else mean * part.values.size[m]
-            moments.append(part.values._replace(total=total))
-        return value(Moments.joined(moments))
+            summary = getattr(tie, name, None)
+            if summary is None:
+                total += part.values.total[m]
+            elif spec.metric.is_summed:
+                total += summary
+            else:
+                is_geometric = spec.metric.kind is MetricKind.GEOMETRIC
+                total += (math.log(summary) if is_geometric else summary) * part.values.size[m]
+        with np.errstate(invalid="ignore"):
+            return defined(summaries([spec], total, total / size)[0])
+
+    def defined(value: float) -> float | None:
+        return None if math.isnan(value) else float(value)
 
     has_expected = all(tie is None or tie.expected is not None for tie in ties)
-    expected = end("expected") if has_expected else None
-    return notice.replace(value=value(values), low=end("low"), high=end("high"), expected=expected)
+    return notice.replace(
+        value=defined(run.summarized(job.specs).means[m]),
+        low=whole("low"),
+        high=whole("high"),
+        expected=whole("expected") if has_expected else None,
+    )
 
 
 def chosen_options(values: Mapping[str, Any]) -> CompareOptions:
-    """The options of a comparison on Spark. Raises OptionError for those of other tests."""
-    if others := [name for name in values if name not in OF_SUMS and name in CompareOptions.table]:
-        raise OptionError(
-            f"{others[0]} requires the values of all queries in one place. On Spark, runs are "
-            f"compared by the t-test, with the options {', '.join(OF_SUMS)}"
-        )
-    check_known(values, list(OF_SUMS))
+    """The options of a comparison on Spark. Raises OptionError."""
     options = CompareOptions(**values)
     if options.used_correction == MAXT:
         raise OptionError("the maxT correction requires the values of all queries in one place")
@@ -316,31 +321,32 @@ def comparison(
     summary: SparkSummary = complete(merged(buckets, job))  # type: ignore[assignment]
     tests = []
     for k, (baseline, other) in enumerate(pairs):
-        pair = Pair.joined([part for bucket in buckets for part in bucket.pairs[k : k + 1] if part is not None])
+        pair = Statistics.joined([of for bucket in buckets for of in bucket.pairs[k : k + 1] if of is not None])
         for column, m in zip(compared, positions, strict=True):
             tests.append((job.runs[other], job.runs[baseline], column, *_t_test(pair, m, options.alpha)))
     corrected = CORRECTIONS[options.used_correction](np.array([outcome.p for *_, outcome in tests])).tolist()
     comparisons = tuple(pair_comparison(*test, p, options) for test, p in zip(tests, corrected, strict=True))
-    is_summed = [spec.metric.is_summed for spec in job.specs]
-    means = np.where(is_summed, summary.means / summary.counts, summary.means)[:, positions]
+    of_runs = [summary.statistics[name] for name in job.runs]
+    means = np.array([of_run.mean[positions] for of_run in of_runs])
     section = Section(None, max(of_run.queries for of_run in summary.runs), means, comparisons, ())
 
-    def judged_mean(summary: SparkSummary, r: int, spec: Spec) -> float:
-        m = summary.specs.index(spec)
-        count = summary.counts[r, m]
-        return share(summary, r, summary.means[r, m] * count, count)
+    def judged_mean(results: Results, r: int, spec: Spec) -> float:
+        m = job.specs.index(spec)
+        return share(results, r, of_runs[r].total[m], of_runs[r].size[m])
 
     judged, notices = Judged.of(summary, judged_mean), notices_of(summary, values)
     inputs = {"qrels": {"path": summary.qrels, "sha256": None}, "options": dict(summary.options)}
     return compare_values(values, options, notices, judged=judged, inputs=inputs, sections=(section,))
 
 
-def _t_test(pair: Pair, m: int, alpha: float) -> tuple[tuple[float, float], TestSummary, Outcome]:
+def _t_test(pair: Statistics, m: int, alpha: float) -> tuple[list[float], TestSummary, Outcome]:
     """The paired t-test of a metric: the means of the baseline and the run, their differences, the outcome."""
-    moments = pair.moments
-    (mean, *means), sd, n = moments.mean[:, m].tolist(), float(moments.sd[0, m]), int(moments.size[0, m])
-    won, lost = int(pair.won[m]), int(pair.lost[m])
-    lowest, highest = float(pair.lowest[m]), float(pair.highest[m])
+    mean, *means = pair.mean[:, m].tolist()
+    sd = float(pair.sd[0, m])
+    n, won, lost, lowest, highest = (
+        column[0, m].item() for column in (pair.size, pair.positive, pair.negative, pair.lowest, pair.highest)
+    )
+    n = int(n)
     if n < 2:
         outcome = Outcome(math.nan, math.nan, math.nan, mean, "", TOO_FEW_PAIRS)
     elif highest - lowest <= TOLERANCE * max(abs(lowest), abs(highest)):
@@ -348,5 +354,4 @@ def _t_test(pair: Pair, m: int, alpha: float) -> tuple[tuple[float, float], Test
     else:
         outcome = t_outcome(n, mean, sd, alpha)
     effect_size = math.nan if outcome.reason else mean / sd
-    summary = TestSummary(n, mean, sd, effect_size, won, n - won - lost, lost)
-    return (means[0], means[1]), summary, outcome
+    return means, TestSummary(n, mean, sd, effect_size, won, n - won - lost, lost), outcome

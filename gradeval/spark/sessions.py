@@ -6,7 +6,6 @@ import importlib.util
 import os
 import re
 import shutil
-import socket
 import sys
 import tempfile
 import threading
@@ -33,10 +32,9 @@ BATCHES = {
 }
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # is set where spark-submit started this process, and Java for it
 _EVERY = 0.2  # seconds
-_PATIENCE = 5.0  # seconds
 # lines of the Java machine on standard error that are no errors; of its log, '26/11/22 03:11:13 WARN Utils: …'
 _NO_REASON = re.compile(
-    r"WARNING: |Using Spark's|Setting default|To adjust|\tat |\d\d/\d\d/\d\d [\d:]+ (WARN|INFO) "
+    r"WARNING: |Using Spark's|Setting default|To adjust|\tat |\d\d/\d\d/\d\d [\d:]+ (WARN|INFO) |\s*$"
 )
 # Without an appender, Spark would use its own profile.
 _SILENT = """\
@@ -46,12 +44,11 @@ rootLogger.appenderRef.nowhere.ref = nowhere
 appender.nowhere.type = Null
 appender.nowhere.name = nowhere
 """
-_MODULES = ("pyspark", "pyarrow", "pandas")  # which PySpark itself requires
 
 
 def check_installed(*, with_java: bool = True) -> None:
-    """Raise GradevalError without PySpark or Java."""
-    missing = [name for name in _MODULES if importlib.util.find_spec(name) is None]
+    """Raise GradevalError without PySpark, which itself requires pyarrow and pandas, or Java."""
+    missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]
     home = os.environ.get("JAVA_HOME")
     if with_java and not shutil.which("java", path=os.path.join(home, "bin") if home else None):
         missing.append("java")
@@ -75,27 +72,25 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
     builder = SparkSession.builder.appName("gradeval")
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
-    if master is not None:
-        _check_reachable(master)
+    chosen: dict[str, Any] = BATCHES | dict(settings)
     with tempfile.TemporaryDirectory() as folder:  # which is read when the Java machine starts
-        chosen = BATCHES | dict(settings)
-        if master is not None and master.startswith("local"):
-            chosen = _local(Path(folder)) | chosen
-            if master == "local":
-                master = f"local[1,{ATTEMPTS}]"
-            elif "," not in master and master.endswith("]"):  # tries a task again, as clusters do
-                master = f"{master[:-1]},{ATTEMPTS}]"
         if master is not None:
+            if master.startswith("local"):
+                chosen = _local(Path(folder)) | chosen
+                master = "local[1]" if master == "local" else master
+                if "," not in master and master.endswith("]"):  # tries a task again, as clusters do
+                    master = f"{master[:-1]},{ATTEMPTS}]"
             builder = builder.master(master)
-        builder = builder.config(map=chosen)
-        with known_warnings_ignored(), _stderr_kept() as stderr_lines:
+        with known_warnings_ignored(), _stderr_in_file() as file:
             try:
-                started = builder.getOrCreate()
+                started = builder.config(map=chosen).getOrCreate()
                 started.range(0).schema  # noqa: B018  # reads the settings of SQL
                 return started
             except Exception as error:
-                lines = [] if hasattr(error, "java_exception") else stderr_lines()
-                why = [*lines, reasons(error)[-1]][0]
+                file.seek(0)
+                lines = file.read().decode("utf-8", "replace").splitlines()
+                said = [line for line in lines if not _NO_REASON.match(line)]
+                why = [*([] if hasattr(error, "java_exception") else said), reasons(error)[-1]][0]
                 raise GradevalError(f"Spark cannot be started: {why}") from None
 
 
@@ -104,21 +99,6 @@ def reads_local_files(settings: Iterable[tuple[str, str]]) -> bool:
     variables = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", _SUBMITTED)
     is_set = any(name in os.environ for name in variables)
     return not (is_set or any(name.endswith("fs.defaultFS") for name, _ in settings))
-
-
-def _check_reachable(master: str) -> None:
-    """Raise GradevalError if no master listens at a URL spark://HOST:PORT,…, for which Spark waits a minute."""
-    scheme, _, hosts = master.partition("://")
-    why = ""
-    for host in hosts.split(",") if scheme == "spark" else ():
-        name, _, port = host.rpartition(":")
-        try:
-            socket.create_connection((name.strip("[]"), int(port)), _PATIENCE).close()
-            return
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-    if why:
-        raise GradevalError(f"no Spark master can be reached at {master} ({why})")
 
 
 @contextmanager
@@ -147,44 +127,30 @@ def known_warnings_ignored() -> Iterator[None]:
 
 
 @contextmanager
-def _stderr_kept() -> Iterator[Callable[[], list[str]]]:
-    """Redirect standard error to a file, for the processes started here too; yields a function that returns the
-    lines that are errors.
-    """
-    try:
-        stderr = os.dup(2)
-    except OSError:  # it is closed
-        yield list
-        return
+def _stderr_in_file() -> Iterator[Any]:
+    """Redirect standard error to a file, which this yields, for the processes started here too."""
     with tempfile.TemporaryFile() as file:
-
-        def lines() -> list[str]:
-            file.seek(0)
-            text = file.read().decode("utf-8", "replace")
-            return [line for line in text.splitlines() if line.strip() and not _NO_REASON.match(line)]
-
+        stderr = os.dup(2)
         os.dup2(file.fileno(), 2)
         try:
-            yield lines
+            yield file
         finally:
             os.dup2(stderr, 2)
             os.close(stderr)
 
 
-def _local(folder: Path) -> dict[str, str]:
+def _local(folder: Path) -> dict[str, Any]:
     """The settings of a local session: quiet, and with the Python and the gradeval that are running."""
     os.environ["PYSPARK_PYTHON"] = sys.executable  # PySpark reads this, and no setting
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     package = str(Path(__file__).resolve().parents[2])
-    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-    try:
+    memory = 0
+    with suppress(AttributeError, ValueError, OSError):  # not on every system
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        memory = 0
     log = folder / "log4j2.properties"
     log.write_text(_SILENT)
     return {
-        "spark.executorEnv.PYTHONPATH": paths,
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])),
         "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),  # of 200, most would be empty
         "spark.driver.memory": f"{max(1024, memory // 4 // (1 << 20))}m",  # the workers have the rest
@@ -214,19 +180,18 @@ def reasons(error: Any) -> list[str]:
     """
     from pyspark.errors import PythonException
 
+    def lines(text: str) -> list[str]:
+        return [line.strip() for line in text.splitlines() if line.strip()]
+
     if isinstance(error, PythonException):
-        return _lines(str(error))[-1:]
+        return lines(str(error))[-1:]
     chain = []
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while java is not None:
-        chain += _lines(java.getMessage() or java.toString())[:1]
+        chain += lines(java.getMessage() or java.toString())[:1]
         java = java.getCause()
-    *_, last = chain or [*_lines(str(error))[:1], type(error).__name__][:1]
-    return [line for line in chain[-2:-1] if last not in line] + [last]
-
-
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    chain = chain or lines(str(error))[:1] or [type(error).__name__]
+    return [line for line in chain[-2:-1] if chain[-1] not in line] + chain[-1:]
 
 
 @contextmanager
@@ -238,8 +203,8 @@ def tasks_shown(session: SparkSession, steps: Callable[[int, int], None]) -> Ite
     def watch() -> None:
         while not is_over.wait(_EVERY):
             with suppress(Exception):  # the session may have ended
-                stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-                if stages := [stage for stage in stages if stage is not None]:
+                stages = [stage for id_ in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(id_))]
+                if stages:
                     done = sum(stage.numCompletedTasks for stage in stages)
                     steps(done, sum(stage.numTasks for stage in stages))
 

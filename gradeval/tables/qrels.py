@@ -26,10 +26,10 @@ SHARE = 1 << 16  # rows whose columns fit the processor's cache, where metrics a
 
 
 def shares_of(offsets: Ints) -> list[slice]:
-    """Queries with these offsets in shares of about SHARE rows each."""
+    """Queries with these offsets in shares of about SHARE rows each, at least one."""
     steps = np.arange(0, offsets[-1], SHARE)[1:]
     cuts = distinct(np.concatenate([[0], np.searchsorted(offsets, steps), [len(offsets) - 1]]))
-    return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())]
+    return [slice(a, b) for a, b in itertools.pairwise(cuts.tolist())] or [slice(0, 0)]
 
 
 def is_relevant(grade: Floats, level: float | None) -> Bools:

@@ -1,7 +1,6 @@
 """gradeval spark without PySpark: arguments and options are checked before Spark starts."""
 
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,7 @@ from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.spark import evaluate
 from gradeval.spark.files import named_runs
 from gradeval.spark.results import Request
-from gradeval.spark.sessions import _NO_REASON, NEEDED, _check_reachable, reads_local_files
+from gradeval.spark.sessions import _NO_REASON, NEEDED, reads_local_files
 
 
 @pytest.fixture(autouse=True)
@@ -144,18 +143,6 @@ def test_pyspark_or_java_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     said = fails("spark", "q.txt", "a.txt")
     assert said.startswith(f"gradeval: {NEEDED} (pyspark") and said.endswith("java not found)")
-
-
-def test_a_master_that_cannot_be_reached() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        _check_reachable(f"spark://127.0.0.1:{port}")
-        _check_reachable(f"spark://nohost:x,127.0.0.1:{port}")
-    url = f"spark://127.0.0.1:{port}"
-    with pytest.raises(GradevalError, match=rf"no Spark master can be reached at {url} \(Connection refused\)"):
-        _check_reachable(url)
-    for other in ("local[2]", "yarn", "k8s://https://host"):
-        _check_reachable(other)
 
 
 def test_lines_of_a_log_are_no_reasons() -> None:

@@ -17,9 +17,9 @@ from gradeval.errors import GradevalError, OptionError
 from gradeval.formats.diagnostics import COLLAPSES
 from gradeval.notices import Kind
 from gradeval.options import Options
-from gradeval.spark.kernel import Job, Moments, Names, evaluate_bucket
+from gradeval.spark.kernel import Job, Names, Statistics, evaluate_bucket
 from gradeval.spark.merge import chosen_options, comparison, merged
-from gradeval.spark.results import Request, bucket_count
+from gradeval.spark.results import Request, SparkResults, bucket_count
 
 from .tables import evaluated, every_metric, job_of, same, table
 
@@ -76,7 +76,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
     def kept(seed: int) -> bytes:
         results = merged(evaluated(QRELS, RUNS, job, 2, seed)[0], job)
-        numbers = [results.means, results.standard_errors, *results.tie_ranges]
+        numbers = [results.means, [*results.statistics.items()], *results.tie_ranges]
         return pickle.dumps((numbers, [one.to_dict() for one in results.notices]))
 
     assert kept(1) == kept(2)
@@ -128,11 +128,12 @@ def test_comparison(options: dict[str, Any]) -> None:
 
 def test_comparison_of_what_it_cannot() -> None:
     for options, message in (
-        ({"test": "wilcoxon"}, "test requires the values of all queries in one place"),
-        ({"basline": 1}, r"unknown option basline: did you mean baseline\? The options are baseline, all"),
-        ({"correction": "maxt"}, "the maxT correction requires the values of all queries"),
+        ({"test": "wilcoxon"}, "unknown option test: the options are baseline, all_pairs, correction"),
+        ({"basline": 1}, r"unknown option basline: did you mean baseline\? The options are baseline, all_pairs"),
     ):
-        raises(GradevalError, message, chosen_options, options)
+        raises(GradevalError, message, SparkResults.compare, None, **options)
+    message = "the maxT correction requires the values of all queries"
+    raises(GradevalError, message, chosen_options, {"correction": "maxt"})
     with pytest.raises(GradevalError, match="on Spark, means are not weighted by query_weights"):
         Request.of("AP", {"query_weights": {"q1": 1.0}})
     job, alone = job_of(QRELS, RUNS, ["AP"]), job_of(QRELS, {"first": RUN}, ["AP"])
@@ -174,9 +175,9 @@ def test_bad_rows_are_named() -> None:
     judged = [*QREL, ("q", "d", 2.0), ("q", "e", 0.0), ("q", "g", 1e200), ("r", "g", None)]
     assert errors(one_bucket(judged, []).failure) == ["qrels: query 'r', document 'g': the grade is missing"]
     assert errors(one_bucket(judged[:-1], []).failure) == [
+        "qrels: query 'q', document 'd': it has two grades, 1 and 2",
         "qrels: query 'q', document 'g': the grade 1e+200 is out of range. Grades are 0 or between 1e-150 and "
         "1e150 in absolute value; rescale them",
-        "qrels: query 'q', document 'd': it has two grades, 1 and 2",
     ]
     notices = one_bucket(judged[:1] * 3, []).notices
     assert [notice.count for notice in notices if notice.kind is Kind.DUPLICATES] == [2]
@@ -284,7 +285,7 @@ numbers = st.floats(-1e6, 1e6) | st.just(math.nan)
 def test_moments_of_parts_are_those_of_the_whole(values: list[float], cuts: list[int]) -> None:
     column = np.array([values, values[::-1]])
     parts = np.split(column, sorted(min(cut, len(values)) for cut in cuts), axis=1)
-    whole, joined = Moments.of(column), Moments.joined([Moments.of(part) for part in parts])
+    whole, joined = Statistics.of(column), Statistics.joined([Statistics.of(part) for part in parts])
     assert joined.size.tolist() == whole.size.tolist()
     assert joined.total == pytest.approx(whole.total, rel=1e-12, abs=1e-6)
     assert joined.squares == pytest.approx(whole.squares, rel=1e-9, abs=1e-3)
@@ -294,17 +295,17 @@ def test_moments_empty_tables_and_how_many_buckets() -> None:
     """Each core has as many buckets, of a million rows at most; each has some rows."""
     bucket = one_bucket([], [(0, "q", "d", 1.0), (0, "r", "d", 1.0)])
     assert [run.counted for run in (*bucket.runs, *one_bucket([], []).runs)] == [0] * 4
-    assert [notice.count for notice in bucket.runs[0].notices if notice.kind is Kind.UNJUDGED] == [2]
+    assert [notice.count for notice in bucket.runs[0].noticed.notices if notice.kind is Kind.UNJUDGED] == [2]
     assert [run.values.total.tolist() for run in one_bucket(QREL, []).runs] == [[0.0], [0.0]]
     rows = (0, 4), (100_000, 256), (10**6, 2), (5 * 10**6, 2), (10**7, 256), (10**9, 64), (10**14, 64)
     assert [bucket_count(*case) for case in rows] == [1, 1, 2, 6, 152, 960, 100_000]
-    moments = Moments.of(np.array([[1.0, 2.0, math.nan, 6.0]]))
+    moments = Statistics.of(np.array([[1.0, 2.0, math.nan, 6.0]]))
     assert (moments.size, moments.total, moments.squares) == ([3], [9], [14])
     assert (moments.mean, moments.sd) == ([3], [math.sqrt(7)])
     values = 1e9 + np.array([[0.0, 1.0, 2.0, 3.0]])  # where sums of squares would cancel
-    parts = [Moments.of(values[:, :1]), Moments.of(values[:, 1:])]
-    assert Moments.joined(parts).squares == pytest.approx([5.0], rel=1e-9)
-    nothing, single = Moments.of(np.empty((2, 0))), Moments.of(np.array([[1.0], [2.0]]))
+    parts = [Statistics.of(values[:, :1]), Statistics.of(values[:, 1:])]
+    assert Statistics.joined(parts).squares == pytest.approx([5.0], rel=1e-9)
+    nothing, single = Statistics.of(np.empty((2, 0))), Statistics.of(np.array([[1.0], [2.0]]))
     assert nothing.size.tolist() == [0, 0]
     assert np.isnan([nothing.mean, nothing.sd, single.sd]).all()
-    assert Moments.joined([nothing, single, nothing]).total.tolist() == [1, 2]
+    assert Statistics.joined([nothing, single, nothing]).total.tolist() == [1, 2]

@@ -73,7 +73,7 @@ def test_a_dict_of_frames_and_integer_ids(spark: Any) -> None:
     results = gradeval.spark.evaluate(judged, {"first": first, "second": texts}, buckets=3)
     check(results, expected)
     assert results.runs == ("first", "second")
-    wire = in_buckets(*(results._qrels, results._runs._replace(frame=first.selectExpr(*ON_THE_WIRE))), 3)
+    wire = in_buckets(results._qrels.frame, first.selectExpr(*ON_THE_WIRE), 3)
     assert dict(wire.dtypes)["query"] == "bigint"
 
 
@@ -144,14 +144,14 @@ def test_other_data_than_frames(spark: Any, frames: Any) -> None:
     twice = joined.select("a.query_id", "b.query_id", "doc_id", "a.score")
     with pytest.raises(InputError, match=r"the query column may be 'query_id' or 'query_id'\. Rename one"):
         gradeval.spark.evaluate(qrels, {"a": twice})
-    read = "is not a data frame of Spark. Read it with spark.read.parquet"
+    read = "is not a data frame of Spark. Give one, such as spark.read.parquet(PATH), or a dict of them by"
     for data, said in (
-        (("q.parquet", runs), f"qrels: 'q.parquet' {read}"),
-        ((qrels, Path("r.parquet")), f"runs: PosixPath('r.parquet') {read}"),
-        ((qrels, [runs]), "runs: a list has no names of runs. Give a dict of data frames by the names of the"),
+        (("q.parquet", runs), f"qrels: 'q.parquet' (builtins.str) {read}"),
+        ((qrels, Path("r.parquet")), f"runs: PosixPath('r.parquet') (pathlib.PosixPath) {read}"),
+        ((qrels, [runs]), "runs: [DataFrame["),
         ((qrels, {}), "runs: no runs given"),
-        ((qrels, {"a": {"q": {"d": 1}}}), "a: a dict is not a data frame of Spark. Give spark.createDataFrame"),
-        ((None, runs), "qrels: a NoneType is not a data frame of Spark"),
+        ((qrels, {"a": {"q": {"d": 1}}}), f"a: {{'q': {{'d': 1}}}} (builtins.dict) {read}"),
+        ((None, runs), f"qrels: None (builtins.NoneType) {read}"),
     ):
         assert error_of(InputError, gradeval.spark.evaluate, *data).startswith(said)
     for columns, said in (
