@@ -33,7 +33,7 @@ class Measure(NamedTuple):
         return "=" in self.example
 
     def read(self, values: str, separator: str) -> list[dict[str, str]]:
-        """The parameters after the dot, as texts, for each metric. Raises ValueError for incomplete pairs."""
+        """The parameters after the dot, as texts, for each metric; none for incomplete pairs."""
         if not self.example:
             return [{self.param: value} for value in values.split(",")]
         if not self.has_pairs:
@@ -42,11 +42,11 @@ class Measure(NamedTuple):
             return [{self.digits: f"0.{values}"}]
         pairs = [pair.partition("=") for pair in values.split(",")]
         texts = {key: value for key, _, value in pairs if key in self.named}
-        gains = sorted((float(key), f"{key}={value}") for key, _, value in pairs if key not in self.named)
+        gains = [f"{key}={value}" for key, _, value in pairs if key not in self.named]
         if not all(equals for _, equals, _ in pairs) or (gains and self.param in self.named):
-            raise ValueError("pairs are incomplete")
+            return []
         if gains:
-            texts[self.param] = ",".join(pair for _, pair in gains)
+            texts[self.param] = ",".join(gains)
         return [texts]
 
     def written(self, name: str, texts: Mapping[str, str]) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from typing import Annotated, Any, get_args
 
 import numpy as np
@@ -163,15 +162,17 @@ def choice(about: str, options: Sequence[str], **fields: Any) -> Param:
 
 
 def pairs(text: str, what: str) -> Pairs:
-    """'0:0/1:2.5' as ((0, 0), (1, 2.5)); what: the form, for the ValueError. First numbers must increase."""
+    """'1:2.5/0:0' as ((0, 0), (1, 2.5)); what: the form, for the ValueError. First numbers must differ."""
     try:
-        points = tuple((_number(a), _number(b)) for a, b in (pair.split(":") for pair in text.split("/")))
+        points = tuple(
+            sorted((_number(a), _number(b)) for a, b in (pair.split(":") for pair in text.split("/")))
+        )
     except OutOfRange:
         raise
     except ValueError:
         raise ValueError(what) from None
-    if any(a >= b for (a, _), (b, _) in pairwise(points)):
-        raise ValueError(f"{what}, in increasing order without repetition")
+    if len(dict(points)) < len(points):
+        raise ValueError(f"{what}, without repetition")
     return points
 
 

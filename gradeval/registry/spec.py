@@ -88,7 +88,6 @@ def _unpickled(name: str) -> Spec:
     return spec
 
 
-_LONGEST = 200  # of what is wrong with a plugin, where it is only a guess that the metric is there
 _AT_IN_WORDS = r"(.+)_at_(\d[\d,]*)"  # ndcg_at_10, as in MTEB
 _AT_THE_END = r"(.*[^\d,._-])([-._]?)(\d[\d,]*)"  # a cutoff: nDCG10, nDCG-10
 _KEYS = {"rel": ("l",)}  # options of trec_eval for parameters
@@ -231,16 +230,15 @@ def _parts(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
         raise MetricError(
             f"{text}: it is not of the form NAME(name=value,…)@k", hint="for example nDCG(gain=exp)@10"
         )
-    name, inside, cutoffs = parts[1], parts[2] or "", parts[3]
+    name, inside, cutoffs = parts.groups()
     # of a=1,b={0:0,1:5},c="x,y": commas in quotes and braces do not separate
     is_quoted_or_comma = r"""\{[^}]*\}?|'[^']*'?|"[^"]*"?|,"""
-    marked = re.sub(is_quoted_or_comma, lambda match: "\0" if match[0] == "," else match[0], inside)
-    pairs = [item.partition("=") for item in marked.split("\0")] if inside.strip() else []
+    marked = re.sub(is_quoted_or_comma, lambda match: "\0" if match[0] == "," else match[0], inside or "")
+    pairs = [item.partition("=") for item in marked.split("\0")] if marked.strip() else []
     items = [(key.strip(), _unquoted(value.strip()) if equals else None) for key, equals, value in pairs]
-    if _find(fold(name)) is None:
-        in_words = re.fullmatch(_AT_IN_WORDS, name)
-        if in_words and cutoffs is None:
-            name, cutoffs = in_words.groups()
+    in_words = re.fullmatch(_AT_IN_WORDS, name) if cutoffs is None and _find(fold(name)) is None else None
+    if in_words:
+        name, cutoffs = in_words.groups()
     if _find(fold(name)) is None:
         name, items = dialects.resolve(name, items, cutoffs is not None)
     return name, items, cutoffs
@@ -251,15 +249,8 @@ def _unquoted(value: str) -> str:
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
         return value[1:-1]
     if value.startswith("{") and value.endswith("}"):
-        return "/".join(sorted(("".join(pair.split()) for pair in value[1:-1].split(",")), key=_grade))
+        return "".join(value[1:-1].split()).replace(",", "/")
     return value
-
-
-def _grade(pair: str) -> float:
-    try:
-        return float(pair.partition(":")[0])
-    except ValueError:
-        return 0.0  # the error is raised where the value is parsed
 
 
 def _dotted_or_plugin(text: str) -> list[Spec] | None:
@@ -283,15 +274,12 @@ def _suggest(text: str) -> None:
 
 def _parseable(text: str) -> str:
     """The text of a known name if it parses; of a name alone, else, the usage; '' otherwise."""
-    try:
+    with suppress(MetricError):
         parse_one(text)
-    except MetricError:
-        if "(" in text or "@" in text:
-            return ""
-        with suppress(MetricError):  # of a plugin
-            return metric_of(text).usage
-        return ""
-    return text
+        return text
+    with suppress(MetricError):  # of a plugin
+        return "" if "(" in text or "@" in text else metric_of(text).usage
+    return ""
 
 
 def dotted(text: str) -> list[Spec] | None:
@@ -306,22 +294,18 @@ def dotted(text: str) -> list[Spec] | None:
         is_name = separator == "_" and (_find(fold(text)) or dialects.named(text))  # ours or of another tool
         if metric is None or is_name:
             continue
-        takes = dialects.measure_of(name)
-        form, hint, parameters = "no value", "", []
+        takes, known = dialects.measure_of(name), metric.by_name
+        form, hint = "no value", ""
         if takes is not None and takes.param:
             gains = [] if takes.param in takes.named else ["grade=gain pairs"]
-            form = " and ".join([*(f"{key}=" for key in takes.named), *gains])
-            hint = f"{name}.{takes.example}"
-            with suppress(ValueError):
-                parameters = takes.read(values, separator)
-        if parameters:
-            known = metric.by_name
-            values_of = (
-                {key: _value(known[key], value, text, True) for key, value in texts.items()}
-                for texts in parameters
-            )
-            return [_spec(metric, params, text) for params in values_of]
-        if "cutoff" in metric.by_name and values.replace(",", "").isdigit():  # in the notation of the name
+            form, hint = " and ".join([*(f"{key}=" for key in takes.named), *gains]), f"{name}.{takes.example}"
+            if parameters := takes.read(values, separator):
+                values_of = (
+                    {key: _value(known[key], value, text, True) for key, value in texts.items()}
+                    for texts in parameters
+                )
+                return [_spec(metric, params, text) for params in values_of]
+        if "cutoff" in known and values.replace(",", "").isdigit():  # in the notation of the name
             names = dialects.names_of(metric.name)
             cut = [f"{cut}." for cut in names if dialects.MEASURES[cut].param == "cutoff"]
             hint = f"did you mean {cut[0] if cut and name in names else name + '@'}{values}?"
@@ -466,11 +450,7 @@ def _named(name: str, text: str) -> Metric:
     meant = spelled if spelled in dialects.GROUPS else text.replace(stem, spelled, 1)
     if meant == text:  # the name is right, what follows it is not
         raise MetricError(f"{text}: the cutoff is given more than once", hint=f"for example {spelled}@5")
-    ignored = ""
-    if broken:
-        first = broken[0] if len(broken[0]) <= _LONGEST else broken[0][:_LONGEST] + "…"
-        others = f"; 'gradeval metrics' reports {len(broken) - 1} more" if len(broken) > 1 else ""
-        ignored = f" ({first}{others})"
+    ignored = f" ({broken[0]})" if broken else ""
     if near and (suggested := _parseable(meant)):
         raise MetricError(text, hint=f"did you mean {suggested}?{ignored}")
     raise MetricError(f"{text}: unknown metric", hint=f"'gradeval metrics' lists the metrics{ignored}")
@@ -554,12 +534,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     In a short word only transposed letters are a typo. Digits are no typo of others.
     """
     most = min(len(word) // 3, 2)
-    digits = re.findall(r"\d", word)
     near = [
         (slips(word, name), name)
         for name in known
         if abs(len(name) - len(word)) <= most
-        and re.findall(r"\d", name) == digits
+        and re.findall(r"\d", name) == re.findall(r"\d", word)
         and (len(word) > _SHORT or sorted(name) == sorted(word))
     ]
     fewest, best = min(near, key=lambda pair: pair[0], default=(most + 1, None))
@@ -568,13 +547,16 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 def slips(a: str, b: str) -> int:
     """The edit distance: insertions, deletions, substitutions and transpositions of adjacent letters."""
-    before, last = [0], list(range(len(b) + 1))
-    for i, x in enumerate(a):
-        row = [i + 1]
-        for j, y in enumerate(b):
-            least = min(last[j] + (x != y), last[j + 1] + 1, row[j] + 1)
-            if i and j and (x, a[i - 1]) == (b[j - 1], y):
-                least = min(least, before[j - 1] + 1)
-            row.append(least)
-        before, last = last, row
-    return last[-1]
+
+    @cache
+    def distance(i: int, j: int) -> int:
+        """Of the first i and the first j letters."""
+        if not i or not j:
+            return i + j
+        if a[i - 1] == b[j - 1]:
+            return distance(i - 1, j - 1)
+        is_transposed = i > 1 and j > 1 and a[i - 2 : i] == b[j - 1] + b[j - 2]
+        fewest = distance(i - 2, j - 2) if is_transposed else i + j
+        return 1 + min(fewest, distance(i - 1, j), distance(i, j - 1), distance(i - 1, j - 1))
+
+    return distance(len(a), len(b))

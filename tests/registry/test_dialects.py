@@ -16,7 +16,7 @@ from gradeval.registry.spec import metric_of
 READ = [
     ("P", "5,10", [{"cutoff": "5"}, {"cutoff": "10"}]), ("set_F", "0.5", [{"x": "0.5"}]),
     ("iprec_at_recall", "0.25", [{"recall": "0.25"}]), ("utility", "3,-2,0,0", [{"weights": "3,-2,0,0"}]),
-    ("ndcg", "2=9,1=3", [{"gain": "1=3,2=9"}]), ("rbp", "p=0.8", [{"p": "0.8"}]),
+    ("ndcg", "2=9,1=3", [{"gain": "2=9,1=3"}]), ("rbp", "p=0.8", [{"p": "0.8"}]),
     ("rbp", "p=0.8,1=3", [{"p": "0.8", "gain": "1=3"}]), ("rbp", "95", [{"p": "0.95"}]),
     ("rbp_resid", "p=0.8", [{"p": "0.8"}]),
 ]  # fmt: skip

@@ -181,7 +181,7 @@ FORMLESS = "AP) AP( AP(rel=2 AP)( AP((rel=2)) AP(rel=2)x AP@5(rel=2) @10 (rel=2)
         ("nDCG(gain=exp,gain=exp)", "gain is given more than once"),
         ("nDCG(cutoff=5)@5", "the cutoff is given more than once"),
         ("nDCG(gain=square)", "gain must be linear, exp, or grade:gain"),
-        ("nDCG(gain=1:2/1:3)", "increasing order"),
+        ("nDCG(gain=1:2/1:3)", "without repetition"),
         ("nDCG(gain=-1:2)", "gain 0 for grades below 0"),
         ("nDCG(top=25/10)", "positions in increasing order"),
         ("nDCG(discount=log3)", "log2 or letor or zipf or none"),

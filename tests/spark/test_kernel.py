@@ -129,7 +129,10 @@ def test_comparison(options: dict[str, Any]) -> None:
 def test_comparison_of_what_it_cannot() -> None:
     for options, message in (
         ({"test": "wilcoxon"}, "unknown option test: the options are baseline, all_pairs, correction"),
-        ({"basline": 1}, r"unknown option basline: did you mean baseline\? The options are baseline, all_pairs"),
+        (
+            {"basline": 1},
+            r"unknown option basline: did you mean baseline\? The options are baseline, all_pairs",
+        ),
     ):
         raises(GradevalError, message, SparkResults.compare, None, **options)
     message = "the maxT correction requires the values of all queries"
