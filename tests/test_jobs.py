@@ -1,53 +1,80 @@
 """Threads change nothing, and systems that have too few are no hindrance."""
 
+import os
 import random
+import signal
 import threading
+import warnings
 
 import pytest
-from evaluation.test_evaluation import RUN, qrels_text, run_text
 from helpers import each
 
-from gradeval import evaluate
+from gradeval import Evaluator, evaluate
 from gradeval.evaluation import evaluator, outcome
 from gradeval.formats import letor as letor_module
 from gradeval.formats import trec
 from gradeval.formats.sources import Source
 
 
-@pytest.mark.parametrize("jobs", [1, 4])
-def test_jobs_and_blocks_change_nothing(jobs, tmp_path, monkeypatch):
+def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
     """Several runs at once, each by several threads, in small blocks, one of them shuffled."""
     draw = random.Random(3)
     qrels = {f"q{q}": {f"d{draw.randrange(60)}": draw.randrange(4) for _ in range(12)} for q in range(30)}
-    paths = []
-    for name in ("a", "b", "c"):
-        run = {
-            q: {f"d{d}": draw.randrange(20) / 4 for d in draw.sample(range(60), 25)} for q in [*qrels, "other"]
-        }
-        lines = run_text(run).splitlines(keepends=True)
-        if name == "b":
+    judged, *paths = (tmp_path / name for name in ("qrels", "a", "b", "c"))
+    judged.write_text("".join(f"{q} 0 {d} {grade}\n" for q, of in qrels.items() for d, grade in of.items()))
+    for path in paths:
+        pairs = [(q, d) for q in [*qrels, "x"] for d in draw.sample(range(60), 25)]
+        lines = [f"{q} Q0 d{d} 0 {draw.randrange(20) / 4} tag\n" for q, d in pairs]
+        if path.name == "b":
             draw.shuffle(lines)
-        paths.append(tmp_path / name)
-        paths[-1].write_bytes(b"".join(lines))
-    judged = tmp_path / "qrels"
-    judged.write_bytes(qrels_text(qrels))
+        path.write_text("".join(lines))
     whole = evaluate(judged, paths, "AP nDCG@10 muAP num_ret", jobs=1)
     monkeypatch.setattr(Source.blocks, "__defaults__", (500,))
-    cut = evaluate(judged, paths, "AP nDCG@10 muAP num_ret", jobs=jobs)
-    assert cut.to_dict(per_query=True) == whole.to_dict(per_query=True)
+    for jobs in (1, 4):
+        cut = evaluate(judged, paths, "AP nDCG@10 muAP num_ret", jobs=jobs)
+        assert cut.to_dict(per_query=True) == whole.to_dict(per_query=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_that_is_forked_while_threads_evaluate():
+    """It ends with the same values, and waits for no lock of a thread that it has not."""
+
+    def values():
+        return Evaluator({"q": {"a": 1, "b": 2}}, "AP nDCG muAP").evaluate({"q": {"a": 1.0}}).means.tolist()
+
+    def work():
+        while not is_over.is_set():
+            values()
+
+    expected, is_over = values(), threading.Event()
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(8):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads
+                child = os.fork()
+            if not child:
+                signal.alarm(30)
+                os._exit(0 if values() == expected else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        is_over.set()
+        thread.join()
 
 
 @pytest.fixture
 def calls(tmp_path, monkeypatch):
     """Evaluates files of several blocks and an iterator with so many threads, and gives the means."""
     judged, letor, run = (tmp_path / name for name in ("judged", "letor", "run"))
-    judged.write_bytes(qrels_text() * 50)
-    letor.write_bytes(b"".join(b"%d qid:%d 1:%d\n" % (n % 3, n // 10, n % 7) for n in range(100)))
-    run.write_bytes(run_text() + b"".join(b"3 Q0 d%d 0 %d tag\n" % (n, n) for n in range(100)))
+    judged.write_text("".join(f"{q} 0 d{d} {d % 3}\n" for _ in range(9) for q in range(5) for d in range(20)))
+    letor.write_text("".join(f"{n % 3} qid:{n // 10} 1:{n % 7}\n" for n in range(100)))
+    run.write_text("".join(f"{n % 5} Q0 d{n} 0 {n * 7 % 40} tag\n" for n in range(100)))
     monkeypatch.setattr(Source.blocks, "__defaults__", (60,))
 
     def evaluated(jobs):
-        trec = evaluate(judged, [run, RUN, iter([("1", "a", 1.0)])], "AP num_ret", jobs=jobs)
+        runs = [run, {"1": {"d2": 1.0}}, iter([("1", "d1", 1.0)])]
+        trec = evaluate(judged, runs, "AP num_ret", jobs=jobs)
         return trec.means.tolist(), evaluate(letor, letor, "AP", features=1, jobs=jobs).means.tolist()
 
     return evaluated

@@ -30,7 +30,6 @@ ATTACKS = {
     "outputs": "outputs onto every kind of input",
     "streams": "processes with pipes, full outputs and signals",
     "resources": "many threads in little memory",
-    "fork": "children of a process with threads",
 }
 KEPT = Path(".fuzz")  # where the files of failing cases stay
 SHOWN = 40  # lines of a failure

@@ -1,7 +1,7 @@
 """Attack: any words as arguments, and any text as the name of a metric: done, or refused with a word why."""
 
 import random
-from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from gradeval.registry.dialects import GROUPS
@@ -25,16 +25,11 @@ WORDS = [*_WORDS.split(), ""]
 PIECES = [*"@@,,.5_()=/:+-eµφ\0\udcff", *"rel gain exp gain= 0:1/2:3 k= true 1e999 nan k".split()]
 
 
-@dataclass(frozen=True)
-class Case:
-    args: list[str]
-
-
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[list[str]]:
     kind = rng.random()
     if kind < 0.5:
         files = rng.choice([[], ["q", "r"], ["q", "-"], ["l", "s"], ["trec_eval", "q", "r"]])
-        return Case([*files, *(rng.choice(WORDS) for _ in range(rng.randrange(9)))])
+        return ([*files, *(rng.choice(WORDS) for _ in range(rng.randrange(9)))],)
     name = rng.choice([*REGISTRY, *GROUPS, "map", "ndcg_cut", "P", "", "x"])
     tail = "".join(rng.choice([*PIECES, *"0123456789"]) for _ in range(rng.randrange(8)))
     if rng.random() < 0.5 and name in REGISTRY:
@@ -43,24 +38,23 @@ def make(rng: random.Random) -> Case:
     at = rng.randrange(len(name) + 1) if rng.random() < 0.1 else len(name)
     text = name[:at] + tail + name[at:]
     if kind < 0.6:
-        return Case(["metrics", "--", text])
-    return Case(["q", "r", "-q", rng.choice([f"-m{text}", f"--metric={text}"])])
+        return (["metrics", "--", text],)
+    return (["q", "r", "-q", rng.choice([f"-m{text}", f"--metric={text}"])],)
 
 
-def check(case: Case) -> int:
+def check(args: list[str]) -> int:
     for name, content in damage.FILES.items():
         Path(name).write_bytes(content)
     before = set(Path().iterdir())
-    done = gradeval(*case.args, stdin="r")
-    words = [word for word in case.args if word in ("-", "--") or not word.startswith("-")]
+    done = gradeval(*args, stdin="r")
+    words = [word for word in args if word in ("-", "--") or not word.startswith("-")]
     several = len(words) > 2 or words[:1] == ["metrics"]  # of which those that are sound are printed
-    require(several or not (done.code and done.out), "half an answer", case.args, done)
+    require(several or not (done.code and done.out), "half an answer", args, done)
     new = {path.name for path in set(Path().iterdir()) - before}
-    require(not any(name.startswith(".") for name in new), "a file is left over", case.args, done)
+    require(not any(name.startswith(".") for name in new), "a file is left over", args, done)
     changed = {name for name, content in damage.FILES.items() if Path(name).read_bytes() != content}
-    options = zip(case.args, case.args[1:], strict=False)
-    outputs = [word.removeprefix("./") for option, word in options if option == "-o"]
-    inputs = [word.removeprefix("./") for word in case.args] + ["r"] * ("-" in case.args)
+    outputs = [word.removeprefix("./") for option, word in pairwise(args) if option == "-o"]
+    inputs = [word.removeprefix("./") for word in args] + ["r"] * ("-" in args)
     read = {name for name in changed if inputs.count(name) > outputs.count(name)}
-    require(changed <= set(outputs) and not read, f"{sorted(changed)} is overwritten", case.args, done)
+    require(changed <= set(outputs) and not read, f"{sorted(changed)} is overwritten", args, done)
     return 1

@@ -39,7 +39,7 @@ class Case:
     damage: list[tuple[float, int]]
 
 
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[Case]:
     way = rng.choice(["parquet", "file", "stream", "memory", "memory", "batches"])
     in_memory = way in ("memory", "batches")
     count, repeated = rng.choice([1, 5, 40]), rng.choice([1, 1, 9])
@@ -47,7 +47,7 @@ def make(rng: random.Random) -> Case:
     packer = rng.choice([None, "lz4" if way != "parquet" else "snappy"])
     values = [0, 1, -1, 3, 127, 1 << 20, -(1 << 30)] if in_memory else [1 << bit for bit in range(8)]
     damage = [(rng.random(), rng.choice(values)) for _ in range(rng.choice([1, 1, 1, 2, 5]))]
-    return Case(rows, rng.choice(IN_MEMORY if in_memory else KINDS), way, packer, damage)
+    return (Case(rows, rng.choice(IN_MEMORY if in_memory else KINDS), way, packer, damage),)
 
 
 def check(case: Case) -> int:

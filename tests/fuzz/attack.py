@@ -1,7 +1,8 @@
 """Runs the cases of an attack, many of them in processes of their own.
 
 An attack is a module of this package. UNIT: what its cases count, such as values. make(rng): a case, from the
-seed alone. check(case): tries it in the current folder, which is empty; returns how many units or raises Wrong.
+seed alone: the arguments of check(), which tries it in the current folder, which is empty, and returns how many
+units or raises Wrong.
 """
 
 import faulthandler
@@ -76,7 +77,7 @@ def attempt(name: str, seed: int, number: int, folder: Path) -> Done:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # none but those about results may reach a user
             warnings.simplefilter("ignore", EvaluationWarning)
-            return Done(number, attack.check(attack.make(rng_of(name, seed, number))), "")
+            return Done(number, attack.check(*attack.make(rng_of(name, seed, number))), "")
     except Wrong as wrong:
         return Done(number, 0, str(wrong))
     except Exception:

@@ -2,8 +2,8 @@
 
 import random
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from cli.command import Done
@@ -20,18 +20,7 @@ LAST = r"binary|bare CR|UTF-|longer than"  # errors that speak for all others of
 DETECTED = 1 << 16  # the format is detected from blocks of this size
 
 
-@dataclass(frozen=True)
-class Case:
-    """sizes: of blocks, None for that of every day. share: of a run that is sorted, see tables/reduction."""
-
-    files: dict[str, bytes]
-    args: list[str]
-    sizes: list[int | None]
-    share: int
-    sound: bool
-
-
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[Any, ...]:
     files = _files(rng)
     call = rng.choice(
         [("q", "r"), ("q", "r"), ("q", "r"), ("l", "s"), ("l", "--feature", "1,2"), ("v", "--feature", "1")]
@@ -59,7 +48,7 @@ def make(rng: random.Random) -> Case:
         sizes += [rng.choice([1, 2])] * (rng.random() < 0.2 and size < 3000)
     args = [*call, "-q", "-m", "AP nDCG num_ret runid muAP", "--digits", "full", f"-j{rng.choice([1, 2, 4])}"]
     args.append(f"--ties={rng.choice(['trec', 'input', 'best'])}")
-    return Case(files, args, sizes, rng.choice([len(files["r"]) // 2 + 1, len(files["r"]), 8 << 20]), sound)
+    return (files, args, sizes, rng.choice([len(files["r"]) // 2 + 1, len(files["r"]), 8 << 20]), sound)
 
 
 def _files(rng: random.Random) -> dict[str, bytes]:
@@ -75,31 +64,32 @@ def _files(rng: random.Random) -> dict[str, bytes]:
     return files
 
 
-def check(case: Case) -> int:
-    for name, content in case.files.items():
+def check(files: dict[str, bytes], args: list[str], sizes: list[int | None], share: int, sound: bool) -> int:
+    """sizes: of blocks, None for that of every day. share: of a run that is sorted, see tables/reduction."""
+
+    def read(size: int | None) -> Done:
+        with mock.patch.object(reduction, "_SHARE", share), blocks_of(size):
+            return gradeval(*args)
+
+    for name, content in files.items():
         Path(name).write_bytes(content)
-    whole = _read(case, 1 << 30)
-    if case.sound and case.args[:2] == ["q", "r"]:
-        qrels, run = slow.read_qrels(case.files["q"]), slow.read_run(case.files["r"])
+    whole = read(1 << 30)
+    if sound and args[:2] == ["q", "r"]:
+        qrels, run = slow.read_qrels(files["q"]), slow.read_run(files["r"])
         metrics = [("AP", ()), ("nDCG", ()), ("num_ret", ()), ("runid", ()), ("muAP", ())]
         if not run.tag:
             run = run._replace(tag=b"r")
-        asked = slow.Asked(tuple(metrics), ties=case.args[-1].removeprefix("--ties="))
-        check_values(case.args, whole, [slow.evaluate(qrels, run, asked)])
-    for size in case.sizes:
-        done = _read(case, size)
+        asked = slow.Asked(tuple(metrics), ties=args[-1].removeprefix("--ties="))
+        check_values(args, whole, [slow.evaluate(qrels, run, asked)])
+    for size in sizes:
+        done = read(size)
         where = f"in blocks of {size} bytes" if size else "in the usual blocks"
-        args = [*case.args, f"# {where}"]
-        require((done.code, done.out) == (whole.code, whole.out), f"a file is not the same {where}", args, done)
+        how = [*args, f"# {where}"]
+        require((done.code, done.out) == (whole.code, whole.out), f"a file is not the same {where}", how, done)
         if not re.search(LAST, whole.err):
             same = _place(done) == _place(whole)
-            require(same, f"the first error is not the same {where}: {_place(whole)}", args, done)
-    return len(case.sizes)
-
-
-def _read(case: Case, size: int | None) -> Done:
-    with mock.patch.object(reduction, "_SHARE", case.share), blocks_of(size):
-        return gradeval(*case.args)
+            require(same, f"the first error is not the same {where}: {_place(whole)}", how, done)
+    return len(sizes)
 
 
 def _place(done: Done) -> list[str]:

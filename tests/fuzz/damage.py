@@ -3,10 +3,10 @@
 import gzip
 import random
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from cli.command import LETOR, QRELS, RUN, Done
+from cli.command import LETOR, QRELS, RUN
 
 from . import data, slow
 from .call import blocks_of, check_values, gradeval, require
@@ -56,20 +56,6 @@ _METRICS = ["-m", "AP nDCG muAP"]
 MORE_RULES = re.compile(r"bare CR|a CR inside|UTF-|archive|zip|zstd|longer than|nor are most|no qid: here")
 
 
-@dataclass(frozen=True)
-class Case:
-    """damaged: the file that was changed. packer: how it is compressed, if it is. plain: the call, where it is
-    one of PLAIN in formats that are given.
-    """
-
-    files: dict[str, bytes]
-    args: list[str]
-    damaged: str
-    packer: str
-    plain: tuple[str, ...]
-    block: int | None
-
-
 def changed(rng: random.Random, text: bytes, most: int = 5) -> bytes:
     """The bytes with a few changes: pieces put in, or in place of others, parts left out, doubled or moved."""
     for _ in range(rng.randint(1, most)):
@@ -90,7 +76,7 @@ def changed(rng: random.Random, text: bytes, most: int = 5) -> bytes:
     return text
 
 
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[Any, ...]:
     files, call = dict(FILES), list(rng.choice([*CALLS, *PLAIN, *PLAIN, ("q", "r"), ("q", "r")]))
     if rng.random() < 0.5:
         collection = data.made(rng, runs=2)
@@ -127,49 +113,52 @@ def make(rng: random.Random) -> Case:
         given += ["--qrels-format", rng.choice(["trec", "letor"])]
     elif given and rng.random() < 0.3:
         given += ["--run-format", rng.choice(["trec", "letor", "scores"])]
-    return Case(files, [*call, "-q", *given], damaged, packer, plain, rng.choice([None, None, None, 1, 20]))
+    return files, [*call, "-q", *given], damaged, packer, plain, rng.choice([None, None, None, 1, 20])
 
 
-def check(case: Case) -> int:
-    for name, content in case.files.items():
+def check(
+    files: dict[str, bytes],
+    args: list[str],
+    damaged: str,
+    packer: str,
+    plain: tuple[str, ...],
+    block: int | None,
+) -> int:
+    """damaged: the file that was changed. packer: how it is compressed, if it is. plain: the call, where it is
+    one of PLAIN in formats that are given: it is read just where the slow reader reads it, and as that does.
+    """
+    for name, content in files.items():
         Path(name).write_bytes(content)
-    with blocks_of(case.block):
-        done = gradeval(*case.args)
-    several = "r2" in case.args or "1,2" in case.args  # of which those that are sound are printed
-    require(several or not (done.code and done.out), "half an answer", case.args, done)
+    with blocks_of(block):
+        done = gradeval(*args)
+    several = "r2" in args or "1,2" in args  # of which those that are sound are printed
+    require(several or not (done.code and done.out), "half an answer", args, done)
     # each error begins with the name of a file that was read, or with ours and says which option or file
-    names = "|".join(map(re.escape, case.files))
+    names = "|".join(map(re.escape, files))
     named = re.compile(
         rf"(?:\./)?(?:{names})(?::feature\d+)?:|gradeval: .*(?:--|-Z|\b(?:{names})\b)|warning: |note: "
     )
     for line in done.lines if done.code else ():
-        require(bool(named.match(line)), "an error does not name its file", case.args, done)
-    if case.plain:
-        _check_against_slow(case, done)
-    return 1
-
-
-def _check_against_slow(case: Case, done: Done) -> None:
-    """It is read just where the slow reader reads it, and as that reads it."""
-    texts = dict(case.files)
-    refused: slow.Refused | None = None
-    expected: list[slow.Values] = []
+        require(bool(named.match(line)), "an error does not name its file", args, done)
+    if not plain:
+        return 1
+    texts = dict(files)
     try:
-        if case.packer:
-            texts[case.damaged] = _decompressed(texts[case.damaged], case.packer)
-        qrels, run = _read(texts, case.plain)
+        if packer:
+            texts[damaged] = _decompressed(texts[damaged], packer)
+        qrels, run = _read(texts, plain)
         expected = [slow.evaluate(qrels, run, slow.Asked((("AP", ()), ("nDCG", ()), ("muAP", ()))))]
-    except slow.Refused as one:
-        refused = one
-    if refused is None and done.code == 2:
-        require(bool(MORE_RULES.search(done.err)), "a sound file is refused", case.args, done)
-    elif refused is None:
-        check_values(case.args, done, expected)
+    except slow.Refused as refused:
+        require(done.code == 2, f"a file is taken that should be refused: {refused}", args, done)
+        lines = [int(n) for n in re.findall(r"^[qrls]:(\d+): (?!reading stopped)", done.err, re.MULTILINE)]
+        wrong = not MORE_RULES.search(done.err) and refused.lines and not set(lines) <= set(refused.lines)
+        require(not wrong, f"lines {lines} are refused, not {refused.lines}", args, done)
+        return 1
+    if done.code == 2:
+        require(bool(MORE_RULES.search(done.err)), "a sound file is refused", args, done)
     else:
-        require(done.code == 2, f"a file is taken that should be refused: {refused}", case.args, done)
-        named = [int(n) for n in re.findall(r"^[qrls]:(\d+): (?!reading stopped)", done.err, re.MULTILINE)]
-        wrong = not MORE_RULES.search(done.err) and refused.lines and not set(named) <= set(refused.lines)
-        require(not wrong, f"lines {named} are refused, not {refused.lines}", case.args, done)
+        check_values(args, done, expected)
+    return 1
 
 
 def _read(texts: dict[str, bytes], call: tuple[str, ...]) -> tuple[slow.Grades, slow.Run]:

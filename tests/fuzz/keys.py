@@ -3,9 +3,9 @@
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -71,19 +71,7 @@ def key_of(text: bytes) -> int:
     return state
 
 
-@dataclass(frozen=True)
-class Case:
-    """bits: of a key, 64 where all are left as they are. long: from where on ids are hashed one by one."""
-
-    qrels: bytes
-    run: bytes
-    args: list[str]
-    asked: slow.Asked
-    bits: int
-    long: int
-
-
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[Any, ...]:
     bits = rng.choice([64, 64, 0, 1, 2, 5])
     crafted = _crafted(rng) if bits == 64 else None
     names = crafted or _plain(rng)
@@ -106,7 +94,7 @@ def make(rng: random.Random) -> Case:
     args = ["q", "r", "-q", "-m", "AP nDCG num_ret bpref", "--digits=full", f"--ties={ties}"]
     args.append(f"-j{rng.choice([1, 2])}")
     metrics = (("AP", ()), ("nDCG", ()), ("num_ret", ()), ("bpref", ()))
-    return Case(qrels, run, args, slow.Asked(metrics, ties=ties), bits, rng.choice([16, 64, strings.LONG]))
+    return qrels, run, args, slow.Asked(metrics, ties=ties), bits, rng.choice([16, 64, strings.LONG])
 
 
 def _plain(rng: random.Random) -> dict[bytes, list[bytes]]:
@@ -173,10 +161,11 @@ def few_keys(bits: int, long: int) -> Iterator[None]:
         yield
 
 
-def check(case: Case) -> int:
-    Path("q").write_bytes(case.qrels)
-    Path("r").write_bytes(case.run)
-    expected = slow.evaluate(slow.read_qrels(case.qrels), slow.read_run(case.run), case.asked)
-    with few_keys(case.bits, case.long):
-        done = gradeval(*case.args)
-    return check_values([*case.args, f"# with keys of {case.bits} bits"], done, [expected])
+def check(qrels: bytes, run: bytes, args: list[str], asked: slow.Asked, bits: int, long: int) -> int:
+    """bits: of a key, 64 where all are left as they are. long: from where on ids are hashed one by one."""
+    Path("q").write_bytes(qrels)
+    Path("r").write_bytes(run)
+    expected = slow.evaluate(slow.read_qrels(qrels), slow.read_run(run), asked)
+    with few_keys(bits, long):
+        done = gradeval(*args)
+    return check_values([*args, f"# with keys of {bits} bits"], done, [expected])

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from importlib import import_module
@@ -48,18 +47,7 @@ FORMS: dict[str, Callable[[Rows], Any]] = {
 TEXT_ALONE = ("polars",)  # it has no column of whatever objects there are
 
 
-@dataclass(frozen=True)
-class Case:
-    """qrels, runs: (form, rows)."""
-
-    qrels: tuple[str, Rows]
-    runs: list[tuple[str, Rows]]
-    names: list[str]
-    options: dict[str, Any]
-    asked: slow.Asked
-
-
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[Any, ...]:
     collection = data.made(rng, runs=rng.choice([1, 1, 2]))
     of_qrels, *of_runs = (rng.choice(list(FORMS)) for _ in range(1 + len(collection.runs)))
     as_text = rng.random() < 0.7 or any(form in TEXT_ALONE for form in (of_qrels, *of_runs))
@@ -80,24 +68,28 @@ def make(rng: random.Random) -> Case:
     types["judged_only"] = (bool, np.bool_)
     options = {name: rng.choice(types.get(name, [lambda value: value]))(value) for name, value in given.items()}
     options["jobs"] = rng.choice([0, 1, 2, 5])
-    return Case(
-        (of_qrels, rows), list(zip(of_runs, runs, strict=True)), [word for word, _ in chosen], options, what
-    )
+    given_runs = list(zip(of_runs, runs, strict=True))
+    return (of_qrels, rows), given_runs, [word for word, _ in chosen], options, what
 
 
-def check(case: Case) -> int:
-    form, rows = case.qrels
+Given = tuple[str, Rows]  # a form, and what is in it
+
+
+def check(
+    judged: Given, ranked: list[Given], names: list[str], options: dict[str, Any], what: slow.Asked
+) -> int:
+    form, rows = judged
     qrels = FORMS[form](rows)
-    runs = [FORMS[form](rows) for form, rows in case.runs]
-    how = f"gradeval.evaluate({case.qrels!r}, {case.runs!r}, {case.names!r}, **{case.options!r})"
+    runs = [FORMS[form](rows) for form, rows in ranked]
+    how = f"gradeval.evaluate({judged!r}, {ranked!r}, {names!r}, **{options!r})"
     Path("call.txt").write_text(how, errors="backslashreplace")
     try:
-        expected = [slow.evaluate(_grades(rows), _run(run), case.asked) for run in case.runs]
+        expected = [slow.evaluate(_grades(rows), _run(run), what) for run in ranked]
     except slow.Refused:
         expected = []
     given = {f"n{n}": run for n, run in enumerate(runs)} if len(runs) > 1 or form == "dicts" else runs[0]
     try:
-        results = gradeval.evaluate(qrels, given, case.names, **case.options)
+        results = gradeval.evaluate(qrels, given, names, **options)
     except gradeval.InputError as error:
         if expected:
             raise Wrong(f"it fails where it should not: {error}\n{how}") from None

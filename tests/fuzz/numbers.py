@@ -210,7 +210,7 @@ CALLS: dict[str, Callable[[str], list[str]]] = {  # one number each
 }
 
 
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[Case]:
     role = "scanner" if rng.random() < 0.6 else rng.choice([*ROLES, *ROLES, *CALLS])
     kinds = rng.sample(SOUND, rng.randint(1, 6))
     count = AT_ONCE if role == "scanner" else 40 if role in CALLS else AT_ONCE // 4
@@ -224,7 +224,7 @@ def make(rng: random.Random) -> Case:
     texts = [b"0", *(text.replace(b"#", b"!") for text in texts)]
     gaps = [rng.choice([b" ", b"\t", b"x" * rng.randrange(12) + b" ", b"\n"]) for _ in texts]
     block = rng.choice([None, rng.randrange(1, 3000)])
-    return Case(role, texts, gaps, bytes(rng.choices(TAILS, k=PAD)), block, rng.choice([1, 1, 2]))
+    return (Case(role, texts, gaps, bytes(rng.choices(TAILS, k=PAD)), block, rng.choice([1, 1, 2])),)
 
 
 def check(case: Case) -> int:

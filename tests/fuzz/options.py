@@ -3,8 +3,8 @@
 import random
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from gradeval.registry.metric import REGISTRY
@@ -26,24 +26,7 @@ WRITTEN = {
 SEEN = ("table", "md")  # formats for people, in which nothing may stand that a terminal obeys
 
 
-@dataclass(frozen=True)
-class Case:
-    """files: name -> bytes. args: of the command. asked, runs: what the slow pipeline is to evaluate."""
-
-    files: dict[str, bytes]
-    args: list[str]
-    asked: slow.Asked
-    qrels: slow.Grades
-    runs: list[slow.Run]
-    form: str
-    per_query: bool
-    summary: bool
-    digits: int | None
-    share: int
-    block: int | None
-
-
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[Any, ...]:
     while rng.random() < 0.25:
         with suppress(slow.Refused):  # where an id is that of a place, too
             return _letor(rng)
@@ -81,7 +64,7 @@ def _repeated(
     return repeated
 
 
-def _letor(rng: random.Random) -> Case:
+def _letor(rng: random.Random) -> tuple[Any, ...]:
     """Labels or a feature as grades; features, scores or TREC runs."""
     with_query = rng.random() < 0.7
     rows, sizes = data.letor_rows(rng, with_query)
@@ -126,7 +109,7 @@ def _asked(
     given: list[str],
     qrels: slow.Grades,
     runs: list[slow.Run],
-) -> Case:
+) -> tuple[Any, ...]:
     """With random metrics and options."""
     by_level = rng.random() < 0.15
     names = [name for name in REGISTRY if name in slow.REFERENCE and not (by_level and name == "AP")]
@@ -161,25 +144,34 @@ def _asked(
     if by_level:
         args += ["--by-level"]
     share, block = rng.choice([1, 5, 1 << 16]), rng.choice([None, None, 1, 30, 100])
-    return Case(files, args, what, qrels, runs, form, per_query, summary, digits, share, block)
+    shown = {"form": form, "per_query": per_query, "summary": summary, "digits": digits}
+    return files, args, what, qrels, runs, shown, share, block
 
 
-def check(case: Case) -> int:
-    for name, content in case.files.items():
+def check(
+    files: dict[str, bytes],
+    args: list[str],
+    what: slow.Asked,
+    judged: slow.Grades,
+    runs: list[slow.Run],
+    shown: dict[str, Any],
+    share: int,
+    block: int | None,
+) -> int:
+    """what, judged, runs: what the slow pipeline is to evaluate. shown: how the values are printed."""
+    for name, content in files.items():
         Path(name).write_bytes(content)
-    with mock.patch.object(qrels, "SHARE", case.share), blocks_of(case.block):
-        done = gradeval(*case.args)
+    with mock.patch.object(qrels, "SHARE", share), blocks_of(block):
+        done = gradeval(*args)
     try:
-        expected = [slow.evaluate(case.qrels, run, case.asked) for run in case.runs]
+        expected = [slow.evaluate(judged, run, what) for run in runs]
     except slow.Refused as refused:
-        if len(case.runs) == 1:
-            require(done.code == 2 and not done.out, f"it should be refused ({refused})", case.args, done)
+        if len(runs) == 1:
+            require(done.code == 2 and not done.out, f"it should be refused ({refused})", args, done)
         return 1
-    if case.form in SEEN:
-        require(done.code == 0, "it fails where it should not", case.args, done)
+    if shown["form"] in SEEN:
+        require(done.code == 0, "it fails where it should not", args, done)
         seen = obeyed(done.out)
-        require(not seen, f"a {case.form} that a terminal would obey\n{seen!r}", case.args, done)
+        require(not seen, f"a {shown['form']} that a terminal would obey\n{seen!r}", args, done)
         return 1
-    return check_values(
-        case.args, done, expected, case.form, per_query=case.per_query, summary=case.summary, digits=case.digits
-    )
+    return check_values(args, done, expected, **shown)

@@ -5,7 +5,6 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from unittest import mock
@@ -81,19 +80,7 @@ batch letor.toml -f tsv
 ALIASES = ("itself", "itself", "./", "absolute", "symbolic link", "hard link", "another file")
 
 
-@dataclass(frozen=True)
-class Case:
-    """option: what names the output: an option, OUT of the arguments, or a variable of the environment. target:
-    the file; alias: how it is named.
-    """
-
-    args: list[str]
-    option: str
-    target: str
-    alias: str
-
-
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[list[str], str, str, str]:
     args = rng.choice(COMMANDS.strip().splitlines()).split()
     options = {
         "convert": ["OUT"],
@@ -104,22 +91,25 @@ def make(rng: random.Random) -> Case:
     targets = [*FILES, "saved.json"]
     near = [name for name in targets if name.partition(".")[0] in args]  # group sizes beside its files too
     target = "sizes.svg" if option == "--save" else rng.choice(rng.choice([targets, near or targets]))
-    return Case(args, option, target, rng.choice(ALIASES))
+    return args, option, target, rng.choice(ALIASES)
 
 
-def check(case: Case) -> int:
+def check(args: list[str], option: str, target: str, alias: str) -> int:
+    """option: what names the output: an option, OUT of the arguments, or a variable of the environment. target:
+    the file; alias: how it is named.
+    """
     os.mkdir("runs")
     for name, text in FILES.items():
         Path(name).write_text(text)
     gradeval("q", "other", "-m", "AP", "-q", "-f", "json", "-o", "saved.json", "--quiet")
-    output, variables = _named(case), {}
-    args = [word.replace(">", " > ") for word in case.args]
-    if case.option == "OUT":
+    output, variables = _named(target, alias), {}
+    args = [word.replace(">", " > ") for word in args]
+    if option == "OUT":
         args = [output if word == "OUT" else word for word in args]
-    elif case.option.startswith("-"):
-        args += [case.option, output]
+    elif option.startswith("-"):
+        args += [option, output]
     else:
-        args, variables = [*args, "--github"], {case.option: output}
+        args, variables = [*args, "--github"], {option: output}
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
     allowed = {path for path in before if os.path.exists(output) and path.samefile(output)}
     with mock.patch.dict(os.environ, variables), _read() as read:
@@ -131,21 +121,21 @@ def check(case: Case) -> int:
     require(not lost, f"{lost} is read and overwritten", what, done)
     others = sorted(map(str, changed - allowed))
     require(not others, f"{others} is changed, and is no output", what, done)
-    is_new = case.alias == "another file"
+    is_new = alias == "another file"
     require(not is_new or "input files" not in done.err, "another file is taken for an input", what, done)
     return 1
 
 
-def _named(case: Case) -> str:
+def _named(target: str, alias: str) -> str:
     """A name of the file that is the output; links are made."""
-    if case.alias == "symbolic link":
-        os.symlink(case.target, "alias.svg")
-    elif case.alias == "hard link":
-        os.link(case.target, "alias.svg")
-    elif case.alias == "./":
-        return f"./{case.target}"
-    elif case.alias != "another file":
-        return os.path.abspath(case.target) if case.alias == "absolute" else case.target
+    if alias == "symbolic link":
+        os.symlink(target, "alias.svg")
+    elif alias == "hard link":
+        os.link(target, "alias.svg")
+    elif alias == "./":
+        return f"./{target}"
+    elif alias != "another file":
+        return os.path.abspath(target) if alias == "absolute" else target
     return "alias.svg"
 
 

@@ -4,7 +4,6 @@ import random
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -18,16 +17,7 @@ UNIT = "processes"
 MORE = 700 << 10  # KiB: what a limit may be above the least that a small evaluation needs
 
 
-@dataclass(frozen=True)
-class Case:
-    """above: the address space, as a share of MORE above the least."""
-
-    files: dict[str, bytes]
-    args: list[str]
-    above: float
-
-
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[dict[str, bytes], list[str], float]:
     queries, size = rng.choice([(3, 5), (200, 20), (1500, 20)])
     grades = (b"q%d 0 document-%d %d\n" % (q, d, rng.randrange(4)) for q in range(queries) for d in range(5))
     pairs = [(b"q%d" % q, b"document-%d" % d) for q in range(queries) for d in range(size)]
@@ -38,7 +28,7 @@ def make(rng: random.Random) -> Case:
         files["r"] = data.PACKERS["gz"](files["r"])
     args = ["q", *["r"] * rng.choice([1, 1, 5]), "-m", "AP nDCGphi@10 rho"]
     args += ["-f", "tsv", "--digits", "full", "--quiet", f"-j{rng.choice([1, 2, 8, 64, rng.randint(1, 64)])}"]
-    return Case(files, args, rng.random() ** 2)
+    return files, args, rng.random() ** 2
 
 
 @cache
@@ -69,13 +59,14 @@ def _run(args: list[str], limit: int) -> tuple[int, bytes, bytes]:
     return process.returncode, out, err
 
 
-def check(case: Case) -> int:
-    limit = least() + int(case.above * MORE)
-    for name, content in case.files.items():
+def check(files: dict[str, bytes], args: list[str], above: float) -> int:
+    """above: the address space, as a share of MORE above the least."""
+    limit = least() + int(above * MORE)
+    for name, content in files.items():
         Path(name).write_bytes(content)
-    expected = gradeval(*case.args).out.encode()
-    code, out, err = _run(case.args, limit)
-    how = typed(case.args, f"ulimit -v {limit};")
+    expected = gradeval(*args).out.encode()
+    code, out, err = _run(args, limit)
+    how = typed(args, f"ulimit -v {limit};")
     check_manners(how, code, out, err)
     if code == 0:
         require(out == expected, "the output is wrong", how, code, out, err)

@@ -2,7 +2,6 @@
 
 import json
 import random
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +19,7 @@ UNREAD = ("relstring",)  # a text, which is not read back
 COMMANDS = ("eval", "eval", "compare", "gate", "batch")
 
 
-@dataclass(frozen=True)
-class Case:
-    """files: the qrels and the runs. saving: options of the saved result. seed: of its changes. command: that
-    reads it. by_text: whether bytes change, not the content.
-    """
-
-    files: dict[str, bytes]
-    saving: list[str]
-    seed: int
-    command: str
-    by_text: bool
-
-
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[Any, ...]:
     collection = data.made(rng, runs=2)
     files = {"q": data.dressed(rng, data.qrels_rows(collection.qrels))}
     files |= {
@@ -41,7 +27,7 @@ def make(rng: random.Random) -> Case:
     }
     saving = ["-m", ",".join([*rng.sample(METRICS, rng.randint(2, 5)), "AP"])]
     saving += rng.choice([[], [], ["--queries", "both"], ["-l", "2"], ["--ties", "best"]])
-    return Case(files, saving, rng.randrange(2**32), rng.choice(COMMANDS), rng.random() < 0.25)
+    return files, saving, rng.randrange(2**32), rng.choice(COMMANDS), rng.random() < 0.25
 
 
 def places(content: Any) -> list[tuple[Any, Any]]:
@@ -73,26 +59,29 @@ def edited(rng: random.Random, content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-def check(case: Case) -> int:
-    for name, content in case.files.items():
+def check(files: dict[str, bytes], saving: list[str], seed: int, command: str, by_text: bool) -> int:
+    """saving: options of the saved result. seed: of its changes. command: that reads it. by_text: whether bytes
+    change, not the content.
+    """
+    for name, content in files.items():
         Path(name).write_bytes(content)
-    options = case.saving[2:]
-    plain = gradeval("q", "a", *case.saving, "-q", "-f", "json", "--quiet")
-    metrics = ",".join(name for name in case.saving[1].split(",") if name not in UNREAD)
+    options = saving[2:]
+    plain = gradeval("q", "a", *saving, "-q", "-f", "json", "--quiet")
+    metrics = ",".join(name for name in saving[1].split(",") if name not in UNREAD)
     expected = gradeval("q", "a", "-m", metrics, "-q", "--digits", "full", "--quiet", *options)
     if plain.code or expected.code:
         return 0
-    rng = random.Random(case.seed)
-    if case.by_text:
+    rng = random.Random(seed)
+    if by_text:
         text = damage.changed(rng, plain.out.encode())
     else:
         text = json.dumps(edited(rng, json.loads(plain.out))).encode()
     if b'"summary"' not in text:  # as with -n: nothing shows whether values are those that were saved
         return 0
     Path("s.json").write_bytes(text)
-    call = _call(case.command, metrics, options)
+    call = _call(command, metrics, options)
     done = gradeval(*call)
-    if case.command == "eval" and done.code == 0:
+    if command == "eval" and done.code == 0:
         found, wanted = (list(printed(one.out, "tsv")) for one in (done, expected))
         alike = [row[:2] for row in found] == [row[:2] for row in wanted] and all(
             same(float(one[2]), float(other[2]), 1e-8) for one, other in zip(found, wanted, strict=True)
@@ -100,13 +89,13 @@ def check(case: Case) -> int:
         if not alike and json.loads(text)["runs"][0]["summary"] != json.loads(plain.out)["runs"][0]["summary"]:
             return 0  # a mean that was changed together with its values
         require(alike, f"another value than that of the run\n{expected.out}", call, done)
-    if case.command != "eval" and done.code == 0:
+    if command != "eval" and done.code == 0:
         own = gradeval(*(["a" if word == "s.json" else word for word in call]))
         require(own.code == 0, "a saved result is taken where its run is not", call, own)
     if done.code == 2:
         lines = [line for line in done.lines if not line.startswith(("warning: ", "note: "))]
-        files = ("s.json", "the gate could not decide", "gradeval: ", "b:", "a:")
-        require(all(line.startswith(files) for line in lines), "an error does not name its file", call, done)
+        named = ("s.json", "the gate could not decide", "gradeval: ", "b:", "a:")
+        require(all(line.startswith(named) for line in lines), "an error does not name its file", call, done)
     return 1
 
 

@@ -65,7 +65,7 @@ class Case:
         return f"{unbuffered}{typed(self.args, *self.around)}  # {'; '.join(more)}"
 
 
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[Case]:
     if rng.random() < 0.4:
         collection = data.made(rng)
         qrels, run = collection.qrels, collection.runs[0]
@@ -92,13 +92,15 @@ def make(rng: random.Random) -> Case:
     if rng.random() < 0.04:  # long enough for a progress bar, where there is a terminal
         pauses, signals = 9, [(rng.uniform(1.2, 2.0), rng.choice(SIGNALS))]
         args = [*(word if word != "r" else "-" for word in args if word != "--quiet")]
-        return Case(files, args, "pipe", size // pauses + 1, 0.25, "pipe", 1 << 16, "terminal", False, signals)
+        return (
+            Case(files, args, "pipe", size // pauses + 1, 0.25, "pipe", 1 << 16, "terminal", False, signals),
+        )
     stdout = rng.choice(OUTPUTS)
     args += ["-o", "out"] if stdout == "-o" else []
     chunk, pause = max(1, size // (pauses + 1)), rng.choice([0.0, 0.01, 0.05])
     stderr = "pipe" if stdout in ("full", "closed", "limit") else rng.choice(ERRORS)
     take, unbuffered = rng.choice([512, 4096, 1 << 16]), rng.random() < 0.4
-    return Case(files, args, stdin, chunk, pause, stdout, take, stderr, unbuffered, signals)
+    return (Case(files, args, stdin, chunk, pause, stdout, take, stderr, unbuffered, signals),)
 
 
 class _Ends(NamedTuple):

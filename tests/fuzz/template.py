@@ -1,7 +1,6 @@
 """Attack: usual blocks of runs with a byte changed: the quick scanner reads them as the general one, or not."""
 
 import random
-from dataclasses import dataclass
 
 from formats.scanners import columns_of, quick_and_general
 
@@ -13,16 +12,7 @@ CHANGES = 40  # of a case
 BYTES = [bytes([byte]) for byte in b"\n \t\r\0\x0b#.,-+0199:/eQx\x80\xff"]
 
 
-@dataclass(frozen=True)
-class Case:
-    """changes: an offset, how many bytes go there, and what comes."""
-
-    text: bytes
-    changes: list[tuple[int, int, bytes]]
-    first: bool
-
-
-def make(rng: random.Random) -> Case:
+def make(rng: random.Random) -> tuple[bytes, list[tuple[int, int, bytes]], bool]:
     gap, second = rng.choice([b" ", b" ", b"\t"]), rng.choice([b"Q0", b"0", data.any_id(rng)])
     tag = rng.choice([b"t", b"run", b"a-long-tag", data.any_id(rng, 40)])
     decimals = rng.choice([0, 1, 4, 6, 6, 6, 7, 9])
@@ -40,15 +30,16 @@ def make(rng: random.Random) -> Case:
         at = rng.randrange(len(text))
         kind = rng.choice([(1, 1), (1, 1), (1, 1), (0, 1), (1, 0), (0, 0)])
         changes.append((at, kind[0], rng.choice(BYTES) if kind[1] else b""))
-    return Case(text, changes, rng.random() < 0.5)
+    return text, changes, rng.random() < 0.5
 
 
-def check(case: Case) -> int:
-    for at, length, new in case.changes:
-        text = case.text[:at] + new + case.text[at + length :]
+def check(usual: bytes, changes: list[tuple[int, int, bytes]], first: bool) -> int:
+    """changes: an offset, how many bytes go there, and what comes."""
+    for at, length, new in changes:
+        text = usual[:at] + new + usual[at + length :]
         text += b"" if text.endswith(b"\n") else b"\n"
-        quick, general = quick_and_general(text, case.first)
+        quick, general = quick_and_general(text, first)
         read, expected = quick and columns_of(quick), columns_of(general)
         if read is not None and read != expected:
             raise Wrong(f"the quick scanner reads it otherwise\n{text!r}\n{read}\n{expected}")
-    return len(case.changes)
+    return len(changes)

@@ -1,6 +1,5 @@
 """The attacks themselves: a few cases of each pass, a planted fault is found, what fails can be run again."""
 
-import os
 import random
 import sys
 from pathlib import Path
@@ -9,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradeval import Evaluator, cli
+from gradeval import cli
 from gradeval.arrays.strings import Ids
 from gradeval.evaluation import saved
-from gradeval.formats import arrow, output, problems, scan, sources, template
+from gradeval.formats import arrow, diagnostics, output, scan, sources, template
 from gradeval.tables import judgments
 
 from . import __main__ as command
@@ -22,7 +21,7 @@ from .attack import attack_of, attempt, kind_of, rng_of
 SEED = 6
 CASES = {
     "numbers": 3, "template": 12, "options": 30, "library": 25, "damage": 25, "saved": 35, "arrow": 40,
-    "borders": 3, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1, "resources": 1, "fork": 2,
+    "borders": 3, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1, "resources": 1,
 }  # fmt: skip
 
 
@@ -37,10 +36,6 @@ def failures(name: str, folder: Path, count: int) -> list[str]:
 
 def fails(*_: object) -> object:
     return 1 / 0
-
-
-def fails_in_children(*args: Any, parent: int = os.getpid(), plain: Any = Evaluator.evaluate) -> Any:
-    return plain(*args) if os.getpid() == parent else fails()
 
 
 def loses_a_byte(readinto: Any, size: int, plain: Any = sources._cut) -> Any:
@@ -60,7 +55,7 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "template": [(template, "_TO_HIGH", np.uint64(0))],  # letters are digits
     "options": [NO_CUT],
     "library": [NO_CUT],
-    "damage": [(problems.Problems, "check", lambda kept: None)],
+    "damage": [(diagnostics.Problems, "check", lambda kept: None)],
     "saved": [(saved, "_contradiction", lambda *_: "")],
     "arrow": [(arrow, "missing_rows", fails), (arrow, "printable", fails)],
     "borders": [(sources, "_cut", loses_a_byte)],
@@ -69,7 +64,6 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "outputs": [(output, "_as_input", lambda path, about, inputs: "")],
     "streams": [(processes, "COMMAND", BROKEN)],
     "resources": [(processes, "COMMAND", BROKEN)],
-    "fork": [(Evaluator, "evaluate", fails_in_children)],
 }
 
 
