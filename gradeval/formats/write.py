@@ -1,7 +1,8 @@
 """Writes qrels and runs in any format: for each a function, and what it cannot hold.
 
 To add a format: a row in file_formats.WRITTEN_FORMATS, and a Writer of its name here, whose function writes
-batch by batch.
+batch by batch. A batch is whole queries as Columns, with the rank of each row (from 1) and, of judgments that
+have them, subtopics.
 """
 
 from __future__ import annotations
@@ -10,57 +11,18 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from itertools import chain
+from itertools import chain, pairwise, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Bools, Floats
 from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError
+from gradeval.formats.columns import Columns
 from gradeval.formats.csv import BEIR_COLUMNS
 from gradeval.formats.diagnostics import LineProblems, shown
-
-_BOM = b"\xef\xbb\xbf"
-
-
-class Batch(NamedTuple):
-    """Rows of whole queries. queries: their ids, (S,). bounds: query s owns rows bounds[s]:bounds[s+1].
-    documents, value, rank (from 1), line (0-based in the file that was read): of each row, (n,). subtopic: of
-    each row, where judgments have several.
-    """
-
-    queries: Ids
-    bounds: Ints
-    documents: Ids
-    value: Floats
-    rank: Ints
-    line: Ints
-    subtopic: Ids | None = None
-
-    def take(self, rows: Ints) -> Batch:
-        """These rows, which are of ascending queries; queries without a row are left out."""
-        query = np.repeat(np.arange(len(self.queries)), np.diff(self.bounds))[rows]
-        counts = np.bincount(query, minlength=len(self.queries))
-        filled = np.flatnonzero(counts)
-        bounds = np.append(0, np.cumsum(counts[filled]))
-        return Batch(
-            self.queries.take(filled),
-            bounds,
-            self.documents.take(rows),
-            self.value[rows],
-            self.rank[rows],
-            self.line[rows],
-            None if self.subtopic is None else self.subtopic.take(rows),
-        )
-
-    def columns(self) -> Iterator[tuple[bytes, list[bytes], Floats, Ints, list[bytes]]]:
-        """The id, the documents, the values, the ranks and the subtopics, if any, of each query."""
-        documents, bounds = self.documents.tolist(), self.bounds.tolist()
-        subtopics = [] if self.subtopic is None else self.subtopic.tolist()
-        for query, start, end in zip(self.queries.tolist(), bounds, bounds[1:], strict=False):
-            ranks = self.rank[start:end]
-            yield query, documents[start:end], self.value[start:end], ranks, subtopics[start:end]
 
 
 class Content(NamedTuple):
@@ -72,99 +34,89 @@ class Content(NamedTuple):
     tag: bytes = b"gradeval"
     has_subtopics: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those of columns."""
+        names = "query_id", "doc_id", "relevance" if self.role == "qrels" else "score"
+        return (*names, "subtopic") if self.has_subtopics else names
+
+
+_Write = Callable[[Iterator[Columns], Any, Content], None]
+
 
 class Writer(NamedTuple):
     """write: writes all batches. refused: what of a batch the format cannot hold. is_compressible: whether it
     is text. has_subtopics: whether it has those of judgments.
     """
 
-    write: Callable[[Iterator[Batch], Any, Content], None]
-    refused: Callable[[Batch, Content], LineProblems]
+    write: _Write
+    refused: Callable[[Columns, Content], LineProblems]
     is_compressible: bool = True
     has_subtopics: bool = True
 
 
-def _numbers(values: Floats, are_floats: bool = False) -> list[bytes]:
-    """The shortest texts that read back equal. are_floats: with .0, as pytrec_eval needs the scores of JSON."""
-    end = "" if are_floats else ".0"
-    return [repr(value).removesuffix(end).encode() for value in values.tolist()]
+class _Query(NamedTuple):
+    """subtopics: of each document, or none."""
+
+    id: bytes
+    documents: list[bytes]
+    values: Floats
+    ranks: NDArray[Any]
+    subtopics: list[bytes]
+
+    def numbers(self, are_floats: bool = False) -> list[bytes]:
+        """The shortest texts that read back equal. are_floats: with .0, as pytrec_eval needs scores of JSON."""
+        end = "" if are_floats else ".0"
+        return [repr(value).removesuffix(end).encode() for value in self.values.tolist()]
 
 
-def _trec(batches: Iterator[Batch], sink: Any, content: Content, space: bytes = b" ") -> None:
-    for batch in batches:
-        lines = []
-        for query, documents, values, ranks, subtopics in batch.columns():
-            numbers = _numbers(values)
-            if content.role == "qrels":
-                rows = zip(subtopics or [b"0"] * len(documents), documents, numbers, strict=True)
-                lines += [space.join((query, *row)) + b"\n" for row in rows]
-            else:
-                lines += [
-                    b"%b Q0 %b %d %b %b\n" % (query, document, rank, number, content.tag)
-                    for document, rank, number in zip(documents, ranks.tolist(), numbers, strict=True)
-                ]
-        sink.write(b"".join(lines))
+def _queries(batch: Columns) -> Iterator[_Query]:
+    documents, ranks = batch.documents.tolist(), batch.rank
+    subtopics = batch.subtopic.tolist() if isinstance(batch.subtopic, Ids) else []
+    assert ranks is not None
+    for query, (a, b) in zip(batch.queries.tolist(), pairwise(batch.bounds.tolist()), strict=True):
+        yield _Query(query, documents[a:b], batch.value[a:b], ranks[a:b], subtopics[a:b])
 
 
-def _msmarco(batches: Iterator[Batch], sink: Any, content: Content) -> None:
-    """Runs have ranks instead of scores, and are in their order; qrels are TREC's with tabs."""
-    if content.role == "qrels":
-        _trec(batches, sink, content, b"\t")
-        return
-    for batch in batches:
-        query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
-        ordered = batch.take(np.lexsort((batch.rank, query)))
-        lines = [
-            b"%b\t%b\t%d\n" % (query, document, rank)
-            for query, documents, _, ranks, _ in ordered.columns()
-            for document, rank in zip(documents, ranks.tolist(), strict=True)
-        ]
-        sink.write(b"".join(lines))
+def _lines(of_query: Callable[[_Query, Content], list[bytes]]) -> _Write:
+    """of_query: the lines of a query."""
 
-
-def _letor(batches: Iterator[Batch], sink: Any, content: Content) -> None:
-    """Grades are labels; scores are feature 1 of lines whose label is 0."""
-    line = b"%b qid:%b # docid = %b\n" if content.role == "qrels" else b"0 qid:%b 1:%b # docid = %b\n"
-    for batch in batches:
-        lines = []
-        for query, documents, values, *_ in batch.columns():
-            for document, number in zip(documents, _numbers(values), strict=True):
-                fields = (number, query) if content.role == "qrels" else (query, number)
-                lines.append(line % (*fields, document))
-        sink.write(b"".join(lines))
-
-
-def _names(content: Content) -> tuple[str, ...]:
-    names = "query_id", "doc_id", "relevance" if content.role == "qrels" else "score"
-    return (*names, "subtopic") if content.has_subtopics else names
-
-
-def _csv(
-    delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True
-) -> Callable[[Iterator[Batch], Any, Content], None]:
-    characters = f'{delimiter}"\r\n'.encode()
-    special = _is_one_of(characters)
-
-    def quoted(field: bytes) -> bytes:
-        is_plain = field.translate(None, characters) == field
-        return field if is_plain else b'"%b"' % field.replace(b'"', b'""')
-
-    def write(batches: Iterator[Batch], sink: Any, content: Content) -> None:
-        sink.write(delimiter.join(header or _names(content)).encode() + b"\n")
-        join = delimiter.encode().join
+    def write(batches: Iterator[Columns], sink: Any, content: Content) -> None:
         for batch in batches:
-            ids = (batch.queries, batch.documents, *([batch.subtopic] if batch.subtopic is not None else []))
-            is_odd = has_quotes and any(special[column.text()].any() for column in ids)
-            lines = []
-            for query, documents, values, _, subtopics in batch.columns():
-                columns = [[query] * len(documents), documents, _numbers(values)]
-                columns += [subtopics] if subtopics else []
-                if is_odd:
-                    columns = [[quoted(text) for text in column] for column in columns]
-                lines += [join(row) + b"\n" for row in zip(*columns, strict=True)]
-            sink.write(b"".join(lines))
+            sink.write(b"".join(line for query in _queries(batch) for line in of_query(query, content)))
 
     return write
+
+
+def _trec(query: _Query, content: Content, space: bytes = b" ") -> list[bytes]:
+    if content.role == "qrels":
+        rows = zip(query.subtopics or repeat(b"0"), query.documents, query.numbers(), strict=False)
+        return [space.join((query.id, *row)) + b"\n" for row in rows]
+    rows_of_run = zip(query.documents, query.ranks.tolist(), query.numbers(), strict=True)
+    return [b"%b Q0 %b %d %b %b\n" % (query.id, *row, content.tag) for row in rows_of_run]
+
+
+def _msmarco(query: _Query, content: Content) -> list[bytes]:
+    """Runs have ranks instead of scores, and are in their order; qrels are TREC's with tabs."""
+    if content.role == "qrels":
+        return _trec(query, content, b"\t")
+    documents = [query.documents[row] for row in np.argsort(query.ranks).tolist()]
+    return [b"%b\t%b\t%d\n" % (query.id, document, rank) for rank, document in enumerate(documents, 1)]
+
+
+def _letor(query: _Query, content: Content) -> list[bytes]:
+    """Grades are labels; scores are feature 1 of lines whose label is 0."""
+    rows = zip(query.numbers(), query.documents, strict=True)
+    if content.role == "qrels":
+        return [b"%b qid:%b # docid = %b\n" % (label, query.id, document) for label, document in rows]
+    return [b"0 qid:%b 1:%b # docid = %b\n" % (query.id, *row) for row in rows]
+
+
+def _jsonl(query: _Query, content: Content) -> list[bytes]:
+    line = b"{" + b", ".join(b'"%b": %%b' % name.encode() for name in content.names) + b"}\n"
+    columns = [_quoted([query.id]) * len(query.documents), _quoted(query.documents)]
+    columns += [query.numbers(content.role == "run"), *([_quoted(query.subtopics)] if query.subtopics else [])]
+    return [line % row for row in zip(*columns, strict=True)]
 
 
 def _quoted(ids: list[bytes]) -> list[bytes]:
@@ -178,36 +130,46 @@ def _quoted(ids: list[bytes]) -> list[bytes]:
 _ESCAPED = re.compile(rb'["\\\x00-\x1f]')
 
 
-def _json(batches: Iterator[Batch], sink: Any, content: Content) -> None:
+def _csv(delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True) -> _Write:
+    characters = f'{delimiter}"\r\n'.encode()
+    special, join = _is_one_of(characters), delimiter.encode().join
+
+    def quoted(field: bytes) -> bytes:
+        is_plain = field.translate(None, characters) == field
+        return field if is_plain else b'"%b"' % field.replace(b'"', b'""')
+
+    def write(batches: Iterator[Columns], sink: Any, content: Content) -> None:
+        sink.write(delimiter.join(header or content.names).encode() + b"\n")
+        for batch in batches:
+            ids = [ids for ids in (batch.queries, batch.documents, batch.subtopic) if isinstance(ids, Ids)]
+            is_odd = has_quotes and any(special[column.text()].any() for column in ids)
+            lines = []
+            for query in _queries(batch):
+                columns = [[query.id] * len(query.documents), query.documents, query.numbers()]
+                columns += [query.subtopics] if query.subtopics else []
+                if is_odd:
+                    columns = [[quoted(text) for text in column] for column in columns]
+                lines += [join(row) + b"\n" for row in zip(*columns, strict=True)]
+            sink.write(b"".join(lines))
+
+    return write
+
+
+def _json(batches: Iterator[Columns], sink: Any, content: Content) -> None:
     """A query a line."""
     before = b"{\n"
-    for batch in batches:
-        parts = []
-        for query, documents, values, *_ in batch.columns():
-            numbers = _numbers(values, content.role == "run")
-            members = b", ".join(b"%b: %b" % pair for pair in zip(_quoted(documents), numbers, strict=True))
-            parts.append(b"%b%b: {%b}" % (before, _quoted([query])[0], members))
-            before = b",\n"
-        sink.write(b"".join(parts))
+    for query in chain.from_iterable(map(_queries, batches)):
+        numbers = query.numbers(content.role == "run")
+        members = b", ".join(map(b"%b: %b".__mod__, zip(_quoted(query.documents), numbers, strict=True)))
+        sink.write(b"%b%b: {%b}" % (before, _quoted([query.id])[0], members))
+        before = b",\n"
     sink.write(b"\n}\n")
 
 
-def _jsonl(batches: Iterator[Batch], sink: Any, content: Content) -> None:
-    line = b"{" + b", ".join(b'"%b": %%b' % name.encode() for name in _names(content)) + b"}\n"
-    for batch in batches:
-        lines = []
-        for query, documents, values, _, subtopics in batch.columns():
-            [name] = _quoted([query])
-            columns = [_quoted(documents), _numbers(values, content.role == "run")]
-            columns += [_quoted(subtopics)] if subtopics else []
-            lines += [line % (name, *row) for row in zip(*columns, strict=True)]
-        sink.write(b"".join(lines))
-
-
-def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch], Any, Content], None]:
+def _arrow(opened: Callable[[Any, Any, Any], Any]) -> _Write:
     """opened: (pyarrow, sink, schema) -> an object that writes tables, and is closed."""
 
-    def write(batches: Iterator[Batch], sink: Any, content: Content) -> None:
+    def write(batches: Iterator[Columns], sink: Any, content: Content) -> None:
         try:
             import pyarrow
         except ImportError:
@@ -218,19 +180,15 @@ def _arrow(opened: Callable[[Any, Any, Any], Any]) -> Callable[[Iterator[Batch],
             return
         is_integer = content.role == "qrels" and bool((first.value == np.rint(first.value)).all())
         number = pyarrow.int64() if is_integer and np.abs(first.value).max() < 2**53 else pyarrow.float64()
-        names = _names(content)
-        types = (pyarrow.string(), pyarrow.string(), number, pyarrow.string())[: len(names)]
-        schema = pyarrow.schema(list(zip(names, types, strict=True)))
+        text = pyarrow.string()
+        schema = pyarrow.schema(list(zip(content.names, (text, text, number, text), strict=False)))
         with opened(pyarrow, sink, schema) as file:
             for batch in chain([first], batches):
-                rows = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
-                columns = [
-                    text_column(pyarrow, batch.queries.take(rows)).cast(pyarrow.string()),
-                    text_column(pyarrow, batch.documents).cast(pyarrow.string()),
-                    pyarrow.array(batch.value).cast(number),
-                ]
-                if batch.subtopic is not None:
-                    columns.append(text_column(pyarrow, batch.subtopic).cast(pyarrow.string()))
+                queries = batch.queries.take(np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds)))
+                columns = [text_column(pyarrow, ids).cast(text) for ids in (queries, batch.documents)]
+                columns.append(pyarrow.array(batch.value).cast(number))
+                if isinstance(batch.subtopic, Ids):
+                    columns.append(text_column(pyarrow, batch.subtopic).cast(text))
                 file.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
 
     return write
@@ -242,50 +200,6 @@ def text_column(pyarrow: Any, ids: Ids) -> Any:
     return pyarrow.Array.from_buffers(pyarrow.large_string(), len(ids), buffers)
 
 
-def _refusing(
-    names: str = "",
-    characters: bytes = b"",
-    of_queries: bytes = b"",
-    starts: tuple[bytes, ...] = (),
-    all_starts: tuple[bytes, ...] = (),
-    is_utf8: bool = False,
-) -> Callable[[Batch, Content], LineProblems]:
-    """Refuses empty ids, and those with one of the characters (of_queries: only query ids), that begin with one
-    of all_starts (starts: only query ids), or with is_utf8 are not UTF-8. names: what messages call these.
-    """
-
-    def refused(batch: Batch, content: Content) -> LineProblems:
-        columns = [
-            ("query id", batch.queries, batch.line[batch.bounds[:-1]]),
-            ("document id", batch.documents, batch.line),
-        ]
-        if batch.subtopic is not None:
-            columns.append(("subtopic", batch.subtopic, batch.line))
-        problems = []
-        for name, ids, line in columns:
-            is_bad: Bools = ids.length == 0
-            text, is_query = ids.text(), name == "query id"
-            if special := characters + (of_queries if is_query else b""):
-                counts = np.append(0, np.cumsum(_is_one_of(special)[text]))
-                ends = np.cumsum(ids.length)
-                is_bad |= counts[ends] > counts[ends - ids.length]
-            if beginnings := all_starts + (starts if is_query else ()):
-                is_bad |= [id_.startswith(beginnings) for id_ in ids.tolist()]
-            if is_utf8 and (text > 127).any():
-                is_bad |= np.array(
-                    [id_.decode("utf-8", "ignore").encode() != id_ for id_ in ids.tolist()], bool
-                )
-            rows = np.flatnonzero(is_bad)
-            whats = [
-                f"the {name} {shown(id_)} cannot be written: {f'no {names} there' if id_ else 'it is empty'}"
-                for id_ in ids.take(rows).tolist()
-            ]
-            problems.append(LineProblems.of(line[rows], whats.__getitem__))
-        return LineProblems.joined(problems)
-
-    return refused
-
-
 def _is_one_of(characters: bytes) -> Bools:
     """By byte."""
     table = np.zeros(256, bool)
@@ -293,7 +207,39 @@ def _is_one_of(characters: bytes) -> Bools:
     return table
 
 
-def _refused_by_msmarco(batch: Batch, content: Content) -> LineProblems:
+def _refusing(
+    names: str = "",
+    characters: bytes = b"",
+    is_wrong: Callable[[bytes, bool], object] = lambda text, is_query: False,
+) -> Callable[[Columns, Content], LineProblems]:
+    """Refuses empty ids, and those that are wrong: is_wrong(text, is_query). names: what messages call what
+    these have. characters: one of them is in each such id.
+    """
+    may_be_wrong = _is_one_of(characters)
+
+    def refused(batch: Columns, content: Content) -> LineProblems:
+        columns = [
+            ("query id", batch.queries, batch.line[batch.bounds[:-1]]),
+            ("document id", batch.documents, batch.line),
+            ("subtopic", batch.subtopic, batch.line),
+        ]
+        problems = []
+        for name, ids, line in columns:
+            if not isinstance(ids, Ids) or (ids.length.all() and not may_be_wrong[ids.text()].any()):
+                continue
+            whats = {
+                row: f"the {name} {shown(text)} cannot be written: "
+                f"{f'no {names} there' if text else 'it is empty'}"
+                for row, text in enumerate(ids.tolist())
+                if not text or is_wrong(text, name == "query id")
+            }
+            problems.append(LineProblems.of(line[[*whats]], [*whats.values()].__getitem__))
+        return LineProblems.joined(problems)
+
+    return refused
+
+
+def _refused_by_msmarco(batch: Columns, content: Content) -> LineProblems:
     if content.role == "run":
         return _NO_TABS(batch, content)
     real = np.flatnonzero(batch.value != np.rint(batch.value))
@@ -304,23 +250,44 @@ def _refused_by_msmarco(batch: Batch, content: Content) -> LineProblems:
     return LineProblems.joined([_NO_SPACES(batch, content), of_grades])
 
 
+_BOM = b"\xef\xbb\xbf"
 _ANY = _refusing()
-_UTF8 = _refusing("bytes that are not UTF-8", is_utf8=True)
-_NO_TABS = _refusing("tabs or line ends", b"\t\r\n", starts=(_BOM,))
-_NO_SPACES = _refusing("spaces, tabs or line ends, nor # at its beginning,", b" \t\r\n", starts=(b"#", _BOM))
-_OF_LETOR = _refusing("spaces, tabs, line ends or #", b" \t\r\n", of_queries=b"#")
-_OF_BEIR = _refusing("tabs or line ends, nor quotes at its beginning,", b"\t\r\n", all_starts=(b'"',))
+_UTF8 = _refusing(
+    "bytes that are not UTF-8",
+    bytes(range(128, 256)),
+    lambda text, is_query: text.decode("utf-8", "ignore").encode() != text,
+)
+_NO_TABS = _refusing(
+    "tabs or line ends",
+    b"\t\r\n" + _BOM,
+    lambda text, is_query: re.search(rb"[\t\r\n]", text) or (is_query and text.startswith(_BOM)),
+)
+_NO_SPACES = _refusing(
+    "spaces, tabs or line ends, nor # at its beginning,",
+    b" \t\r\n#" + _BOM,
+    lambda text, is_query: re.search(rb"[ \t\r\n]", text) or (is_query and text.startswith((b"#", _BOM))),
+)
+_OF_LETOR = _refusing(
+    "spaces, tabs, line ends or #",
+    b" \t\r\n#",
+    lambda text, is_query: re.search(rb"[ \t\r\n#]" if is_query else rb"[ \t\r\n]", text),
+)
+_OF_BEIR = _refusing(
+    "tabs or line ends, nor quotes at its beginning,",
+    b'\t\r\n"',
+    lambda text, is_query: re.search(rb'[\t\r\n]|\A"', text),
+)
 _PARQUET = _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema))
 _IPC = _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema))
 
-TREC = Writer(_trec, _NO_SPACES)
-LETOR = Writer(_letor, _OF_LETOR, has_subtopics=False)
+TREC = Writer(_lines(_trec), _NO_SPACES)
+LETOR = Writer(_lines(_letor), _OF_LETOR, has_subtopics=False)
 BEIR = Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False)
-MSMARCO = Writer(_msmarco, _refused_by_msmarco)
+MSMARCO = Writer(_lines(_msmarco), _refused_by_msmarco)
 CSV = Writer(_csv(","), _ANY)
 TSV = Writer(_csv("\t"), _ANY)
 JSON = Writer(_json, _UTF8, has_subtopics=False)
-JSONL = Writer(_jsonl, _UTF8)
+JSONL = Writer(_lines(_jsonl), _UTF8)
 PARQUET = Writer(_PARQUET, _UTF8, is_compressible=False)
 ARROW = Writer(_IPC, _UTF8, is_compressible=False)
 

@@ -26,7 +26,7 @@ from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
-from gradeval.formats.write import Batch, Content, Writer, writer
+from gradeval.formats.write import Content, Writer, writer
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import TableFile, check_columns, open_file
 from gradeval.tables.qrels import JudgmentRows
@@ -199,7 +199,7 @@ class _Reading:
         tag_bytes = (self.tag or b"gradeval") if tag is None else os.fsencode(tag)
         return Content(self.role, tag_bytes, self.has_subtopics)
 
-    def batches(self, by_query: bool) -> Iterator[Batch]:
+    def batches(self, by_query: bool) -> Iterator[Columns]:
         """Raises InputError(s) at the end where something is wrong, after a part of the batches; and by_query,
         QueryNotGrouped.
         """
@@ -253,7 +253,7 @@ class _Reading:
         if last_query:
             yield JudgmentRows.of(self.name, last_query)
 
-    def _batch(self, rows: JudgmentRows) -> Batch:
+    def _batch(self, rows: JudgmentRows) -> Columns:
         """The rows that are written, in order; what is wrong with them is added to the problems."""
         line, table, subtopic = rows.line(), rows.qrels, None
         ties = self.conversion.ties or "input"
@@ -281,14 +281,14 @@ class _Reading:
                 offsets = np.searchsorted(best, table.offsets)
                 table = table.replace(offsets=offsets, documents=documents, grade=table.grade[best])
                 line = line[best]
-        rank = np.empty(len(line), np.int64)
-        batch = Batch(table.queries, table.offsets, table.documents, table.grade, rank, line, subtopic)
-        query = np.repeat(np.arange(len(batch.queries)), np.diff(batch.bounds))
-        by_tie = batch.documents.descending(query) if ties == "trec" else np.arange(len(query))
-        order = by_tie[np.lexsort((-batch.value[by_tie], query[by_tie]))]
-        rank[order] = np.arange(len(line)) - batch.bounds[query] + 1
-        if self.conversion.sort:
-            batch = batch.take(order)
-        if self.conversion.top is not None:
-            batch = batch.take(np.flatnonzero(batch.rank <= self.conversion.top))
-        return batch
+        query = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
+        by_tie = table.documents.descending(query) if ties == "trec" else np.arange(len(query))
+        order = by_tie[np.lexsort((-table.grade[by_tie], query[by_tie]))]
+        rank = np.empty(len(line))
+        rank[order] = np.arange(len(line)) - table.offsets[query] + 1
+        chosen = order if self.conversion.sort else slice(None)
+        subtopic = None if subtopic is None else subtopic.take(chosen)
+        columns = table.documents.take(chosen), table.grade[chosen], line[chosen], 0
+        batch = Columns(table.queries, table.offsets, *columns, rank=rank[chosen], subtopic=subtopic)
+        top = self.conversion.top
+        return batch if top is None else batch.take(rank[chosen] <= top)
