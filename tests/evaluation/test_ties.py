@@ -2,11 +2,11 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from itertools import cycle, groupby, permutations, product
+from itertools import cycle, groupby, pairwise, permutations, product
 
 import numpy as np
 import pytest
-from helpers import each, error_of, examples
+from helpers import each, error_of, examples, raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,8 +41,8 @@ def collection(draw: random.Random) -> Case:
 
 def orders(ranking: Ranking) -> Iterator[dict[str, float]]:
     by_score = sorted(ranking, key=lambda line: -line[1])
-    groups = [list(permutations(group)) for _, group in groupby(by_score, key=lambda line: line[1])]
-    for parts in product(*groups):
+    groups = groupby(by_score, key=lambda line: line[1])
+    for parts in product(*(permutations(group) for _, group in groups)):
         yield {name: score for part in parts for name, score in part}
 
 
@@ -150,14 +150,12 @@ def test_a_sample_of_many_queries_shows_as_much(options, monkeypatch: pytest.Mon
         monkeypatch.setattr("gradeval.evaluation.outcome.TRIALS", trials)
         notices = evaluated(qrels, run, names, **options).notices
         noticed.append({notice.metric for notice in notices if notice.kind is Kind.TIES})
-    assert noticed[0] == noticed[1]
-    assert len(noticed[0]) > 30
+    assert noticed[0] == noticed[1] and len(noticed[0]) > 30
 
 
 def tie_notes(qrels: dict[str, Grades], runs: object, metrics: str, depth: int) -> tuple[Notice, str]:
-    found = [
-        one for one in gradeval.evaluate(qrels, runs, metrics, depth=depth).notices if one.kind is Kind.TIES
-    ]
+    notices = gradeval.evaluate(qrels, runs, metrics, depth=depth).notices
+    found = [one for one in notices if one.kind is Kind.TIES]
     return found[0], next(lines(found, 2))
 
 
@@ -180,18 +178,14 @@ def test_undefined_values_are_said_as_such() -> None:
     assert "could change values; tau of r becomes undefined; " in text
 
 
-LINEAR = "CG@3 DCG nDCG@3 nDCG(gain=exp)@2 nDCG(discount=letor) NDCNG@3 nDCGphi JKnDCG@3 ndcg_p gP@3 gR@2 rbp"
-COUNTED = "P@2 R@3 relative_P@2 F@3 Rprec Rprec_mult@0.5 Judged@2 unj@3 num_rel set_P set_F num_rel_ret"
-SETS = "set_relative_P num_nonrel_judged_ret"
-OTHERS = "SDCG(max_rel=3)@3 INSQ(max_rel=3) rbp(rel=1)@2 AP AP@2 AP(rel=2)@3 muAP RR RR@2 Success@1 Success@3"
-VARIANTS = "AP(norm=min)@2 Success(need=all)@2 Success(need=all)@4 set_P@3 set_recall@2 set_F@3"
-CASCADES = "ERR ERR@2 ERR(gain=linear)@3 nERR@3 iRBU@2 Q Q@2 Q(beta=3,gain=exp)@3 rankDCG tau AUC"
-LISTED = parse(
-    f"{LINEAR} {COUNTED} {SETS} {OTHERS} {CASCADES} {VARIANTS} nDCG(judged_only=True)@2 AP(judged_only=True)@2"
-)
 load()
 EXAMPLES = [parse(metric.usage)[0] for metric in REGISTRY.values() if metric.is_ours and not metric.order_free]
-SPECS = [*LISTED, *filter(has_expected, EXAMPLES)]  # each metric that has an expected value, also a new one
+# each metric that has an expected value, also a new one, and variants
+VARIANTS = """CG@3 nDCG@3 nDCG(gain=exp)@2 nDCG(discount=letor) NDCNG@3 JKnDCG@3 gP@3 gR@2 P@2 R@3 relative_P@2
+    F@3 Judged@2 unj@3 SDCG(max_rel=3)@3 rbp(rel=1)@2 AP@2 AP(rel=2)@3 RR@2 Success@3 ERR@2 ERR(gain=linear)@3
+    nERR@3 iRBU@2 Q@2 Q(beta=3,gain=exp)@3 AP(norm=min)@2 Success(need=all)@2 Success(need=all)@4 set_P@3
+    set_recall@2 set_F@3 nDCG(judged_only=True)@2 AP(judged_only=True)@2"""
+SPECS = [*filter(has_expected, EXAMPLES), *parse(VARIANTS)]
 
 
 @st.composite
@@ -225,9 +219,9 @@ def table(groups, missed, tried):
 
 def orders_of_groups(groups):
     """All orders of the documents, tied ones in any order; the first is that of the groups."""
-    start = np.cumsum([0, *map(len, groups)])
-    each = [permutations(range(start[g], start[g + 1])) for g in range(len(groups))]
-    return [[i for part in parts for i in part] for parts in product(*map(list, each))]
+    ends = np.cumsum([0, *map(len, groups)])
+    orders = (permutations(range(a, b)) for a, b in pairwise(ends))
+    return [[i for part in parts for i in part] for parts in product(*orders)]
 
 
 @examples(times=0.5)
@@ -262,8 +256,8 @@ def test_the_depth_divides_tied_documents():
     found = evaluate(qrels, run, "num_q num_rel nDCG@2 AP", ties="expected", depth=2)
     assert found.mean(0, "num_q") == 1 and found.mean(0, "num_rel") == 2 and found.mean(0, "AP") > 0
     for name in ("rankDCG", "utility", "scaled_utility", "set_map", "num_rel_ret", "AUC"):
-        with pytest.raises(MetricError, match=f"{name}: no expected value where --depth divides documents"):
-            evaluate(qrels, run, f"num_q {name}", ties="expected", depth=2)
+        what = f"{name}: no expected value where --depth divides documents"
+        raises(MetricError, what, evaluate, qrels, run, f"num_q {name}", ties="expected", depth=2)
     for name in ("bpref", "infAP", "iprec_at_recall@0.5", "G"):
         error_of(NoExpectedValueError, score, table([[1.0, 0.0]], [], [range(2)])[1], parse(name))
     ranges = evaluate(qrels, run, "AP rankDCG", tie_range=True, depth=2).tie_ranges[2, 0]

@@ -7,7 +7,7 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import gradeval
@@ -31,57 +31,44 @@ class Comparison:
     def agrees(self) -> bool:
         return self.largest <= self.peer.tolerance
 
-    @property
-    def cell(self) -> str:
+    def __str__(self) -> str:
         return "0" if self.largest == 0 else f"{self.largest:.0e}" + ("" if self.agrees else " ✗")
 
 
-@dataclass
-class Comparisons:
+class Comparisons(dict[tuple[str, str], Comparison]):
     """All of them, by metric and peer, in order."""
-
-    found: dict[tuple[str, str], Comparison] = field(default_factory=dict)
 
     def add(self, peer: Peer, given: Collection) -> None:
         """Compare on a collection, where the peer can take it."""
         if not peer.fits(given) or (given.ties and not peer.ties):
             return
-        names = list(peer.names)
-        theirs = peer.evaluate(names, given)
-        specs = [parse(peer.names[name])[0] for name in names]
+        specs = {name: parse(ours)[0] for name, ours in peer.names.items()}
+        theirs = peer.evaluate(list(specs), given)
         mine = without_ties(given, peer.ties) if peer.ties in ORDERS else given
-        metrics = list(dict.fromkeys(map(str, specs)))
+        metrics = list(dict.fromkeys(map(str, specs.values())))
         results = gradeval.evaluate(given.qrels, {"run": mine.run}, metrics, no_relevant=peer.no_relevant)
-        for name, spec in zip(names, specs, strict=True):
-            key = (str(spec), peer.name)
-            row = self.found.setdefault(key, Comparison(str(spec), peer))
+        for name, spec in specs.items():
+            row = self.setdefault((str(spec), peer.name), Comparison(str(spec), peer))
             ours = results.per_query(0, spec)
             for query, value in theirs[name].items():
-                off = distance(ours[query], value)
+                off = abs(ours[query] - value)
+                if math.isnan(off):  # nothing where both are undefined
+                    off = 0.0 if math.isnan(ours[query]) and math.isnan(value) else math.inf
                 row.values += 1
                 if off > row.largest:
                     row.largest = off
                     row.where = f"{given.name}, query {query}: {ours[query]!r}, {name} {value!r}"
 
     def disagreeing(self) -> list[Comparison]:
-        return [one for one in self.found.values() if not one.agrees]
+        return [row for row in self.values() if not row.agrees]
 
     def markdown(self, peers: Sequence[Peer]) -> str:
         """A row for each metric, a column for each peer, there or not: the largest difference."""
-        metrics = sorted(dict.fromkeys(metric for metric, _ in self.found), key=str.lower)
-        heads = [peer.name + " (not installed)" * (not peer.there) for peer in peers]
-        rows = [["metric", *heads], ["---", *(["---:"] * len(peers))]]
-        for metric in metrics:
-            found = (self.found.get((metric, peer.name)) for peer in peers)
-            rows.append([f"`{metric}`", *("" if one is None else one.cell for one in found)])
+        rows = [["metric", *(peer.name + " (not installed)" * (not peer.there) for peer in peers)]]
+        rows.append(["---", *(["---:"] * len(peers))])
+        for metric in sorted(dict.fromkeys(metric for metric, _ in self), key=str.lower):
+            rows.append([f"`{metric}`", *(str(self.get((metric, peer.name), "")) for peer in peers)])
         return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
-def distance(a: float, b: float) -> float:
-    """|a - b|; nothing where both are undefined."""
-    if math.isnan(a) or math.isnan(b):
-        return 0.0 if math.isnan(a) and math.isnan(b) else math.inf
-    return abs(a - b)
 
 
 def main() -> int:
@@ -104,11 +91,11 @@ def main() -> int:
             compared.add(peer, one)
         print(f"{peer.name}: done", file=sys.stderr)
     print(compared.markdown(PEERS))
-    values = sum(one.values for one in compared.found.values())
+    values = sum(row.values for row in compared.values())
     print(f"{values:,} values on {len(given)} collections, {sum(len(one.run) for one in given):,} queries.")
-    for one in compared.disagreeing():
-        print(f"{one.metric} is not that of {one.peer.name}: {one.where}", file=sys.stderr)
-    return 1 if compared.disagreeing() else 0
+    for row in compared.disagreeing():
+        print(f"{row.metric} is not that of {row.peer.name}: {row.where}", file=sys.stderr)
+    return int(bool(compared.disagreeing()))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import math
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from .data import Collection
 
 Values = dict[str, dict[str, float]]
+Evaluate = Callable[[Sequence[str], Collection], Values]
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Peer:
 
     name: str
     names: Mapping[str, str]
-    evaluate: Callable[[Sequence[str], Collection], Values]
+    evaluate: Evaluate
     needs: str
     ties: str = ""
     tolerance: float = 1e-9
@@ -98,7 +100,7 @@ BY_PROVIDER = {
 }
 
 
-def ir_measures(provider: str) -> Callable[[Sequence[str], Collection], Values]:
+def ir_measures(provider: str) -> Evaluate:
     """One provider of it, one measure at a time: together, its gains and judged_only reach other measures."""
 
     def evaluate(names: Sequence[str], given: Collection) -> Values:
@@ -109,7 +111,7 @@ def ir_measures(provider: str) -> Callable[[Sequence[str], Collection], Values]:
         found: Values = {}
         for name in names:
             measure = ir_measures.parse_measure(name)
-            if provider == "accuracy":  # it divides by 0 where all that was retrieved is relevant
+            if provider == "accuracy":
                 found[name] = dict(_one_by_one(registry[provider], measure, given))
                 continue
             calculated = registry[provider].iter_calc([measure], given.qrels, given.run)
@@ -122,13 +124,13 @@ def ir_measures(provider: str) -> Callable[[Sequence[str], Collection], Values]:
 
 
 def _one_by_one(provider: Any, measure: Any, given: Collection) -> Iterator[tuple[str, float]]:
+    """Of a provider that divides by 0 where all that was retrieved is relevant."""
     for query in given.run:
-        qrels, run = {query: given.qrels[query]}, {query: given.run[query]}
-        try:
-            values = list(provider.iter_calc([measure], qrels, run))
-        except ZeroDivisionError:
-            values = []
-        yield query, values[0].value if values else math.nan
+        value = math.nan
+        with suppress(ZeroDivisionError):
+            for one in provider.iter_calc([measure], {query: given.qrels[query]}, {query: given.run[query]}):
+                value = one.value
+        yield query, value
 
 
 RANX = "map map@5 mrr mrr@5 ndcg ndcg@10 ndcg_burges ndcg_burges@5 dcg@5 dcg_burges@5 r-precision".split()
@@ -177,19 +179,12 @@ def scikit_learn(names: Sequence[str], given: Collection) -> Values:
 
 EXP = "gain=1:1/2:3/3:7/4:15"
 NTCIREVAL = {
-    "Q-measure": "Q",
-    "Q-measure b10": "Q(beta=10)",
-    "Q@5": "Q@5",
-    "Q@5 exp": f"Q({EXP})@5",
-    "MSnDCG@5": "nDCG@5",
-    "MSnDCG@10 exp": "nDCG(gain=exp)@10",
-    "nDCG@5": "JKnDCG@5",
-    "nDCG@10 b4": "JKnDCG(base=4)@10",
-    "ERR": "ERR(gain=linear,max_grade=4)",
-    "ERR exp": "ERR(max_grade=4)",
-    "nERR@5": "nERR(gain=linear,max_grade=4)@5",
-    "nERR@10 exp": "nERR(max_grade=4)@10",
-}
+    "Q-measure": "Q", "Q-measure b10": "Q(beta=10)", "Q@5": "Q@5", "Q@5 exp": f"Q({EXP})@5",
+    "MSnDCG@5": "nDCG@5", "MSnDCG@10 exp": "nDCG(gain=exp)@10",
+    "nDCG@5": "JKnDCG@5", "nDCG@10 b4": "JKnDCG(base=4)@10",
+    "ERR": "ERR(gain=linear,max_grade=4)", "ERR exp": "ERR(max_grade=4)",
+    "nERR@5": "nERR(gain=linear,max_grade=4)@5", "nERR@10 exp": "nERR(max_grade=4)@10",
+}  # fmt: skip
 
 
 def ntcireval(names: Sequence[str], given: Collection) -> Values:
@@ -226,56 +221,52 @@ LABEL_GAIN = {"ndcg@5": "nDCG(gain=0:0/1:1/2:3/3:10/4:20)@5"}
 EXP10 = {"ndcg@1": "nDCG(gain=exp)@1", "ndcg@5": "nDCG(gain=exp)@5", "ndcg@10": "nDCG(gain=exp)@10"}
 
 
-def _labels(given: Collection, query: str) -> tuple[list[int], list[float]]:
-    """The labels and the scores of a query, in the order of the run; unjudged documents have label 0."""
-    run, grades = given.run[query], given.qrels[query]
-    return [grades.get(document, 0) for document in run], list(run.values())
+def _boosted(values_of: Callable[[Sequence[str], list[int], list[float]], dict[str, float]]) -> Evaluate:
+    """Of boosters without trees, whose predictions are the scores that they start from.
 
+    values_of: the values of a query, from the labels (0 if unjudged) and the scores in the order of the run.
+    """
 
-def _with_lightgbm(label_gain: Sequence[float] | None = None) -> Callable[[Sequence[str], Collection], Values]:
     def evaluate(names: Sequence[str], given: Collection) -> Values:
-        """Of a booster without trees, whose predictions are the scores that it starts from."""
-        import lightgbm
-        import numpy as np
-
-        metrics, cutoffs = zip(*(name.split("@") for name in names), strict=True)
-        small = {"verbose": -1, "min_data_in_bin": 1, "min_data_in_leaf": 1, "num_threads": 1}
-        params = small | {"objective": "lambdarank", "metric": sorted({*metrics})}
-        params["eval_at"] = sorted({*map(int, cutoffs)})
-        if label_gain is not None:
-            params["label_gain"] = list(label_gain)
         found: Values = {name: {} for name in names}
-        for query in given.run:
-            labels, scores = _labels(given, query)
-            rows = np.arange(len(labels), dtype=np.float64)[:, None]
-            data = lightgbm.Dataset(rows, labels, group=[len(labels)], init_score=scores, params=small)
-            values = {name: value for _, name, value, _ in lightgbm.Booster(params, data).eval_train()}
-            for name in names:
-                found[name][query] = float(values[name])
-        return found
-
-    return evaluate
-
-
-def _with_xgboost(**more: Any) -> Callable[[Sequence[str], Collection], Values]:
-    def evaluate(names: Sequence[str], given: Collection) -> Values:
-        """Of a booster without trees, whose predictions are the margins that it starts from."""
-        import numpy as np
-        import xgboost
-
-        params = {"objective": "rank:ndcg", "eval_metric": list(names), "nthread": 1, **more}
-        found: Values = {name: {} for name in names}
-        for query in given.run:
-            labels, scores = _labels(given, query)
-            nothing = np.zeros((len(labels), 1))
-            data = xgboost.DMatrix(nothing, label=labels, group=[len(labels)], base_margin=scores)
-            shown = xgboost.Booster(params, [data]).eval_set([(data, "all")], 0)
-            for one in shown.split("\t")[1:]:
-                name, _, value = one.removeprefix("all-").rpartition(":")
+        for query, run in given.run.items():
+            labels = [given.qrels[query].get(document, 0) for document in run]
+            for name, value in values_of(names, labels, list(run.values())).items():
                 found[name][query] = float(value)
         return found
 
     return evaluate
+
+
+def _with_lightgbm(**more: Any) -> Evaluate:
+    def values_of(names: Sequence[str], labels: list[int], scores: list[float]) -> dict[str, float]:
+        import lightgbm
+        import numpy as np
+
+        metrics, cutoffs = (sorted({*part}) for part in zip(*(name.split("@") for name in names), strict=True))
+        small = {"verbose": -1, "min_data_in_bin": 1, "min_data_in_leaf": 1, "num_threads": 1}
+        params = small | {"objective": "lambdarank", "metric": metrics, "eval_at": [*map(int, cutoffs)]} | more
+        rows = np.arange(len(labels), dtype=np.float64)[:, None]
+        data = lightgbm.Dataset(rows, labels, group=[len(labels)], init_score=scores, params=small)
+        values = {name: value for _, name, value, _ in lightgbm.Booster(params, data).eval_train()}
+        return {name: values[name] for name in names}
+
+    return _boosted(values_of)
+
+
+def _with_xgboost(**more: Any) -> Evaluate:
+    def values_of(names: Sequence[str], labels: list[int], scores: list[float]) -> dict[str, float]:
+        import numpy as np
+        import xgboost
+
+        params = {"objective": "rank:ndcg", "eval_metric": list(names), "nthread": 1, **more}
+        nothing = np.zeros((len(labels), 1))
+        data = xgboost.DMatrix(nothing, label=labels, group=[len(labels)], base_margin=scores)
+        shown = xgboost.Booster(params, [data]).eval_set([(data, "all")], 0).split("\t")[1:]
+        pairs = (text.removeprefix("all-").rpartition(":") for text in shown)
+        return {name: float(value) for name, _, value in pairs}
+
+    return _boosted(values_of)
 
 
 def same(names: Sequence[str]) -> dict[str, str]:
@@ -283,7 +274,7 @@ def same(names: Sequence[str]) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def _for_learning_to_rank(given: Collection) -> bool:
+def _is_ltr(given: Collection) -> bool:
     """Whether it is a file of labels and predictions: a score for each judged document, few grades."""
     return given.complete and given.largest <= 4
 
@@ -317,10 +308,10 @@ PEERS = [
     Peer("SciPy", same(["kendalltau", "spearmanr", "pearsonr"]), scikit_learn, "sklearn", ties="ours"),
     Peer("NTCIREVAL", NTCIREVAL, ntcireval, "pyNTCIREVAL", fits=lambda given: given.largest <= 4),
     *(
-        Peer(name, names, evaluate, needs, ties="run", no_relevant=empty, fits=_for_learning_to_rank)
+        Peer(name, names, evaluate, needs, ties="run", no_relevant=empty, fits=_is_ltr)
         for name, needs, evaluate, names, empty in (
             ("LightGBM", "lightgbm", _with_lightgbm(), EXP10 | {"map@5": "AP(norm=min)@5"}, "1"),
-            ("LightGBM: label_gain", "lightgbm", _with_lightgbm([0, 1, 3, 10, 20]), LABEL_GAIN, "1"),
+            ("LightGBM: label_gain", "lightgbm", _with_lightgbm(label_gain=[0, 1, 3, 10, 20]), LABEL_GAIN, "1"),
             ("XGBoost", "xgboost", _with_xgboost(), EXP10 | {"ndcg": "nDCG(gain=exp)@32"}, "1"),
             ("XGBoost: linear", "xgboost", _with_xgboost(ndcg_exp_gain=False), {"ndcg@5": "nDCG@5"}, "1"),
             ("XGBoost: ndcg@k-", "xgboost", _with_xgboost(), {"ndcg@5-": "nDCG(gain=exp)@5"}, "0"),

@@ -72,20 +72,16 @@ def deep(seed: int, queries: int = 12) -> Collection:
 def read(qrels: Path, run: Path) -> Collection:
     """TREC files, read by themselves: grades are whole, as most peers need them."""
     judged: Qrels = {}
-    for line in _lines(qrels):
-        query, _, document, grade = line.split()
-        judged.setdefault(query, {})[document] = int(float(grade))
     ranked: Run = {}
-    for line in _lines(run):
-        query, _, document, _, score, *_ = line.split()
-        ranked.setdefault(query, {})[document] = float(score)
+    for path in (qrels, run):
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+        for query, _, document, number, *more in filter(None, map(str.split, text.splitlines())):
+            if path is qrels:
+                judged.setdefault(query, {})[document] = int(float(number))
+            else:
+                ranked.setdefault(query, {})[document] = float(more[0])
     return collection(run.name, judged, ranked)
-
-
-def _lines(path: Path) -> list[str]:
-    data = path.read_bytes()
-    text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-    return [line for line in text.splitlines() if line.strip()]
 
 
 # documents and scores of a query, in the order that tied scores have
@@ -98,10 +94,8 @@ ORDERS: dict[str, Callable[[dict[str, float]], list[str]]] = {
 
 def without_ties(given: Collection, order: str = "descending") -> Collection:
     """The same rankings with scores that are all different and positive, tied documents in an order."""
-    run = {
-        query: {
-            d: float(len(of) - place) for place, d in enumerate(sorted(ORDERS[order](of), key=lambda d: -of[d]))
-        }
-        for query, of in given.run.items()
-    }
+    run = {}
+    for query, of in given.run.items():
+        ranking = sorted(ORDERS[order](of), key=lambda document: -of[document])
+        run[query] = {document: float(len(of) - place) for place, document in enumerate(ranking)}
     return collection(given.name, given.qrels, run)

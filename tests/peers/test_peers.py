@@ -27,9 +27,8 @@ def test_agrees(peer: Peer) -> None:
     compared = Comparisons()
     for given in COLLECTIONS:
         compared.add(peer, given)
-    assert compared.found, "it was asked about nothing"
-    assert [one.where for one in compared.disagreeing()] == []
-    assert sum(one.values for one in compared.found.values()) >= 100
+    assert [row.where for row in compared.disagreeing()] == []
+    assert sum(row.values for row in compared.values()) >= 100
 
 
 def test_every_metric_of_ir_measures_is_compared() -> None:
@@ -65,15 +64,3 @@ def test_table() -> None:
     [wrong] = compared.disagreeing()
     assert (wrong.metric, wrong.values) == ("P@5", 5)
     assert wrong.where.startswith("random, query ")
-
-
-def test_objects_of_ranx() -> None:
-    ranx = pytest.importorskip("ranx", reason="make peers installs ranx")
-    qrels, run = {"q1": {"a": 2, "c": 1}, "q2": {"d": 1}}, {"q1": {"a": 1.0, "b": 2.0}, "q2": {"d": 0.3}}
-    runs = [ranx.Run(run, name="bm25"), ranx.Run({"q1": {"c": 1.0}, "q2": {}})]
-    results = gradeval.evaluate(ranx.Qrels(qrels), runs, "nDCG@10 AP")
-    assert [of.name for of in results.runs] == ["bm25", "run2"]
-    expected = gradeval.evaluate(qrels, {"bm25": run, "run2": {"q1": {"c": 1.0}}}, "nDCG@10 AP")
-    assert results.means.tolist() == expected.means.tolist()
-    means = ranx.evaluate(ranx.Qrels(qrels), runs[0], ["ndcg@10", "map"])
-    assert list(means.values()) == pytest.approx(results.means[0].tolist())

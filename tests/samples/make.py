@@ -7,7 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -49,38 +49,31 @@ def data() -> dict[str, str]:
 def papers() -> dict[str, str]:
     scheel = dict(zip("ABCDEFGH", (1, 0, 3, 3, 2, 0, 1, 4), strict=True))
     truth = (9, 4, 4, 2, 2, 2, 1, 1, 1, 1)
-    hypotheses = {
-        "h1": (9, 4, 4, 2, 2, 1, 2, 1, 1, 1),
-        "h2": (4, 4, 2, 9, 2, 2, 1, 1, 1, 1),
-        "h3": (1, 4, 4, 2, 2, 2, 9, 1, 1, 1),
-        "h4": (1, 4, 4, 2, 2, 2, 1, 1, 1, 9),
-        "h5": truth[::-1],
-        "h6": truth,
-    }
+    hypotheses = [
+        (9, 4, 4, 2, 2, 1, 2, 1, 1, 1),
+        (4, 4, 2, 9, 2, 2, 1, 1, 1, 1),
+        (1, 4, 4, 2, 2, 2, 9, 1, 1, 1),
+        (1, 4, 4, 2, 2, 2, 1, 1, 1, 9),
+        truth[::-1],
+        truth,
+    ]
     names = [f"d{place:02}" for place in range(1, 11)]
+    items = [f"item{place}" for place in range(1, 6)]
     days = {"day1": (100, 80, 90, 15, 10), "day2": (100, 20, 90, 15, 10)}
-    return {
-        "papers/scheel.qrels": qrels(("table1", document, grade) for document, grade in scheel.items()),
-        "papers/scheel-doubled.qrels": qrels(
-            ("table1", document, 2 * grade) for document, grade in scheel.items()
-        ),
+    files = {
+        "papers/scheel.qrels": qrels(("table1", *pair) for pair in scheel.items()),
+        "papers/scheel-doubled.qrels": qrels(("table1", d, 2 * grade) for d, grade in scheel.items()),
         "papers/scheel.run": trec_run("scheel", {"table1": {d: 8.0 - i for i, d in enumerate(scheel)}}, 0),
-        "papers/katerenchuk.qrels": qrels(
-            ("table1", document, grade) for document, grade in zip(names, truth, strict=True)
-        ),
-        **{
-            f"papers/{name}.run": trec_run(name, {"table1": dict(zip(names, map(float, row), strict=True))}, 0)
-            for name, row in hypotheses.items()
-        },
-        "papers/moniz.qrels": qrels(
-            (day, f"item{place}", score)
-            for day, scores in days.items()
-            for place, score in enumerate(scores, 1)
-        ),
+        "papers/katerenchuk.qrels": qrels(("table1", *pair) for pair in zip(names, truth, strict=True)),
+        "papers/moniz.qrels": qrels((day, *row) for day in days for row in zip(items, days[day], strict=True)),
         "papers/moniz.run": trec_run(
-            "moniz", {day: {f"item{place}": 6.0 - place for place in range(1, 6)} for day in days}, 0
+            "moniz", {day: {d: 5.0 - i for i, d in enumerate(items)} for day in days}, 0
         ),
     }
+    for number, row in enumerate(hypotheses, 1):
+        scores = dict(zip(names, map(float, row), strict=True))
+        files[f"papers/h{number}.run"] = trec_run(f"h{number}", {"table1": scores}, 0)
+    return files
 
 
 # -- three systems on fifty topics ----------------------------------------------------------------------
@@ -105,16 +98,10 @@ def search() -> dict[str, str]:
             grades = [0] * 28  # nothing was relevant
         if topic == 433:
             grades = [1] * 6  # one grade only: rankDCG has no value
-        judged += [
-            (str(topic), document, grade)
-            for document, grade in sorted(zip(documents, grades, strict=False), key=lambda row: row[0])
-        ]
-        for name, by_grade in SYSTEMS.items():
-            scores = {
-                document: by_grade[grade] + _noise(random)
-                for document, grade in zip(documents, grades + [0] * (60 - len(grades)), strict=True)
-            }
-            runs[name][str(topic)] = _best(scores, DEPTH)
+        graded = [*zip(documents, grades + [0] * (60 - len(grades)), strict=True)]
+        judged += [(str(topic), *pair) for pair in sorted(graded[: len(grades)])]
+        for name in SYSTEMS:
+            runs[name][str(topic)] = _best(_scores(random, name, graded), DEPTH)
     del runs["dense"]["408"], runs["dense"]["429"]  # found nothing
     runs["hybrid"]["451"] = _best({d: _noise(random) for d in _newswire(random, 60)}, DEPTH)  # not judged
     bm25 = {topic: {d: round(4 * s + 9, 2) for d, s in of.items()} for topic, of in runs["bm25"].items()}
@@ -145,15 +132,10 @@ def questions() -> dict[str, str]:
     for question in range(1, 31):
         documents = [f"passage{question * 100 + place}" for place in range(20)]
         grades = [2, 1, *(_grade(random) for _ in range(10)), *[0] * 8]
-        judged += [(f"Q{question}", *pair) for pair in zip(documents, grades[:12], strict=False)]
+        graded = [*zip(documents, grades, strict=True)]
+        judged += [(f"Q{question}", *pair) for pair in graded[:12]]
         for name, of_question in runs.items():
-            of_question[f"Q{question}"] = _best(
-                {
-                    document: SYSTEMS[name][grade] + _noise(random)
-                    for document, grade in zip(documents, grades, strict=True)
-                },
-                10,
-            )
+            of_question[f"Q{question}"] = _best(_scores(random, name, graded), 10)
     return {
         "questions/qrels.txt": qrels(judged),
         **{f"questions/{name}.run": trec_run(name, of, 5) for name, of in runs.items()},
@@ -163,6 +145,10 @@ def questions() -> dict[str, str]:
 def _grade(random: Random) -> int:
     draw = random.random()
     return sum(draw < limit for limit in (0.42, 0.24, 0.12, 0.05))
+
+
+def _scores(random: Random, system: str, graded: list[tuple[str, int]]) -> dict[str, float]:
+    return {document: SYSTEMS[system][grade] + _noise(random) for document, grade in graded}
 
 
 def _noise(random: Random) -> float:
@@ -197,7 +183,9 @@ def popularity() -> dict[str, str]:
         items = [f"news{int(hour) * 1000 + place}" for place in range(60)]
         shares = _shares(random, len(items))
         truth = dict(zip(items, shares, strict=True))
-        judged += [(topic, item, truth[item]) for item in _shuffled(random, items)]
+        judged += [
+            (topic, item, truth[item]) for item in sorted(items, key=lambda item: (random.random(), item))
+        ]
         # right about the order, but the tenth item is one that should not be there
         order = [*items[:9], items[12], *items[10:12], items[9], *items[13:]]
         # right about which items are the ten best, and wrong about their order
@@ -218,10 +206,6 @@ def _shares(random: Random, count: int) -> list[int]:
         whole = int(magnitude)
         found.add(int(10**whole * (1 + 9 * (magnitude - whole))))
     return sorted(found, reverse=True) + [0] * (count - len(found))
-
-
-def _shuffled(random: Random, items: list[str]) -> list[str]:
-    return sorted(items, key=lambda item: (random.random(), item))
 
 
 # -- learning to rank ------------------------------------------------------------------------------------
@@ -251,14 +235,11 @@ def qrels(rows: Iterable[tuple[str, str, float]]) -> str:
 
 
 def trec_run(tag: str, queries: dict[str, dict[str, float]], digits: int) -> str:
-    return "".join(_run_lines(tag, queries, digits))
-
-
-def _run_lines(tag: str, queries: dict[str, dict[str, float]], digits: int) -> Iterator[str]:
-    for query, scores in queries.items():
-        ordered = sorted(scores.items(), key=lambda row: -row[1])
-        for place, (document, score) in enumerate(ordered, 1):
-            yield f"{query} Q0 {document} {place} {score:.{digits}f} {tag}\n"
+    return "".join(
+        f"{query} Q0 {document} {place} {score:.{digits}f} {tag}\n"
+        for query, scores in queries.items()
+        for place, (document, score) in enumerate(_best(scores, len(scores)).items(), 1)
+    )
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 import math
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from helpers import error_of, raises
 from hypothesis import given
 from hypothesis import strategies as st
 from metrics.test_every_option import QRELS, RUN
+from scipy import stats
 
 import gradeval
 from gradeval.errors import GradevalError, OptionError
@@ -92,20 +92,15 @@ def test_intervals_of_means_and_ranges_over_ties() -> None:
     values = expected.values(0, "AP")
     error = values.std(ddof=1) / math.sqrt(len(values))
     assert results.standard_error(0, "AP") == pytest.approx(error, rel=1e-12)
-    from scipy.special import stdtrit
-
-    half = stdtrit(len(values) - 1, 0.95) * error
-    assert results.interval(0, "AP", 90.0) == pytest.approx(
-        (values.mean() - half, values.mean() + half), rel=1e-9
-    )
+    interval = stats.t.interval(0.9, len(values) - 1, values.mean(), error)
+    assert results.interval(0, "AP", 90.0) == pytest.approx(interval, rel=1e-9)
     assert all(math.isnan(end) for m in ("num_ret", "gm_map") for end in results.interval(0, m))
     job = job_of(QRELS, RUNS, ["AP nDCG@3 RR ERR@2 num_q"], ties="expected")  # the mean over all orders of ties
     results = merged(evaluated(QRELS, RUNS, job, 4)[0], job)
     expected = gradeval.evaluate(QRELS, RUNS, "AP nDCG@3 RR ERR@2 num_q", ties="expected")
     assert results.means == pytest.approx(expected.means, rel=1e-12)
     for wrong in ("x", 0.0, 100.0):
-        with pytest.raises(OptionError, match="confidence must be a percentage from"):
-            results.interval(0, "AP", wrong)  # type: ignore[arg-type]
+        raises(OptionError, "confidence must be a percentage from", results.interval, 0, "AP", wrong)
 
 
 NUMBERS = "mean baseline_mean difference sd low high p p_corrected effect_size".split()
@@ -137,8 +132,8 @@ def test_comparison_of_what_it_cannot() -> None:
         raises(GradevalError, message, SparkResults.compare, None, **options)
     message = "the maxT correction requires the values of all queries"
     raises(GradevalError, message, chosen_options, {"correction": "maxt"})
-    with pytest.raises(GradevalError, match="on Spark, means are not weighted by query_weights"):
-        Request.of("AP", {"query_weights": {"q1": 1.0}})
+    weights = {"query_weights": {"q1": 1.0}}
+    raises(GradevalError, "on Spark, means are not weighted by query_weights", Request.of, "AP", weights)
     job, alone = job_of(QRELS, RUNS, ["AP"]), job_of(QRELS, {"first": RUN}, ["AP"])
     for of, metrics, message in ((job, "nDCG@5", "nDCG@5 was not evaluated"), (alone, None, "there is 1 run")):
         raises(GradevalError, message, comparison, of, metrics, chosen_options({}), lambda job: [])
@@ -154,14 +149,10 @@ def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:
 QREL = [("q", "d", 1.0), ("q", "e", 0.0)]
 
 
-def errors(found: Any) -> list[str]:
-    return str(found).splitlines()
-
-
 def test_bad_rows_are_named() -> None:
     rows = [(0, "q", "d", math.nan), (0, "q", "e", 1.0), (1, "q", "d", 2.0), (0, "q", None, 1.0)]
     bucket = one_bucket(QREL, rows)
-    assert errors(bucket.runs[0]) == [
+    assert str(bucket.runs[0]).splitlines() == [
         "a: query 'q', document 'd': the score nan is not a finite number",
         "a: query 'q': the document id is missing",
     ]
@@ -174,10 +165,12 @@ def test_bad_rows_are_named() -> None:
         ([*of_a, of_a[0]], f"'q', document 'd': {twice}. {COLLAPSES}"),
         ([(0, "other", "d", 1.0)] * 2, f"'other', document 'd': {twice}. {COLLAPSES}"),
     ):
-        assert errors(one_bucket(QREL, rows).runs[0]) == [f"a: query {expected}"]
+        assert str(one_bucket(QREL, rows).runs[0]).splitlines() == [f"a: query {expected}"]
     judged = [*QREL, ("q", "d", 2.0), ("q", "e", 0.0), ("q", "g", 1e200), ("r", "g", None)]
-    assert errors(one_bucket(judged, []).failure) == ["qrels: query 'r', document 'g': the grade is missing"]
-    assert errors(one_bucket(judged[:-1], []).failure) == [
+    assert str(one_bucket(judged, []).failure).splitlines() == [
+        "qrels: query 'r', document 'g': the grade is missing"
+    ]
+    assert str(one_bucket(judged[:-1], []).failure).splitlines() == [
         "qrels: query 'q', document 'd': it has two grades, 1 and 2",
         "qrels: query 'q', document 'g': the grade 1e+200 is out of range. Grades are 0 or between 1e-150 and "
         "1e150 in absolute value; rescale them",
@@ -185,8 +178,8 @@ def test_bad_rows_are_named() -> None:
     notices = one_bucket(judged[:1] * 3, []).notices
     assert [notice.count for notice in notices if notice.kind is Kind.DUPLICATES] == [2]
     line = one_bucket([("\0" + "1 field\0x", None, None)], [], qrels_names=Names("qrels.txt"))
-    assert errors(line.failure) == ["qrels.txt: line 'x': 1 field"]
-    [error] = errors(one_bucket(QREL, [], version="0").failure)
+    assert str(line.failure).splitlines() == ["qrels.txt: line 'x': 1 field"]
+    [error] = str(one_bucket(QREL, [], version="0").failure).splitlines()
     assert error.endswith("the driver 0: install one version on both")
 
 
@@ -228,7 +221,7 @@ def test_many_errors_are_counted() -> None:
 def test_a_summary_has_means_only() -> None:
     job = job_of(QRELS, RUNS, ["num_q", "AP", "gm_map"])
     results = merged(evaluated(QRELS, RUNS, job, 3)[0], job)
-    asks: list[Callable[[], object]] = [
+    for ask in (
         lambda: results.values("first", "AP"),
         lambda: results.per_query("first", "AP"),
         lambda: len(results.queries),
@@ -236,8 +229,7 @@ def test_a_summary_has_means_only() -> None:
         lambda: "q1" in results.queries,
         lambda: results.render("tsv", per_query=True),
         lambda: results.to_dict(per_query=True),
-    ]
-    for ask in asks:
+    ):
         raises(GradevalError, r"stay on the cluster: SparkResults\.per_query\(\) has them", ask)
     raises(GradevalError, r"SparkResults\.compare\(\) compares there", results.compare)
     assert results.sorted_by("AP").runs
@@ -246,16 +238,15 @@ def test_a_summary_has_means_only() -> None:
     frame = results.to_polars()
     assert frame.columns == ["run", "metric", "value"]
     expected = gradeval.evaluate(QRELS, RUNS, ["num_q", "AP", "gm_map"])
-    assert frame["run"].to_list() == ["first"] * 3 + ["second"] * 3
-    assert frame["metric"].to_list() == ["num_q", "AP", "gm_map"] * 2
+    names = [(run, metric) for run in ("first", "second") for metric in ("num_q", "AP", "gm_map")]
+    assert frame.select("run", "metric").rows() == names
     assert frame["value"].to_list() == pytest.approx(expected.means.ravel().tolist())
 
 
 def test_what_only_all_buckets_know() -> None:
     """Unknown queries; and the grades of all, on which metrics depend, which may be too large for one."""
     job = job_of(QRELS, RUNS, ["AP"], query_ids=("q1", "nowhere"))
-    with pytest.raises(gradeval.OptionError, match="query 'nowhere' is not in qrels"):
-        merged(evaluated(QRELS, RUNS, job, 3)[0], job)
+    raises(OptionError, "query 'nowhere' is not in qrels", merged, evaluated(QRELS, RUNS, job, 3)[0], job)
     graded = {f"q{n}": {"a": n + 1.0, "b": 0.0} for n in range(8)}
     runs = {"a": {query: {"b": 2.0, "a": 1.0} for query in graded}}
     job = job_of(graded, runs, ["ERR"])

@@ -95,8 +95,8 @@ def test_ties_in_the_order_of_a_column(spark: Any) -> None:
     qrels = spark.createDataFrame(rows(QRELS), QRELS_COLUMNS)
     results = gradeval.spark.evaluate(qrels, {"run": runs}, ties="input", columns={"order": "line"}, buckets=2)
     check(results, gradeval.evaluate(QRELS, {"run": RUN}, ties="input"))
-    with pytest.raises(OptionError, match="ties 'input' requires a column that orders"):
-        gradeval.spark.evaluate(qrels, runs, ties="input")
+    what = "ties 'input' requires a column that orders"
+    raises(OptionError, what, gradeval.spark.evaluate, qrels, runs, ties="input")
 
 
 def test_strings_with_large_offsets(spark: Any, frames: Any) -> None:
@@ -142,8 +142,8 @@ def test_other_data_than_frames(spark: Any, frames: Any) -> None:
     raises(OptionError, "two runs have the label '1'", gradeval.spark.evaluate, qrels, {1: runs, "1": runs})
     joined = runs.alias("a").join(runs.alias("b"), "doc_id")
     twice = joined.select("a.query_id", "b.query_id", "doc_id", "a.score")
-    with pytest.raises(InputError, match=r"the query column may be 'query_id' or 'query_id'\. Rename one"):
-        gradeval.spark.evaluate(qrels, {"a": twice})
+    what = r"the query column may be 'query_id' or 'query_id'\. Rename one"
+    raises(InputError, what, gradeval.spark.evaluate, qrels, {"a": twice})
     read = "is not a data frame of Spark. Give one, such as spark.read.parquet(PATH), or a dict of them by"
     for data, said in (
         (("q.parquet", runs), f"qrels: 'q.parquet' (builtins.str) {read}"),
@@ -160,8 +160,8 @@ def test_other_data_than_frames(spark: Any, frames: Any) -> None:
         ({"run": "user"}, "runs: no column named 'user'"),
     ):
         raises(GradevalError, said, gradeval.spark.evaluate, qrels, runs, columns=columns)
-    with pytest.raises(InputError, match=r"a: no score column .* Name it with columns=\{'score': NAME\}"):
-        gradeval.spark.evaluate(qrels, {"a": runs.drop("score")})
+    what = r"a: no score column .* Name it with columns=\{'score': NAME\}"
+    raises(InputError, what, gradeval.spark.evaluate, qrels, {"a": runs.drop("score")})
     assert jobs_of(spark) == before
 
 
@@ -174,8 +174,8 @@ def test_results_are_shown_without_a_job(spark: Any, frames: Any) -> None:
     assert str(gradeval.spark.evaluate(qrels, alone, "AP nDCG@3")) == shown.format("['run']")
     assert str(gradeval.spark.evaluate(qrels, {"a": alone}, "AP nDCG@3")) == shown.format("['a']")
     assert jobs_of(spark) == before
-    with pytest.raises(InputError, match=r"a: it has several runs \(column run\), such as 'first' and 'sec"):
-        gradeval.spark.evaluate(qrels, {"a": runs}, "AP").summary()
+    what = r"a: it has several runs \(column run\), such as 'first' and 'sec"
+    raises(InputError, what, gradeval.spark.evaluate(qrels, {"a": runs}, "AP").summary)
 
 
 def test_a_bad_row_fails_cleanly(spark: Any, frames: Any) -> None:
@@ -187,8 +187,8 @@ def test_a_bad_row_fails_cleanly(spark: Any, frames: Any) -> None:
     raises(GradevalError, "query 'q1', document 'x'", results.per_query)
     results.unpersist()
     other = frames[1].selectExpr("run", "'z' || query_id query_id", "doc_id", "score")
-    with pytest.raises(GradevalError, match="first: it has no query in common with qrels"):
-        gradeval.spark.evaluate(frames[0], other, "AP").per_query()
+    alone = gradeval.spark.evaluate(frames[0], other, "AP")
+    raises(GradevalError, "first: it has no query in common with qrels", alone.per_query)
     assert gradeval.spark.evaluate(*frames, "AP").summary().runs, "the session goes on"
 
 
