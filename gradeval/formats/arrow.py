@@ -44,7 +44,6 @@ from gradeval.formats.memory import (
     array_values,
     is_lazy,
     missing_rows,
-    object_ids,
     object_numbers,
     offers_arrow,
     read_values,
@@ -125,9 +124,8 @@ class Chunk(NamedTuple):
         if not self.schema.dictionary:
             return None
         schema, array = self.schema.dictionary.contents, self.array.dictionary.contents
-        return Chunk(
-            self.name, schema.format, array, schema, array.offset, array.length, self.owner, self.validate
-        )
+        column = self._replace(schema=schema, format=schema.format, array=array)
+        return column._replace(offset=array.offset, length=array.length)
 
     def missing(self) -> Bools | None:
         """Which rows are null, (n,); None where none is."""
@@ -187,25 +185,22 @@ class Chunk(NamedTuple):
             self._check_text(block)
         return Ids(np.concatenate([*blocks, np.zeros(PAD, np.uint8)]), start, length)
 
-    def decimals(self) -> tuple[NDArray[Any], int] | None:
-        """The values of decimals as integers, of Python if large, times 10^-scale, and the scale; else None."""
+    def decimals(self) -> list[str | None] | None:
+        """The values of decimals as text; None for another type."""
         kind = _DECIMAL.fullmatch(self.format)
         if kind is None:
             return None
-        count = int(kind[2] or 128) // 32
-        words = self._buffer(1, "u4", count * self.offset, count * self.length).reshape(-1, count)
+        from decimal import Context, Decimal
+
+        scale, size, exact = int(kind[1]), int(kind[2] or 128) // 8, Context(prec=_DIGITS)
+        words = self._buffer(1, f"V{size}", self.offset, self.length).tolist()
         missing = self.missing()
-        if missing is not None:
-            words = np.where(missing[:, None], np.uint32(0), words)
-        low = words[:, :2].astype(np.uint64) << np.array([0, 32][:count], np.uint64)
-        value = (
-            low.sum(1, dtype=np.uint64).view(np.int64) if count > 1 else words.view(np.int32)[:, 0].astype("i8")
-        )
-        sign = np.where(value < 0, np.uint32(2**32 - 1), np.uint32(0))
-        if (words[:, 2:] == sign[:, None]).all():
-            return value, int(kind[1])
-        large = [int.from_bytes(row.tobytes(), sys.byteorder, signed=True) for row in words]
-        return np.array(large, object), int(kind[1])
+        return [
+            None
+            if missing is not None and missing[row]
+            else f"{Decimal(int.from_bytes(word, sys.byteorder, signed=True)).scaleb(-scale, exact):f}"
+            for row, word in enumerate(words)
+        ]
 
     def short_views(self) -> ShortIds | None:
         """The values of a column of views where all have up to 8 bytes, without NUL; else None."""
@@ -346,9 +341,11 @@ class Arrow:
 
 
 def _values(chunk: Chunk, distinct: Distinct | None) -> Values | None:
-    """The values of a chunk, None where they are strings or decimals. Raises ValueError for damaged codes."""
+    """The values of a chunk, None where they are strings. Raises ValueError for damaged codes."""
     if chunk.format == _NULL:
         return Objects([None] * chunk.length)
+    if (decimals := chunk.decimals()) is not None:
+        return Objects(decimals)
     codes, missing = chunk.numbers(), chunk.missing()
     if codes is None or distinct is None:
         return None if codes is None else Numeric(codes, missing)
@@ -363,15 +360,6 @@ def _values(chunk: Chunk, distinct: Distinct | None) -> Values | None:
 
 def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids, LineProblems]:
     missing, values = chunk.missing(), _values(chunk, distinct)
-    if (decimals := chunk.decimals()) is not None:
-        integers, scale = decimals
-        if scale or integers.dtype == object:
-            from decimal import Context, Decimal
-
-            exact = Context(prec=_DIGITS)
-            texts = [f"{Decimal(integer).scaleb(-scale, exact):f}" for integer in integers.tolist()]
-            return object_ids(texts, what)[0], missing_rows(missing, what)
-        values = Numeric(integers, missing)
     if values is not None:
         return values.ids(slice(None), what)
     is_view = chunk.format in _VIEWS
@@ -396,15 +384,6 @@ def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids,
 
 def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Floats, LineProblems]:
     missing, values = chunk.missing(), _values(chunk, distinct)
-    if (decimals := chunk.decimals()) is not None:
-        integers, scale = decimals
-        is_exact = integers.dtype != object and 0 <= scale <= 22
-        if is_exact and len(integers) and max(int(integers.max()), -int(integers.min())) < 2**53:
-            values = Numeric(integers / 10.0**scale, missing)
-        else:
-            above, below = 10 ** max(-scale, 0), 10 ** max(scale, 0)
-            rounded_once = [integer * above / below for integer in integers.tolist()]
-            values = Numeric(np.array(rounded_once, np.float64), missing)
     if values is not None:
         return values.numbers(slice(None), what)
     texts = np.array([text.decode("utf-8", "surrogateescape") for text in chunk.texts().tolist()], object)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from io import BufferedWriter
 from typing import Any, BinaryIO
 
@@ -18,7 +16,6 @@ from gradeval.options import GROUP_SUFFIXES
 from gradeval.process import write_all
 
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
-_DESCRIPTOR = re.compile(r"/dev/(?:stdout|stderr|fd/(\d+))")
 _BLOCK = 1 << 20  # bytes of a temporary file that are written at a time
 _IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no temporary file
 
@@ -33,13 +30,14 @@ class OutputFile:
 
     def __init__(self, path: str, inputs: Iterable[str], option: str = "--output") -> None:
         self.path = path
-        self._replaced: str | None = None  # the file whose place a new one takes
-        self._descriptor: int | None = None  # the descriptor of ours that the path names
-        self.is_device = False
+        self._replaced = ""  # the file whose place a new one takes, '' where this one is written to
         if not path:
             raise OptionError(f"{option}: no file given")
         try:
-            problem = self._prepare(_stat(path), inputs)
+            about = _stat(path)
+            mode = stat.S_IFREG if about is None else about.st_mode
+            self.is_device = stat.S_ISCHR(mode) or stat.S_ISBLK(mode)
+            problem = self._prepare(about, stat.S_ISREG(mode), inputs)
         except OSError as error:
             problem = error.strerror or str(error)
         if problem:
@@ -47,8 +45,7 @@ class OutputFile:
 
     def write(self, data: bytes) -> None:
         """Write all of it. Raises GradevalError, BrokenPipeError; a file that is replaced is then as it was."""
-        opened = self._open if self._replaced is None else partial(_replacement, self._replaced)
-        with writing(self.path), opened() as file:
+        with writing(self.path), _replacement(self._replaced) if self._replaced else self._open() as file:
             write_all(file, data)
 
     @contextmanager
@@ -56,7 +53,7 @@ class OutputFile:
         """A file for data of any size, written when the block ends without an error. Raises GradevalError,
         BrokenPipeError.
         """
-        if self._replaced is None:
+        if not self._replaced:
             with writing(self.path), delayed(self._open) as copy:
                 yield copy
         else:
@@ -66,24 +63,21 @@ class OutputFile:
                 buffered.flush()
 
     def _open(self) -> Any:
-        # opened by its name, the file of a descriptor would be written from its beginning
-        target = os.open(self.path, os.O_WRONLY | os.O_APPEND) if self._descriptor is None else self._descriptor
-        return open(target, "wb", 0, closefd=self._descriptor is None)
+        # opened by its name, the file of a stream would be written from its beginning
+        stream = _descriptor(self.path)
+        target = os.open(self.path, os.O_WRONLY | os.O_APPEND) if stream is None else stream
+        return open(target, "wb", 0, closefd=stream is None)
 
-    def _prepare(self, about: os.stat_result | None, inputs: Iterable[str]) -> str:
+    def _prepare(self, about: os.stat_result | None, is_plain: bool, inputs: Iterable[str]) -> str:
         """Choose the way to write, or return what prevents it."""
-        is_plain = about is None or stat.S_ISREG(about.st_mode)
-        self.is_device = about is not None and (stat.S_ISCHR(about.st_mode) or stat.S_ISBLK(about.st_mode))
+        target = os.path.realpath(self.path)
+        folder = os.path.dirname(target)
         if about is not None and stat.S_ISDIR(about.st_mode):
             return "it is a directory"
         if is_plain and (problem := _as_input(self.path, about, inputs)):
             return problem
-        if descriptor := _DESCRIPTOR.fullmatch(self.path):
-            self._descriptor = _STREAMS.get(self.path) or int(descriptor[1])
-            os.write(self._descriptor, b"")  # raises what would be raised later
+        if _descriptor(self.path) is not None:
             return ""
-        target = os.path.realpath(self.path)
-        folder = os.path.dirname(target)
         if not os.path.isdir(folder) or self.path.endswith("/"):
             return f"directory {folder} does not exist"
         if about is not None and not os.access(self.path, os.W_OK):
@@ -97,6 +91,12 @@ class OutputFile:
             except OSError as error:
                 return f"cannot create a file in {folder} ({error.strerror or error})"
         return ""
+
+
+def _descriptor(path: str) -> int | None:
+    """That of an open file of ours, None for another path."""
+    name = path.removeprefix("/dev/fd/")
+    return int(name) if name != path and name.isdecimal() else _STREAMS.get(path)
 
 
 def _stat(path: str) -> os.stat_result | None:

@@ -216,6 +216,3 @@ def test_an_open_file_is_written_where_it_stands() -> None:
         log.write(b"after\n")
         assert (done.code, done.err, os.fstat(log.fileno()).st_ino) == (0, "", os.stat("log").st_ino)
     assert Path("log").read_text() == "before\n" + TSV.format("r") + "after\n"
-    with open("l") as file:
-        path = f"/dev/fd/{file.fileno()}"
-        assert fails("q", "r", "-m", "AP", "-o", path) == f"gradeval: --output {path}: Bad file descriptor"
