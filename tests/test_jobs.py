@@ -1,15 +1,12 @@
 """Threads change nothing, and systems that have too few are no hindrance."""
 
-import os
 import random
-import signal
 import threading
-import warnings
 
 import pytest
 from helpers import each
 
-from gradeval import Evaluator, evaluate
+from gradeval import evaluate
 from gradeval.evaluation import evaluator, outcome
 from gradeval.formats import letor as letor_module
 from gradeval.formats import trec
@@ -33,34 +30,6 @@ def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
     for jobs in (1, 4):
         cut = evaluate(judged, paths, "AP nDCG@10 muAP num_ret", jobs=jobs)
         assert cut.to_dict(per_query=True) == whole.to_dict(per_query=True)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_child_that_is_forked_while_threads_evaluate():
-    """It ends with the same values, and waits for no lock of a thread that it has not."""
-
-    def values():
-        return Evaluator({"q": {"a": 1, "b": 2}}, "AP nDCG muAP").evaluate({"q": {"a": 1.0}}).means.tolist()
-
-    def work():
-        while not is_over.is_set():
-            values()
-
-    expected, is_over = values(), threading.Event()
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        for _ in range(8):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of a fork with threads
-                child = os.fork()
-            if not child:
-                signal.alarm(30)
-                os._exit(0 if values() == expected else 1)
-            assert os.waitpid(child, 0)[1] == 0
-    finally:
-        is_over.set()
-        thread.join()
 
 
 @pytest.fixture

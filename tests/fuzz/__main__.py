@@ -20,7 +20,6 @@ ATTACKS = {
     "numbers": "text fields against float()",
     "template": "the quick scanner of runs against the general one",
     "options": "metrics and options against a slow pipeline",
-    "library": "the Python function against the slow pipeline",
     "damage": "damaged files of every format",
     "saved": "edited saved results",
     "arrow": "Arrow buffers damaged",
@@ -30,6 +29,7 @@ ATTACKS = {
     "outputs": "outputs onto every kind of input",
     "streams": "processes with pipes, full outputs and signals",
     "resources": "many threads in little memory",
+    "fork": "children of a process with threads",
 }
 KEPT = Path(".fuzz")  # where the files of failing cases stay
 SHOWN = 40  # lines of a failure

@@ -1,5 +1,6 @@
 """The attacks themselves: a few cases of each pass, a planted fault is found, what fails can be run again."""
 
+import os
 import random
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradeval import cli
+from gradeval import Evaluator, cli
 from gradeval.arrays.strings import Ids
 from gradeval.evaluation import saved
 from gradeval.formats import arrow, diagnostics, output, scan, sources, template
@@ -20,8 +21,8 @@ from .attack import attack_of, attempt, kind_of, rng_of
 
 SEED = 6
 CASES = {
-    "numbers": 3, "template": 12, "options": 30, "library": 25, "damage": 25, "saved": 35, "arrow": 40,
-    "borders": 3, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1, "resources": 1,
+    "numbers": 3, "template": 12, "options": 30, "damage": 25, "saved": 35, "arrow": 40,
+    "borders": 3, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1, "resources": 1, "fork": 2,
 }  # fmt: skip
 
 
@@ -38,6 +39,10 @@ def fails(*_: object) -> object:
     return 1 / 0
 
 
+def fails_in_children(*args: Any, parent: int = os.getpid(), plain: Any = Evaluator.evaluate) -> Any:
+    return plain(*args) if os.getpid() == parent else fails()
+
+
 def loses_a_byte(readinto: Any, size: int, plain: Any = sources._cut) -> Any:
     """Between two blocks."""
     for block in plain(readinto, size):
@@ -46,17 +51,15 @@ def loses_a_byte(readinto: Any, size: int, plain: Any = sources._cut) -> Any:
 
 
 BROKEN = [sys.executable, "-S", "-c", "print('run'); 1 / 0"]
-NO_CUT = (judgments.Judgments, "cut", lambda table, depth: table)
 FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     # double rounding
     "numbers": [
         (scan, "_long_division", lambda mantissa, scale: (mantissa / scale, np.zeros(len(scale), bool)))
     ],
     "template": [(template, "_TO_HIGH", np.uint64(0))],  # letters are digits
-    "options": [NO_CUT],
-    "library": [NO_CUT],
+    "options": [(judgments.Judgments, "cut", lambda table, depth: table)],
     "damage": [(diagnostics.Problems, "check", lambda kept: None)],
-    "saved": [(saved, "_contradiction", lambda *_: "")],
+    "saved": [(saved, "_SAME", float("inf"))],
     "arrow": [(arrow, "missing_rows", fails), (arrow, "printable", fails)],
     "borders": [(sources, "_cut", loses_a_byte)],
     "keys": [(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))],
@@ -64,6 +67,7 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "outputs": [(output, "_as_input", lambda path, about, inputs: "")],
     "streams": [(processes, "COMMAND", BROKEN)],
     "resources": [(processes, "COMMAND", BROKEN)],
+    "fork": [(Evaluator, "evaluate", fails_in_children)],
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import subprocess
 from pathlib import Path
@@ -59,8 +60,6 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         """The next answer or event."""
-        import select
-
         while b"\0" not in self._unread:
             if not select.select([self._answers], [], [], _SECONDS)[0]:
                 raise TimeoutError("Chromium does not answer")
@@ -76,7 +75,7 @@ class Browser:
         """Load a page, and wait until it is loaded."""
         self.events.clear()
         self("Page.navigate", url=path.as_uri())
-        while ("Page.loadEventFired",) not in [(name,) for name, _ in self.events]:
+        while "Page.loadEventFired" not in [name for name, _ in self.events]:
             answer = self._next()
             if "method" in answer:
                 self.events.append((answer["method"], answer["params"]))
@@ -89,18 +88,11 @@ class Browser:
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
         return found["result"].get("value")
 
-    def wait(self, condition: str) -> None:
-        """Wait until an expression is true."""
-        look = f"const look = () => ({condition}) ? done(true) : setTimeout(look, 5); look()"
-        self.run(f"new Promise((done) => {{ {look} }})")
-
     def click(self, selector: str) -> None:
         """Click in the middle of an element."""
-        found = (
-            f"const of = document.querySelector({json.dumps(selector)}); of.scrollIntoView({{block: 'center'}})"
-        )
+        found = f"const of = document.querySelector({json.dumps(selector)})"
         middle = "const at = of.getBoundingClientRect(); return [at.x + at.width / 2, at.y + at.height / 2]"
-        x, y = self.run(f"(() => {{ {found}; {middle} }})()")
+        x, y = self.run(f"(() => {{ {found}; of.scrollIntoView({{block: 'center'}}); {middle} }})()")
         for kind in ("mousePressed", "mouseReleased"):
             self("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
@@ -118,7 +110,8 @@ class Browser:
         features = [{"name": "prefers-color-scheme", "value": media.pop("scheme", "light")}]
         self("Emulation.setEmulatedMedia", features=features, **media)
         self.open(html)
-        self.wait("data.explained")
+        look = "const look = () => data.explained ? done(true) : setTimeout(look, 5); look()"
+        self.run(f"new Promise((done) => {{ {look} }})")
 
     def rows(self) -> list[list[str]]:
         """The texts of the rows of the table of queries that is shown."""
@@ -140,14 +133,9 @@ class Browser:
     def problems(self) -> list[tuple[str, dict[str, Any]]]:
         """What was written to the console, thrown, opened or requested, besides the page."""
         self.run("0")  # events before this have arrived
-        kinds = (
-            "Runtime.exceptionThrown",
-            "Runtime.consoleAPICalled",
-            "Log.entryAdded",
-            "Page.javascriptDialogOpening",
-        )
+        kinds = ("exceptionThrown", "consoleAPICalled", "entryAdded", "javascriptDialogOpening")
         requests = [one for one in self.events if one[0] == "Network.requestWillBeSent"]
-        return [one for one in self.events if one[0] in kinds] + requests[1:]
+        return [one for one in self.events if one[0].endswith(kinds)] + requests[1:]
 
     def close(self) -> None:
         try:
