@@ -113,7 +113,7 @@ def test_functions_show_their_options_and_refuse_others(name: str, function: Cal
         (lambda: gradeval.explain("q", "r", "AP", "1", query_ids="2"), "those that worst chooses from"),
         (lambda: gradeval.study.divergence("q", "r", seed=2), "seed is for random scores"),
         (lambda: gradeval.study.divergence("q", "r", "AP RR", cutoff=5), "cutoff is that of the default"),
-        (lambda: gradeval.study.divergence(ties="best"), "ties goes with qrels"),
+        (lambda: gradeval.study.divergence(ties="best"), "ties requires qrels"),
         (lambda: gradeval.study.agreement("q", qrels2="p", splits=9), "splits requires runs"),
         (lambda: gradeval.study.agreement("q", qrels2="p", rel=2), "rel requires runs"),
         (lambda: gradeval.evaluate("q", "r", confidence=90), "confidence requires interval"),

@@ -14,7 +14,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, map_all
-from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions
+from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions, refuse
 from gradeval.commands.study.tables import Row, Study, Table, competing_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 MOST_GRADES = 1_000  # different ones: the time of κ and α depends on them
 RESAMPLES = 2_000  # of the queries, for the agreement of grades
-_TOGETHER = 256  # pairs of systems that are tested at a time
 _SHOWN = 12  # grades of a confusion matrix that is shown
 _TAUS = ("tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second")
 _TABLES = {
@@ -106,8 +105,7 @@ def agreement(
     """
     specs = competing_metrics(metrics)
     chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
-    of_study = {name: value for name, value in options.items() if name in AgreementOptions.table}
-    how = AgreementOptions(**of_study)
+    how = AgreementOptions(**{name: value for name, value in options.items() if name in AgreementOptions.table})
     sampling = Sampling(how.samples, how.seed, chosen.jobs or default_jobs())
     if qrels2 is not None and chosen.ties in ("best", "worst"):
         raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
@@ -118,14 +116,11 @@ def agreement(
     if runs is None and not chosen.features and not others:
         raise OptionError("runs or qrels2 is missing: systems to order, or judgments to compare with")
     is_of_runs = runs is not None or bool(chosen.features) or not others
-    for name in OF_SYSTEMS if not is_of_runs else ():
-        if name == "metrics":
-            is_default = metrics == AGREEMENT_METRICS
-        else:
-            values = how if name in how.table else chosen
-            is_default = getattr(values, name) == values.table[name].default
-        if not is_default:
-            raise OptionError(f"{name} requires runs: without runs, only grades are compared")
+    if not is_of_runs:
+        if metrics != AGREEMENT_METRICS:
+            raise OptionError("metrics requires runs: without runs, only grades are compared")
+        for values in (how, chosen):
+            refuse(values, OF_SYSTEMS, "requires runs: without runs, only grades are compared")
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
     union, judged = collect(qrels, named_runs, chosen, others=others)
     if is_of_runs and len(union.names) < 2:
@@ -135,8 +130,7 @@ def agreement(
     paths = [path if count == 1 else f"{path}#{count}" for path, count in zip(files, times, strict=True)]
     collections, tables, left_out = [union], list[Table](), list[Notice]()
     if others:
-        grades = np.array([grades_in(union.qrels, qrels) for qrels in judged])
-        grades[:, ~union.chosen[Segments(union.qrels.offsets).query]] = np.nan
+        grades = np.array([union.grades_of(qrels) for qrels in judged])
         collections, left_out = _by_each(union, judged, grades, len(others) + 1 if is_of_runs else 2)
         is_judged = ~np.isnan(grades)
         levels = len(distinct(grades[is_judged]))
@@ -271,18 +265,14 @@ def _means(specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Floats:
 def separated_pairs(values: Floats, how: AgreementOptions, sampling: Sampling) -> int:
     """How many of the pairs of systems the values (Q, R) separate: those whose corrected p is below α."""
     first, second = np.triu_indices(values.shape[1], 1)
-
-    def differences(part: slice) -> Floats:
-        return paired_differences(values[:, first[part]], values[:, second[part]])
-
+    differences = paired_differences(values[:, first], values[:, second])
     if how.test == TUKEY:
         p = randomized_tukey_hsd(values, how.alpha, sampling).p[first, second]
     elif how.correction == MAXT:
-        p = maxt(differences(slice(None)), sampling)
+        p = maxt(differences, sampling)
     else:
-        parts = (differences(slice(start, start + _TOGETHER)) for start in range(0, len(first), _TOGETHER))
-        tested = (paired_tests(how.test, part, how.alpha, sampling) for part in parts)
-        p = CORRECTIONS[how.correction](np.array([outcome.p for part in tested for outcome in part]))
+        outcomes = paired_tests(how.test, differences, how.alpha, sampling)
+        p = CORRECTIONS[how.correction](np.array([outcome.p for outcome in outcomes]))
     return int((p < how.alpha).sum())
 
 
@@ -406,6 +396,12 @@ class Collection:
 
         return map_all(outcome, runs, self.options.jobs or default_jobs())
 
+    def grades_of(self, qrels: Qrels) -> Floats:
+        """The grade that the judgments give each row, (N,), NaN where they give none or it is not evaluated."""
+        reduced = reduce_columns(_columns(qrels, qrels.grade), self.qrels, "input", qrels.path)
+        is_judged = np.isfinite(reduced.rank) & self.chosen[Segments(self.qrels.offsets).query]
+        return np.where(is_judged, reduced.score, np.nan)
+
     def judged_by(self, qrels: Qrels, grade: Floats, queries: Ints) -> Collection:
         """The same runs with other judgments of these queries, which are in ascending order.
 
@@ -413,14 +409,9 @@ class Collection:
         """
         query = Segments(self.qrels.offsets).query
         rows = np.flatnonzero(~np.isnan(grade) & np.isin(query, queries))
-        table = Qrels(
-            qrels.path,
-            self.qrels.queries.take(queries),
-            np.append(np.searchsorted(query[rows], queries), len(rows)),
-            self.qrels.documents.take(rows),
-            grade[rows],
-            qrels.notices,
-        )
+        offsets = np.append(np.searchsorted(query[rows], queries), len(rows))
+        ids, documents = self.qrels.queries.take(queries), self.qrels.documents.take(rows)
+        table = Qrels(qrels.path, ids, offsets, documents, grade[rows], qrels.notices)
         position = np.full(len(query), -1)
         position[rows] = np.arange(len(rows))
         runs = []
@@ -429,15 +420,9 @@ class Collection:
             ties = Ties(position[run.ties.row[is_judged]], run.ties.first[is_judged], run.ties.last[is_judged])
             is_kept = np.isin(run.identical.query, queries)
             query_of = np.searchsorted(queries, run.identical.query[is_kept])
-            runs.append(
-                run.replace(
-                    rank=run.rank[rows],
-                    score=run.score[rows],
-                    retrieved=run.retrieved[queries],
-                    ties=ties,
-                    identical=IdenticalIds(query_of, run.identical.rank[is_kept]),
-                )
-            )
+            identical = IdenticalIds(query_of, run.identical.rank[is_kept])
+            of_rows = run.replace(rank=run.rank[rows], score=run.score[rows], retrieved=run.retrieved[queries])
+            runs.append(of_rows.replace(ties=ties, identical=identical))
         return replace(self, qrels=table, runs=tuple(runs), chosen=np.ones(len(queries), np.bool_))
 
     def notices(self, specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Iterator[Notice]:
@@ -476,12 +461,6 @@ def collect(
         check_common(run, reduction, table, chosen)
     names, rules = tuple(names_of(opened)), tuple(run.ties for run in opened)
     return Collection(table, names, tuple(reductions), rules, options, chosen), judged
-
-
-def grades_in(table: Qrels, qrels: Qrels) -> Floats:
-    """The grade that the judgments give each row of the table, (N,), NaN where they give none."""
-    reduced = reduce_columns(_columns(qrels, qrels.grade), table, "input", qrels.path)
-    return np.where(np.isfinite(reduced.rank), reduced.score, np.nan)
 
 
 def _columns(qrels: Qrels, number: Floats) -> Columns:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, check_runs, expand_runs, refuse_options, with_job
+from gradeval.cli.job import Job, check_runs, expand_runs, with_job
 from gradeval.cli.types import File
 from gradeval.commands.study.options import (
     AGREEMENT_METRICS,
     CRITERIA_METRICS,
     LEVELS_METRICS,
-    OF_SYSTEMS,
-    RANDOM,
     SWAPS_METRICS,
     AgreementOptions,
     DivergenceOptions,
     SwapsOptions,
 )
-from gradeval.compare_options import TUKEY
-from gradeval.options import METRICS, MORE, PROCESS, Options, OptionTable, parse_number
-
-if TYPE_CHECKING:
-    from gradeval.commands.study.tables import Study
-    from gradeval.render.progress import Progress
+from gradeval.options import METRICS, MORE, Options, OptionTable
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -59,51 +53,26 @@ def metrics_option(default: str) -> Callable[[Decorated], Decorated]:
 
 
 def own_options(table: type[OptionTable]) -> Callable[[Decorated], Decorated]:
-    """The options of a study's own table."""
-    lists = {"levels": Numbers(integer, "integers"), "rescale": Numbers(parse_number, "numbers")}
-    options = []
-    for name, row in table.table.items():
-        changes: dict[str, Any] = {}
-        if name in lists:
-            changes = {"type": lists[name], "default": ",".join(f"{number:g}" for number in row.default)}
-        if row.section == "":  # others are rows of evaluations too
-            options.append(cli.row_option(table, name, show_default=True, **changes))
-    return cli.together(*options)
-
-
-class Numbers(click.ParamType):  # type: ignore[type-arg]
-    """Comma-separated numbers."""
-
-    name = "LIST"
-
-    def __init__(self, number: Callable[[str], float], what: str) -> None:
-        self.number, self.what = number, what
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(self.number(text.strip()) for text in value.split(","))
-        except ValueError:
-            self.fail(f"'{value}' is not a comma-separated list of {self.what}.", param, ctx)
-
-
-def integer(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise ValueError(text)
-    return int(text)
+    """The options of a study's own table, whose other rows are rows of evaluations too."""
+    defaults = {name: row.default for name, row in table.table.items() if row.section == ""}
+    for name, default in defaults.items():
+        if isinstance(default, tuple):
+            defaults[name] = ",".join(f"{number:g}" for number in default)
+    rows = (cli.row_option(table, name, show_default=True, default=defaults[name]) for name in defaults)
+    return cli.together(*rows)
 
 
 def example(*examples: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in examples)
 
 
-def _show(job: Job, make: Callable[[Progress], Study]) -> int:
+def _show(job: Job, name: str, *inputs: Any, has_steps: bool = False, **options: Any) -> int:
+    """Make the study of this name, and print it. has_steps: whether it shows its progress."""
     job.open()
+    options = {name: value for name, value in options.items() if value != ()}
     with job.running() as progress:
-        study = make(progress)
+        options |= {"progress": progress.steps} if has_steps else {}
+        study = getattr(import_module(f"gradeval.commands.study.{name}"), name)(*inputs, **options)
     if not job.passes(*study.noticed, runs=study.runs_read):
         return 2
     job.print(study, table=job.table)
@@ -136,7 +105,7 @@ def study(name: str, about: str, *examples: str) -> Callable[[Callable[..., Any]
 @cli.row_option(Options, "jobs")
 @cli.quiet_option
 @with_job(FORMATS)
-def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
+def swaps_command(job: Job, **options: Any) -> int:
     """How metrics fall as random pairs of an ideal ranking are swapped.
 
     The documents have 2, 10, 20 or 50 levels, which are the grades 0 to L - 1, evenly or unevenly used (in each
@@ -145,9 +114,7 @@ def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
     it (Scheel et al. 2011, figures 4 and 5). Chance alone stays below the noise in 95 % of studies; more
     --repeats lower it.
     """
-    from gradeval.commands.study.swaps import swaps
-
-    return _show(job, lambda progress: swaps(metrics or SWAPS_METRICS, **options, progress=progress.steps))
+    return _show(job, "swaps", **options, has_steps=True)
 
 
 @study(
@@ -161,19 +128,15 @@ def swaps_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
 @of_files()
 @metrics_option(LEVELS_METRICS)
 @of_runs("values", "orders")
-def levels_command(
-    job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
-) -> int:
+def levels_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """Average precision at every threshold, and the metrics that combine the thresholds.
 
     With --qrels-feature a feature of a LETOR file is a virtual assessor; as a run it scores 1 (Scheel et al.
     2011, figures 6 to 8). AP at a threshold that no document of a query reaches counts as 0; --no-relevant skip
     leaves such queries out.
     """
-    from gradeval.commands.study.levels import levels
-
     check_runs(runs, options["features"])
-    return _show(job, lambda _: levels(qrels, runs or None, metrics or LEVELS_METRICS, **options))
+    return _show(job, "levels", qrels, runs or None, **options)
 
 
 @study(
@@ -188,9 +151,7 @@ def levels_command(
 @metrics_option("nDCGphi and nDCG(gain=exp,top=10/25/50) at the cutoff 10, top in proportion at others")
 @own_options(DivergenceOptions)
 @of_runs("quartiles", "impact", "draws", "differences", "queries")
-def divergence_command(
-    job: Job, qrels: str | None, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any
-) -> int:
+def divergence_command(job: Job, qrels: str | None, runs: tuple[str, ...], **options: Any) -> int:
     """nDCG beside nDCGφ, whose gains follow the gaps between the grades.
 
     Without QRELS: random scores, balanced or imbalanced, and two errors in their ideal ranking: ranks 10 and 11
@@ -198,16 +159,9 @@ def divergence_command(
 
     With QRELS and RUN: the difference of two metrics over the queries (figure 4).
     """
-    from gradeval.commands.study.divergence import divergence
-
-    of_evaluations = (*Options.names(without=(MORE, PROCESS)), "complete")
-    without = of_evaluations if qrels is None else DivergenceOptions.names(within=RANDOM)
-    refuse_options(without, "requires QRELS" if qrels is None else "is for random scores")
-    options = {name: value for name, value in options.items() if name not in without}
-    if qrels is None:
-        return _show(job, lambda _: divergence(metrics=metrics or None, **options))
-    check_runs(runs, options["features"])
-    return _show(job, lambda _: divergence(qrels, runs or None, metrics or None, **options))
+    if qrels is not None:
+        check_runs(runs, options["features"])
+    return _show(job, "divergence", qrels, runs or None, **options)
 
 
 @study(
@@ -221,7 +175,7 @@ def divergence_command(
 @cli.table_option(("verdicts", "values"))
 @cli.output_options(FORMATS)
 @with_job(FORMATS)
-def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
+def criteria_command(job: Job, **options: Any) -> int:
     """Which of four criteria for metrics of orderings a metric meets.
 
     \b
@@ -235,9 +189,7 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     have the values of the paper; its AveP, which counts places with the right grade, is not AP(rel=2). Tables:
     verdicts, values.
     """
-    from gradeval.commands.study.criteria import criteria
-
-    return _show(job, lambda _: criteria(metrics or CRITERIA_METRICS))
+    return _show(job, "criteria", **options)
 
 
 @study(
@@ -264,15 +216,7 @@ def criteria_command(job: Job, metrics: tuple[str, ...]) -> int:
     *("correlations", "power", "halves", "rescaled", "systems"),
     *("judgments", "labels", "queries", "documents", "confusion"),
 )
-def agreement_command(
-    job: Job,
-    qrels: str,
-    runs: tuple[str, ...],
-    metrics: tuple[str, ...],
-    qrels2: tuple[str, ...],
-    per_query: bool,
-    **options: Any,
-) -> int:
+def agreement_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """Whether metrics order systems alike, how well they separate them, how stable their orders are.
 
     For each pair of metrics: Kendall's tau and the AP correlation between the orders of the systems. For each
@@ -287,15 +231,4 @@ def agreement_command(
     Krippendorff's alpha of two sets and of all, and the mean difference, the second less the first; the
     confusion matrix; and with -q the same for each query. 'gradeval guide studies' says how to read it.
     """
-    from gradeval.commands.study.agreement import agreement
-
-    if options["test"] == TUKEY:
-        refuse_options(("correction",), "does not go with --test tukey, which corrects for all pairs")
-    if per_query and not qrels2:
-        raise click.UsageError("-q requires --qrels2.")
-    if not runs and not options["features"]:
-        if not qrels2:
-            raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files), or --qrels2.")
-        refuse_options(OF_SYSTEMS, "requires RUN...: without runs, only grades are compared")
-    options |= {"qrels2": list(qrels2) or None, "per_query": per_query}
-    return _show(job, lambda _: agreement(qrels, runs or None, metrics or AGREEMENT_METRICS, **options))
+    return _show(job, "agreement", qrels, runs or None, **options)

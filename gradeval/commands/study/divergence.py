@@ -9,7 +9,7 @@ import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.arrays.threads import default_jobs, map_all
-from gradeval.commands.study.options import RANDOM, DivergenceOptions
+from gradeval.commands.study.options import RANDOM, DivergenceOptions, refuse
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation import evaluate_all
@@ -17,7 +17,7 @@ from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
-from gradeval.options import OF_RUNS, Options, takes, whole
+from gradeval.options import OF_RUNS, PROCESS, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
 from gradeval.statistics.correlation import rank_correlation
@@ -65,8 +65,10 @@ def divergence(
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, figures 2 and
     4.
     """
-    of_runs = {name: value for name, value in options.items() if name in OF_RUNS}
-    how = DivergenceOptions(**{name: value for name, value in options.items() if name not in of_runs})
+    chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
+    how = DivergenceOptions(
+        **{name: value for name, value in options.items() if name in DivergenceOptions.table}
+    )
     cutoff = how.cutoff
     # the paper's places of grades, in proportion, so that ranks cutoff and cutoff + 1 have different grades
     top = f"{cutoff}/{(5 * cutoff + 1) // 2}/{5 * cutoff}"
@@ -74,20 +76,15 @@ def divergence(
     if qrels is None:
         if runs is not None:
             raise OptionError("runs need qrels")
-        jobs = Options(jobs=of_runs.pop("jobs", 0)).jobs
-        if of_runs:
-            raise OptionError(f"{next(iter(of_runs))} goes with qrels")
-        return _synthetic(specs, how, jobs or default_jobs())
+        refuse(chosen, Options.names(without=(PROCESS,)), "requires qrels")
+        return _synthetic(specs, how, chosen.jobs or default_jobs())
+    refuse(how, DivergenceOptions.names(within=RANDOM), "is for random scores, and goes without qrels")
     if len(specs) != 2:
         raise MetricError(
             f"the difference is of two metrics, not {len(specs)}", hint="for example 'nDCG@10 nDCGphi@10'"
         )
-    if metrics is not None and cutoff != how.table["cutoff"].default:
-        raise OptionError("cutoff is that of the default metrics, and metrics have theirs, as in nDCG@5")
-    for name, row in how.rows(within=RANDOM).items():
-        if getattr(how, name) != row.default:
-            raise OptionError(f"{name} is for random scores, and goes without qrels")
-    chosen = Options(**of_runs)
+    if metrics is not None:
+        refuse(how, ("cutoff",), "is that of the default metrics, and metrics have theirs, as in nDCG@5")
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen))
     finding, tables = _differences(specs, results)

@@ -3,6 +3,7 @@
 Nothing here imports numpy: --help needs the names and the defaults.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradeval.compare_options import CORRECTIONS, TESTS, TUKEY
@@ -17,8 +18,8 @@ from gradeval.options import (
     OptionTable,
     choice,
     integer,
+    must_be,
     option,
-    plain,
 )
 
 # by default
@@ -31,35 +32,27 @@ GRADES = "grades"  # a scope: it has an effect where only grades are compared, t
 _LAST_SEED = 2**63 - 1
 
 
-def _read_alpha(name: str, value: Any) -> float:
-    value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise OptionError(f"alpha must lie between 0 and 1, not {described(value)}")
-    if not 0 < value < 1:
-        raise OptionError(f"alpha must lie between 0 and 1, not {value:g}")
-    return value
+def _several(what: str, read: Callable[[Any], Any], accepts: str) -> OptionKind:
+    """Numbers of an iterable, or of a string, separated by commas. read: raises ValueError for invalid ones."""
+
+    def read_all(name: str, value: Any) -> tuple[Any, ...]:
+        try:
+            return tuple(map(read, value.split(",") if isinstance(value, str) else value))
+        except (TypeError, ValueError, OverflowError):
+            raise OptionError(f"{name} must be {what}, separated by commas, not {described(value)}") from None
+
+    return OptionKind("text", read_all, accepts, metavar="LIST")
 
 
-def _read_factors(name: str, value: Any) -> tuple[float, ...]:
-    try:
-        factors = tuple(float(factor) for factor in value)
-    except (TypeError, ValueError, OverflowError):
-        raise OptionError(f"rescale must be positive numbers, not {described(value)}") from None
-    for factor in factors:
-        if not (factor > 0 and is_grade(factor)):
-            raise OptionError(f"rescale must be positive numbers, not {factor:g}")
-    return factors
+def _factor(value: Any) -> float:
+    factor = float(value)
+    if not (factor > 0 and is_grade(factor)):
+        raise ValueError(value)
+    return factor
 
 
-def _read_levels(name: str, value: Any) -> tuple[Any, ...]:
-    """Several: how many levels there may be depends on the number of documents."""
-    try:
-        levels = tuple(value)
-    except TypeError:
-        raise OptionError(f"levels must be several integers, not {described(value)}") from None
-    if not levels:
-        raise OptionError("levels: no number of levels given")
-    return levels
+def _is_share(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1
 
 
 def _count(low: int, high: int, default: int, about: str, **fields: Any) -> Any:
@@ -70,7 +63,8 @@ class SwapsOptions(OptionTable, init=False):
     """The rankings and the number of swaps."""
 
     levels: tuple[int, ...] = option(
-        OptionKind("text", _read_levels, "Iterable[int]", metavar="LIST"),
+        # how many levels there may be depends on the number of documents
+        _several("integers", lambda level: int(level) if isinstance(level, str) else level, "Iterable[int]"),
         "",
         "Numbers of relevance levels L; the grades are 0 to L - 1.",
         default=(2, 10, 20, 50),
@@ -105,7 +99,7 @@ class AgreementOptions(OptionTable, init=False):
         choice(*CORRECTIONS, listed=True), "", "Of p for the number of pairs of systems.", "holm"
     )
     alpha: float = option(
-        OptionKind("grade", _read_alpha, "float", metavar="P"),
+        OptionKind("grade", must_be("between 0 and 1", _is_share), "float", metavar="P"),
         "",
         "A pair is separated where its corrected p is below it; intervals have the confidence 1 - P.",
         default=0.05,
@@ -114,7 +108,7 @@ class AgreementOptions(OptionTable, init=False):
     samples: int = _count(1, 10**9, 100_000, "Permutations of the tests randomization and tukey, and of maxt.")
     splits: int = _count(1, 10**5, 100, "Random halves of the queries.")
     rescale: tuple[float, ...] = option(
-        OptionKind("text", _read_factors, "Iterable[float]", metavar="LIST"),
+        _several("positive numbers", _factor, "Iterable[float]"),
         "",
         "Factors by which all grades are multiplied.",
         default=(0.5, 2.0),
@@ -128,7 +122,14 @@ class AgreementOptions(OptionTable, init=False):
 
 # what has no effect where only grades are compared
 OF_SYSTEMS = (
-    *("metrics", *AgreementOptions.names(without=(GRADES,))),
+    *AgreementOptions.names(without=(GRADES,)),
     *(name for name, row in Options.table.items() if row.section == METRICS and OF_GRADES not in row.scope),
     *("queries", *Options.names(within=OF_RUN, without=(OF_QRELS,))),
 )
+
+
+def refuse(options: OptionTable, names: Iterable[str], why: str) -> None:
+    """Raise OptionError where one of these options is not its default."""
+    for name in names:
+        if name in options.table and getattr(options, name) != options.table[name].default:
+            raise OptionError(f"{name} {why}")

@@ -80,6 +80,8 @@ def swaps(
     how = SwapsOptions(**options)
     items, repeats, steps, seed = how.items, how.repeats, how.swaps, how.seed
     counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in how.levels))
+    if not counts:
+        raise OptionError("levels: no number of levels given")
     if items * (steps + 1) > MAX_ROWS:
         raise OptionError(f"items times swaps must be at most {MAX_ROWS}, not {items} times {steps}")
 

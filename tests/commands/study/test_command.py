@@ -1,13 +1,12 @@
 """gradeval study."""
 
-from unittest import mock
+from importlib import import_module
 
 import pytest
 from cli.command import QRELS, RUN, gradeval
 from helpers import each
 
 from commands.groups import check_error, check_formats, check_help
-from gradeval.commands.study import command
 from gradeval.commands.study.command import study_command
 
 STUDIES = tuple(study_command.commands)
@@ -42,13 +41,14 @@ CALLS = {
 
 @each("call", CALLS.values(), ids=CALLS)
 def test_formats_say_the_same(call, monkeypatch):
-    show, made = command._show, []  # each study is made once
+    module = import_module(f"gradeval.commands.study.{call[1]}")
+    make, made = getattr(module, call[1]), []  # each study is made once
 
-    def show_made(job, make):
-        made.extend([] if made else [make(mock.Mock())])
-        return show(job, lambda progress: made[0])
+    def make_once(*inputs, **options):
+        made.extend([] if made else [make(*inputs, **options)])
+        return made[0]
 
-    monkeypatch.setattr(command, "_show", show_made)
+    monkeypatch.setattr(module, call[1], make_once)
     check_formats(*call)
     done = gradeval(*call, terminal=True)
     assert done.code == 0
@@ -89,7 +89,7 @@ def test_warnings_of_runs_name_the_judgments(tmp_path):
 def test_errors_are_one_line():
     for call, says in (
         ("swap", "'gradeval study --help'"),
-        ("swaps --levels 2,x", "'2,x' is not a comma-separated list of integers"),
+        ("swaps --levels 2,x", "levels must be integers, separated by commas, not '2,x'"),
         ("swaps --items 1", "--items"),
         ("swaps -m num_q", "num_q: a study needs"),
         ("swaps --table x -f tsv", "'x' is not one of 'distances', 'curves'"),
@@ -98,16 +98,16 @@ def test_errors_are_one_line():
         ("levels q", "Missing argument 'RUN...'"),
         ("levels q nowhere", "nowhere: "),
         ("divergence q", "Missing argument 'RUN...'"),
-        ("divergence --rel 1", "--rel requires QRELS"),
-        ("divergence q r --draws 5", "--draws is for random scores"),
+        ("divergence --rel 1", "rel requires qrels"),
+        ("divergence q r --draws 5", "draws is for random scores"),
         ("agreement q r s --alpha 1,2", "--alpha"),
-        ("agreement q r s --test tukey --correction bh", "--correction does not go with"),
+        ("agreement q r s --test tukey --correction bh", "already corrected. Leave out the correction"),
         ("agreement - - r", "once"),
-        ("agreement q", "Missing argument 'RUN...' (or --feature, for LETOR files), or --qrels2."),
-        ("agreement q r s -q", "-q requires --qrels2"),
+        ("agreement q", "runs or qrels2 is missing"),
+        ("agreement q r s -q", "per_query requires qrels2"),
         ("agreement q r --qrels2 q2", "an order needs two systems"),
-        ("agreement q --qrels2 q2 -m AP", "--metric requires RUN...: without runs, only grades are compared"),
-        ("agreement q --qrels2 q2 --splits 3", "--splits requires RUN..."),
+        ("agreement q --qrels2 q2 -m AP", "metrics requires runs: without runs, only grades are compared"),
+        ("agreement q --qrels2 q2 --splits 3", "splits requires runs"),
         ("agreement q --qrels2 q2 --table queries -f tsv", "queries"),
         ("agreement - r s --qrels2 -", "once"),
     ):

@@ -72,7 +72,7 @@ def test_differences_of_user_data():
 def test_wrong_arguments():
     for arguments, error, match in (
         ({"runs": RUN}, OptionError, "runs need qrels"),
-        ({"rel": 1}, OptionError, "rel goes with qrels"),
+        ({"rel": 1}, OptionError, "rel requires qrels"),
         ({"items": 10}, OptionError, "items must be an integer from 11"),
         ({"items": 10**6, "draws": 100}, OptionError, "at most"),
         ({"qrels": QRELS, "runs": RUN, "metrics": "nDCG"}, MetricError, "two metrics"),
