@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import chain
-from textwrap import fill
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import TextWrapper
 
 import numpy as np
 
@@ -30,21 +28,18 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     only, the best matches first. graded: those only that distinguish grades above the relevance threshold.
     """
     load_plugins()
-    families: dict[str, list[Metric]] = {}
-    for metric in REGISTRY.values():
-        families.setdefault(metric.group, []).append(metric)
-    names = sorted((name for name in families if family.lower() in name.lower()), key=str.lower)
-    if not names:
-        hint = f"the families are {', '.join(sorted(families, key=str.lower))}"
-        raise MetricError(f"unknown family {family!r}", hint=hint)
-    listed = {name: [metric for metric in families[name] if not graded or is_graded(metric)] for name in names}
-    if word:
-        chosen = set(chain(*listed.values()))  # the best-known families come first in the registry
-        fitting = filter(chosen.__contains__, REGISTRY.values())
-        listed = {f"best matches of '{word}' first": _best(word, fitting)}
+    families = sorted({metric.group for metric in REGISTRY.values()}, key=str.lower)
+    chosen = [name for name in families if family.lower() in name.lower()]
+    if not chosen:
+        raise MetricError(f"unknown family {family!r}", hint=f"the families are {', '.join(families)}")
+    metrics = [metric for metric in REGISTRY.values() if metric.group in chosen]
+    metrics = [metric for metric in metrics if not graded or is_graded(metric)]
+    listed = {name: [metric for metric in metrics if metric.group == name] for name in chosen}
+    if word:  # the best-known families come first in the registry
+        listed = {f"best matches of '{word}' first": _best(word, metrics)}
     if not any(listed.values()):
         raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
-    rows = {name: [(metric.name, metric.summary) for metric in metrics] for name, metrics in listed.items()}
+    rows = {heading: [(metric.name, metric.summary) for metric in part] for heading, part in listed.items()}
     width = max(len(name) for part in rows.values() for name, _ in part)
     if not (family or word or graded):
         rows["groups"] = [(name, group.about) for name, group in GROUPS.items()]
@@ -72,14 +67,13 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
         head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *others])
         head, page = (text.lower().replace("_", " ") for text in (head, " ".join([head, *parts])))
         searches = [(text, form) for text in (head, page) for form in (r"(?<!\w){}(?!\w)", "{}")]
-        hits = (all(re.search(form.format(part), text) for part in words) for text, form in searches)
-        rank = next((rank for rank, hit in enumerate(hits, 1) if hit), None)
+        hits = [all(re.search(form.format(part), text) for part in words) for text, form in searches]
         if summary.rstrip(".") == word:
             ranks[metric] = -2
         elif metric is named:
             ranks[metric] = -1
-        elif rank is not None:
-            ranks[metric] = 0 if re.match(rf"{re.escape(word)}(?!\w)", summary) else rank
+        elif any(hits):
+            ranks[metric] = 0 if re.match(rf"{re.escape(word)}(?!\w)", summary) else 1 + hits.index(True)
     return sorted(ranks, key=ranks.__getitem__)
 
 
@@ -188,8 +182,8 @@ def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
 
 def _wrapped(indent: str, text: str, width: int) -> str:
     """Wrapped text, its first line after the indent, others aligned with it."""
-    whole_words: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
-    return fill(text, width, initial_indent=indent, subsequent_indent=" " * len(indent), **whole_words)
+    wrapper = TextWrapper(width, indent, " " * len(indent), break_long_words=False, break_on_hyphens=False)
+    return wrapper.fill(text)
 
 
 # The example ranking: each page shows how the metric's value for it comes about
@@ -202,10 +196,9 @@ _NEGLIGIBLE = 1e-9
 def ranking(ranked: Sequence[float | None] = RANKED, missed: Sequence[float] = MISSED) -> Judgments:
     """A table of one query: the judged documents retrieved, by rank, and those not retrieved."""
     judged = [(grade, rank) for rank, grade in enumerate(ranked, 1) if grade is not None]
-    rows = [*judged, *((grade, np.inf) for grade in missed)]
-    grade, rank = np.array(rows, np.float64).T
-    offsets, retrieved = np.array([0, len(rows)]), np.array([len(ranked)])
-    return Judgments(Segments(offsets), grade, rank, 10 - rank, np.arange(len(rows)), retrieved, tag="example")
+    grade, rank = np.array([*judged, *((grade, np.inf) for grade in missed)], np.float64).T
+    offsets, retrieved = np.array([0, len(rank)]), np.array([len(ranked)])
+    return Judgments(Segments(offsets), grade, rank, 10 - rank, np.arange(len(rank)), retrieved, tag="example")
 
 
 def value_of(spec: Spec, judgments: Judgments | None = None) -> str:
@@ -229,31 +222,32 @@ def _example(metric: Metric, width: int) -> str:
             what = f"grades {grades} by rank; not retrieved: {', '.join(map(str, MISSED))}"
             about = f"{value_of(spec)} for the example ranking: {what}"
             return f"{command}\n{_wrapped('  ', about, width)}"
-        rows = _sum(spec, judgments.judged_only() if spec.params.get("judged_only") else judgments, terms)
+        judged = judgments.judged_only() if spec.params.get("judged_only") else judgments
+        rows = [*_sum(judged, terms), ("value", value_of(spec))]
     except MetricError as error:
         return f"{command}\n{_wrapped('  ', str(error), width)}"
-    # the first column to the left, the others to the right; a name has room where only the last cell follows
-    widths = [max(len(row[i]) for row in rows if i or any(row[1:-1])) for i in range(len(rows[0]))]
+    # the first column to the left, the others to the right; a row of two cells has the last of them at the end
+    widths = [max(map(len, column)) for column in zip(*(row for row in rows if len(row) > 2), strict=True)]
+    widths[-1] = max(len(row[-1]) for row in rows)
     lines = [command]
-    for row in rows:
-        cells = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        if not any(row[1:-1]):
-            cells, row[0] = cells[-1:], row[0].ljust(sum(widths[:-1]) + 2 * (len(widths) - 2))
-        lines.append("  " + "  ".join([row[0].ljust(widths[0]), *cells]).rstrip())
+    for name, *cells in rows:
+        if len(cells) == 1:
+            lines.append(f"  {name:<{widths[0]}}{cells[0]:>{sum(widths[1:]) + 2 * len(widths[1:])}}")
+        else:
+            aligned = (f"{cell:>{size}}" for cell, size in zip(cells, widths[1:], strict=True))
+            lines.append("  " + "  ".join([f"{name:<{widths[0]}}", *aligned]).rstrip())
     if terms.ideal is not None:  # 7/1 + 3/1.5850 = 8.8928: what the sum is divided by
         ideal, base = terms.ideal(), float(np.broadcast_to(terms.base, 1)[0])
         columns = [ideal.gain, ideal.discount] if isinstance(ideal, DiscountedTerms) else [ideal.value]
         numbers = [map(number, np.broadcast_to(column, ideal.row.shape).tolist()) for column in columns]
+        summands = " + ".join(map("/".join, zip(*numbers, strict=True)))
         less = f" - {number(base)}" if base else ""
-        text = (
-            f"{' + '.join(map('/'.join, zip(*numbers, strict=True)))}{less} = {number(ideal.total[0] - base)}"
-        )
-        lines.append(_wrapped("  ideal: ", text, width))
+        lines.append(_wrapped("  ideal: ", f"{summands}{less} = {number(ideal.total[0] - base)}", width))
     return "\n".join(lines)
 
 
-def _sum(spec: Spec, judgments: Judgments, terms: Terms) -> list[list[str]]:
-    """The value on the example ranking as rows of cells: a heading, the documents, the sum and its divisor."""
+def _sum(judgments: Judgments, terms: Terms) -> Iterator[tuple[str, ...]]:
+    """The sum of the terms as rows of cells: a heading, the documents, the sum and its divisor."""
     values = {"term": np.broadcast_to(terms.value, terms.row.shape)}
     if isinstance(terms, DiscountedTerms):
         values = {"gain": terms.gain, "discount": terms.discount, **values}
@@ -262,25 +256,22 @@ def _sum(spec: Spec, judgments: Judgments, terms: Terms) -> list[list[str]]:
     columns = [
         dict(zip(terms.row.tolist(), map(number, column.tolist()), strict=True)) for column in values.values()
     ]
-    by_rank = {rank: row for row, rank in enumerate(judgments.rank.tolist()) if np.isfinite(rank)}
-    ranks = range(1, int(judgments.retrieved[0]) + 1)
-    documents = [(str(rank), by_rank.get(rank)) for rank in ranks]
+    yield "rank", "grade", *values
+    rows = {rank: row for row, rank in enumerate(judgments.rank.tolist()) if np.isfinite(rank)}
+    documents = [(str(rank), rows.get(rank)) for rank in range(1, int(judgments.retrieved[0]) + 1)]
     documents += [("not retrieved", row) for row in np.flatnonzero(~judgments.is_retrieved).tolist()]
-    lines = [["rank", "grade", *values]]
     for name, row in documents:
         grade = "unjudged" if row is None else number(judgments.grade[row])
-        lines.append([name, grade, *("" if row is None else column.get(row, "") for column in columns)])
-    empty = [""] * len(columns)
-    lines.append(["sum", *empty, number(terms.total[0])])
-    for name, value, default in (
+        yield name, grade, *("" if row is None else column.get(row, "") for column in columns)
+    yield "sum", number(terms.total[0])
+    for name, value, neutral in (
         ("minus", terms.base, 0.0),
         ("times", terms.scale, 1.0),
         ("divided by", terms.normalizer, 1.0),
     ):
         step = float(np.broadcast_to(value, 1)[0])
-        if step != default:
-            lines.append([name, *empty, number(step)])
-    return [*lines, ["value", *empty, value_of(spec)]]
+        if step != neutral:
+            yield name, number(step)
 
 
 def number(value: float) -> str:

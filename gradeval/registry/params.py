@@ -77,23 +77,24 @@ class OutOfRange(ValueError):
 
 
 def _number(text: str) -> float:
-    try:
-        value = parse_number(text)
-    except ValueError:
-        raise ValueError("a finite number") from None
+    value = parse_number(text)
     if not is_grade(value):  # the range of grades, with which it is combined
         raise OutOfRange(GRADE_RANGE)
     return value
 
 
-def _numbers_where(allowed: str, holds: Callable[[float], bool], usual: str) -> Callable[..., Param]:
-    """What makes a parameter that takes these numbers: (about, *, example, other fields) -> Param."""
+def _taking(allowed: str, convert: Callable[[str], Any], usual: str) -> Callable[..., Param]:
+    """What makes parameters of a kind: (about, *, example, other fields) -> Param. convert: makes the value of a
+    text, or raises ValueError.
+    """
 
-    def parse(text: str) -> float:
-        value = _number(text)
-        if not holds(value):
-            raise ValueError(allowed)
-        return value
+    def parse(text: str) -> Any:
+        try:
+            return convert(text)
+        except OutOfRange:
+            raise
+        except ValueError:
+            raise ValueError(allowed) from None
 
     def parameter(about: str, *, example: str = usual, **fields: Any) -> Param:
         return Param(about, parse, allowed, example, **fields)
@@ -101,72 +102,72 @@ def _numbers_where(allowed: str, holds: Callable[[float], bool], usual: str) -> 
     return parameter
 
 
-number = _numbers_where("a number", lambda value: True, "2")
-positive = _numbers_where("a positive number", lambda value: value > 0, "2")
-negative = _numbers_where("a negative number", lambda value: value < 0, "-1")
-fraction = _numbers_where("a number strictly between 0 and 1", lambda value: 0 < value < 1, "0.5")
-below_one = _numbers_where("a number of at least 0, below 1", lambda value: 0 <= value < 1, "0.5")
-share = _numbers_where("a number in [0, 1]", lambda value: 0 <= value <= 1, "0.5")
+def _number_where(allowed: str, holds: Callable[[float], bool], usual: str) -> Callable[..., Param]:
+    def convert(text: str) -> float:
+        if not holds(value := _number(text)):
+            raise ValueError
+        return value
+
+    return _taking(allowed, convert, usual)
+
+
+number = _taking("a number", _number, "2")
+positive = _number_where("a positive number", lambda value: value > 0, "2")
+negative = _number_where("a negative number", lambda value: value < 0, "-1")
+fraction = _number_where("a number strictly between 0 and 1", lambda value: 0 < value < 1, "0.5")
+below_one = _number_where("a number of at least 0, below 1", lambda value: 0 <= value < 1, "0.5")
+share = _number_where("a number in [0, 1]", lambda value: 0 <= value <= 1, "0.5")
 
 
 def at_least(least: float, about: str, **fields: Any) -> Param:
     """A parameter that takes a number >= least."""
-    return _numbers_where(f"a number >= {least:g}", lambda value: value >= least, f"{least:g}")(about, **fields)
+    return _number_where(f"a number >= {least:g}", lambda value: value >= least, f"{least:g}")(about, **fields)
 
 
 def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0, **fields: Any) -> Param:
     """A parameter that takes a list of numbers, each as `of` allows; count: how many, 0 for any number."""
-    form = f"{count or ''} numbers separated by '/', such as {example}".lstrip()
 
-    def parse(text: str) -> tuple[float, ...]:
-        try:
-            values = tuple((of.parse if of else _number)(item) for item in text.split("/"))
-        except OutOfRange:
-            raise
-        except ValueError:
-            raise ValueError(form if of is None else f"{form}, each {of.allowed}") from None
+    def convert(text: str) -> tuple[float, ...]:
+        values = tuple(map(_number if of is None else of.parse, text.split("/")))
         if count and len(values) != count:
-            raise ValueError(form)
+            raise ValueError
         return values
 
-    return Param(about, parse, form, example, **fields)
+    allowed = f"{count or ''} numbers separated by '/', such as {example}".lstrip()
+    return _taking(allowed, convert, example)(about, **fields)
 
 
 def _positive_integer(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= LARGEST_INTEGER):
-        raise ValueError("a positive integer")
+        raise ValueError
     return int(text)
 
 
-def positive_integer(about: str, *, example: str = "10", **fields: Any) -> Param:
-    """A parameter that takes a positive integer."""
-    return Param(about, _positive_integer, "a positive integer", example, **fields)
+def _positions(text: str) -> tuple[int, ...]:
+    positions = tuple(map(_positive_integer, text.split("/")))
+    if list(positions) != sorted(set(positions)):
+        raise ValueError
+    return positions
 
 
-def flag(about: str, **fields: Any) -> Param:
-    """A parameter that takes true or false."""
-    word = choice(about, ("true", "false"), **fields)
-    return word.replace(parse=lambda text: word.parse(text) == "true", example="true")
+positive_integer = _taking("a positive integer", _positive_integer, "10")
+flag = _taking("true or false", lambda text: bool(("false", "true").index(text.lower())), "true")
 
 
 def choice(about: str, options: Sequence[str], **fields: Any) -> Param:
     """A parameter that takes one of several words."""
-    allowed = " or ".join(options)
 
-    def parse(text: str) -> str:
-        if text.lower() not in options:
-            raise ValueError(allowed)
-        return text.lower()
+    def convert(text: str) -> str:
+        return options[options.index(text.lower())]
 
-    return Param(about, parse, allowed, options[-1], **fields)
+    return _taking(" or ".join(options), convert, options[-1])(about, **fields)
 
 
 def pairs(text: str, what: str) -> Pairs:
     """'1:2.5/0:0' as ((0, 0), (1, 2.5)); what: the form, for the ValueError. First numbers must differ."""
     try:
-        points = tuple(
-            sorted((_number(a), _number(b)) for a, b in (pair.split(":") for pair in text.split("/")))
-        )
+        split = (pair.split(":") for pair in text.split("/"))
+        points = tuple(sorted((_number(first), _number(second)) for first, second in split))
     except OutOfRange:
         raise
     except ValueError:
@@ -199,17 +200,6 @@ def _gain(text: str) -> str | Pairs:
     return gains
 
 
-def _positions(text: str) -> tuple[int, ...]:
-    form = "positions in increasing order, such as 10/25/50"
-    try:
-        positions = tuple(_positive_integer(item) for item in text.split("/"))
-    except ValueError:
-        raise ValueError(form) from None
-    if list(positions) != sorted(set(positions)):
-        raise ValueError(form)
-    return positions
-
-
 CUTOFF = positive_integer("consider the first k ranks only", without="all ranks", aliases=("k",), after_at=True)
 REL = number("the relevance threshold: the lowest relevant grade", without="--rel, or any grade above 0")
 GAIN = Param(
@@ -219,12 +209,9 @@ GAIN = Param(
     "1:3/2:9",
 )
 WORTH = GAIN.replace(parse=_worth, about=f"{GAIN.about}; gains may be negative")
-TOP = Param(
+TOP = _taking("positions in increasing order, such as 10/25/50", _positions, "10/25/50")(
     "replace grades by position: 10/25/50 gives the 10 highest-graded documents grade 3, up to 25 grade 2, "
     "up to 50 grade 1",
-    _positions,
-    "positions in increasing order, such as 10/25/50",
-    "10/25/50",
     without="the judged grades",
 )
 JUDGED_ONLY = flag(
