@@ -84,8 +84,8 @@ def _number(text: str) -> float:
 
 
 def _taking(allowed: str, convert: Callable[[str], Any], usual: str) -> Callable[..., Param]:
-    """What makes parameters of a kind: (about, *, example, other fields) -> Param. convert: makes the value of a
-    text, or raises ValueError.
+    """What makes parameters of a kind: (about, *, example, other fields) -> Param. convert: makes the value of
+    a text, or raises ValueError.
     """
 
     def parse(text: str) -> Any:

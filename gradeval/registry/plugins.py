@@ -9,17 +9,16 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Floats
 from gradeval.errors import MetricError, described, named, printable
 from gradeval.registry.invariants import Invariant
-from gradeval.registry.metric import Kind, Metric, in_ascii
+from gradeval.registry.metric import Metric, in_ascii
 from gradeval.registry.params import JUDGED_ONLY, Param, declared
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
@@ -29,21 +28,25 @@ _Result = TypeVar("_Result")
 _RUNNING = threading.RLock()
 
 
-def loaded() -> Iterator[str]:
-    """Load the modules under the entry point group 'gradeval.metrics'; after each what is wrong, or ''."""
+def load_all(register: Callable[[], list[str]]) -> list[str]:
+    """Load the modules under the entry point group 'gradeval.metrics'; a line for each that is wrong. register:
+    registers what a module declares, and returns such lines too.
+    """
     from importlib.metadata import entry_points
 
+    failed: list[str] = []
+    points: list[Any] = []
     try:
         points = contained("plugins cannot be listed: ", lambda: list(entry_points(group="gradeval.metrics")))()
     except MetricError as error:
-        yield str(error)
-        return
+        failed.append(str(error))
     for point in points:
         try:
             contained(f"plugin {point.value} cannot be loaded: ", point.load)()
-            yield ""
         except MetricError as error:
-            yield str(error)
+            failed.append(str(error))
+        failed += register()
+    return failed
 
 
 def contained(
@@ -96,37 +99,26 @@ def admitted(metric: Metric, owner: Callable[[str], str]) -> tuple[Metric | None
 
 
 def _checked(metric: Metric) -> tuple[Param, ...]:
-    """The parameters of a metric. Raises any error where a field of its declaration cannot be used."""
-
-    def is_line(value: Any) -> bool:
-        return isinstance(value, str) and value.isprintable()
-
-    about, invariants = getattr(metric.function, "__doc__", None), metric.invariants
-    is_right = {
-        "name": re.fullmatch(r"[A-Za-z0-9_-]+", metric.name),
-        "function": callable(metric.function)
-        and isinstance(about, (str, type(None)))
-        and is_line(metric.group),
-        "range": [end is None or -np.inf <= end <= np.inf for end in metric.range] == [True, True],
-        "invariants": all(isinstance(item, Invariant) and is_line(str(item)) for item in invariants),
-        "aliases": not isinstance(metric.aliases, str)
-        and all(re.fullmatch(r"[^\s(),@=.]+", in_ascii(name)) for name in metric.aliases),
-        "kind": isinstance(metric.kind, Kind),
-        "higher_is_better": isinstance(metric.higher_is_better, (bool, type(None))),
-        "check": metric.check is None or callable(metric.check),
-        "example": is_line(metric.example),
+    """The parameters of a metric. Raises any error where its declaration cannot be used."""
+    types: dict[str, Any] = {
+        "function": Callable,
+        **{name: type(default) for name, default in Metric._defaults.items() if default is not None},
+        **dict.fromkeys(("range", "invariants", "aliases"), (list, tuple)),
+        "higher_is_better": (bool, type(None)),
     }
-    for field, right in is_right.items():
-        if not right:
-            what = f"{field} cannot be {described(getattr(metric, field))}"
-            raise MetricError(f"{what} (see Metric in gradeval/registry/metric.py)")
-    params = tuple(declared(metric.function))
-    for param in params:
-        texts = (param.about, param.allowed, param.example, param.without, *param.aliases)
-        hash(param.default)
-        if param.name == JUDGED_ONLY.name or not all(map(is_line, (*texts, param.text(param.default)))):
-            raise MetricError(f"parameter {param.name} is not declared as in gradeval/registry/params.py")
-    return params
+    wrong = [field for field, kind in types.items() if not isinstance(getattr(metric, field), kind)]
+    if not wrong and not all(isinstance(item, Invariant) for item in metric.invariants):
+        wrong = ["invariants"]
+    if not wrong and not all(end is None or abs(end) <= np.inf for end in metric.range):
+        wrong = ["range"]
+    if not wrong and not all(re.fullmatch(r"[^\s(),@=.]+", in_ascii(name)) for name in metric.aliases):
+        wrong = ["aliases"]
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", metric.name):
+        wrong = ["name"]
+    for field in wrong[:1]:
+        what = f"{field} cannot be {described(getattr(metric, field))}"
+        raise MetricError(f"{what} (see Metric in gradeval/registry/metric.py)")
+    return tuple(declared(metric.function))
 
 
 def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
@@ -135,30 +127,20 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
     @wraps(metric.function)
     def compute(judgments: Judgments, **values: Any) -> Any:
         result, count = metric.function(judgments, **values), judgments.segments.count
-        if metric.text:
-            if not isinstance(result, list) or [isinstance(text, str) for text in result] != [True] * count:
-                raise MetricError(f"it did not return {count} strings")
-            return result
+        if isinstance(result, Terms):
+            array = result.values()
+        else:
+            array = np.asarray(result, None if metric.text else np.float64)
+        if array.shape != (count,):
+            raise MetricError(f"it returned {described(result)}, not {count} values")
         if not isinstance(result, Terms):
-            return _numbers(result, count, metric.kind)
-        _numbers(result.values(), count, metric.kind)
-        is_whole = len(result.row) == result.segments.offsets[-1]
-        if not is_whole or not np.isin(result.row, np.arange(-1, len(judgments.grade))).all():
+            return array
+        if not np.isin(result.row, np.arange(-1, len(judgments.grade))).all():
             raise MetricError("it returned Terms whose rows are not those of the table")
         return result.replace(
             ideal=result.ideal and contained(prefix, result.ideal),
             expected_total=result.expected_total and contained(prefix, result.expected_total),
         )
-
-    def parsing(param: Param) -> Param:
-        @wraps(param.parse)
-        def parse(text: str) -> Any:
-            value = param.parse(text)
-            hash(value)
-            param.text(value)
-            return value
-
-        return param.replace(parse=contained(prefix, parse, (ValueError,)))
 
     safe = metric.replace(
         function=contained(prefix, compute),
@@ -170,23 +152,7 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
         ],
         check=metric.check and contained(prefix, metric.check, (ValueError,)),
         expected=contained(prefix, metric.expected) if callable(metric.expected) else None,
-        undefined=True,
-        **{field: bool(getattr(metric, field)) for field in ("needs_relevant", "constant", "order_free")},
     )
-    safe.__dict__["params"] = (*map(parsing, params), JUDGED_ONLY)  # fills the cached property
+    of_function = (param.replace(parse=contained(prefix, param.parse, (ValueError,))) for param in params)
+    safe.__dict__["params"] = (*of_function, JUDGED_ONLY)  # fills the cached property
     return safe
-
-
-def _numbers(values: Any, count: int, kind: Kind) -> Floats:
-    """Values as float64 (Q,); masked ones are undefined."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf" or array.shape != (count,):
-        raise MetricError(f"it returned {described(values)}, not an array of {count} numbers")
-    numbers: Floats = np.array(array, np.float64)
-    if hasattr(values, "filled"):  # a masked array, without an import of numpy.ma
-        numbers = values.astype(np.float64).filled(np.nan)
-    if np.isinf(numbers).any():
-        raise MetricError("it returned an infinite number")
-    if kind is Kind.COUNT and (numbers % 1 > 0).any():
-        raise MetricError("it returned a number that is not an integer, as those of Kind.COUNT are")
-    return numbers

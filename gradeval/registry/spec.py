@@ -423,15 +423,11 @@ def load_plugins() -> tuple[str, ...]:
     Finding them takes longer than importing all our own metrics, so it is done only where a name is not one of
     ours, or all are listed.
     """
-    from gradeval.registry.plugins import loaded
+    from gradeval.registry.plugins import load_all
 
     load()
     _check_declared()
-    failed: list[str] = []
-    for error in loaded():
-        failed += [error] if error else []
-        failed += _register()
-    return tuple(failed)
+    return tuple(load_all(_register))
 
 
 def _named(name: str, text: str) -> Metric:

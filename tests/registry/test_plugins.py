@@ -17,7 +17,7 @@ from gradeval.arrays.segments import Segments
 from gradeval.registry.invariants import PROMOTION_HELPS, Condition
 from gradeval.registry.metric import REGISTRY, Kind, load, metric
 from gradeval.registry.pages import page, table
-from gradeval.registry.params import Cutoff, Param, flag, number
+from gradeval.registry.params import Cutoff, Param, number
 from gradeval.registry.spec import load_plugins, parse
 from gradeval.tables import qrels
 from gradeval.tables.terms import DiscountedTerms, Terms
@@ -141,27 +141,19 @@ def test_a_program_that_declares_a_metric_itself(plugin):
     raises(TypeError, "unexpected keyword argument 'colour'", declaring("Worse", total, colour="red"))
 
 
-def judged_only_itself(judgments, *, judged_only: Annotated[bool, flag("a flag")] = False):
-    return judgments.retrieved
-
-
-NOT_SO = "parameter {} is not declared as in gradeval/registry/params.py"
 SEE = " (see Metric in gradeval/registry/metric.py)"
 DECLARATIONS = {
     f"name cannot be 'é'{SEE}": {"name": "é"},
     f"function cannot be 'x'{SEE}": {"function": "x"},
     f"range cannot be (1, nan){SEE}": {"range": (1, np.nan)},
+    f"undefined cannot be 1{SEE}": {"undefined": 1},
     f"invariants cannot be [5]{SEE}": {"invariants": [5]},
     f"aliases cannot be ['a b']{SEE}": {"aliases": ["a b"]},
     f"kind cannot be 'sum'{SEE}": {"kind": "sum"},
     f"higher_is_better cannot be 1{SEE}": {"higher_is_better": 1},
-    f"check cannot be 5{SEE}": {"check": 5},
     f"example cannot be None{SEE}": {"example": None},
     "size must be annotated as in 'cutoff: Cutoff' (no Param found)": {"function": taking("int")},
     "SystemExit: 3": {"function": taking("sys.exit(3)")},
-    NOT_SO.format("size"): {"function": taking(Annotated[float, LEVEL.replace(about=5)])},
-    "TypeError: unhashable type: 'list'": {"function": taking(Annotated[float, LEVEL], [])},
-    NOT_SO.format("judged_only"): {"function": judged_only_itself},
 }
 
 
@@ -182,14 +174,12 @@ def test_a_declaration_that_is_wrong(plugin, what):
 # Where a metric is computed
 
 
-COUNT = "not an array of 3 numbers"
 RETURNING = {
-    f"array(['', '', ''], dtype='<U1'), {COUNT}": lambda judgments: np.zeros(judgments.segments.count, "U1"),
-    f"None, {COUNT}": lambda judgments: None,
-    f"array([[3], [2], [1]]), {COUNT}": lambda judgments: judgments.retrieved[:, None],
-    "an infinite number": lambda judgments: judgments.retrieved / 0.0,
+    "ValueError: could not convert string to float: np.str_('')": lambda judgments: np.zeros(3, "U1"),
+    "it returned None, not 3 values": lambda judgments: None,
+    "it returned array([[3], [2], [1]]), not 3 values": lambda judgments: judgments.retrieved[:, None],
 }
-DOES = FAILING | {f"it returned {what}": function for what, function in RETURNING.items()}
+DOES = FAILING | RETURNING
 
 
 @each("what", DOES)
@@ -227,7 +217,6 @@ def wrong_terms(judgments, **fields):
 
 WRONG_TERMS = {
     "segments": "AttributeError: 'NoneType' object has no attribute 'lengths'",
-    "infinite": "it returned an infinite number",
     "row": "it returned Terms whose rows are not those of the table",
 }
 
@@ -239,7 +228,6 @@ def test_terms(plugin):
         declaring("Other", discounted),
         declaring("row", lambda judgments: wrong_terms(judgments, row=np.array([0, 1, 99]))),
         declaring("segments", lambda judgments: wrong_terms(judgments, segments=None)),
-        declaring("infinite", lambda judgments: wrong_terms(judgments, value=np.inf)),
     )
     results = evaluated("Toy Toy@1 Toy(judged_only=true)@1 Other CG")
     assert results.runs[0].values[:3].tolist() == [[1.5, 1.5, 0], [0, 1, 0], [0, 1, 0]]
@@ -260,15 +248,14 @@ FINE = {
     "list": (lambda judgments: judgments.retrieved.tolist(), [3, 2, 1]),
     "tuple": (lambda judgments: (1, 2.5, True), [1, 2.5, 1]),
     "nan": (lambda judgments: [np.nan, 1, 2], [np.nan, 1, 2]),
-    "masked": (lambda judgments: np.ma.array(judgments.retrieved, mask=[0, 1, 0]), [3, np.nan, 1]),
 }
 
 
 def test_what_is_made_floats_texts_sums_and_counts(plugin):
     """Only what is declared a count is printed without decimals; a sum keeps its fraction."""
-    wrong = [["a", "b"], "abc", [1, 2, 3], None]
+    wrong = [["a", "b"], "abc", None]
     plugin(
-        *(declaring(f"Toy_{name}", function) for name, (function, _) in FINE.items()),
+        *(declaring(f"Toy_{name}", function, undefined=True) for name, (function, _) in FINE.items()),
         declaring("Words", lambda judgments: ["a", "b", "c"], kind=Kind.TEXT),
         *(declaring(f"Bad{n}", lambda judgments, of=of: of, kind=Kind.TEXT) for n, of in enumerate(wrong)),
     )
@@ -276,19 +263,15 @@ def test_what_is_made_floats_texts_sums_and_counts(plugin):
         assert repr(evaluated(f"Toy_{name}").values(0, 0).tolist()) == repr(list(map(float, expected)))
     assert evaluated("Words AP").texts(0, "Words") == {"1": "a", "2": "b", "3": "c"}
     for n in range(len(wrong)):
-        what = f"^Bad{n}: {HERE} failed: it did not return 3 strings$"
+        what = f"^Bad{n}: {HERE} failed: it returned .*, not 3 values$"
         raises(MetricError, what, evaluated, f"Bad{n} AP")
     plugin(
         declaring("Halves", lambda judgments: judgments.retrieved / 2, kind=Kind.SUM),
         declaring("Count", lambda judgments: judgments.retrieved, kind=Kind.COUNT),
-        declaring("Wrong", lambda judgments: judgments.retrieved / 2, kind=Kind.COUNT),
     )
     results = evaluated("Halves Count")
     assert results.means.tolist() == [[3, 6]]
     assert results.render("trec").split()[2::3] == ["3.0000", "6"]
-    raises(
-        MetricError, f"^Wrong: {HERE} failed: it returned a number that is not an integer", evaluated, "Wrong"
-    )
 
 
 # Its parameters, its check and its invariants
@@ -298,7 +281,6 @@ def test_what_is_made_floats_texts_sums_and_counts(plugin):
     ("parse_text", "what"),
     [
         (lambda text: sys.exit(1), "plugin .* failed: SystemExit: 1"),
-        (lambda text: [1], "plugin .* failed: TypeError: unhashable type: 'list'"),
         (lambda text: int("two\nlines"), "size must be invalid literal .*, not '5'"),
     ],
 )
