@@ -170,15 +170,12 @@ def test_labels_of_other_commands() -> None:
 
 @each("options, what", [
     ("--spreadsheet", "--spreadsheet requires -f csv"),
-    ("--label run=x", "gradeval: label run: the output has a column of this name"),
     ("--label run=x -f jsonl", "gradeval: label run: the output has a column of this name"),
     ("--label a=x --label a=y", "--label: a name is given twice"),
     ("--label a", "'a' is not NAME=VALUE"),
     ("--label =a", "'=a' is not NAME=VALUE"),
     ("--label a=x -f json", "--label requires -f tsv or -f csv or -f jsonl"),
-    ("--label a=x -f trec", "--label requires"),
     ("--no-header -f table", "--no-header requires -f tsv or -f csv"),
-    ("--no-header -f jsonl", "--no-header requires"),
 ])  # fmt: skip
 def test_labels_that_cannot_be(options: str, what: str) -> None:
     assert what in fails("q", "r", "--quiet", *options.split())
