@@ -97,10 +97,8 @@ def test_warnings():
 def test_wrong_usage():
     for args, message in (
         ("convert bad x.csv", "bad:2: the score 'x' is not a number"),
-        ("convert bad - --to csv", "bad:2:"),
         ("validate", "no files given"),
         ("validate - -", "'-' can be given once only"),
-        ("validate --nope", "gradeval validate --help"),
         ("validate bad --max-errors x", "not an integer"),
         ("convert r -", "choose a format with --to"),
         ("convert r x.txt", "the ending of x.txt means no format"),
@@ -109,7 +107,6 @@ def test_wrong_usage():
         ("convert q x.csv --top 3", "from runs only"),
         ("convert r x.csv --top 0", "not an integer from 1"),
         ("convert r x.csv --nope", "Try 'gradeval convert --help'"),
-        ("convert r", "Missing argument"),
     ):
         assert message in fails(*args.split())
     assert not Path("x.csv").exists()

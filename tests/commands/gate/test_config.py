@@ -61,15 +61,11 @@ def test_files() -> None:
     ("require = [\n'AP > 0',\n'AP 0']", "gates.toml:3: require 'AP 0' is not of the form"),
     ("no-worse = 'nDGC@5'", "gates.toml:1: nDGC@5: did you mean nDCG@5?"),
     ("baseline = 5", "gates.toml:1: baseline must be the path of a file, not 5"),
-    ("baseline = ''", "gates.toml:1: baseline must be the path of a file, not ''"),
     ("baseline = '-'", "gates.toml:1: baseline must be the path of a file, not '-'"),
     ("min-coverage = true", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not true"),
-    ("min-coverage = nan", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not nan"),
-    ("min-coverage = 101", "gates.toml:1: min-coverage must be a percentage"),
     ("[tool.gradeval.gate]\nrequire = 'AP > 0'", "gates.toml:1: unknown key 'tool'"),
     ("[options]\nrell = 2\n", "gates.toml:2: unknown option 'rell'. Did you mean 'rel'?"),
     ("[options]\nrel = 'x'\n", "gates.toml:2: rel must be a finite number, not 'x'"),
-    ("[options]\ndepth = true\n", "gates.toml:2: depth must be an integer from 1 to 1000000000, not true"),
     ("options = 3\n", "gates.toml:1: [options] must be a table"),
 ])  # fmt: skip
 def test_refused_files(text: str, message: str) -> None:
@@ -82,7 +78,6 @@ def test_refused_files(text: str, message: str) -> None:
     ("[tool.gradeval.gates]\nx = 1", "pyproject.toml:1: unknown table 'gates'. Did you mean 'gate'?"),
     ("[tool.gradeval.other]\nx = 1", "pyproject.toml:1: unknown table 'other'. There is gate"),
     ("[tool.gradeval]\ngate = 5", "pyproject.toml: it has no table [tool.gradeval.gate]"),
-    ("[tool.ruff]\nx = 1", "pyproject.toml: it has no table [tool.gradeval.gate]"),
     ("[tool.x]\nmaxdrop = 1\n[tool.gradeval.gate]\nmaxdrop = 1", "pyproject.toml:4: unknown key 'maxdrop'"),
 ])  # fmt: skip
 def test_refused_pyprojects(text: str, message: str) -> None:
