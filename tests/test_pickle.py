@@ -127,6 +127,7 @@ def test_errors() -> None:
         assert same(again(error), error)
 
 
+@pytest.mark.slow
 def test_processes() -> None:
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         table, specs = judgments(), parse("AP nDCG(gain=exp)@10")

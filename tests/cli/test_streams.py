@@ -41,6 +41,7 @@ def test_pipes() -> None:
         assert fails("q", run) == f"{run}:9: the score 'x' is not a number"
 
 
+@pytest.mark.slow
 def test_who_reads_no_further() -> None:
     """More is written than a pipe holds."""
     many(20000)
@@ -48,6 +49,7 @@ def test_who_reads_no_further() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "run\tquery\tmetric\tvalue\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
 def test_what_cannot_be_written() -> None:
     """A full disk; a limit of the size of files, where a part is written before; a closed stream."""
@@ -81,6 +83,7 @@ def non_blocking(descriptors: str, args: str) -> str:
     return f"'{sys.executable}' -S -c '{NON_BLOCKING}' {descriptors} -m gradeval {args}"
 
 
+@pytest.mark.slow
 def test_input_that_is_not_there_yet_is_waited_for() -> None:
     Path("r").write_text(RUN)
     command = non_blocking("0", "q - -m num_ret,AP --quiet")
@@ -88,6 +91,7 @@ def test_input_that_is_not_there_yet_is_waited_for() -> None:
     assert done.stdout == gradeval("q", "r", "-m", "num_ret AP", "--quiet").out.replace("r\t", "<stdin>\t")
 
 
+@pytest.mark.slow
 def test_output_that_has_no_room_yet_is_waited_for() -> None:
     """More is written than a pipe holds, whose reader sleeps: errors and results."""
     many(4500)

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from importlib import import_module
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,9 +15,9 @@ import gradeval
 from gradeval.commands.plot.picture import format_of, without_glyphs
 from gradeval.errors import GradevalError, OptionError
 
-matplotlib = pytest.importorskip("matplotlib", reason="matplotlib (gradeval[plot]) is not installed")
-figure = import_module("gradeval.commands.plot.figure")
-image = figure.image
+pytestmark = pytest.mark.skipif(
+    not find_spec("matplotlib"), reason="matplotlib is not installed (gradeval[plot])"
+)
 
 SEARCH = Path(__file__).parents[3] / "sample_data" / "search"
 QRELS = str(SEARCH / "qrels.txt")
@@ -38,9 +38,18 @@ def pictures():
     }
 
 
+def image(*args):
+    from gradeval.commands.plot.figure import image  # matplotlib takes a while to import
+
+    return image(*args)
+
+
+@pytest.mark.slow
 @each(("format", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_the_same_bytes(format, start, monkeypatch):
     """Without the time, the version of matplotlib or the settings of the user; without pyplot."""
+    import matplotlib
+
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     picture = gradeval.plot.queries(TINY, TINY_RUN)
     data, missing = image(picture, format, (3, 2))
@@ -56,6 +65,8 @@ def test_the_same_bytes(format, start, monkeypatch):
 
 
 def drawn(picture, size=None):
+    from gradeval.commands.plot import figure
+
     with figure.style.context(["default", figure._SETTINGS]):
         return figure._figure(picture, size)
 
@@ -98,6 +109,7 @@ def test_lines_are_the_data(pictures, name):
         assert low > -0.2 and high < 1.2
 
 
+@pytest.mark.slow
 def test_lines_differ_without_colours():
     """In dashes or in markers; and no two neighbours in either."""
     runs = {f"run{n:02}": {"q1": {"a": 1.0, "b": n}} for n in range(12)}
@@ -119,6 +131,7 @@ def test_lines_differ_without_colours():
     ElementTree.fromstring(data)
 
 
+@pytest.mark.slow
 def test_characters_that_the_font_lacks(tmp_path):
     picture = gradeval.plot.queries(TINY, {"测试": TINY_RUN})
     assert image(picture, "svg")[1] == "测试"
@@ -131,6 +144,7 @@ def test_characters_that_the_font_lacks(tmp_path):
     assert image(gradeval.plot.queries(qrels, run, "RR"), "svg", (3, 2))[0].count(b"<path") < 200
 
 
+@pytest.mark.slow
 @each("picture", [
     lambda: gradeval.plot.queries(TINY, TINY_RUN, "rankDCG"),
     lambda: gradeval.plot.queries({"q": {"a": 1}}, {"r": {"q": {"a": 1.0}}, "s": {"q": {"b": 1.0}}}),

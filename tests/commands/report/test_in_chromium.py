@@ -18,7 +18,10 @@ from .chromium import PROGRAM, VISIBLE, Browser
 from .conftest import METRICS, QRELS, RUNS
 from .test_page import HOSTILE
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed (apt-get install chromium)")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed (apt-get install chromium)"),
+]
 pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])")
 
 

@@ -269,6 +269,7 @@ def test_one_run() -> None:
     assert any("over queries (bootstrap, BCa)" in text for text in page.texts["p"])
 
 
+@pytest.mark.slow
 def test_the_bytes_depend_on_the_input_only() -> None:
     """In another process, in which strings have other hashes, they are the same."""
     given = (str(QRELS), str(RUNS[0]), "nDCG@5 F@5")
@@ -278,6 +279,7 @@ def test_the_bytes_depend_on_the_input_only() -> None:
     assert done.stdout.decode() == gradeval.report(*given, query_ids="401,402").render()
 
 
+@pytest.mark.slow
 def test_a_page_is_small() -> None:
     """By what each further query adds, 5 runs of 200 queries and 5 metrics are less than 1 MB."""
     rng = np.random.default_rng(1)

@@ -94,6 +94,7 @@ def check_order(study, *expected):
         assert len(order) == len(expected) + 1
 
 
+@pytest.mark.slow
 def test_figure_6(ohsumed):
     study = levels(ohsumed, features=FEATURES)
     assert thresholds(study) == [1, 2]
@@ -107,6 +108,7 @@ def check_reference(study, reference):
         assert value == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_figure_7(ohsumed):
     """The TF of the title assesses: it scores 1, and its TF-IDF comes closest, by every metric."""
     study = levels(ohsumed, features=FEATURES, qrels_feature=TITLE_TF, ties="trec")

@@ -18,6 +18,7 @@ def distances(study):
     return {(row["use"], row["metric"]): row["distance"] for row in study.table("distances").to_dicts()}
 
 
+@pytest.mark.slow
 def test_figures_4_and_5():
     """µMAP and NDCNG do not depend on the number of levels, NDCG does. With 15 repeats chance adds to it."""
     found = distances(swaps(repeats=15))
