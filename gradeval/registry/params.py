@@ -84,7 +84,7 @@ def _number(text: str) -> float:
 
 
 def _taking(allowed: str, convert: Callable[[str], Any], usual: str) -> Callable[..., Param]:
-    """What makes parameters of a kind: (about, *, example, other fields) -> Param. convert: makes the value of
+    """What makes parameters of a kind: (about, other fields) -> Param. convert: makes the value of
     a text, or raises ValueError.
     """
 
@@ -96,8 +96,8 @@ def _taking(allowed: str, convert: Callable[[str], Any], usual: str) -> Callable
         except ValueError:
             raise ValueError(allowed) from None
 
-    def parameter(about: str, *, example: str = usual, **fields: Any) -> Param:
-        return Param(about, parse, allowed, example, **fields)
+    def parameter(about: str, **fields: Any) -> Param:
+        return Param(about, parse, **{"allowed": allowed, "example": usual, **fields})
 
     return parameter
 
@@ -133,8 +133,9 @@ def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0
             raise ValueError
         return values
 
-    allowed = f"{count or ''} numbers separated by '/', such as {example}".lstrip()
-    return _taking(allowed, convert, example)(about, **fields)
+    form = f"{count or ''} numbers separated by '/', such as {example}".lstrip()
+    each = "" if of is None else f", each {of.allowed}"
+    return _taking(form + each, convert, example)(about, allowed=form, **fields)
 
 
 def _positive_integer(text: str) -> int:
