@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradeval.arrays import Bytes, Ints
-from gradeval.arrays.strings import Ids
+from gradeval.arrays import Bytes
+from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, first_names, named
 from gradeval.formats.columns import Columns, Table, columns_of, of_one_run, with_subtopics
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
 from gradeval.formats.memory import RUN_NAMES, object_ids
 from gradeval.formats.scan import CR, LF, DataLines, not_text
-from gradeval.formats.sources import Block, Source
+from gradeval.formats.sources import LONGEST_LINE, Block, Source
 from gradeval.notices import many
 from gradeval.options import ROLES, Options
 
@@ -52,7 +53,6 @@ DELIMITERS = "\t,;|"
 _QUOTE = ord('"')
 _LONGEST_HEADER = 1 << 16
 _NO_HEADER = re.compile(rb"[ \t]*(?:\r?\n|#|sep=)")
-_NONE: Ints = np.empty(0, np.int64)
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")  # of judgments: there the score is the grade
 BEIR_HEADER = re.compile(rb"[ \r]*query-id[ \r]*\t[ \r]*corpus-id[ \r]*\t[ \r]*score[ \r]*(?:\n|\Z)")
 _LONGEST_BEIR_HEADER = 100  # bytes of a header
@@ -196,10 +196,10 @@ class Header(NamedTuple):
     size: int = 0
     has_quotes: bool = True
 
-    def rows(self, lines: Iterator[str]) -> Any:
-        """csv.reader of the lines, which raises csv.Error for a quote that is not closed."""
+    def rows(self, text: str) -> Any:
+        """csv.reader of the text, which raises csv.Error for a quote that is not closed."""
         return csv.reader(
-            lines,
+            io.StringIO(text, newline="\n"),
             delimiter=self.delimiter,
             skipinitialspace=self.skips_spaces,
             quoting=csv.QUOTE_MINIMAL if self.has_quotes else csv.QUOTE_NONE,
@@ -221,8 +221,9 @@ def table(
             raise InputError(source.name, what, hint=hint, line=1)
         header = header._replace(has_quotes=has_quotes)
         chosen = choose(header.names, number, dict(options.columns), source.name)
-        file = _File(source, header, chosen, number)
-        return of_one_run(Table.of(source, file.columns, header.names, file.blocks), chosen.run)
+        columns = partial(_columns, header=header, chosen=chosen, number=number)
+        blocks = partial(_blocks, source, header)
+        return of_one_run(Table.of(source, columns, header.names, blocks), chosen.run)
     raise InputError(source.name, "the file is empty")
 
 
@@ -236,13 +237,11 @@ def header_of(text: Bytes, delimiters: str, by_role: dict[str, str]) -> Header |
     if "\0" in decoded:
         return None
     headers = []
-    for delimiter in delimiters:
-        if delimiter not in decoded:
-            continue
+    for delimiter in filter(decoded.__contains__, delimiters):
         parts = decoded.split(delimiter)
         header = Header(delimiter, all(part.startswith(" ") for part in parts[1:]))
         try:
-            [names] = header.rows(iter([decoded]))
+            [names] = header.rows(decoded)
         except (csv.Error, ValueError):
             continue
         names = [name.strip() for name in names]
@@ -251,153 +250,113 @@ def header_of(text: Bytes, delimiters: str, by_role: dict[str, str]) -> Header |
     return headers[0] if len(headers) == 1 else None
 
 
-class _Part(NamedTuple):
-    """Lines: fields of a block, or records, each with its line. skipped: the header's. error: what ended it."""
+def _blocks(source: Source, header: Header) -> Iterator[Block]:
+    """Blocks of whole records, without the header: where quotes are not closed, with the next block."""
+    size = quotes = 0
+    parts: list[Block] = []
+    for block in source.blocks():
+        head = header.size if block.first else 0
+        size += block.size - head
+        parts.append(block.replace(bytes=block.bytes[head:], size=block.size - head))
+        if header.has_quotes:
+            quotes += int(np.count_nonzero(parts[-1].bytes[: parts[-1].size] == _QUOTE))
+        if quotes % 2 and not block.last and sum(part.size for part in parts) < LONGEST_LINE:
+            continue
+        if len(parts) > 1:
+            texts = [part.bytes[: part.size] for part in parts]
+            joined = np.concatenate([*texts, np.zeros(PAD, np.uint8)])
+            yield block.replace(bytes=joined, size=len(joined) - PAD, first=parts[0].first)
+        else:
+            yield parts[0]
+        parts, quotes = [], 0
+    if not size:
+        raise InputError(source.name, "no data: there is no row below the header")
 
-    block: Block
-    skipped: int
-    fields: list[Ids] | None = None
-    records: list[tuple[int, list[str]]] | None = None
-    lines: int = 0
-    error: Problem | None = None
 
-
-class _File:
-    """Only the csv module knows where a record with quotes ends: these blocks are read in order."""
-
-    def __init__(self, source: Source, header: Header, chosen: Chosen, number: str) -> None:
-        self.source, self.header, self.chosen, self.number = source, header, chosen, number
-        names = header.names
-        self.wanted = [names.index(name) for name in chosen.names]
-
-    def blocks(self) -> Iterator[_Part]:
-        blocks = iter(self.source.blocks())
-        size = 0
-        for whole in blocks:
-            size += whole.size
-            head = self.header.size if whole.first else 0
-            block = whole.replace(bytes=whole.bytes[head:], size=whole.size - head)
-            skipped = int(block.first)
-            if not self.header.has_quotes or not (block.bytes[: block.size] == _QUOTE).any():
-                yield _Part(block, skipped)
-            elif (fields := self._fields(block, quotes=True)) is not None:
-                yield _Part(block, skipped, fields)
-            else:
-                yield self._records(block, blocks, skipped)
-        if size <= self.header.size:
-            raise InputError(self.source.name, "no data: there is no row below the header")
-
-    def columns(self, part: _Part) -> Columns:
-        block, skipped = part.block, part.skipped
-        if part.records is None:
-            problem = not_text(block, skipped)
-            if problem is not None:
-                return Columns.failed(0, block, problem)
-            if (fields := part.fields or self._fields(block)) is not None:
-                count = len(fields[0])
-                return self._columns(
-                    block, DataLines(tuple(fields), np.arange(count) + skipped, count + skipped)
-                )
-            part = self._records(block, iter(()), skipped)
-        assert part.records is not None
-        n = len(self.header.names)
-        line = np.array([at for at, _ in part.records], np.int64)
-        counts = np.array([len(record) for _, record in part.records], np.int64)
-        records = [record for _, record in part.records if len(record) == n]
-        fields = [object_ids([record[k] for record in records], "id")[0] for k in self.wanted]
-        rows = DataLines(tuple(fields), line[counts == n], part.lines)
-        odd = np.flatnonzero(counts != n)
-        quotes = f"A field with '{self.header.delimiter}' in it must be in double quotes"
-        problems = LineProblems.of(
-            line[odd],
-            lambda i: f"{many(int(counts[odd[i]]), 'field', 'fields')} where the header has {n}",
-            lambda i: quotes if counts[odd[i]] > n and self.header.has_quotes else "",
-        )
-        if part.error is not None:
-            problems = LineProblems.joined([problems, LineProblems((part.error,), 1, final=True)])
-        return self._columns(part.block, rows, problems)
-
-    def _columns(self, block: Block, rows: DataLines, problems: LineProblems = NOTHING) -> Columns:
-        keep = np.ones(len(rows.line), bool)
-        for what, ids in zip(("query", "document"), rows.fields, strict=False):
-            if not ids.length.all():
-                empty = ids.length == 0
-                of_empty = LineProblems.of(rows.line[empty], lambda _, what=what: f"the {what} id is empty")  # type: ignore[misc]
-                problems = LineProblems.joined([problems, of_empty])
-                keep &= ~empty
-        unrated = 0
-        if self.chosen.empty_is_unjudged and self.number == "grade":
-            empty = rows.fields[2].length == 0
-            unrated = int(np.count_nonzero(keep & empty))
+def _columns(block: Block, header: Header, chosen: Chosen, number: str) -> Columns:
+    skipped = int(block.first)  # the header's line
+    if (problem := not_text(block, skipped)) is not None:
+        return Columns.failed(0, block, problem)
+    wanted, problems = [header.names.index(name) for name in chosen.names], NOTHING
+    if (rows := _split(block, header, wanted, skipped)) is None:
+        rows, problems = _parsed(block, header, wanted, skipped)
+    keep = np.ones(len(rows.line), bool)
+    for what, ids in zip(("query", "document"), rows.fields, strict=False):
+        if not ids.length.all():
+            empty = ids.length == 0
+            of_empty = LineProblems.of(rows.line[empty], lambda _, what=what: f"the {what} id is empty")  # type: ignore[misc]
+            problems = LineProblems.joined([problems, of_empty])
             keep &= ~empty
-        if not keep.all():
-            rows = rows.replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
-        what = "rank" if self.chosen.by_rank else self.number
-        columns = columns_of(block, rows, what, None, problems).replace(unrated=unrated)
-        columns = with_subtopics(columns, rows) if len(self.wanted) > 3 else columns
-        return self.chosen.finished(columns, self.number)
+    unrated = 0
+    if chosen.empty_is_unjudged and number == "grade":
+        empty = rows.fields[2].length == 0
+        unrated = int(np.count_nonzero(keep & empty))
+        keep &= ~empty
+    if not keep.all():
+        rows = rows.replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
+    columns = columns_of(block, rows, "rank" if chosen.by_rank else number, None, problems)
+    columns = with_subtopics(columns, rows) if len(wanted) > 3 else columns
+    return chosen.finished(columns.replace(unrated=unrated), number)
 
-    def _fields(self, block: Block, quotes: bool = False) -> list[Ids] | None:
-        """The wanted fields of a block of plain lines, None for another."""
-        if self.header.skips_spaces:
+
+def _split(block: Block, header: Header, wanted: Sequence[int], skipped: int) -> DataLines | None:
+    """The wanted fields of a block of plain lines, of which some may be in quotes; None for another."""
+    if header.skips_spaces:
+        return None
+    text = block.bytes[: block.size]
+    n = len(header.names)
+    ends = np.flatnonzero((text == ord(header.delimiter)) | (text == LF))
+    lines, rest = divmod(len(ends), n)
+    if rest or not (text[ends[n - 1 :: n]] == LF).all() or np.count_nonzero(text == LF) != lines:
+        return None
+    starts = np.append(0, ends[:-1] + 1)[: len(ends)]
+    returns = np.count_nonzero(text == CR)
+    if returns:
+        has_return = text[ends[n - 1 :: n] - 1] == CR
+        if np.count_nonzero(has_return) != returns:
             return None
-        text = block.bytes[: block.size]
-        n = len(self.header.names)
-        ends = np.flatnonzero((text == ord(self.header.delimiter)) | (text == LF))
-        lines, rest = divmod(len(ends), n)
-        if rest or not (text[ends[n - 1 :: n]] == LF).all() or np.count_nonzero(text == LF) != lines:
+        ends[n - 1 :: n] -= has_return
+    if n == 1 or (ends[n - 1 :: n] == starts[::n]).any():  # a blank line
+        return None
+    quotes = np.count_nonzero(text == _QUOTE) if header.has_quotes else 0
+    if quotes:
+        is_quoted = text[np.minimum(starts, len(text) - 1)] == _QUOTE
+        is_quoted &= (ends - starts >= 2) & (text[ends - 1] == _QUOTE)
+        if quotes != 2 * np.count_nonzero(is_quoted):
             return None
-        starts = np.append(0, ends[:-1] + 1)[: len(ends)]
-        returns = np.count_nonzero(text == CR)
-        if returns:
-            last = ends[n - 1 :: n]
-            has_return = text[last - 1] == CR
-            if np.count_nonzero(has_return) != returns:
-                return None
-            ends[n - 1 :: n] -= has_return
-        if n == 1 or (ends[n - 1 :: n] == starts[::n]).any():  # a blank line
-            return None
-        if quotes:
-            is_quoted = text[np.minimum(starts, len(text) - 1)] == _QUOTE
-            is_quoted &= (ends - starts >= 2) & (text[ends - 1] == _QUOTE)
-            if np.count_nonzero(text == _QUOTE) != 2 * np.count_nonzero(is_quoted):
-                return None
-            starts, ends = starts + is_quoted, ends - is_quoted
-        return [Ids(block.bytes, starts[k::n], ends[k::n] - starts[k::n]) for k in self.wanted]
+        starts, ends = starts + is_quoted, ends - is_quoted
+    fields = tuple(Ids(block.bytes, starts[k::n], ends[k::n] - starts[k::n]) for k in wanted)
+    return DataLines(fields, np.arange(lines) + skipped, lines + skipped)
 
-    def _records(self, block: Block, blocks: Iterator[Block], skipped: int) -> _Part:
-        """The records that begin in a block; the last may end in one of the next blocks."""
-        pending: list[str] = []  # the lines of a block that are left, from the last on
-        last, read = block.last, 0
-        error: Problem | None = None
 
-        def lines() -> Iterator[str]:
-            nonlocal pending, last, read, error
-            for part in chain([block], blocks):
-                error = not_text(part, skipped + read)
-                if error is not None:
-                    return
-                text = part.bytes[: part.size].tobytes().decode("utf-8", "surrogateescape")
-                last, pending = part.last, text.split("\n")[-2::-1]
-                read += len(pending)
-                while pending:
-                    yield pending.pop() + "\n"
-
-        records: list[tuple[int, list[str]]] = []
-        reader = self.header.rows(lines())
-        begin = skipped
-        try:
-            for record in reader:
-                if record:
-                    records.append((begin, record))
-                begin = skipped + reader.line_num
-                if not pending:
-                    break
-        except csv.Error as wrong:
-            is_open = "end of data" in str(wrong) or "field limit" in str(wrong)
-            what = "the quoted field that begins here is not closed" if is_open else str(wrong)
-            error = error or Problem(begin, what)
-        return _Part(block.replace(last=last), skipped, None, records, skipped + read, error)
+def _parsed(
+    block: Block, header: Header, wanted: Sequence[int], skipped: int
+) -> tuple[DataLines, LineProblems]:
+    """The wanted fields of any block, as the csv module reads it, and what is wrong with its lines."""
+    text = block.bytes[: block.size].tobytes().decode("utf-8", "surrogateescape")
+    n, lines = len(header.names), skipped + text.count("\n")
+    records: list[list[str]] = []
+    line: list[int] = []
+    wrong: list[Problem] = []
+    reader, begin, error = header.rows(text), skipped, NOTHING
+    try:
+        for record in reader:
+            if len(record) == n:
+                records.append(record)
+                line.append(begin)
+            elif record:
+                is_split = len(record) > n and header.has_quotes
+                hint = f"A field with '{header.delimiter}' in it must be in double quotes" if is_split else ""
+                fields = many(len(record), "field", "fields")
+                wrong.append(Problem(begin, f"{fields} where the header has {n}", hint))
+            begin = skipped + reader.line_num
+    except csv.Error as reason:
+        is_open = "end of data" in str(reason) or "field limit" in str(reason)
+        what = "the quoted field that begins here is not closed" if is_open else str(reason)
+        error = LineProblems.listed([Problem(begin, what)], final=True)
+    fields_of = (object_ids([record[k] for record in records], "id")[0] for k in wanted)
+    rows = DataLines(tuple(fields_of), np.array(line, np.int64), lines)
+    return rows, LineProblems.joined([LineProblems.listed(wrong), error])
 
 
 def tsv_table(source: Source, number: str, options: Options) -> Table:
