@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, described, named
 from gradeval.formats.columns import Columns, Table, grouped, light_subtopics, of_one_run
@@ -116,37 +115,28 @@ def _plain(block: Block) -> dict[str, Ids] | None:
     key = ""
     for place, part in enumerate(first):
         start, end = edges[:, place], edges[:, place + 1]
-        if place % 2:
-            is_key = first[place + 1][1:].lstrip(b" \t")[:1] == b":"
-            if not is_key:
-                values[key] = Ids(block.bytes, start, end - start)
-                continue
+        before, after, is_value = part, b"", False
+        if place % 2 and first[place + 1][1:].lstrip(b" \t")[:1] != b":":
+            before, is_value = b"", True
+        elif place % 2:
             key = part.decode()
             if key in keys:  # of one object, or of a nested one too
                 return None
             keys.add(key)
-            if not _all_are(text, start, end, part):
-                return None
-            continue
-        between = _BARE.fullmatch(part) if place else None
-        if between is None:
-            if not _all_are(text, start, end, part):
-                return None
-            continue
-        before, after = len(between[1]), len(between[3])
-        value = Ids(block.bytes, start + before, end - start - before - after)
-        if (value.length <= 0).any() or not _all_are(text, start, start + before, between[1]):
+        elif place and (bare := _BARE.fullmatch(part)):
+            before, after, is_value = bare[1], bare[3], True
+        length = end - start - len(before) - len(after)
+        if (length <= 0).any() if is_value and place % 2 == 0 else not is_value and length.any():
             return None
-        if not _all_are(text, end - after, end, between[3]):
-            return None
-        values[key] = value
+        for at, byte in enumerate(before):
+            if not (text[start + at] == byte).all():
+                return None
+        for at, byte in enumerate(after):
+            if not (text[end - len(after) + at] == byte).all():
+                return None
+        if is_value:
+            values[key] = Ids(block.bytes, start + len(before), length)
     return values
-
-
-def _all_are(text: Bytes, start: Ints, end: Ints, part: bytes) -> bool:
-    if (end - start != len(part)).any():
-        return False
-    return all(bool((text[start + at] == byte).all()) for at, byte in enumerate(part))
 
 
 def _exact_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number: str) -> Columns:
