@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Set
+from itertools import chain
 from typing import Any
 
 from gradeval.errors import LARGEST_GRADE, InputError, OptionError, named
@@ -19,7 +20,7 @@ from gradeval.options import FILE_PATHS, Options, parse_number
 from gradeval.records import Record
 
 _SEPARATORS = re.compile(b"[ \t\r]+")
-_HEADS = ({"query", "qid", "query_id", "topic"}, {"group"})
+_QUERY_NAMES = ("query", "qid", "query_id", "topic")  # in a header
 _IDS = ("_id", "id", "doc_id", "docid", "docno", "pid", "query_id", "qid")
 _TEXTS = ("title", "text", "contents", "body", "passage", "query")
 _HEAD = re.compile(r"\s*\[{1,2}([^\[\],]+)\]{1,2}\s*$")  # of a table
@@ -90,72 +91,62 @@ def read_run_list(source: Source) -> list[tuple[int, str]]:
 
 
 def read_weights(source: Source) -> dict[str, float]:
-    """The weight of each query of 'query TAB weight' lines. Raises InputError(s).
-
-    A first line 'query weight' is a header; lines that are blank or begin with # are ignored.
-    """
+    """The weight of each query of 'query TAB weight' lines. Raises InputError(s)."""
     weights: dict[str, float] = {}
-    problems: list[Problem] = []
-    rows = [line.decode("utf-8", "surrogateescape").rstrip("\r") for line in read_text(source).split(b"\n")]
-    if not any("\t" in text for text in rows if not text.startswith("#")) and any(map(str.strip, rows)):
-        what = "no line has a tab, and query and weight are separated by one"
-        raise InputError(source.name, what, hint="Write 'query TAB weight' lines")
-    for number, text in enumerate(rows):
-        query, tab, weight = (part.strip(" ") for part in text.partition("\t"))
-        if not text.strip(" \t") or text.startswith("#") or (not weights and weight.lower() == "weight"):
-            continue
+    rows, problems = _read_pairs(source, "weight")
+    for number, query, weight in rows:
         try:
             value = parse_number(weight)
         except ValueError:
             value = math.nan
-        if not tab or not query:
-            problems.append(Problem(number, "a line has a query and its weight, with a tab between"))
-        elif query in weights:
+        if query in weights:
             problems.append(Problem(number, f"query {named(query)} has a weight already"))
         elif not 0 <= value <= LARGEST_GRADE:
             what = "is too large: the largest is 1e150" if value > 0 else "is not a number from 0"
             problems.append(Problem(number, f"the weight {named(weight)} {what}"))
         weights.setdefault(query, value)
     LineProblems.listed(problems).check(source.name)
-    if not weights:
-        raise no_data(source.name, len(rows) - 1)
     return weights
 
 
 def read_groups(source: Source) -> dict[str, list[str]]:
-    """The queries of each group, both in order of the file. Raises InputError(s).
-
-    A query may be in several groups. A first line 'query group' is a header; lines that are blank or begin
-    with # are ignored.
-    """
+    """The queries of each group, both in order of the file; a query may be in several. Raises InputError(s)."""
     groups: dict[str, dict[str, None]] = {}
-    problems: list[Problem] = []
-    lines = read_text(source).split(b"\n")
-    texts = [line.decode("utf-8", "surrogateescape").rstrip("\r") for line in lines]
-    rows = [number for number, text in enumerate(texts) if text.strip(" \t") and not text.startswith("#")]
-    for number in rows:
-        fields = [field.strip(" ") for field in texts[number].split("\t")]
-        are_heads = [name.lower() in heads for name, heads in zip(fields, _HEADS, strict=False)]
-        if number == rows[0] and len(fields) == 2 and all(are_heads):
-            continue
-        if len(fields) != 2:
-            count = many(len(fields), "field", "fields")
-            problems.append(
-                Problem(number, f"{count} where a line has 2 (query and group, with a tab between)")
-            )
-        elif not all(fields):
-            problems.append(Problem(number, f"the {'group' if fields[0] else 'query'} is missing"))
-        elif fields[0] in groups.get(fields[1], ()):
-            query, group = map(named, fields)
-            problems.append(Problem(number, f"query {query} is in group {group} twice"))
-        else:
-            groups.setdefault(fields[1], {})[fields[0]] = None
-    if len(problems) > 1 and not any(b"\t" in line for line in lines):
-        raise InputError(source.name, "no line has a tab", hint="Each line has a query, a tab and a group")
+    rows, problems = _read_pairs(source, "group")
+    for number, query, group in rows:
+        if query in groups.setdefault(group, {}):
+            problems.append(Problem(number, f"query {named(query)} is in group {named(group)} twice"))
+        groups[group][query] = None
     LineProblems.listed(problems).check(source.name)
-    if not groups:
-        raise no_data(source.name, len(lines) - 1)
     return {group: list(queries) for group, queries in groups.items()}
+
+
+def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], list[Problem]]:
+    """The number and the fields of the lines 'query TAB value', and what is wrong with others.
+
+    kind: of the values. A first line 'query kind' is a header; lines that are blank or begin with # are
+    ignored. Raises InputError.
+    """
+    lines = read_text(source).decode("utf-8", "surrogateescape").split("\n")
+    rows: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(lines):
+        fields = [field.strip(" ") for field in line.rstrip("\r").split("\t")]
+        if any(fields) and not line.startswith("#"):
+            rows.append((number, fields))
+    if rows and all(len(fields) == 1 for _, fields in rows):
+        raise InputError(source.name, "no line has a tab", hint=f"Write 'query TAB {kind}' lines")
+    head = [name.lower() for name in rows[0][1]] if rows else []
+    if len(head) == 2 and head[1] == kind and (kind == "weight" or head[0] in _QUERY_NAMES):
+        del rows[0]
+    if not rows:
+        raise no_data(source.name, len(lines) - 1)
+    pairs, problems = [], []
+    for number, fields in rows:
+        if len(fields) == 2 and all(fields):
+            pairs.append((number, fields[0], fields[1]))
+        else:
+            problems.append(Problem(number, f"a line has a query and its {kind}, with a tab between"))
+    return pairs, problems
 
 
 def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
@@ -246,7 +237,7 @@ class TomlFile(Record):
     content: Mapping[str, Any]
 
     def line_of(self, text: str, table: str = "") -> int | None:
-        """The line, from 1, of a key or a string: in the table, else around it, else anywhere; None if nowhere.
+        """The line, from 1, of a key or a string: in the table, else anywhere; None if nowhere.
 
         TOML's readers do not report the lines of values, so it is searched for; an escaped string is not found.
         """
@@ -254,21 +245,15 @@ class TomlFile(Record):
         heads = [
             (number, match[1].strip()) for number, line in enumerate(lines) if (match := _HEAD.match(line))
         ]
-        starts = {"": 0} | {name: number for number, name in heads}
-        ends = [*(number for number, _ in heads), len(lines)]
-        key = rf"""["']?{re.escape(text)}["']?\s*[.=]"""
-        beginning, inline = re.compile(rf"""\s*(?:[\w."'-]+\.)?{key}"""), re.compile(rf"[{{,]\s*{key}")
         parts = table.split(".")
-        around = [name for n in range(len(parts), -1, -1) if (name := ".".join(parts[:n])) in starts]
-        scopes = [
-            range(starts[name], next(end for end in ends if end > starts[name] or not name)) for name in around
-        ]
-        for scope in [*scopes, range(len(lines))]:
-            for matches in (beginning.match, inline.search):
-                if (line := next((n for n in scope if matches(lines[n])), None)) is not None:
-                    return line + 1
-        start = starts.get(table, 0)
-        return next((n + 1 for n in range(start, len(lines)) if text in lines[n]), None)
+        around = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+        start = next((number for name in around for number, head in heads if head == name), 0)
+        end = next((number for number, _ in heads if number > start), len(lines))
+        key = re.compile(rf"""(?:^\s*(?:[\w."'-]+\.)?|[{{,]\s*)["']?{re.escape(text)}["']?\s*[.=]""")
+        for number in chain(range(start, end), range(len(lines))):
+            if key.search(lines[number]):
+                return number + 1
+        return next((number + 1 for number in range(start, len(lines)) if text in lines[number]), None)
 
     def error(self, what: str, text: str = "", table: str = "", hint: str = "") -> InputError:
         """The error of the line with this text, as line_of() finds it."""

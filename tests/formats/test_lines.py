@@ -61,10 +61,14 @@ def test_groups(tmp_path: Path) -> None:
     [
         (b"", "g: the file is empty"),
         (b"# only this\n", "g: no data: all lines are blank or comments"),
-        (b"query,group\nq1,a\nq2,b\n", "g: no line has a tab. Each line has a query, a tab and a group"),
-        (b"q1 short\n", "g:1: 1 field where a line has 2 (query and group, with a tab between)"),
-        (b"q1\ta\tb\n", "g:1: 3 fields where a line has 2 (query and group, with a tab between)"),
-        (b"q1\t\n\tx\n", "g:1: the group is missing\ng:2: the query is missing"),
+        (b"query,group\nq1,a\nq2,b\n", "g: no line has a tab. Write 'query TAB group' lines"),
+        (b"q1 short\n", "g: no line has a tab. Write 'query TAB group' lines"),
+        (b"q1\ta\tb\n", "g:1: a line has a query and its group, with a tab between"),
+        (
+            b"q1\t\n\tx\n",
+            "g:1: a line has a query and its group, with a tab between\ng:2: a line has a query and its group, "
+            "with a tab between",
+        ),
         (b"q1\ta\nq1\tb\nq1\ta\n", "g:3: query 'q1' is in group 'a' twice"),
     ],
 )
