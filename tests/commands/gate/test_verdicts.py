@@ -93,7 +93,7 @@ def test_checks_against_a_baseline_are_as_stated(kind: str, sign: int) -> None:
     for _ in range(25):
         n = int(rng.integers(2, 40))
         old = np.round(rng.random(n), 2)
-        run = np.round(np.clip(old + rng.normal(rng.choice([-0.05, 0, 0.03]), 0.1, n), 0, 1), 2)
+        run = np.round(np.clip(old + rng.normal(rng.choice([-0.08, 0, 0.08]), 0.1, n), 0, 1), 2)
         x, percent = round(float(rng.choice([0, 0.01, 0.05, 0.1])), 2), float(rng.choice([0, 5, 20]))
         text = FORMS[kind].format(x=x, percent=percent, x_percent=100 * x)
         one = outcome(kind.split()[0], text, run, old, spec=AP if sign > 0 else LOWER)
