@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradeval.arrays import Floats, Ints, cached_property
+from gradeval.arrays import Floats
 from gradeval.arrays.numbers import log2, quotient, ratio
+from gradeval.arrays.segments import Segments
 from gradeval.metrics._kernels import NORMALIZED_DCG, dcg, graded, ideal_dcg, normalized_dcg
-from gradeval.records import Record
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Pairs, Rel, Worth
@@ -15,45 +15,24 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 
-class _Gains(Record, eq=False):
-    """The DCG of the run and that of the ideal ranking.
-
-    run: the DCG of the documents retrieved whose gain is not 0. ideal: that of the judged documents with
-    a gain above 0, which are the first ranks of the ideal ranking.
+def _dcgs(judgments: Judgments, gain: str | Pairs) -> tuple[DiscountedTerms, DiscountedTerms]:
+    """The DCG of the documents retrieved whose gain is not 0, and that of the ideal ranking, whose first ranks
+    are those with a gain above 0.
     """
 
-    run: DiscountedTerms
-    ideal: DiscountedTerms
+    def find() -> tuple[DiscountedTerms, DiscountedTerms]:
+        table, worth = graded(judgments, gain)
+        return dcg(table, worth, None), ideal_dcg(table, worth)
 
-    @classmethod
-    def of(cls, judgments: Judgments, gain: str | Pairs) -> _Gains:
-        def find() -> _Gains:
-            table, worth = graded(judgments, gain)
-            return cls(dcg(table, worth, None), ideal_dcg(table, worth))
+    return judgments.once(("dcgs", gain), find)
 
-        return judgments.once(("gains", gain), find)
 
-    @cached_property
-    def dcg(self) -> Floats:
-        """DCG at the rank of each document found."""
-        return self.run.segments.running_sum(self.run.value)
-
-    @cached_property
-    def ideal_dcg(self) -> Floats:
-        """DCG at each of the first ranks of the ideal ranking."""
-        return self.ideal.segments.running_sum(self.ideal.value)
-
-    @property
-    def number(self) -> Ints:
-        """The number of documents in the qrels with a gain above 0, (Q,)."""
-        return self.ideal.segments.lengths
-
-    def ideally(self, running: Floats) -> Floats:
-        """A running sum over the ideal ranking, at the rank of each document found."""
-        query, best = self.run.segments.query, self.ideal.segments
-        depth = np.minimum(self.run.rank.astype(np.int64), best.lengths[query])
-        padded = np.append(running, 0.0)  # only indexed where no judged document has a gain
-        return np.where(depth > 0, padded[best.offsets[query] + depth - 1], 0.0)
+def _ideally(run: DiscountedTerms, best: Segments, running: Floats) -> Floats:
+    """A running sum over the ideal ranking, at the rank of each document found."""
+    query = run.segments.query
+    depth = np.minimum(run.rank.astype(np.int64), best.lengths[query])
+    padded = np.append(running, 0.0)  # only indexed where no judged document has a gain
+    return np.where(depth > 0, padded[best.offsets[query] + depth - 1], 0.0)
 
 
 @metric(
@@ -72,12 +51,13 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
 
     Source: Buckley, trec_eval, experimental.
     """
-    gains = _Gains.of(judgments, gain)
-    good = gains.run.gain > 0
-    reached = np.where(good, gains.dcg, 0.0) / np.where(good, gains.ideally(gains.ideal_dcg), 1.0)
-    missed = gains.number - gains.run.segments.number(good)
-    total = gains.run.segments.sum(reached) + ratio(missed * gains.run.total, gains.ideal.total)
-    return quotient(np.maximum(total, 0.0), gains.number)
+    run, ideal = _dcgs(judgments, gain)
+    number, good = ideal.segments.lengths, run.gain > 0
+    best = _ideally(run, ideal.segments, ideal.segments.running_sum(ideal.value))
+    reached = np.where(good, run.segments.running_sum(run.value), 0.0) / np.where(good, best, 1.0)
+    missed = number - run.segments.number(good)
+    total = run.segments.sum(reached) + ratio(missed * run.total, ideal.total)
+    return quotient(np.maximum(total, 0.0), number)
 
 
 @metric(
@@ -97,21 +77,21 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth 
 
     Source: Buckley, trec_eval, experimental.
     """
-    gains = _Gains.of(judgments, gain)
-    within, best = gains.run.segments, gains.ideal.segments
-    levels = best.ties(gains.ideal.gain)
+    run, ideal = _dcgs(judgments, gain)
+    within, best = run.segments, ideal.segments
+    levels = best.ties(ideal.gain)
     of, end = best.over(levels), levels.offsets[1:]
-    rank, depth = gains.run.rank.astype(np.int64), end - best.offsets[of.query]
+    rank, depth = run.rank.astype(np.int64), end - best.offsets[of.query]
     width = int(max(rank.max(initial=0), depth.max(initial=0))) + 1
     # how many of the documents found are in the first ranks of the query, up to each of the points
     through = np.searchsorted(within.query * width + rank, of.query * width + depth, "right")
-    before = np.append(0.0, gains.dcg)  # the sums restart at each query
+    before = np.append(0.0, within.running_sum(run.value))  # the sums restart at each query
     reached = np.where(through > within.offsets[of.query], before[through], 0.0)
-    points = of.lengths
-    total = of.sum(reached / gains.ideal_dcg[end - 1])
-    further = judgments.retrieved > gains.number + 1
-    at_end = np.where(further, ratio(gains.run.total, gains.ideal.total), 0.0)
-    return quotient(total + at_end, np.where(judgments.hits(rel).relevant * points > 0, points + further, 0))
+    total = of.sum(reached / best.running_sum(ideal.value)[end - 1])
+    further = judgments.retrieved > best.lengths + 1
+    at_end = np.where(further, ratio(run.total, ideal.total), 0.0)
+    has_points = judgments.hits(rel).relevant * of.lengths > 0
+    return quotient(total + at_end, np.where(has_points, of.lengths + further, 0))
 
 
 @metric("ndcg_p", **NORMALIZED_DCG)
@@ -156,10 +136,9 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
 
     Source: Buckley, trec_eval, experimental.
     """
-    gains = _Gains.of(judgments, gain)
-    run, best = gains.run, gains.ideal
-    beyond = np.maximum(run.rank - gains.number[run.segments.query], 0.0)
-    most = gains.ideally(best.segments.running_sum(np.maximum(best.gain, 1.0))) + beyond
+    run, best = _dcgs(judgments, gain)
+    beyond = np.maximum(run.rank - best.segments.lengths[run.segments.query], 0.0)
+    most = _ideally(run, best.segments, best.segments.running_sum(np.maximum(best.gain, 1.0))) + beyond
     # no less than 2 but for rounding, since nothing gains more than the ideal ranking
     missed = np.maximum(2 + most - run.segments.running_sum(run.gain), 2.0)
     is_integer = bool((missed == np.floor(missed)).all())
