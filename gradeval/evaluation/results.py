@@ -30,9 +30,8 @@ Number = float | int | None
 class Column(Record):
     """One metric's values for the counted queries of a run, in qrels order, or its one summary value.
 
-    values: float64 (n,), NaN where undefined. texts: the values of a text metric instead. ends: the lowest and
-    the highest values over the orders of ties tried, and the mean over all where there is one; or the ends of
-    an interval; empty without Options.tie_range and interval.
+    values: float64 (n,), NaN where undefined. texts: the values of a text metric instead. ends: as of Summary;
+    without the mean over the orders where the metric has no closed form of it.
     """
 
     spec: Spec
@@ -68,15 +67,14 @@ class Summary(Record):
 class RunResult(Record, eq=False):
     """The values of one run.
 
-    name: as in tables. path: as the user gave it. sha256: of the file, None if there is no file.
-    values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,).
-    texts: position of a text metric -> the text of each query. tie_range: the lowest and the
-    highest values over the orders of ties tried, and the mean over all, (3, M, Q), NaN for metrics without a
-    closed form of it; None without Options.tie_range. ties: the order of
-    tied scores. summary: where the values of the queries are not kept; these are empty then. depths: the
-    deciles, quartiles and the median of the documents that are evaluated of a query, None where
-    they are unknown. interval: the method and the confidence, in percent, of the intervals of the means.
-    weights: of the queries in the means, (Q,), None where all count alike.
+    name: as in tables. path: as the user gave it. sha256: of the file, None if there is no file. values:
+    float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,). texts: position
+    of a text metric -> the text of each query. tie_range: the lowest and the highest values over the orders of
+    ties tried, and the mean over all, (3, M, Q), NaN without a closed form of it; None without
+    Options.tie_range. ties: the order of tied scores. summary: where the values of the queries are not kept,
+    which are empty then. depths: the deciles, quartiles and the median of the documents that are evaluated of
+    a query, None where they are unknown. interval: the method and the confidence, in percent, of the intervals
+    of the means. weights: of the queries in the means, (Q,), None where all count alike.
     """
 
     name: str
@@ -159,15 +157,13 @@ class _Deferred:
 
 
 class Results(Record, WithNotices, eq=False):
-    """The values of R runs for M metrics on Q queries.
+    """The values of R runs for M metrics on Q queries. A run is selected by its name or position, a metric by
+    any spelling that the command accepts or its position. Text metrics (runid, relstring): in texts() only.
 
     queries: ids in qrels order, bytes that are not UTF-8 as surrogates (surrogateescape). qrels: its path.
-    options: the options of the evaluation, as JSON types. notices: what a user should know about it; those of
-    Evaluator.evaluate() are found on first access.
-    failed: the runs that could not be evaluated. groups_sha256: of the group sizes of qrels without qid.
-    chosen: how many queries are evaluated, with those that runs lack. A run
-    is selected by its name or position, a metric by any spelling that the command accepts or its position. Text
-    metrics (runid, relstring) are in texts() only.
+    options: those of the evaluation, as JSON types. notices: what a user should know about it; those of
+    Evaluator.evaluate() are found on first access. failed: the runs that could not be evaluated. groups_sha256:
+    of the group sizes of qrels without qid. chosen: how many queries are evaluated, with those that runs lack.
     """
 
     layout = "gradeval.evaluation.layout"
@@ -211,20 +207,18 @@ class Results(Record, WithNotices, eq=False):
         means.flags.writeable = False  # it is cached
         return means
 
-    @cached_property
+    @property
     def tie_ranges(self) -> Floats:
-        """The lowest and the highest summary value over the orders of ties tried, and the mean over all orders.
-
-        (3, R, M). The mean is NaN for metrics without a closed form of it.
-
-        Raises OptionError for results that were evaluated without tie_range.
+        """The lowest and the highest summary value over the orders of ties tried, and the mean over all orders,
+        NaN without a closed form of it, (3, R, M). Raises OptionError for results without tie_range.
         """
-        if not all(run.tie_range is not None for run in self.runs):
+        if any(run.tie_range is None for run in self.runs):
             raise OptionError("the ranges over ties were not computed: evaluate with tie_range=True")
         return self._ends
 
     @cached_property
     def _ends(self) -> Floats:
+        """The ends of each summary value, as of Summary, (E, R, M)."""
         of_runs = np.array([run.ends for run in self._summaries])
         ends: Floats = of_runs.reshape(len(self.runs), -1, len(self.specs)).swapaxes(0, 1)
         ends.flags.writeable = False
@@ -286,9 +280,8 @@ class Results(Record, WithNotices, eq=False):
         confidence: float | None = None,
         method: str | None = None,
     ) -> tuple[float, float]:
-        """The confidence interval of a mean, for the queries as a sample; (NaN, NaN) for fewer than two values.
-
-        So it is for a summary that is not a mean, such as a count.
+        """The confidence interval of a mean, for the queries as a sample; (NaN, NaN) for fewer than two values
+        and for a summary that is not a mean, such as a count.
 
         confidence: in percent. method: 't', or 'bootstrap' (BCa). By default those of the evaluation, else 95
         and 't'. Raises OptionError.
@@ -331,10 +324,9 @@ class Results(Record, WithNotices, eq=False):
     def signature(self, run: str | int, metric: str | Spec | int) -> str:
         """What decides a mean, in one line: 'nDCG@10|gain:linear|rel:>0|ties:trec|…|n:50|gradeval:0.9.0'.
 
-        The metric, then options as NAME:VALUE: gain (where the metric has it), rel, ties, queries, no_relevant;
-        others where they are not the defaults. Then what was evaluated: the first 8 digits of the SHA-256 of
-        query_ids, of query_weights, of the qrels and of group sizes, where known; n, the values in the mean;
-        and the version.
+        The metric; gain (where it has one), rel, ties, queries, no_relevant; other options where they are not
+        the defaults; the first 8 digits of the SHA-256 of query_ids, query_weights, the qrels and group sizes,
+        where known; n, the values in the mean; and the version.
         """
         r, m = self._run(run), self._numeric(metric)
         n = self.runs[r].queries - self.undefined(r, m)

@@ -33,13 +33,12 @@ class Estimate(NamedTuple):
 
 
 class Ratings(Record, eq=False):
-    """The grades that R raters gave the same documents, counted by query, so that samples of queries have sums.
+    """The grades that R raters gave the same documents with two grades or more, counted by query.
 
-    Only documents with two grades or more count. levels: the different grades, ascending, (G,). queries: those
-    with such documents, ascending, (Q,). table: sparse, (Q, R G + K): how often each rater gave each grade, and
-    the pairs of grades of the same document, each kind of pair in a column; a pair of a document with m grades
-    weighs 1 / (m - 1). first, second: the grades of each kind as positions in levels, the earlier rater's
-    first, (K,).
+    levels: the different grades, ascending, (G,). queries: ascending, (Q,). table: sparse, (Q, R G + K): how
+    often each rater gave each grade, and the pairs of grades of the same document, a column for each kind of
+    pair; a pair of a document with m grades weighs 1 / (m - 1). first, second: the grades of each kind as
+    positions in levels, the earlier rater's first, (K,).
     """
 
     raters: int
@@ -172,10 +171,8 @@ def alphas(levels: Floats, counts: Floats, pairs: Floats, first: Ints, second: I
 
 
 def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[Estimate]:
-    """The statistics in the order of Ratings.names, each with its bootstrap interval (BCa) over queries.
-
-    The acceleration is that of the jackknife over queries; resamples in which a statistic is undefined are left
-    out. There is no interval where it is undefined, or with fewer than two queries.
+    """The statistics in the order of Ratings.names, each with its bootstrap interval (BCa) over queries with
+    the jackknife's acceleration; none where it is undefined, or with fewer than two queries.
     """
     values = ratings.overall().tolist()
     if len(ratings.queries) < 2:

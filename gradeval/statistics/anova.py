@@ -20,10 +20,8 @@ _MOST_TRIED = 1 << 16  # permutations up to which all are tried
 
 
 class Source(Record):
-    """One source of variance: its sum of squares, degrees of freedom, mean square, F and p.
-
-    squares and mean_square are in the squared unit of the values. F and p are NaN for the residual and the
-    total, and where there is no residual variance; so is the mean square of the total.
+    """One source of variance. squares, mean_square: in the squared unit of the values. NaN are F and p of the
+    residual, of the total and without residual variance, and the mean square of the total.
     """
 
     squares: float
@@ -53,12 +51,10 @@ class TwoWayAnova(Record, eq=False):
 def two_way_anova(values: Floats) -> TwoWayAnova:
     """The two-way analysis of variance without replication of values (Q, S), queries by 2 or more systems.
 
-    Model: value = mean + system effect + query effect + normal error. Sums of squares: system
-    Q sum_s (m_s - m)^2, query S sum_q (m_q - m)^2, residual sum (x_qs - m_q - m_s + m)^2, total
-    sum (x_qs - m)^2. F = mean square / residual variance, with S - 1 or Q - 1, and (S - 1)(Q - 1), degrees of
-    freedom. Effect sizes are differences of means over the residual standard deviation, as for Tukey's HSD.
-    Queries where a system has no value (NaN) are left out. Sums do not depend on the order of the queries.
-
+    Sums of squares: system Q sum_s (m_s - m)^2, query S sum_q (m_q - m)^2, residual
+    sum (x_qs - m_q - m_s + m)^2, total sum (x_qs - m)^2. F = mean square / residual variance, with S - 1 or
+    Q - 1, and (S - 1)(Q - 1), degrees of freedom. Queries where a system has no value (NaN) are left out. Sums
+    do not depend on the order of the queries.
     Source: Sakai, "Laboratory Experiments in Information Retrieval", 2018, chapters 3 and 5.
     """
     from scipy.special import fdtrc
@@ -110,11 +106,10 @@ def _sum(values: Floats) -> float:
 class TukeyHSD(Record, eq=False):
     """The randomized Tukey HSD test of S systems.
 
-    n: queries with a value of every system. differences: (S, S), [i, j] = mean i - mean j, in the unit of the
-    values. p: (S, S), symmetric, of each pair, corrected for all of them; NaN on the diagonal, and everywhere
-    if `reason` says why there is none (else ''). margin: the honestly significant difference, in the unit of
-    the values. The simultaneous intervals differences -/+ margin contain 0 exactly where p >= alpha; margin
-    is infinite where no p can be below alpha with so few samples, and NaN without p. method: how p was found.
+    n: queries with a value of every system. differences: (S, S), [i, j] = mean i - mean j. p: (S, S), of each
+    pair, corrected for all of them; NaN on the diagonal, and everywhere if `reason` says why there is none
+    (else ''). margin: the honestly significant difference: differences -/+ margin contain 0 exactly where
+    p >= alpha; infinite where no p can be below alpha, NaN without p. method: how p was found.
     """
 
     n: int
@@ -130,10 +125,8 @@ def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> Tu
 
     Of each of B random permutations of the values within all queries, the range is the largest difference
     between two systems' means. p = (b + 1) / (B + 1), b the permutations whose range reaches the pair's
-    difference, to 1e-12 of the largest possible range. Up to 65,536 permutations, as of 2 systems and 16
-    queries, are all tried, and p is exact. Queries where a system has no value (NaN) are left out. With 2
-    systems it is Fisher's randomization test.
-
+    difference, to 1e-12 of the largest possible range; exact where there are up to 65,536 permutations, which
+    are all tried. Queries where a system has no value (NaN) are left out.
     Source: Carterette, "Multiple testing in statistical analysis of systems-based information retrieval
     experiments", TOIS 2012; Sakai, "Evaluation with informational and navigational intents", WWW 2012.
     """

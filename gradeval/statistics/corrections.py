@@ -56,16 +56,13 @@ CORRECTIONS: Final[dict[str, Callable[[Floats], Floats]]] = {
 
 
 def maxt(differences: Floats, sampling: Sampling) -> Floats:
-    """Westfall and Young's step-down maxT p-values of the comparisons in the columns of differences (Q, C).
+    """The step-down maxT p-values, (C,), of the comparisons in the columns of differences (Q, C).
 
-    All comparisons and metrics of the family are columns, and a sign flip flips a query's differences in all
-    of them, which keeps their dependence. With the comparisons in descending order of |t|, the adjusted p of
-    the i-th is (b + 1) / (B + 1), b the number of flips in which the largest |t*| of the i-th and those after
-    it reaches its |t|, to 1e-12; and no less than those before it. All flips for up to 16 rows, else
-    `samples` random ones: those of tests.randomization_tests.
-
-    NaN are pairs that are left out; all others are finite. Returns (C,); NaN for a comparison with fewer
-    than 2 pairs or with equal differences, which is outside of the family.
+    A sign flip, one of those of tests.randomization_tests, flips a query's differences in all columns, which
+    keeps their dependence. With the comparisons in descending order of |t|, the adjusted p of the i-th is
+    (b + 1) / (B + 1), b the number of flips in which the largest |t*| of the i-th and those after it reaches
+    its |t|, to 1e-12; and no less than those before it. NaN are pairs that are left out, and the p of a
+    comparison with fewer than 2 pairs or with equal differences, which is outside of the family.
     Source: Westfall and Young, "Resampling-Based Multiple Testing", 1993, algorithm 4.1; Ge, Dudoit and
     Speed, "Resampling-based multiple testing for microarray data analysis", Test 2003.
     """
@@ -83,15 +80,11 @@ def maxt(differences: Floats, sampling: Sampling) -> Floats:
     scale = np.sqrt(pairs) * np.array([root_sum_of_squares(column) for column in values.T])
 
     def studentized(sums: Floats) -> Floats:
-        """|t| of flips by the sums (R, 2 C) of what they flip, on a scale from 0 to 1, (R, C).
-
-        sum d^2 is the same for all flips, so with r = |sum d| / sqrt(n sum d^2) <= 1 it is enough to know
-        r^2 = t^2 / (t^2 + n - 1), without the division by 0 and the cancellation of t itself. Where the
-        numbers of pairs differ, it is t^2 / (t^2 + N - 1) with the largest of them, N, for all.
+        """|t| of flips by the sums (R, 2 C) of what they flip, as t^2 / (t^2 + N - 1), (R, C): sum d^2 is the
+        same for all flips, and this needs no division by 0. N: the largest number of pairs, for all.
         """
         square = np.minimum(np.abs(fixed.value(total - 2 * sums)) / scale, 1.0) ** 2
-        common: Floats = np.sqrt(square / (square + (1 - square) * ((pairs.max() - 1) / (pairs - 1))))
-        return common
+        return np.asarray(np.sqrt(square / (square + (1 - square) * ((pairs.max() - 1) / (pairs - 1)))))
 
     observed = studentized(np.zeros((1, len(total))))[0]
     order = np.argsort(-observed, kind="stable")
@@ -100,8 +93,7 @@ def maxt(differences: Floats, sampling: Sampling) -> Floats:
     def exceeding(sums: Floats) -> Ints:
         """How many of the flips reach each |t| with one of the comparisons from it on, (C,)."""
         largest = np.maximum.accumulate(studentized(sums)[:, order[::-1]], axis=1)[:, ::-1]
-        exceeded: Ints = (largest >= reached).sum(axis=0)
-        return exceeded
+        return np.asarray((largest >= reached).sum(axis=0))
 
     extreme = sum(over_flips(fixed.parts, sampling, exceeding), np.zeros(len(family), np.int64))
     p = (extreme + 1) / (flip_count(len(values), sampling) + 1)

@@ -11,10 +11,9 @@ from gradeval.statistics.sampling import TOLERANCE, FixedPoint
 
 
 def levels_of(values: Floats) -> Ints:
-    """The place of each value among the different ones, from 0 for the smallest, (S,).
+    """The place of each value among the different ones, from 0 for the smallest, (S,); all 0 where one is NaN.
 
-    Values that agree to 1e-12 of the largest magnitude are equal: rounding orders no systems. Where a value is
-    NaN there is no order: all have the place 0.
+    Values that agree to 1e-12 of the largest magnitude are equal: rounding orders no systems.
     """
     if np.isnan(values).any():
         return np.zeros(len(values), np.int64)
@@ -65,10 +64,9 @@ def tau_ap(estimate: Ints, truth: Ints) -> float:
 
 
 def halves(values: Floats, splits: int, seed: int) -> tuple[float, float, float, float]:
-    """How alike random halves of the queries order the systems with these values (Q, R); NaN are left out.
-
-    Returns the mean of Kendall's τ-b over the splits, its 5 % and 95 % quantiles, and the mean share of pairs
-    that the halves order the opposite way. The first half has Q / 2 queries, rounded down.
+    """How alike random halves of the queries order the systems with these values (Q, R); NaN are left out: the
+    mean of Kendall's τ-b over the splits, its 5 % and 95 % quantiles, and the mean share of pairs that the
+    halves order the opposite way. The first half has Q / 2 queries, rounded down.
     """
     queries, systems = values.shape
     if queries < 2:

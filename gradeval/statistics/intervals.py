@@ -1,8 +1,7 @@
 """Confidence intervals: those that invert a test, and the bootstrap's.
 
-An interval that inverts a test has the values that the test, applied to the differences less the value, does
-not reject at level alpha; so it contains 0 exactly where p >= alpha. It reaches to infinity where the test can
-reject nothing on that side, as with 5 queries at alpha = 0.05.
+An interval that inverts a test has the values that the test of the differences less the value does not reject;
+so it contains 0 exactly where p >= alpha, and reaches to infinity where the test can reject nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +22,9 @@ _HELD = 1 << 17  # sign flips whose ends are held before the outermost are selec
 
 
 def agreeing(interval: Interval, p: float, alpha: float, direction: float) -> Interval:
-    """The interval, with the end nearest to 0 moved so that it contains 0 exactly where p >= alpha.
-
-    It is moved only where p is alpha but for rounding, where an open end is 0, or where so many differences
-    are 0 that no value is accepted. An end that must not be 0 becomes the number next to it. direction: the
-    sign of the difference.
+    """The interval, with the end nearest to 0 moved so that it contains 0 exactly where p >= alpha: where p
+    is alpha but for rounding, an open end is 0, or so many differences are 0 that no value is accepted.
+    direction: the sign of the difference.
     """
     low, high = interval
     if p >= alpha:
@@ -58,15 +55,12 @@ def t_intervals(mean: Floats, sd: Floats, count: Ints, alpha: float) -> tuple[Fl
 def sign_flip_intervals(
     blocks: Iterable[tuple[Floats, Floats]], columns: int, flips: int, alpha: float
 ) -> tuple[Floats, Floats, Floats]:
-    """The sign-flip test's p of C comparisons and the values that it does not reject with the same flips.
+    """The sign-flip test's p(0) of C comparisons and the ends of what it does not reject with the same flips.
 
     blocks: of the B flips, the ends low and high, (rows, C), of the values for which each is at least as
-    extreme as the observed signs (see tests.randomization_tests), among them the observed mean. A value v has
-    p(v) = (1 + #{low <= v <= high}) / (B + 1), which falls to both sides of the mean; so p(v) >= alpha from
-    the k-th smallest `low` to the k-th largest `high`, with k the least for which (k + 1) / (B + 1) >= alpha.
-
-    Returns p(0), and the ends of the intervals, (C,) each.
-    Source: Tritchler, "On inverting permutation tests", JASA 1984.
+    extreme as the observed signs. A value v has p(v) = (1 + #{low <= v <= high}) / (B + 1), which falls to both
+    sides of the mean; so p(v) >= alpha from the k-th smallest `low` to the k-th largest `high`, with k the
+    least for which (k + 1) / (B + 1) >= alpha. Source: Tritchler, "On inverting permutation tests", JASA 1984.
     """
     k = fewest_extreme(flips, alpha)
     held = np.empty((2, columns, flips_held(flips, alpha)))  # low, and -high
@@ -101,11 +95,9 @@ def rank_interval(
     """The values that a test by ranks does not reject: between two order statistics.
 
     order_statistic(i): the i-th smallest, from 0, of `size` numbers: the differences (sign test), or their
-    Walsh averages (signed-rank test). The statistic of a value v is the number of them above v less the
-    number below it; p_value(s) is the p of a statistic of magnitude s, which falls from p_value(0) = 1.
-    With c the largest s for which p_value(s) >= alpha, the ends are the ceil((size - c) / 2)-th smallest
-    and largest.
-
+    Walsh averages (signed-rank test). p_value(s): the p of as many more of them above than below a value, s,
+    or the other way round. With c the largest s for which p_value(s) >= alpha, the ends are the
+    ceil((size - c) / 2)-th smallest and largest.
     Source: Hollander and Wolfe, "Nonparametric Statistical Methods", sections 3.3 and 3.6 (2nd ed., 1999).
     """
     outside = (bisect_left(range(size), True, key=lambda below: p_value(size - below) >= alpha) + 1) // 2
@@ -117,9 +109,8 @@ def rank_interval(
 def walsh_order_statistic(ordered: Floats, position: int) -> float:
     """The Walsh average at a position (0: the smallest) of the n (n + 1) / 2: (x_i + x_j) / 2 with i <= j.
 
-    ordered: (n,), ascending. Memory follows n, not the number of averages: while there are more than 2^20
-    candidates, they are divided at the weighted median of the rows' middles, which leaves at most 3/4.
-
+    ordered: (n,), ascending. While there are more than 2^20 candidates, they are divided at the weighted median
+    of the rows' middles, which leaves at most 3/4.
     Source: Johnson and Mizoguchi, "Selecting the Kth element in X + Y", SIAM Journal on Computing 1978.
     """
     n = len(ordered)
@@ -158,13 +149,11 @@ def _boundary(ordered: Floats, first: Ints, last: Ints, is_before: np.ufunc, piv
 
 
 def bca_interval(means: Floats, pairs: Floats, mean: float, alpha: float) -> Interval:
-    """The bootstrap's bias-corrected and accelerated interval of the mean, in its unit.
+    """The bootstrap's bias-corrected and accelerated interval of the mean.
 
     The ends are the quantiles of the resampled means at Phi(z0 + (z0 + z) / (1 - a (z0 + z))) for z the
     normal quantiles of alpha/2 and 1 - alpha/2. z0 is the normal quantile of the share of resampled means
-    below the observed one, ties counted half; a = sum u^3 / (6 (sum u^2)^1.5) with u_i = d_i - mean, the
-    jackknife's acceleration. Quantiles are interpolated linearly.
-
+    below the observed one, ties counted half; a = sum u^3 / (6 (sum u^2)^1.5) with u_i = d_i - mean.
     means: (B,), from resampled_means, whose order is lost. pairs: (n,), the differences; mean: theirs.
     Source: Efron, "Better bootstrap confidence intervals", JASA 1987; Efron and Tibshirani, "An
     Introduction to the Bootstrap", 1993, section 14.3.

@@ -19,12 +19,10 @@ def power_of_t_test(effect_size: float, n: int, alpha: float) -> float:
     """The chance that the two-sided paired t-test of n >= 2 queries finds a true effect size at level alpha.
 
     P(|T'| > t) with T' noncentral t of n - 1 degrees of freedom and noncentrality effect_size sqrt(n), and t
-    the 1 - alpha/2 quantile of the central t. effect_size: mean / standard deviation of the differences.
-    Both tails count, as in R's power.t.test(strict = TRUE).
-
-    T' = (Z + noncentrality) / W with Z normal and W^2 = chi^2 / (n - 1), so it is the mean over W of
-    P(|Z + noncentrality| > t W), here by Gauss-Legendre quadrature to about 1e-13; scipy's nctdtr is NaN for
-    some of these arguments.
+    the 1 - alpha/2 quantile of the central t, as in R's power.t.test(strict = TRUE). effect_size: mean /
+    standard deviation of the differences. It is the mean over W, W^2 = chi^2 / (n - 1), of
+    P(|Z + noncentrality| > t W), Z normal, here by Gauss-Legendre quadrature to about 1e-13; scipy's nctdtr is
+    NaN for some of these arguments.
     Source: Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988; Sakai, "Laboratory
     Experiments in Information Retrieval", 2018, chapter 7.
     """

@@ -58,11 +58,10 @@ class Sampling(Record):
 
 
 class Stream:
-    """The random stream of one block, whose words are taken from its beginning on.
+    """The random stream of one block, whose words are taken from its beginning on, in any order of blocks.
 
-    It is that of numpy.random.Philox (Philox4x64, ten rounds) with the key (seed, purpose) and the counter
-    starting at block * 2^128, so that blocks can be computed in any order and by any thread. Numbers smaller
-    than a word are parts of the next words, the low ones first; the rest of the last word is not used.
+    It is numpy.random.Philox with the key (seed, purpose) and the counter starting at block * 2^128. Numbers
+    smaller than a word are parts of the next words, the low ones first; the rest of the last word is not used.
     Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
 
@@ -89,13 +88,11 @@ def scaled(halves: Halves, size: int) -> Ints:
 class FixedPoint(Record, eq=False):
     """A matrix (Q, C) of finite numbers as two integers each: value = (high * 2^bits + low) * 2^exponent.
 
-    A matrix product adds its terms in an order that differs between BLAS libraries, processors and numbers of
-    threads; the last digits of the sum decide whether a resampled sum ties with the observed one. Sums of
-    integers below 2^53 are exact in float64 in any order.
+    The sums of such integers are exact in any order; those of floats differ between BLAS libraries, processors
+    and numbers of threads in the digits that decide whether a resampled sum ties with the observed one.
 
-    parts: (Q, 2 C) integers in float64, the high ones before the low ones, at most 2^bits in magnitude; any Q
-    of them add up to at most 2^51. exponent: (C,), of the column's largest number, less 2 bits: numbers are
-    rounded to 2^(-2 bits) of it, 2^-76 for 7,000 queries, where a float64 is itself rounded to 2^-53.
+    parts: (Q, 2 C) integers in float64, the high ones before the low ones; any Q of them add up to at most
+    2^51. exponent: (C,): numbers are rounded to 2^(-2 bits) of the column's largest, 2^-76 for 7,000 queries.
     """
 
     parts: Floats
@@ -122,21 +119,18 @@ class FixedPoint(Record, eq=False):
 def flip_count(queries: int, sampling: Sampling) -> int:
     """How many sets of signs are tried besides the observed one.
 
-    A set of signs and its complement give sums of equal magnitude, so of the 2^n sets of n queries only
-    2^(n-1) - 1 need be tried beside the observed one (no sign flipped). With b of these B sets at least as
-    extreme as it, p = (b + 1) / (B + 1), which for all sets is the exact share of the 2^n.
+    A set and its complement give sums of equal magnitude, so that 2^(n-1) - 1 stand for all 2^n of n queries.
+    With b of these B sets at least as extreme, p = (b + 1) / (B + 1), exact for all sets.
     """
     return 2 ** (queries - 1) - 1 if queries <= EXHAUSTIVE else sampling.samples
 
 
 def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
-    """function(sums) for each block of flips, in order, on `sampling.jobs` threads.
+    """function(sums) for each block of the flip_count(Q, sampling) flips, in order, on `sampling.jobs` threads.
 
     columns: (Q, M), integers as small as FixedPoint.parts, so that sums are exact. sums: (rows, M), for each
-    flip those over the flipped queries. The rows of all blocks are the flip_count(Q, sampling) flips.
-
-    The bits of a random flip are those of its words in the block's stream, the low bit first: bit q is set
-    if query q is flipped. A flip starts with a new word; a block has 1,024 flips.
+    flip those over the flipped queries. A random flip begins with a new word of the block's stream, of which
+    bit q, from the low one on, is set if query q is flipped; a block has 1,024 flips.
     """
     queries, count = len(columns), flip_count(len(columns), sampling)
 
@@ -163,14 +157,13 @@ def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats],
 def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
     """function(times) for each block of bootstrap resamples, in order, on `sampling.jobs` threads.
 
-    A resample draws n of the n queries with replacement. times: how often it has each, (rows, n); the rows of
-    all blocks are the `samples` resamples. These multinomial counts are first drawn as n independent Poisson
-    numbers with the mean max(0, 1 - 3 / sqrt(n)), which are multinomial given their sum, nearly always less
-    than n; the missing draws are then made one by one. The few resamples with more than n begin again with 0.
+    A resample draws n of the n queries with replacement. times: how often it has each, (rows, n). They are
+    first drawn as n independent Poisson numbers with the mean max(0, 1 - 3 / sqrt(n)), multinomial given their
+    sum, nearly always below n; missing draws follow one by one. A resample with more than n begins with 0.
 
-    A block has the largest number of resamples with at most 2^17 counts, and at least one. Its stream has 16
-    bits for each count, the high bits of a fraction; then 32 more for those that these do not decide; then 32
-    for each missing draw; each of the three begins with a new word.
+    A block has as many resamples as have at most 2^17 counts, at least one. Its stream has 16 bits for each
+    count, the high bits of a fraction; then 32 more for those that these do not decide; then 32 for each
+    missing draw; each of the three begins with a new word.
     """
     block_rows = max(1, _COUNTS // queries)
     thresholds = poisson_thresholds(max(0.0, 1 - 3 / sqrt(queries)))
@@ -213,8 +206,7 @@ def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
 def poisson_thresholds(mean: float) -> Ints:
     """P(X <= k) * 2^48 for k = 0, 1, ... of a Poisson number X, rounded down, while it is below 2^48.
 
-    A random integer below 2^48 is a Poisson number by the count of thresholds that it reaches. They are
-    computed in decimals, so that they are the same on every machine.
+    A random integer below 2^48 gives X by how many it reaches. Decimals are the same on every machine.
     """
     with localcontext() as context:
         context.prec = 50
@@ -242,11 +234,9 @@ def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
 
 
 class _Lookup(Record):
-    """A way to look permutations up.
-
-    adder: makes what adds the sums of some queries, from their values (q, S). together: how many queries that
-    are, but for the last. tile: how many times that share a stream. draws: for each sample of them. groups: the
-    sizes of groups of systems whose sums are added, of all systems or all but the last.
+    """A way to look permutations up. adder: makes what adds the sums of some queries, from their values (q, S).
+    together: how many queries. tile: how many times that share a stream. draws: for each sample of them.
+    groups: the sizes of groups of systems whose sums are added, of all systems or all but the last.
     """
 
     adder: Callable[[Ints], Add]
@@ -257,10 +247,8 @@ class _Lookup(Record):
 
 
 def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[Floats]:
-    """The ranges, in spans of samples.
-
-    The block of the stream of 4,096 samples and a tile is the number of the former times the number of tiles
-    plus that of the tile. Its 32-bit halves come in the order (group of queries, draw, sample).
+    """The ranges, in spans of samples. The r-th 4,096 samples of tile t have block r * tiles + t of the stream,
+    whose 32-bit halves come in the order (group of queries, draw, sample).
     """
     queries, systems = integers.shape
     starts = range(0, queries, lookup.together)
@@ -298,8 +286,7 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
 def _listed(systems: int) -> _Lookup:
     """By tables of the sums of all permutations, of as many queries together as have at most 2^10 rows.
 
-    One draw gives the row. Rows are in lexicographic order, that of the last query changing first; a
-    permutation names the value that each system gets. Tables with at most 2^14 rows share a stream.
+    One draw gives the row, in lexicographic order. Tables with at most 2^14 rows together share a stream.
     """
     listed = np.array(list(permutations(range(systems))), np.intp)[:, :-1]  # the last has what is left
     together = 1
@@ -322,11 +309,9 @@ def _listed(systems: int) -> _Lookup:
 
 
 def _split(systems: int) -> _Lookup:
-    """By tables of the values of three groups of systems: the first, the second and the third of them.
+    """By tables of the values of three groups of systems: a third each, the first ones one more of a rest.
 
-    Groups have a third of the systems each, the first ones one more where that leaves a rest. One draw splits
-    the values: the set of the first group changes last and that of the second after the third, in
-    lexicographic order. Another draw orders the values of the groups, likewise.
+    One draw splits the values, in lexicographic order of the groups; another orders those of each, likewise.
     """
     sizes = [(systems + 2 - g) // 3 for g in range(3)]
     sets = {size: list(combinations(range(systems), size)) for size in sizes}
@@ -364,11 +349,9 @@ def _split(systems: int) -> _Lookup:
 
 
 def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
-    """The ranges by permutations of Fisher and Yates, in blocks.
-
-    For k from S down to 2, a random one of the first k values moves to place k. The draws are the 32-bit halves
-    of the block's stream, in the order (k, sample, query). A block has the largest number of samples that moves
-    at most 2^15 values, and at least one.
+    """The ranges by permutations of Fisher and Yates: for k from S to 2, a random one of the first k values
+    moves to place k. The draws are the 32-bit halves of the block's stream, in the order (k, sample, query). A
+    block has as many samples as move at most 2^15 values, at least one.
     """
     queries, systems = integers.shape
     block_rows = max(1, _PERMUTED // integers.size)

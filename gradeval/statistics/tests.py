@@ -63,10 +63,8 @@ def reason_without_p(pairs: Floats) -> str:
 
 
 def mean_and_sd(pairs: Floats) -> tuple[float, float]:
-    """The mean and standard deviation (n - 1 in the denominator) of (n,) numbers, in their unit.
-
-    The sums are correctly rounded, so the order of the numbers does not matter. NaN where there are too few:
-    the mean of none, the standard deviation of one.
+    """The mean and standard deviation (n - 1 in the denominator) of n numbers, in any order the same; NaN for
+    the mean of none and the standard deviation of one.
     """
     n = len(pairs)
     mean = math.fsum(pairs.tolist()) / n if n else math.nan
@@ -80,11 +78,8 @@ def root_sum_of_squares(values: Floats) -> float:
 
 
 class Summary(Record):
-    """A description of paired differences.
-
-    n: pairs. mean, sd: in the unit of the values; NaN for no pair, or for fewer than 2. effect_size:
-    mean / sd, unit free; NaN where all differences are equal. wins, ties, losses: pairs with a difference
-    above, equal to and below 0; they add up to n.
+    """A description of n paired differences. mean, sd: NaN for no pair, or for fewer than 2. effect_size:
+    mean / sd; NaN where all differences are equal. wins, ties, losses: differences above, equal to, below 0.
     """
 
     n: int
@@ -108,10 +103,9 @@ def summarize(differences: Floats) -> Summary:
 class Outcome(Record):
     """The outcome of a test in one comparison.
 
-    p: two-sided, uncorrected; NaN where there is none, and then `reason` says why (else '').
-    low, high: the interval, in the unit of the values; infinite ends where the test can reject nothing on
-    that side, NaN for fewer than 2 pairs. estimate: what the interval is of; PairedTest.estimand names it.
-    method: how p was found.
+    p: two-sided, uncorrected; NaN where there is none, and then `reason` says why (else ''). low, high: the
+    interval; infinite where the test can reject nothing on that side, NaN for fewer than 2 pairs. estimate:
+    what the interval is of, PairedTest.estimand. method: how p was found.
     """
 
     p: float
@@ -134,9 +128,8 @@ def paired_tests(test: str, differences: Floats, alpha: float, sampling: Samplin
     """The outcomes of a test for the comparisons in the columns of differences (Q, C), in order.
 
     NaN are pairs that are left out; all others are finite. test: one of TESTS. alpha: the level of the test,
-    between 0 and 1, such as (100 - 95) / 100; the intervals have the confidence 1 - alpha, and contain 0
-    exactly where p >= alpha. A comparison with fewer than 2 pairs, or whose differences are all equal, has no
-    p; where they are equal, the interval is that one value.
+    between 0 and 1; the intervals have the confidence 1 - alpha, and contain 0 exactly where p >= alpha. With
+    fewer than 2 pairs, or equal differences, there is no p; where all are equal, the interval is that value.
     """
     outcomes = [without_p(valid_pairs(column)) for column in differences.T]
     rest = [outcome is None for outcome in outcomes]
@@ -180,8 +173,8 @@ def t_outcome(n: int, mean: float, sd: float, alpha: float) -> Outcome:
 def sign_test(pairs: Floats, alpha: float) -> Outcome:
     """The sign test of differences (n,), n >= 2, not all equal; differences of 0 are left out.
 
-    p = 2 P(X >= max(wins, losses)), at most 1, with X binomial of wins + losses trials and probability 1/2:
-    exact. The interval is that of the median of the differences other than 0, from their order statistics.
+    p = 2 P(X >= max(wins, losses)), at most 1, with X binomial of wins + losses trials and probability 1/2. The
+    interval is that of the median of the differences other than 0, from their order statistics.
     Source: Dixon and Mood, "The statistical sign test", JASA 1946.
     """
     from scipy.special import bdtr
@@ -216,14 +209,11 @@ def _by_ranks(
 def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
     """Wilcoxon's signed-rank test of differences (n,), n >= 2, not all equal.
 
-    Differences of 0 are left out, as Wilcoxon does (scipy's zero_method='wilcox'); tied magnitudes get their
-    mean rank. The statistic is the sum of the ranks of the positive differences less that of the negative.
-    p is exact for up to 50 differences without ties or zeros, and for up to 13 with; otherwise it is the
-    normal approximation with the variance corrected for ties, without a continuity correction. These are
-    scipy.stats.wilcoxon's choices with method='auto'.
-
-    The interval is that of the Hodges-Lehmann estimate, the median of the Walsh averages of the differences
-    other than 0, from the order statistics of these averages, with the null distribution of p.
+    Differences of 0 are left out; tied magnitudes get their mean rank. The statistic is the sum of the ranks of
+    the positive differences less that of the negative. p is exact for up to 50 differences without ties or
+    zeros, and for up to 13 with; else the normal approximation with the variance corrected for ties, as
+    scipy.stats.wilcoxon(method='auto'). The interval is that of the Hodges-Lehmann estimate, the median of the
+    Walsh averages of the differences other than 0, from the order statistics of these.
     Source: Wilcoxon, "Individual comparisons by ranking methods", 1945; Hollander and Wolfe,
     "Nonparametric Statistical Methods", 2nd ed., 1999, chapter 3.
     """
@@ -265,11 +255,9 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
 def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
     """Fisher's randomization test of each column of differences (Q, C), by flipping signs.
 
-    A flip is at least as extreme as the observed signs if it gives a sum of at least the same magnitude, to
-    1e-12 of the largest possible sum, sum |d|. p = (b + 1) / (B + 1) for b of B flips. All sets of signs are
-    tried for up to 16 pairs, and p is then exact; otherwise `samples` random ones, the same for all
-    comparisons: they belong to the rows. Sums are exact, so rounding neither makes nor breaks a tie.
-
+    p = (b + 1) / (B + 1) for b of B flips whose sum reaches the magnitude of the observed one, to 1e-12 of
+    sum |d|. All sets of signs are tried for up to 16 pairs, and p is then exact; otherwise `samples` random
+    ones, the same for all comparisons: they belong to the rows. Sums are exact.
     Source: Fisher, "The Design of Experiments", 1935, section 21; Smucker, Allan and Carterette, "A
     comparison of statistical significance tests for information retrieval evaluation", CIKM 2007; (b + 1) /
     (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
@@ -294,9 +282,8 @@ def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outc
     """The outcomes of the columns (Q, C), all with the same flips of all Q rows.
 
     With S the sum of the flipped differences, F their number, and S', F' those of the others, a flip of d - v
-    is at least as extreme as none where |S' - S - v (F' - F)| >= |S + S' - v (F + F')|: from the lesser to the
-    greater of the two means S / F and S' / F', and for every v if one of them has no differences. These ranges
-    give the interval. A sum within half the tolerance counts as 0, so that a flip that ties has v = 0 in its.
+    is at least as extreme as none for v from the lesser to the greater of the means S / F and S' / F', and for
+    every v if one has no differences. A sum within half the tolerance counts as 0, so that ties have v = 0.
     """
     queries = len(differences)
     valid = ~np.isnan(differences)
