@@ -101,10 +101,6 @@ class RelevanceEvaluator:
             values = floats_of(numbers)
         except OverflowError:
             raise ValueError("scores: an integer is too large for a floating-point number") from None
-        if np.isnan(values).any():
-            pairs = ((query, document) for query, documents in scores.items() for document in documents)
-            query, document = next(pair for pair, value in zip(pairs, values, strict=True) if np.isnan(value))
-            raise ValueError(f"scores: query {named(query)}: the score of document {named(document)} is NaN")
         data = Nested("scores", scores, "score", Numeric(_rounded(values)), _rounded)
         reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, default_jobs())
         judge = judge_of(self._qrels, reduced, self._options)

@@ -124,7 +124,7 @@ def normalized_discounted_cumulated_gain(
     trec_eval's ndcg is nDCG, and LETOR's Eval-Score-3.0 computes nDCG(gain=exp,discount=letor).
 
     For nDCG(dcg='exp-log2')@k ir_measures uses gdeval, which rounds to 5 decimals, rejects grades above
-    4, and requires numeric query ids; without a cutoff it uses ranx. Its provider trectools prints nan
+    4, and requires numeric query ids; without a cutoff it uses ranx. The provider trectools prints nan
     where no document has a gain.
 
     Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.

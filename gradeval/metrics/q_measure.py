@@ -44,7 +44,7 @@ def q_measure(
     the number of documents in the qrels with a gain above 0. gain(grade) = grade (linear), 2^grade - 1 (exp),
     or a mapping. As beta approaches 0, Q approaches AP.
 
-    As in NTCIREVAL, whose AP@k is divided by min(k, R) too.
+    As in NTCIREVAL. AP@k is divided by R in gradeval, and by min(k, R) in NTCIREVAL.
 
     Source: Sakai, "Ranking the NTCIR systems based on multigrade relevance", AIRS 2004.
     """

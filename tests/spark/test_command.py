@@ -128,7 +128,7 @@ def test_options_of_python() -> None:
         ({"jobs": 2}, "unknown option jobs: the options are buckets, rel, depth, .*, columns, .*, duplicates$"),
         ({"buckets": 0}, "buckets must be an integer from 1 to 100000, not 0"),
         ({"ties": "input"}, r"Name it with columns=\{'order': NAME\}"),
-        ({"columns": {"row": "x"}}, "run=NAME, order=NAME, each once, not 'row=x'"),
+        ({"columns": {"row": "x"}}, "run=NAME, order=NAME, each once, not {'row': 'x'}"),
         ({"columns": [1, 2]}, "columns cannot be read from "),
         ({"rel": "x"}, "rel must be a finite number"),
     ):
