@@ -5,14 +5,12 @@
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut.10"})
     results = evaluator.evaluate(run)
 
-Scores are rounded to 32 bits, as pytrec_eval keeps them; only here. Wrong types and unsupported measures
-raise TypeError and ValueError, as there. So do scores that are NaN, which pytrec_eval sorts anywhere, and
-input that makes it crash or of which it reads a part: measures with wrong values, such as utility without
-four weights, ids with a NUL or a lone surrogate. Interpolated precision of an empty ranking is NaN where
-pytrec_eval divides 0 by 0; runid and relstring are 0, since they are no numbers. A query whose grades are all
-below 0 has no relevant document; pytrec_eval agrees where the highest is -1, except that all measures of the
-first query that a process evaluates are 0 then, num_ret too, and crashes where it is lower. supported_nicknames
-has those that pytrec_eval evaluates.
+Scores are rounded to 32 bits, as pytrec_eval keeps them; only here. Wrong types and unsupported measures raise
+TypeError and ValueError, as there. So do scores that are NaN, which pytrec_eval sorts anywhere, and input that
+makes it crash or of which it reads a part: measures with wrong values, such as utility without four weights,
+ids with a NUL or a lone surrogate. Interpolated precision of an empty ranking is NaN where pytrec_eval divides
+0 by 0; runid and relstring are 0. A query whose grades are all below 0 has no relevant document; pytrec_eval
+agrees where the highest is -1, but for the first query of a process, and crashes where it is lower.
 """
 
 from __future__ import annotations
@@ -85,15 +83,12 @@ class RelevanceEvaluator:
         judged = {query: grades for query, grades in query_relevance.items() if grades}
         self._options = Options(rel=float(relevance_level), judged_only=bool(judged_docs_only_flag))
         self._qrels = _of_values(open_qrels, judged, self._options).qrels if judged else None
-        self._index = (
-            {query: index for index, query in enumerate(Texts(self._qrels.queries))} if self._qrels else {}
-        )
+        queries = Texts(self._qrels.queries) if self._qrels else ()
+        self._index = {query: index for index, query in enumerate(queries)}
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """{query: {measure: value}} for the queries of the run that are judged. scores: the run."""
-        if not scores:
-            return {}
-        numbers = _check(scores, "score", (int, float), "scores")
+        numbers = _check(scores, "score", (int, float), "scores") if scores else []
         queries = [query for query in scores if query in self._index]
         if self._qrels is None or not queries:
             return {}
@@ -123,8 +118,8 @@ class RelevanceEvaluator:
             printed = natural_log(np.maximum(row, GEOMETRIC_MIN)) if metric.kind is Kind.GEOMETRIC else row
             columns.append([0.0] * len(queries) if metric.text else printed.tolist())  # no words there
         names = [measure.printed for measure in self._measures]
-        cells = zip(*columns, strict=True) if columns else [()] * len(queries)
-        return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, cells, strict=True)}
+        rows = zip(*columns, strict=True) if columns else [()] * len(queries)
+        return {query: dict(zip(names, row, strict=True)) for query, row in zip(queries, rows, strict=True)}
 
 
 def _of_values(function: Any, *arguments: Any) -> Any:

@@ -17,7 +17,6 @@ from gradeval.evaluation.outcome import (
     Depths,
     Noticed,
     Outcome,
-    Quantiles,
     chosen_queries,
     no_subtopics_notices,
     outcome_of,
@@ -145,8 +144,7 @@ class Evaluator:
         names = names_by_path(runs, self._options)
 
         def opened(position: int) -> Sequence[_Opened]:
-            label, run = runs[position]
-            name_of = names[position]
+            (label, run), name_of = runs[position], names[position]
             if isinstance(run, FailedRun):
                 return [run]
             first = next(iter(name_of))
@@ -170,7 +168,6 @@ class Evaluator:
 
         parts: list[Results] = []
         noticed: list[Callable[[], Noticed]] = []
-        depths: list[tuple[str, Quantiles | None]] = []
         empty: Bools | None = None
         counted = np.zeros(len(self._chosen), np.bool_)
         evaluate = partial(self._outcome, at_once)
@@ -181,12 +178,12 @@ class Evaluator:
                 run_notices = outcome.noticed().notices if at_once else ()
                 part = self._nothing.replace(runs=(outcome.result,), notices=run_notices)
                 noticed.append(outcome.noticed)
-                depths.append((outcome.result.name, outcome.result.depths))
-                empty = outcome.empty if empty is None else empty
+                empty = outcome.empty  # the same of each run
                 counted |= outcome.result.counted
             if on_run is not None:
                 on_run(part)
             parts.append(part if keep_values else part.summarized())
+        depths = [(run.name, run.depths) for part in parts for run in part.runs]
         notices = partial(self._notices, noticed, depths, empty, counted)
         return self._nothing.joined(parts, notices() if at_once else notices)
 

@@ -214,14 +214,8 @@ class Results(Record, WithNotices, eq=False):
         """
         if any(run.tie_range is None for run in self.runs):
             raise OptionError("the ranges over ties were not computed: evaluate with tie_range=True")
-        return self._ends
-
-    @cached_property
-    def _ends(self) -> Floats:
-        """The ends of each summary value, as of Summary, (E, R, M)."""
-        of_runs = np.array([run.ends for run in self._summaries])
+        of_runs = np.array([summary.ends for summary in self._summaries])
         ends: Floats = of_runs.reshape(len(self.runs), -1, len(self.specs)).swapaxes(0, 1)
-        ends.flags.writeable = False
         return ends
 
     @property
@@ -386,8 +380,8 @@ class Results(Record, WithNotices, eq=False):
             values, texts = result.values[:, result.counted], {m: result.counted_texts(m) for m in result.texts}
             ends = [] if result.tie_range is None else [*result.tie_range[:, :, result.counted]]
         else:
-            values, texts = self.means[r, :, None], {m: [text] for m, text in summary.texts.items()}
-            ends = [*self._ends[:, r, :, None]] if summary.ends else []
+            values, texts = summary.means[:, None], {m: [text] for m, text in summary.texts.items()}
+            ends = [end[:, None] for end in summary.ends]
         columns = []
         for m, spec in enumerate(self.specs):
             if spec.metric.per_query if per_query else spec.metric.has_summary:
