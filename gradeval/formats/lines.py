@@ -7,7 +7,8 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from difflib import get_close_matches
 from itertools import chain
 from typing import Any
 
@@ -259,6 +260,15 @@ class TomlFile(Record):
         """The error of the line with this text, as line_of() finds it."""
         what = re.sub(r", not (?:True|False)$", lambda end: end[0].lower(), what)  # as TOML spells them
         return InputError(self.path, what, line=self.line_of(text, table) if text else None, hint=hint)
+
+    def check_keys(self, content: Mapping[str, Any], known: Iterable[str], table: str = "") -> None:
+        """Raise InputError for the first key of the table that is not known."""
+        for key in map(str, content):
+            if key not in known:
+                near = get_close_matches(key, known, n=1, cutoff=0.8)
+                hint = f"Did you mean '{near[0]}'?" if near else f"The keys are {', '.join(known)}"
+                where = f" in [{table}]" if table else ""
+                raise self.error(f"unknown key {named(key)}{where}", key, table, hint)
 
     def options(self, values: Mapping[str, Any], folder: str, table: str = "", key: str = "") -> Options:
         """Options of an evaluation. folder: that paths among them are relative to. key: by default the option

@@ -66,16 +66,7 @@ def test_names_of_metrics_are_completed(line: str, found: set[str]) -> None:
 
 
 @each("args, incomplete, found", [
-    ("gate q r --require", "cov", ["coverage"]),
     ("gate q r --require", "AP muA", ["AP muAP"]),
-    (
-        "gate q r --require",
-        "AP(rel=2)@5 ",
-        [f"AP(rel=2)@5 {operator}" for operator in (">=", "<=", ">", "<")],
-    ),
-    ("gate q r --require", "AP >= ", []),
-    ("gate q r --require", "AP >= 0.4 ", []),
-    ("gate q r --max-drop", "AP 2% ", []),
     *(
         ("q r -m", before + last, found)
         for before in ("AP,", "AP ", "nDCG(gain=exp)@5,10,", "AP, P(rel=2)@5 ")

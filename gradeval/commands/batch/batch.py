@@ -11,7 +11,8 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple
 
@@ -72,15 +73,17 @@ class Value(NamedTuple):
     n: int
 
 
+NO_VALUE = Value(math.nan, 0)
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
     """A system on a collection. status: 'missing' without a run, 'failed' if it cannot be evaluated.
 
-    path, sha256: of the run. qrels_sha256: of the judgments. options: of the evaluation, as JSON types.
-    values, comparisons: by the canonical name of the metric. baseline_sha256: of the run compared with.
-    groups_sha256: of the group sizes of qrels without qid. ties: the order of tied scores. judged: the share of
-    judged documents, NaN where it is unknown, by the name of the metric that measures it. depths: quantiles of
-    the documents of a query, None where they are unknown.
+    path, sha256, ties, depths: of the run; qrels_sha256, groups_sha256: of the files that it was judged by.
+    options: of the evaluation, as JSON types. values, comparisons: by the canonical name of the metric; judged:
+    the share of judged documents, NaN where it is unknown, by that of its metric. baseline_sha256: of the run
+    compared with.
     """
 
     collection: str
@@ -127,22 +130,21 @@ class Cell:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Cell:
         """The cell that to_dict wrote. Raises KeyError."""
-        same: dict[str, Any] = {part.name: content[part.name] for part in fields(cls)}
-        values = {name: Value(_number(value["mean"]), value["n"]) for name, value in same["values"].items()}
-        comparisons = {}
-        for name, pair in same["comparisons"].items():
-            numbers: dict[str, Any] = {key: math.nan if value is None else value for key, value in pair.items()}
-            del numbers["relative_percent"]
-            comparisons[name] = PairComparison(**numbers)
-        return replace(
-            cls(**same),
-            values=values,
-            judged={name: _number(share) for name, share in same["judged"].items()},
-            comparisons=comparisons,
-            notices=tuple(Notice.from_dict(notice, notice["subject"]) for notice in same["notices"]),
-            errors=tuple(same["errors"]),
-            depths=same["depths"] and tuple(same["depths"]),
-        )
+
+        def numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: math.nan if value is None else value for name, value in values.items()}
+
+        parts: dict[str, Any] = {part.name: content[part.name] for part in fields(cls)}
+        parts["values"] = {name: Value(**numbers(value)) for name, value in parts["values"].items()}
+        parts["judged"] = numbers(parts["judged"])
+        pairs = {name: numbers(pair) for name, pair in parts["comparisons"].items()}
+        for pair in pairs.values():
+            del pair["relative_percent"]
+        parts["comparisons"] = {name: PairComparison(**pair) for name, pair in pairs.items()}
+        parts["notices"] = tuple(Notice.from_dict(notice, notice["subject"]) for notice in parts["notices"])
+        parts["errors"] = tuple(parts["errors"])
+        parts["depths"] = parts["depths"] and tuple(parts["depths"])
+        return cls(**parts)
 
 
 def checksum(content: Mapping[str, Any]) -> str:
@@ -180,32 +182,33 @@ class Batch(WithNotices, Tabular):
     def value(self, collection: str, system: str, metric: str | Spec) -> float:
         """The mean of a cell; NaN where it is missing or undefined."""
         spec = self.specs[position_of(metric, self.specs)]
-        cell = self.cells.get((collection, system))
-        if cell is None:
+        if (collection, system) not in self.cells:
             raise GradevalError(f"no cell of {system} on {collection}")
-        return cell.values[str(spec)].mean if str(spec) in cell.values else math.nan
+        return self.cells[collection, system].values.get(str(spec), NO_VALUE).mean
 
     def average(self, system: str, metric: str | Spec) -> float:
         """The average over the collections that have the metric, or over all of their queries, from the summary
         of each; NaN if the system lacks a value for one.
         """
-        spec = self.specs[position_of(metric, self.specs)]
-        cells = [self.cells.get((collection.name, system)) for collection in self.having(spec)]
         if system not in self.systems:
             raise GradevalError(f"no system {system}: the systems are {', '.join(self.systems)}")
-        values = [cell.values[str(spec)] for cell in cells if cell is not None and str(spec) in cell.values]
-        if len(values) < len(cells):
+        spec = self.specs[position_of(metric, self.specs)]
+        values = self.values(system, spec)
+        total = sum(value.n for value in values)
+        if len(values) < len(self.having(spec)) or (self.pool and not (spec.metric.is_summed or total)):
             return math.nan
         if not self.pool:
             return math.fsum(value.mean for value in values) / len(values)
         if spec.metric.is_summed:
             return math.fsum(value.mean for value in values)
-        total = sum(value.n for value in values)
-        if not total or any(math.isnan(value.mean) for value in values):
-            return math.nan
         if spec.metric.kind is MetricKind.GEOMETRIC:
             return math.exp(math.fsum(value.n * math.log(value.mean) for value in values) / total)
         return math.fsum(value.n * value.mean for value in values) / total
+
+    def values(self, system: str, spec: Spec) -> list[Value]:
+        """Those of the collections that have the metric, without cells that lack one."""
+        cells = [self.cells.get((collection.name, system)) for collection in self.having(spec)]
+        return [cell.values[str(spec)] for cell in cells if cell is not None and str(spec) in cell.values]
 
     @property
     def comparisons(self) -> dict[tuple[str, str, str], PairComparison]:
@@ -218,40 +221,40 @@ class Batch(WithNotices, Tabular):
     def notices(self) -> tuple[Notice, ...]:
         """The notices; the subject of a notice about a run is COLLECTION/SYSTEM."""
         notices: list[Notice] = []
-        done = [cell for cell in self.cells.values() if cell.status == "done"]
+        by_collection = {collection.name: list[Cell]() for collection in self.collections}
+        for cell in self.cells.values():
+            by_collection[cell.collection].append(cell)
+        done = {name: [cell for cell in of if cell.status == "done"] for name, of in by_collection.items()}
         if missing := [cell for cell in self.cells.values() if cell.status == "missing"]:
-            reasons = (f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing)
-            cells = [f"{'/'.join(cell.key)} ({reason})" for cell, reason in zip(missing, reasons, strict=True)]
+            reasons = [f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing]
+            cells = (f"{'/'.join(cell.key)} ({reason})" for cell, reason in zip(missing, reasons, strict=True))
             rule = first_names(cells, MAX_SUBJECTS)
             if len(self.collections) > 1:
                 systems = first_names(dict.fromkeys(cell.system for cell in missing), MAX_SUBJECTS)
                 rule += f"; no average of {systems}"
             notices.append(Notice(Kind.MISSING_RUNS, "", len(missing), rule=rule, total=len(self.cells)))
         # where there is something to compare, and no baseline
-        compared = [cell.collection for cell in done if cell.system == self.baseline]
-        names = {cell.collection for cell in done} - {*compared}
-        lacking = [collection.name for collection in self.collections if collection.name in names]
+        compared = [name for name, of in done.items() if self.baseline in [cell.system for cell in of]]
+        lacking = [name for name, of in done.items() if of and name not in compared]
         if self.baseline is not None and lacking:
-            rule = first_names(lacking, MAX_SUBJECTS)
-            total = len(self.collections)
+            rule, total = first_names(lacking, MAX_SUBJECTS), len(self.collections)
             notices.append(Notice(Kind.NO_BASELINE, self.baseline, len(lacking), rule=rule, total=total))
         # where the systems that are compared differ in how much of them was judged, or that is unknown
         for name in compared:
-            of_collection = [cell for cell in done if cell.collection == name]
-            for measure in dict.fromkeys(measure for cell in of_collection for measure in cell.judged):
-                having = [cell for cell in of_collection if measure in cell.judged]
+            for measure in dict.fromkeys(measure for cell in done[name] for measure in cell.judged):
+                having = [cell for cell in done[name] if measure in cell.judged]
                 [spec] = parse(measure)
-                means = [cell.judged[measure] for cell in having]
-                judged = Judged.of_means(spec, means, [cell.depths for cell in having])
-                for notice in judged.notices([f"{name}/{cell.system}" for cell in having]):
+                shares, depths = [cell.judged[measure] for cell in having], [cell.depths for cell in having]
+                judged = Judged.of_means(spec, shares, depths)
+                for notice in judged.notices(["/".join(cell.key) for cell in having]):
                     notices.append(notice.replace(subject=notice.subject or name))
         # those of the cells, and that their runs differ in depth, each metric's with the collection
         for collection in self.collections:
-            of_collection = [cell for (name, _), cell in self.cells.items() if name == collection.name]
-            depths = [(cell.system, cell.depths) for cell in of_collection]
-            options = next((cell.options for cell in of_collection if cell.options), {})
-            of_cells = (notice for cell in of_collection for notice in cell.notices)
-            for notice in with_depths(of_cells, depths, collection.specs, options):
+            of = by_collection[collection.name]
+            options = next((cell.options for cell in of if cell.options), {})
+            of_cells = (notice for cell in of for notice in cell.notices)
+            of_runs = [(cell.system, cell.depths) for cell in of]
+            for notice in with_depths(of_cells, of_runs, collection.specs, options):
                 is_depth = notice.kind is Kind.DEPTH
                 notices.append(notice.replace(subject=collection.name) if is_depth else notice)
         return tuple(dict.fromkeys(notices))
@@ -286,7 +289,7 @@ class Batch(WithNotices, Tabular):
         rows = []
         for cell in self.cells.values():
             about = {"collection": cell.collection, "system": cell.system, "status": cell.status}
-            for name, value in cell.values.items() or [("", Value(math.nan, 0))]:
+            for name, value in cell.values.items() or [("", NO_VALUE)]:
                 pair = cell.comparisons.get(name)
                 compared = {key: getattr(pair, key, None) for key in ("difference", "p_corrected", "verdict")}
                 rows.append({**about, "metric": name, "mean": value.mean, "n": value.n, **compared})
@@ -398,10 +401,8 @@ def evaluate_batch(
 
     def result() -> Batch:
         """The cells so far, with p-values corrected for all comparisons of the table together, and verdicts."""
-        places = [
-            (collection.name, system) for collection in manifest.collections for system in manifest.systems
-        ]
-        compared = {key: dict(cells[key].comparisons) for key in places if key in cells}
+        keys = [(of.name, system) for of in manifest.collections for system in manifest.systems]
+        compared = {key: dict(cells[key].comparisons) for key in keys if key in cells}
         pairs = [(of_cell, pair) for of_cell in compared.values() for pair in of_cell.values()]
         p_values = holm(np.array([pair.p for _, pair in pairs], np.float64)).tolist()
         for (of_cell, pair), p in zip(pairs, p_values, strict=True):
@@ -409,14 +410,14 @@ def evaluate_batch(
             gain = ComparedMetric.of(spec).sign * pair.difference if p < TEST.alpha else 0
             verdict: Verdict = "better" if gain > 0 else "worse" if gain < 0 else ""
             of_cell[pair.metric] = replace(pair, p_corrected=p, verdict=verdict)
-        corrected = {key: replace(cells[key], comparisons=of_cell) for key, of_cell in compared.items()}
+        done = {key: replace(cells[key], comparisons=of_cell) for key, of_cell in compared.items()}
         return Batch(
-            manifest.path, manifest.systems, manifest.collections, corrected, baseline, pool, manifest.specs
+            manifest.path, manifest.systems, manifest.collections, done, baseline, pool, manifest.specs
         )
 
     for row in rows:
-        systems = [system for system in manifest.systems if (row.collection.name, system) not in cells]
-        cells.update((cell.key, cell) for cell in row.evaluated(systems, on_cell))
+        for cell in row.evaluated([of for of in manifest.systems if (row.name, of) not in cells], on_cell):
+            cells[cell.key] = cell
         if on_collection is not None:
             on_collection(result())
     return result()
@@ -427,7 +428,7 @@ class _CollectionCells:
 
     def __init__(self, manifest: Manifest, collection: Collection, baseline: str | None, jobs: int) -> None:
         self.manifest, self.collection, self.baseline = manifest, collection, baseline
-        self.qrels, self.specs = collection.qrels, collection.specs
+        self.name, self.qrels, self.specs = collection.name, collection.qrels, collection.specs
         self.options = with_weights(collection.options.replace(jobs=jobs))
         self.compared = metrics_to_test(self.specs)
         deciding = {name: value for name, value in self.options.to_dict().items() if name != "features"}
@@ -435,11 +436,11 @@ class _CollectionCells:
         self.paths = {system: collection.runs.get(system, collection.qrels) for system in manifest.systems}
 
     def cell(self, system: str, **fields: Any) -> Cell:
-        return Cell(self.collection.name, system, self.paths[system], **fields)
+        return Cell(self.name, system, self.paths[system], **fields)
 
     def unchanged(self, earlier: Mapping[Key, Cell]) -> list[Cell]:
         metrics, compared = {*map(str, self.specs)}, {*map(str, self.compared)}
-        known = [earlier.get((self.collection.name, system)) for system in self.manifest.systems]
+        known = [earlier.get((self.name, system)) for system in self.manifest.systems]
         cells = [
             replace(cell, path=self.paths[cell.system])
             for cell in known
@@ -450,12 +451,13 @@ class _CollectionCells:
         systems = {cell.system for cell in cells} | ({self.baseline} if self.baseline else set())
         paths = sorted({self.qrels, *(self.paths[system] for system in systems)})
         sha256 = dict(zip(paths, ordered_map(_sha256, paths, self.options.jobs), strict=True))
+        groups_sha256 = _hash(lambda: group_sizes(Source(self.qrels), self.options.groups).sha256())
         baseline_sha256 = None if self.baseline is None else sha256[self.paths[self.baseline]]
         unchanged = []
         for cell in cells:
             if (cell.sha256, cell.qrels_sha256) != (sha256[cell.path], sha256[self.qrels]):
                 continue
-            if cell.groups_sha256 not in (None, self.groups_sha256):
+            if cell.groups_sha256 not in (None, groups_sha256):
                 continue
             if baseline_sha256 is None or cell.system == self.baseline:  # there is nothing to compare with
                 unchanged.append(replace(cell, comparisons={}, baseline=None, baseline_sha256=None))
@@ -463,22 +465,14 @@ class _CollectionCells:
                 unchanged += [cell] if {*cell.comparisons} == compared else []
         return unchanged
 
-    @cached_property
-    def groups_sha256(self) -> str | None:
-        """The hash of the group sizes that qrels without qid are read with."""
-        try:
-            return group_sizes(Source(self.qrels), self.options.groups).sha256()
-        except (InputError, OSError):  # there are none, which the evaluation reports if they are needed
-            return None
-
     def failed(self, system: str, error: GradevalError) -> Cell:
         """The cell of a system that cannot be evaluated; the errors name a file."""
-        name, file = self.collection.name, self.manifest.file
+        file = self.manifest.file
         if isinstance(error, UnsuitableOptionError):
             line = file.line_of(error.option, self.collection.tables.get(error.option, ""))
-            error = error.in_file(self.manifest.path, line, f"{name}: ")
+            error = error.in_file(file.path, line, f"{self.name}: ")
         elif not isinstance(error, (InputError, InputErrors)):
-            error = InputError(self.manifest.path, f"{name}: {error}")
+            error = InputError(file.path, f"{self.name}: {error}")
         return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))
 
     def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None] | None) -> list[Cell]:
@@ -492,35 +486,35 @@ class _CollectionCells:
                 if on_cell is not None:
                     on_cell(cell)
 
-        def fail(about: Sequence[str], error: GradevalError) -> None:
+        def fail(about: Iterable[str], error: GradevalError) -> None:
             for system in about:
                 add(self.failed(system, error))
 
         def on_run(results: Results) -> None:
             nonlocal of_baseline
             for failed in results.failed:
-                files = [system for system, path in self.paths.items() if path == failed.path]
-                if files := [system for system in files if system not in features]:
+                feature = failed.path.rpartition(":")[2]
+                of_path = [system for system, path in self.paths.items() if path == failed.path]
+                files = [system for system in of_path if system not in features]
+                if files:
                     fail([system for system in files if system not in cells][:1], failed.error)
-                elif (feature := failed.path.rpartition(":")[2]) in features:
-                    fail([feature], failed.error)
-                else:  # the qrels lack features
-                    fail([system for system in features if system not in cells], failed.error)
+                else:  # without a feature's name, the qrels lack features
+                    about = [feature] if feature in features else [of for of in features if of not in cells]
+                    fail(about, failed.error)
             for run in results.runs:
                 if run.name == self.baseline:
                     of_baseline = results
                 add(self.done(results, of_baseline))
 
-        exists = {system: system in features or os.path.exists(path) for system, path in self.paths.items()}
-        existing = [system for system in systems if exists[system]]
+        existing = [system for system in systems if self.exists(system)]
         # with a run, the evaluation reports that there are no qrels
         if existing or self.qrels == "-" or os.path.exists(self.qrels):
             for system in systems:
-                if not exists[system]:
+                if system not in existing:
                     add(self.cell(system, status="missing"))
         else:
             fail(systems, InputError(self.qrels, "no such file", hint="Check the path"))
-        if existing and self.baseline is not None and exists[self.baseline]:
+        if existing and self.baseline is not None and self.exists(self.baseline):
             # it comes first: the others are compared with it as soon as they are evaluated
             existing = list(dict.fromkeys([self.baseline, *existing]))
         numbers = {system: features[system] for system in existing if system in features}
@@ -557,12 +551,14 @@ class _CollectionCells:
                 cells[name] = replace(cells[name], notices=(*of_qrels, *cells[name].notices))
         return list(cells.values())
 
+    def exists(self, system: str) -> bool:
+        return system in self.manifest.features or os.path.exists(self.paths[system])
+
     def done(self, results: Results, of_baseline: Results | None) -> Cell:
         [run] = results.runs
         counts = [run.queries - results.undefined(0, spec) for spec in self.specs]
         means = [results.mean(0, spec) for spec in self.specs]
         values = dict(zip(map(str, self.specs), map(Value, means, counts), strict=True))
-        listed = {"", *values}  # not Judged@k, which is evaluated besides
         compared: dict[str, Any] = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:
             both = of_baseline.replace(runs=(*of_baseline.runs, run), notices=())
@@ -577,9 +573,9 @@ class _CollectionCells:
             options=self.settings,
             values=values,
             notices=tuple(
-                notice.replace(subject=f"{self.collection.name}/{run.name}")
-                for notice in results.notices
-                if notice.metric in listed or notice.kind is Kind.JUDGED_SHARE
+                notice.replace(subject=f"{self.name}/{run.name}")
+                for notice in results.notices  # not those of Judged@k, which is evaluated besides
+                if notice.metric in {"", *values} or notice.kind is Kind.JUDGED_SHARE
             ),
             groups_sha256=results.groups_sha256,
             ties=run.ties,
@@ -599,7 +595,11 @@ def _of_one_run(run: Any) -> Any:
 
 
 def _sha256(path: str) -> str | None:
-    try:
-        return Source(path).sha256()
-    except (InputError, OSError):  # it is evaluated again, which reports this
-        return None
+    return _hash(lambda: Source(path).sha256())
+
+
+def _hash(sha256: Callable[[], str]) -> str | None:
+    """None where the file cannot be read: it is evaluated again, which reports this where it matters."""
+    with suppress(InputError, OSError):
+        return sha256()
+    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from glob import escape, glob
@@ -72,7 +72,7 @@ def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[
         TomlFile("manifest", "", manifest) if is_content else read_toml(Source(manifest)), baseline
     )
     content = reader.content
-    reader.check_keys(content, KEYS)
+    reader.file.check_keys(content, KEYS)
     collections = reader.named_tables("collections")
     systems = reader.named_tables("systems") if "systems" in content else {}
     features = {}
@@ -101,16 +101,6 @@ class _Reader:
         self.folder = os.path.dirname(file.path)
         self.default_metrics = DEFAULT_METRICS if baseline is None else COMPARED_METRICS
 
-    def check_keys(self, content: Mapping[str, Any], known: Iterable[str], table: str = "") -> None:
-        for key in map(str, content):
-            if key not in known:
-                near = get_close_matches(key, known, n=1)
-                hint = f"Did you mean '{near[0]}'?" if near else f"The keys are {', '.join(known)}"
-                if table and key in KEYS:
-                    hint = f"'{key}' is a key of the manifest itself: write it above the tables"
-                where = f" in [{table}]" if table else ""
-                raise self.error(f"unknown key {named(key)}{where}", key, table, hint)
-
     def named_tables(self, key: str) -> dict[str, Any]:
         """The entry of each name of a list or a table; None for a list."""
         value = self.content.get(key)
@@ -135,7 +125,7 @@ class _Reader:
         content = {} if content is None else content
         if not isinstance(content, Mapping):
             raise self.error(f"[{table}] must be a table", name)
-        self.check_keys(content, COLLECTION_KEYS, table)
+        self.file.check_keys(content, COLLECTION_KEYS, table)
         qrels = content.get("qrels", self.content.get("qrels"))
         if qrels is None:
             raise self.error(f"collection {named(name)} has no qrels", name, hint='Add qrels = "PATH" to it')
@@ -163,7 +153,7 @@ class _Reader:
             values = tables.get("options", {})
             if not isinstance(values, Mapping):
                 raise self.error(f"[{scope}] must be a table", "options")
-            self.check_keys(values, FILE_OPTIONS, scope)
+            self.file.check_keys(values, FILE_OPTIONS, scope)
             self.file.options(values, self.folder, scope)  # an error has the line in this table
             options.update(values)
             table_of.update(dict.fromkeys(values, scope))

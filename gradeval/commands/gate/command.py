@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,6 @@ from gradeval.options import Options
 from gradeval.tables.run_names import labelled
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from gradeval.commands.gate.config import GateConfig
     from gradeval.commands.gate.verdicts import GateReport
     from gradeval.evaluation.results import Results
@@ -63,22 +60,6 @@ _against = cli.section("What is judged")
 _reports = cli.section("Reports")
 
 
-def _complete_check(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The names of metrics, then the operators; nothing behind an operator or a number."""
-    from click.shell_completion import CompletionItem
-
-    from gradeval.commands.gate.checks import COVERAGE, OPERATORS
-
-    if re.search(r"[<>=]|(?:^|\s)[\d.+-]", re.sub(r"\([^()]*\)", "", incomplete)):
-        return []
-    if param.name == "require" and incomplete.strip() and incomplete[-1].isspace():
-        return [CompletionItem(incomplete + operator) for operator in OPERATORS]
-    items = complete_metric(ctx, param, incomplete)
-    if param.name == "require" and COVERAGE.startswith(incomplete.lower()):
-        items.append(CompletionItem(COVERAGE, help="Share of the judged queries that are in the run."))
-    return items
-
-
 _CHECKS = {
     "require": (
         "METRIC >= X",
@@ -106,7 +87,7 @@ _CHECKS = {
 }
 _check_options = cli.together(
     *(
-        _checks(f"--{kind}", multiple=True, metavar=f"'{form}'", shell_complete=_complete_check, help=about)
+        _checks(f"--{kind}", multiple=True, metavar=f"'{form}'", shell_complete=complete_metric, help=about)
         for kind, (form, about) in _CHECKS.items()
     )
 )
@@ -190,11 +171,10 @@ def gate_command(
     RUN and the baseline are runs, or saved results of one run (gradeval -q -f json). Better values never fail
     a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run.
     """
-    from gradeval.commands.gate.checks import KINDS, parse_checks
-    from gradeval.commands.gate.config import PYPROJECT, named_files, open_config, options_table, read_config
-    from gradeval.commands.gate.verdicts import GateReport, check_baseline, evaluate_to_gate
+    from gradeval.commands.gate import config as configuration
+    from gradeval.commands.gate import verdicts
 
-    texts = {kind: options.pop(kind.replace("-", "_")) for kind in KINDS}
+    texts = {kind: options.pop(kind.replace("-", "_")) for kind in verdicts.KINDS}
     if init and any([*texts.values(), config, junit, github, job.asked_format, name, update_baseline]):
         raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
     if metrics and not init:
@@ -209,40 +189,45 @@ def gate_command(
         return _write_first_config(job, qrels, run, baseline, metrics, options)
     reports = _Reports(job, junit, github)
     warnings: list[str] = []
-    path, gate_name, updated = config or PYPROJECT, name or "", None
+    path, updated = config or configuration.PYPROJECT, None
     subject = {"run": qrels if run is None else labelled(run)[1]}
     typed = _typed()
     try:
         reports.open(path)
-        file = open_config(config)
-        reports.open(path, *named_files(file))
-        settings = read_config(file)
-        checks = [check for kind in KINDS for text in texts[kind] for check in parse_checks(kind, text)]
+        file = configuration.open_config(config)
+        reports.open(path, *configuration.named_files(file))
+        settings = configuration.read_config(file)
+        checks = [
+            check
+            for kind in verdicts.KINDS
+            for text in texts[kind]
+            for check in verdicts.parse_checks(kind, text)
+        ]
         settings = settings.joined(checks, baseline, min_coverage)
-        gate_name = gate_name or settings.name
+        name = name or settings.name
         if settings.baseline is not None:
             subject["baseline"] = labelled(settings.baseline)[1]
         of_file = {option: value for option, value in settings.options.items() if option not in typed}
         chosen = Options(**{**options, **of_file})
         subject |= {"qrels": qrels, **_options_in_words(job, chosen)}
         if update_baseline:
-            updated = _baseline_file(job, settings.baseline, force, [path, *named_files(file)])
+            updated = _baseline_file(job, settings.baseline, force, [path, *configuration.named_files(file)])
         judgments, runs = _opened(qrels, run, None if force else settings.baseline)
         hashes = update_baseline or job.format == "json"
         with job.running():
-            results = evaluate_to_gate(judgments, runs, settings.checks, chosen, hashes=hashes)
+            results = verdicts.evaluate_to_gate(judgments, runs, settings.checks, chosen, hashes=hashes)
         if force and updated:
             return _write_first_baseline(job, results, updated, settings.min_coverage)
         report, warnings = _judged(job, results, settings, worst)
         if updated and report.exit_code == 0:  # a check of coverage may ask for less than a baseline needs
-            check_baseline(results, updated.path, settings.min_coverage)
+            verdicts.check_baseline(results, updated.path, settings.min_coverage)
     except GradevalError as error:
         problem = error
         if isinstance(error, UnsuitableOptionError) and error.option not in typed:
-            problem = error.in_file(path, file.line_of(error.option, options_table(file)))
+            problem = error.in_file(path, file.line_of(error.option, configuration.options_table(file)))
         out.report(problem)
-        report = GateReport(problems=tuple(str(problem).split("\n")))
-    report = replace(report, name=gate_name, subject=subject, updates=updated is not None)
+        report = verdicts.GateReport(problems=tuple(str(problem).split("\n")))
+    report = replace(report, name=name or "", subject=subject, updates=updated is not None)
     code = reports.publish(report, warnings)
     if updated is not None and code == 0:
         _write_baseline(results, updated)
@@ -303,17 +288,15 @@ def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[s
 
     option = "--update-baseline"
     if baseline is None:
-        what = "there is no baseline. Add --baseline FILE, or baseline = to the configuration"
-        raise OptionError(f"{option}: {what}")
+        raise OptionError(f"{option}: there is no baseline. Add --baseline FILE")
     path = labelled(baseline)[1]
     if not os.path.exists(path) and not force:
         raise OptionError(f"{option} {path}: no such file. Add --force to write a first one")
     if os.path.exists(path) and not is_saved(Source(path)):
         raise OptionError(f"{option} {path}: it is not a saved result, and is not replaced")
-    others = [other for other in input_files(*read) if other != path]
     arguments = click.get_current_context().params
-    others += [labelled(str(arguments[name]))[1] for name in ("qrels", "run") if arguments[name] is not None]
-    file = job.output_file(path, others, option)
+    files = [labelled(arguments[name])[1] for name in ("qrels", "run") if arguments[name] is not None]
+    file = job.output_file(path, [*files, *(other for other in input_files(*read) if other != path)], option)
     if file is None:
         raise OptionError(f"{option}: the baseline is standard input")
     return file
@@ -345,7 +328,7 @@ def _write_first_config(
     run: str | None,
     baseline: str | None,
     metrics: Sequence[str],
-    options: Mapping[str, Any],
+    values: Mapping[str, Any],
 ) -> int:
     from gradeval.commands.gate.config import first_checks, first_config
     from gradeval.commands.gate.verdicts import evaluate_to_gate
@@ -354,15 +337,15 @@ def _write_first_config(
     if job.output is not None and os.path.exists(job.output):
         raise click.UsageError(f"--output {job.output}: the file exists; --init does not overwrite.")
     job.file = job.output_file(job.output, input_files())
-    chosen, specs = Options(**options), parse(metrics) if metrics else []
+    options, specs = Options(**values), parse(metrics) if metrics else []
     judgments, runs = _opened(qrels, run, baseline)
     checks = first_checks(runs, specs)
     with job.running():
-        results = evaluate_to_gate(judgments, runs, checks, chosen)
+        results = evaluate_to_gate(judgments, runs, checks, options)
     if job.report_failed(results.failed):
         return 2
     path = None if baseline is None else labelled(baseline)[1]
-    out.write(first_config(results, checks, path, chosen, job.output if job.file else None), job.file)
+    out.write(first_config(results, checks, path, options, job.output if job.file else None), job.file)
     return 0
 
 
@@ -371,13 +354,13 @@ class _Reports:
 
     def __init__(self, job: Job, junit: str | None, github: bool) -> None:
         """Raises UsageError where two of them are the same file."""
-        self.job, self.github, self.junit_path = job, github, junit
-        self.summary_path = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
+        self.job, self.github = job, github
+        summary = os.environ.get("GITHUB_STEP_SUMMARY") if github else None
+        self.paths = {"--junit": junit, "--output": job.output, "GITHUB_STEP_SUMMARY": summary}
         self.junit: OutputFile | None = None
         self.summary: str | None = None
-        paths = {"--junit": junit, "--output": job.output, "GITHUB_STEP_SUMMARY": self.summary_path}
         options: dict[str, str] = {}
-        for option, path in paths.items():
+        for option, path in self.paths.items():
             if path and (other := options.setdefault(os.path.realpath(path), option)) != option:
                 raise click.UsageError(f"{other} and {option} name the same file.")
 
@@ -388,12 +371,12 @@ class _Reports:
         from gradeval.formats.output import check_appended
 
         self.job.file = self.junit = self.summary = None
-        inputs = input_files(*read)
-        if self.summary_path:
-            check_appended(self.summary_path, inputs, "GITHUB_STEP_SUMMARY")
-        junit = self.job.output_file(self.junit_path, inputs, "--junit")
+        inputs, summary = input_files(*read), self.paths["GITHUB_STEP_SUMMARY"]
+        if summary:
+            check_appended(summary, inputs, "GITHUB_STEP_SUMMARY")
+        junit = self.job.output_file(self.paths["--junit"], inputs, "--junit")
         self.job.open(*read)
-        self.junit, self.summary = junit, self.summary_path
+        self.junit, self.summary = junit, summary
 
     def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
         from gradeval.commands.gate import layout

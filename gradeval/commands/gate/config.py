@@ -11,16 +11,25 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from gradeval.commands.compare.compare import comparable
-from gradeval.commands.gate.checks import EXAMPLES, KINDS, MAX_DROP, REQUIRE, Check, check_number, parse_checks
-from gradeval.commands.gate.verdicts import ALPHA, FULL_COVERAGE, coverage
-from gradeval.errors import GradevalError, InputError, OptionError, described, named, printable
+from gradeval.commands.gate.verdicts import (
+    ALPHA,
+    FULL_COVERAGE,
+    KINDS,
+    MAX_DROP,
+    REQUIRE,
+    Check,
+    check_number,
+    coverage,
+    parse_checks,
+)
+from gradeval.errors import GradevalError, InputError, OptionError, described, printable
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs
 from gradeval.evaluation.saved import common_metrics
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
 from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options
-from gradeval.registry.spec import Spec, is_num_q, nearest, parse
+from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.render.numbers import number
 from gradeval.tables.run_names import labelled
 
@@ -74,7 +83,7 @@ def open_config(path: str | None) -> TomlFile:
     if path is None and "gradeval" not in tool:
         return nothing
     tables = _mapping(tool.get("gradeval"))
-    _check_keys(file, sorted(tables), ["gate"], "table")
+    file.check_keys(tables, ["gate"], "tool.gradeval")
     if not isinstance(tables.get("gate"), Mapping):
         raise InputError(file.path, f"it has no table [{TABLE}]")
     return file.replace(content=tables["gate"])
@@ -92,40 +101,40 @@ def read_config(file: TomlFile) -> GateConfig:
     """The configuration in a file. A path in it is relative to the file. Raises InputError."""
     folder, content = os.path.dirname(file.path), file.content
     table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
-    _check_keys(file, content, _KEYS, "key", table)
+    file.check_keys(content, _KEYS, table)
     checks: list[Check] = []
-    for kind in KINDS:
+    for kind, (example, _) in KINDS.items():
         texts = content.get(kind, [])
         texts = [texts] if isinstance(texts, str) else texts
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            what = f"must be a string or a list of strings such as '{EXAMPLES[kind]}', not {described(texts)}"
+            what = f"must be a string or a list of strings such as '{example}', not {described(texts)}"
             raise file.error(f"{kind} {what}", kind, table)
         for text in texts:
             try:
                 checks += parse_checks(kind, text)
             except GradevalError as error:
                 raise InputError(file.path, str(error), line=file.line_of(text, table)) from None
-    baseline, percent = content.get("baseline"), content.get("min-coverage")
-    if baseline is not None:
-        if not isinstance(baseline, str) or baseline in ("", "-") or "\0" in baseline:
-            what = f"must be the path of a file, not {described(baseline)}"
-            raise file.error(f"baseline {what}", "baseline", table)
-        baseline = os.path.join(folder, baseline)
-    if percent is not None:
-        if not isinstance(percent, (int, float)) or isinstance(percent, bool) or not 0 <= percent <= 100:
-            what = f"must be a percentage from 0 to 100, not {described(percent)}"
-            raise file.error(f"min-coverage {what}", "min-coverage", table)
-        percent = float(percent)
+    baseline, percent, name = content.get("baseline"), content.get("min-coverage", 0), content.get("name")
+    is_path = isinstance(baseline, str) and baseline not in ("", "-") and "\0" not in baseline
+    is_percentage = type(percent) in (int, float) and 0 <= percent <= 100
+    for key, is_right, what in (
+        ("baseline", is_path, "the path of a file"),
+        ("min-coverage", is_percentage, "a percentage from 0 to 100"),
+        ("name", isinstance(name, str), "a string"),
+        ("options", isinstance(content.get("options"), Mapping), "a table"),
+    ):
+        if key in content and not is_right:
+            raise file.error(f"{key} must be {what}, not {described(content[key])}", key, table)
     options = content.get("options", {})
-    if not isinstance(options, Mapping):
-        raise file.error(f"[{options_table(file)}] must be a table", "options")
-    _check_keys(file, options, FILE_OPTIONS, "option", options_table(file))
+    file.check_keys(options, FILE_OPTIONS, options_table(file))
     evaluation = file.options(options, folder, options_table(file))
-    options = {name: getattr(evaluation, name) for name in options}
-    name = content.get("name", "")
-    if not isinstance(name, str):
-        raise file.error(f"name must be a string, not {described(name)}", "name", table)
-    return GateConfig(tuple(checks), baseline, percent, options, name)
+    return GateConfig(
+        tuple(checks),
+        None if baseline is None else os.path.join(folder, baseline),
+        float(percent) if "min-coverage" in content else None,
+        {name: getattr(evaluation, name) for name in options},
+        name or "",
+    )
 
 
 def options_table(file: TomlFile) -> str:
@@ -134,13 +143,6 @@ def options_table(file: TomlFile) -> str:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _check_keys(file: TomlFile, keys: Iterable[str], known: Sequence[str], what: str, table: str = "") -> None:
-    if (key := next((key for key in keys if key not in known), None)) is not None:
-        near, be = nearest(key, known), "are" if known[1:] else "is"
-        hint = f"Did you mean '{near}'?" if near else f"There {be} {', '.join(known)}"
-        raise file.error(f"unknown {what} {named(key)}", key, table, hint)
 
 
 # --- a first file
@@ -185,7 +187,7 @@ def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
     specs = specs or comparable(common_metrics(runs[:1])[0] or parse(COMPARED_METRICS))
     for spec in specs:
         check_number(spec)
-    kinds = [REQUIRE, MAX_DROP] if len(runs) > 1 else [REQUIRE]
+    kinds = [REQUIRE, MAX_DROP][: len(runs)]
     return [Check(kind, spec) for spec in specs for kind in kinds if kind == REQUIRE or spec.metric.per_query]
 
 

@@ -6,8 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gradeval.commands.gate.checks import NO_WORSE, NON_INFERIOR
-from gradeval.commands.gate.verdicts import ALPHA, TOLERANCE, CheckOutcome, GateReport
+from gradeval.commands.gate.verdicts import ALPHA, NO_WORSE, NON_INFERIOR, TOLERANCE, CheckOutcome, GateReport
 from gradeval.errors import first_names, printable, visible, writing
 from gradeval.render import Digits
 from gradeval.render import document as doc

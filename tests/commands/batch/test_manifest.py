@@ -77,7 +77,7 @@ GOOD = {
     ({"collections": {"a": {"qrel": "x"}}}, "unknown key 'qrel' in [collections.a]. Did you mean 'qrels'?"),
     ({"options": {"dept": 3}}, "unknown key 'dept' in [options]. Did you mean 'depth'?"),
     ({"collections": {"a": {"options": {"jobs": 3}}}}, "unknown key 'jobs' in [collections.a.options]"),
-    ({"options": {"features": "1"}}, "unknown key 'features' in [options]. 'features' is a key of the man"),
+    ({"options": {"features": "1"}}, "unknown key 'features' in [options]. The keys are rel"),
     ({"options": {"columns": "foo"}}, "columns must be some of query=NAME, document=NAME, grade=NAME, "
      "score=NAME, subtopic=NAME, each once, not 'foo'"),
     ({"options": {"rel": "high"}}, "rel must be a finite number, not 'high'"),

@@ -177,7 +177,7 @@ def test_baselines_that_are_not_written() -> None:
     before = {path.name: path.read_bytes() for path in Path().glob("*.*")}
     for line, message in {
         "good.run --require 'AP > 0' --update-baseline":
-            f"{option}: there is no baseline. Add --baseline FILE, or baseline = to the configuration",
+            f"{option}: there is no baseline. Add --baseline FILE",
         "good.run --max-drop 'AP 0' --baseline fair.run --update-baseline":
             f"{option} fair.run: it is not a saved result, and is not replaced",
         f"good.json {UPDATE} --baseline good.json": f"{option} good.json: it is one of the input files",

@@ -9,8 +9,8 @@ import pytest
 from cli.command import fails, gradeval
 from helpers import each
 
-from gradeval.commands.gate.checks import KINDS, parse_checks
 from gradeval.commands.gate.config import GateConfig, _bound, open_config, read_config
+from gradeval.commands.gate.verdicts import KINDS, parse_checks
 from gradeval.errors import InputError
 
 from .conftest import gate, save
@@ -53,7 +53,7 @@ def test_files() -> None:
 
 @each("text, message", [
     ("\nmax_drop = 'AP 1'", "gates.toml:2: unknown key 'max_drop'. Did you mean 'max-drop'?"),
-    ("checks = 1", "gates.toml:1: unknown key 'checks'. There are require, max-drop, no-worse, "
+    ("checks = 1", "gates.toml:1: unknown key 'checks'. The keys are require, max-drop, no-worse, "
      "non-inferior, max-query-drop, baseline, min-coverage"),
     ("require = 5", "gates.toml:1: require must be a string or a list of strings such as "
      "'nDCG@10 >= 0.45', not 5"),
@@ -64,9 +64,9 @@ def test_files() -> None:
     ("baseline = '-'", "gates.toml:1: baseline must be the path of a file, not '-'"),
     ("min-coverage = true", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not true"),
     ("[tool.gradeval.gate]\nrequire = 'AP > 0'", "gates.toml:1: unknown key 'tool'"),
-    ("[options]\nrell = 2\n", "gates.toml:2: unknown option 'rell'. Did you mean 'rel'?"),
+    ("[options]\nrell = 2\n", "gates.toml:2: unknown key 'rell' in [options]. Did you mean 'rel'?"),
     ("[options]\nrel = 'x'\n", "gates.toml:2: rel must be a finite number, not 'x'"),
-    ("options = 3\n", "gates.toml:1: [options] must be a table"),
+    ("options = 3\n", "gates.toml:1: options must be a table, not 3"),
 ])  # fmt: skip
 def test_refused_files(text: str, message: str) -> None:
     with pytest.raises(InputError) as raised:
@@ -75,8 +75,8 @@ def test_refused_files(text: str, message: str) -> None:
 
 
 @each("text, message", [
-    ("[tool.gradeval.gates]\nx = 1", "pyproject.toml:1: unknown table 'gates'. Did you mean 'gate'?"),
-    ("[tool.gradeval.other]\nx = 1", "pyproject.toml:1: unknown table 'other'. There is gate"),
+    ("[tool.gradeval.gates]\nx = 1", "pyproject.toml:1: unknown key 'gates' in [tool.gradeval]. Did you mean"),
+    ("[tool.gradeval.other]\nx = 1", "pyproject.toml:1: unknown key 'other' in [tool.gradeval]. The keys are"),
     ("[tool.gradeval]\ngate = 5", "pyproject.toml: it has no table [tool.gradeval.gate]"),
     ("[tool.x]\nmaxdrop = 1\n[tool.gradeval.gate]\nmaxdrop = 1", "pyproject.toml:4: unknown key 'maxdrop'"),
 ])  # fmt: skip

@@ -11,10 +11,9 @@ from helpers import each, golden
 
 import gradeval
 from gradeval.commands.gate import layout as ci
-from gradeval.commands.gate.checks import parse_checks
 from gradeval.commands.gate.command import FORMATS
 from gradeval.commands.gate.layout import margin, verdict_line
-from gradeval.commands.gate.verdicts import CheckOutcome, Coverage, GateReport, WorstQuery
+from gradeval.commands.gate.verdicts import CheckOutcome, Coverage, GateReport, WorstQuery, parse_checks
 from gradeval.errors import printable
 from gradeval.notices import Kind, Notice
 

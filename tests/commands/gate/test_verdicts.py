@@ -9,8 +9,7 @@ import pytest
 from helpers import each
 from scipy import stats
 
-from gradeval.commands.gate.checks import parse_checks
-from gradeval.commands.gate.verdicts import CheckOutcome, judge
+from gradeval.commands.gate.verdicts import CheckOutcome, judge, parse_checks
 from gradeval.errors import GradevalError
 from gradeval.evaluation.results import Results, RunResult
 from gradeval.notices import Kind, Notice
