@@ -350,27 +350,26 @@ def read_earlier(source: Source) -> dict[Key, Cell]:
     """The cells of an output in json or jsonl that are as they were written. Raises InputError."""
     text = read_text(source)
     lines = [(number, line) for number, line in enumerate(text.split(b"\n"), 1) if line.strip()]
-    if not lines:  # as an interrupted command may leave it
-        return {}
     try:
-        if not lines[0][1].lstrip().startswith(b"{"):
+        if lines and not lines[0][1].lstrip().startswith(b"{"):
             raise ValueError
         if len(lines) > 1 and lines[0][1].rstrip().endswith(b"}"):
             rows = [parse_json(line, source.name, number) for number, line in lines]
-        else:
+        elif lines:  # an interrupted command may leave an empty file
             content = parse_json(text, source.name)
             rows = content.get("cells", [content])
-        for row in rows:
-            row["system"]  # of a cell, and of an average
+        else:
+            rows = []
         cells = [
             Cell.from_dict(row)
             for row in rows
-            if "average" not in row and row["gradeval"] == __version__ and row.get(CHECKSUM) == checksum(row)
+            if row["system"] and "average" not in row  # both have a system
+            if row["gradeval"] == __version__ and row.get(CHECKSUM) == checksum(row)
         ]
     except (ValueError, TypeError, KeyError, AttributeError):
         hint = "Save one with gradeval batch MANIFEST -f json -o FILE"
         raise InputError(source.name, "this is not an output of gradeval batch", hint=hint) from None
-    return {(cell.collection, cell.system): cell for cell in cells}
+    return {cell.key: cell for cell in cells}
 
 
 def evaluate_batch(
@@ -412,7 +411,7 @@ def evaluate_batch(
             of_cell[pair.metric] = replace(pair, p_corrected=p, verdict=verdict)
         done = {key: replace(cells[key], comparisons=of_cell) for key, of_cell in compared.items()}
         return Batch(
-            manifest.path, manifest.systems, manifest.collections, done, baseline, pool, manifest.specs
+            manifest.file.path, manifest.systems, manifest.collections, done, baseline, pool, manifest.specs
         )
 
     for row in rows:

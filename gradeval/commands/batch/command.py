@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,7 @@ from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
 from gradeval.cli.types import File
 from gradeval.errors import InputError
-from gradeval.options import FILE_OPTIONS, FILE_PATHS, Options
+from gradeval.options import FILE_PATHS
 
 if TYPE_CHECKING:
     from gradeval.commands.batch.batch import Batch
@@ -48,21 +48,7 @@ _batch = cli.section("Batch")
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 
 
-class _BatchCommand(cli.SectionedCommand):
-    """Says of options of the evaluation that they belong in the manifest."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            for name in FILE_OPTIONS:
-                if error.option_name in Options.table[name].flags.split():
-                    what = f"{error.option_name} is not an option of batch: write {name} = … in [options]"
-                    raise click.UsageError(f"{what} of the manifest, or of a collection.", ctx) from None
-            raise
-
-
-@cli.sectioned_command("batch", "Evaluate systems on several collections.", EPILOG, _BatchCommand)
+@cli.sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
 @click.argument("path", metavar="MANIFEST", type=File())
 @cli.metric_option("One or several metrics, for all collections. Default: those of the manifest.")
 @_batch("--baseline", metavar="SYSTEM", help="Mark cells that are significantly better or worse than its.")
@@ -94,24 +80,17 @@ def batch_command(
     from gradeval.formats.sources import Source
 
     manifest = read_manifest(path, baseline, metrics)
-    files = [
-        file
-        for collection in manifest.collections
-        for file in (
-            collection.qrels,
-            *collection.runs.values(),
-            *(getattr(collection.options, name) for name in FILE_PATHS),
-            *files_named((collection.options.query_ids or ()), os.path.dirname(path)),
-        )
-    ]
+    files: list[Any] = []
+    for collection in manifest.collections:
+        options = collection.options
+        files += [collection.qrels, *collection.runs.values(), *(getattr(options, name) for name in FILE_PATHS)]
+        files += files_named(options.query_ids or (), os.path.dirname(path))
     job.open(*(file for file in files if isinstance(file, str) and file not in ("", "-")))
     if resume and (job.file is None or job.format not in ("json", "jsonl")):
         raise click.UsageError("--resume requires -o FILE in json or jsonl.")
     if resume and job.label:
         raise click.UsageError("--resume and --label are mutually exclusive.")
-    earlier = {}
-    if resume and job.output is not None and os.path.exists(job.output) and os.path.getsize(job.output):
-        earlier = read_earlier(Source(job.output))
+    is_resumed = resume and os.path.exists(job.output or "")
 
     def show(batch: Batch) -> None:
         job.print(batch, signature=job.signature)
@@ -121,22 +100,18 @@ def batch_command(
             manifest,
             baseline=baseline,
             pool=pool,
-            earlier=earlier,
+            earlier=read_earlier(Source(job.output or "")) if is_resumed else {},
             jobs=jobs,
             on_cell=lambda cell: job.report(cell.errors),
             on_collection=show if resume and not job.strict else None,
         )
     statuses = {cell.status for cell in batch.cells.values()}
-    if job.strict and "failed" in statuses:
-        return 2
-    if not job.passes(batch.notices, runs=len(batch.cells)):
+    if (job.strict and "failed" in statuses) or not job.passes(batch.notices, runs=len(batch.cells)):
         return 2
     if statuses == {"missing"}:
         first = next(iter(batch.cells.values()))
-        what = f"none of its runs exists, such as {first.path}"
-        raise InputError(manifest.path, what, hint="Check the paths")
+        raise InputError(path, f"none of its runs exists, such as {first.path}", hint="Check the paths")
     if "done" in statuses:
         show(batch)
-        if job.signature:
-            job.sign(batch.signatures())
+        job.sign(batch.signatures() if job.signature else ())
     return 2 if "failed" in statuses else 0

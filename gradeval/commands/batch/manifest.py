@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from glob import escape, glob
 from typing import Any
 
@@ -45,12 +44,10 @@ class Collection:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest as read. file, path: its own. features: of the LETOR qrels that are systems, by name.
-
-    specs: the metrics of all collections that do not have their own.
+    """A manifest as read. features: of the LETOR qrels that are systems, by name. specs: the metrics of all
+    collections that do not have their own.
     """
 
-    path: str
     systems: tuple[str, ...]
     features: Mapping[str, int]
     collections: tuple[Collection, ...]
@@ -64,33 +61,25 @@ def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[
     Paths in a file are relative to it. baseline: the system with which others are compared, which has other
     default metrics. metrics: those of all collections, instead of the manifest's.
     """
-    specs = tuple(parse(metrics)) if metrics else ()
-    for spec in specs:
-        _check_summary(spec)
+    specs = _with_summary(parse(metrics)) if metrics else ()
     is_content = isinstance(manifest, Mapping)
-    reader = _Reader(
-        TomlFile("manifest", "", manifest) if is_content else read_toml(Source(manifest)), baseline
-    )
-    content = reader.content
-    reader.file.check_keys(content, KEYS)
+    file = TomlFile("manifest", "", manifest) if is_content else read_toml(Source(manifest))
+    reader, content = _Reader(file, baseline), file.content
+    file.check_keys(content, KEYS)
     collections = reader.named_tables("collections")
     systems = reader.named_tables("systems") if "systems" in content else {}
-    features = {}
-    if "features" in content:
-        numbers = reader.file.options({"features": content["features"]}, reader.folder, key="features").features
-        features = {f"feature{number}": number for number in numbers}
+    numbers = file.options({"features": content.get("features", ())}, reader.folder, key="features").features
+    features = {f"feature{number}": number for number in numbers}
     if not systems and not features:
         hint = 'Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
-        raise reader.error("no systems given", hint=hint)
+        raise file.error("no systems given", hint=hint)
     if twice := [name for name in features if name in systems]:
-        raise reader.error(f"system {named(twice[0])} is a feature too", twice[0])
+        raise file.error(f"system {named(twice[0])} is a feature too", twice[0])
     read = [reader.collection(name, table, systems) for name, table in collections.items()]
     of_content = reader.specs(content["metrics"]) if "metrics" in content else ()
     if specs:
         read = [replace(collection, specs=specs) for collection in read]
-    return Manifest(
-        reader.file.path, (*systems, *features), features, tuple(read), specs or of_content, reader.file
-    )
+    return Manifest((*systems, *features), features, tuple(read), specs or of_content, file)
 
 
 class _Reader:
@@ -165,9 +154,7 @@ class _Reader:
             raise self.error(f"{key} must be a path, not {described(template)}", key)
         for name in _PLACEHOLDER.findall(template):
             if name not in names:
-                near = get_close_matches(name, names, n=1)
-                known = " and ".join(f"{{{name}}}" for name in names)
-                hint = f"Did you mean {{{near[0]}}}?" if near else f"{key} may have {known}"
+                hint = f"{key} may have {' and '.join(f'{{{name}}}' for name in names)}"
                 raise self.error(f"unknown placeholder {{{name}}} in {key}", f"{{{name}}}", hint=hint)
         path = os.path.join(self.folder, _PLACEHOLDER.sub(lambda match: names[match[1]], template))
         if not _WILDCARD.search(template) or os.path.lexists(path):
@@ -189,14 +176,13 @@ class _Reader:
         if not names:
             return tuple(comparable(parse(self.default_metrics)))
         try:
-            specs = parse(names)
-            for spec in specs:
-                _check_summary(spec)
+            return _with_summary(parse(names))
         except MetricError as error:
             raise self.error(f"{of}{error}") from None
-        return tuple(specs)
 
 
-def _check_summary(spec: Spec) -> None:
-    if spec.metric.text or not spec.metric.has_summary:
-        raise MetricError(f"{spec} has no summary value")
+def _with_summary(specs: Sequence[Spec]) -> tuple[Spec, ...]:
+    for spec in specs:
+        if spec.metric.text or not spec.metric.has_summary:
+            raise MetricError(f"{spec} has no summary value")
+    return tuple(specs)

@@ -150,8 +150,7 @@ def test_missing_runs_are_warnings() -> None:
     ("m.toml --resume", "gradeval: --resume requires -o FILE in json or jsonl."),
     ("m.toml --resume -o x.jsonl --label a=b", "gradeval: --resume and --label are"),
     ("m.toml -o north/good.run", "gradeval: --output north/good.run: it is one of the input files"),
-    ("m.toml --ties x", "gradeval: --ties is not an option of batch: write ties = … in [options] of the man"),
-    ("m.toml -J x", "gradeval: -J is not an option of batch: write judged_only = … in [options] of the"),
+    ("m.toml --ties x", "gradeval: No such option"),
 ])  # fmt: skip
 def test_what_is_refused(args: str, what: str) -> None:
     assert fails("batch", *args.split()).startswith(what)

@@ -91,7 +91,7 @@ GOOD = {
     ({"qrels": None}, "collection 'a' has no qrels. Add qrels = \"PATH\" to it"),
     ({"runs": None}, "no path of the runs of 'x' on 'a'. Add runs = \"runs/{collection}/{system}.run\""),
     ({"runs": "r/{collection}"}, "runs has no {system}: all systems have the same file"),
-    ({"runs": "{colection}/{system}"}, "unknown placeholder {colection} in runs. Did you mean"),
+    ({"runs": "{colection}/{system}"}, "unknown placeholder {colection} in runs. runs may have {collection}"),
     ({"qrels": "{system}"}, "unknown placeholder {system} in qrels. qrels may have {collection}"),
     ({"qrels": 3}, "qrels must be a path, not 3"),
     ({"collections": {"a": {"runs": {"z": "p"}}}}, "'z' in runs of [collections.a] is not one of"),
