@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Ints
-from gradeval.arrays.segments import Segments, distinct
+from gradeval.arrays.segments import Segments
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
 from gradeval.commands.files.report import (
@@ -30,7 +30,7 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.detect import format_of, role_of
 from gradeval.formats.diagnostics import LineProblems, Problem, Problems, no_data, shown
 from gradeval.formats.scan import CR, LF, SPACE, TAB
-from gradeval.formats.sources import BLOCK, Block, Source, compression_of
+from gradeval.formats.sources import BLOCK, Block, Source
 from gradeval.notices import Kind, many
 from gradeval.options import OF_FILES, Options, takes, whole
 from gradeval.tables.load import TableFile, check_columns, open_file
@@ -75,10 +75,7 @@ def validate(
 
 
 class Checks:
-    """Checks files one after another; the qrels are kept for the runs.
-
-    max_errors: that of validate().
-    """
+    """Checks files one after another; the qrels are kept for the runs. max_errors: that of validate()."""
 
     def __init__(self, options: Options, max_errors: int | None) -> None:
         self.options = options
@@ -93,43 +90,64 @@ class Checks:
         check_columns(paths, self.options)
         reports: list[FileReport] = []
         for source, known_role in zip(sources, roles, strict=True):
-            role, problems = "", None
+            report = self._report(source.name)
             try:
-                by_content = known_role or role_of(source, self.options)
-                if by_content is None and len(sources) == 1:
+                role = known_role or role_of(source, self.options)
+                if role is None and len(sources) == 1:
                     hint = "Say which with --as qrels|run"
                     raise InputError(source.name, "the file may be qrels or a run", hint=hint)
-                role = by_content or "qrels"
-                problems = AllProblems(source.name, self.limit, must_be_right=True)
-                files = open_file(source, role, self.options, self.letor, problems, with_ranks=True)
+                report.role = role or "qrels"
+                problems = AllProblems(source.name, report.errors, must_be_right=True)
+                files = open_file(source, report.role, self.options, self.letor, problems, with_ranks=True)
             except (InputError, InputErrors) as error:
-                reports.append(self._unread(source, role, error, problems=problems))
-                continue
-            if role == "qrels":
-                reports += [self._qrels(source, file) for file in files]
+                if not report.errors.total:  # which the error repeats
+                    _add(report, error)
+                reports.append(report)
             else:
-                reports += [self._run(source, file, problems) for file in files]
+                reports += (self._of_file(source, file) for file in files)
         return Validation(tuple(reports))
 
-    def _qrels(self, source: ObservedSource, file: TableFile) -> FileReport:
-        self.letor = file.letor
-        problems = AllProblems(source.name, self.limit)
+    def _report(self, path: str, role: str = "", kind: str = "") -> FileReport:
+        return FileReport(path, Issues(self.limit), Issues(self.limit), role, kind)
+
+    def _of_file(self, source: ObservedSource, file: TableFile) -> FileReport:
+        path = f"{source.name}:{file.name}" if file.name else source.name
+        report = self._report(path, file.role, file.kind)
         try:
-            blocks = ordered_map(file.table.columns, file.table.blocks(), self.jobs)
-            parts = [part for _, part in problems.until_enough(blocks)]
+            (self._qrels if file.role == "qrels" else self._run)(file, report)
         except (InputError, InputErrors) as error:
-            return self._unread(source, "qrels", error, file.kind, problems)
+            _add(report, error)
+            report.warnings = Issues(self.limit)
+            return report
+        about = report.description = source.described(format_of(file.kind).is_of_fields)
+        if about.not_utf8 is not None:
+            problem = Problem(about.not_utf8 - 1, "the text is not UTF-8 from here on")
+            report.warnings.add(problem, notice=Kind.TEXT)
+        if " and " in about.line_ends:
+            report.warnings.add(Problem(None, f"lines end in {about.line_ends}"), notice=Kind.TEXT)
+        chosen = self.options.qrels_format if file.role == "qrels" else self.options.run_format
+        report.why = f"given with --{file.role}-format" if chosen else format_of(file.kind).why
+        return report
+
+    def _qrels(self, file: TableFile, report: FileReport) -> None:
+        self.letor = file.letor
+        problems = AllProblems(file.source.name, report.errors)
+        blocks = ordered_map(file.table.columns, file.table.blocks(), self.jobs)
+        parts = [part for _, part in problems.until_enough(blocks)]
+        report.end = problems.end
         if not any(len(part.value) for part in parts):
-            return self._report(source, file, problems, None)
+            if not report.errors.total:
+                report.errors.add(Problem(None, no_data(problems.path, problems.lines).what))
+            return
         unrated = sum(part.unrated for part in parts)
-        rows = JudgmentRows.of(source.name, parts, self.jobs)  # which takes them
+        rows = JudgmentRows.of(file.source.name, parts, self.jobs)  # which takes them
         for wrong in (rows.out_of_range(), rows.duplicates(same_grade=False)):
             problems.add(wrong)
         qrels = self.judgments = rows.without_duplicates()
         relevant = is_relevant(qrels.grade, self.options.rel).astype(np.float64)
         without = ~Segments(qrels.offsets).max(relevant).astype(bool)
         grades, counts = np.unique(rows.qrels.grade, return_counts=True)
-        facts = QrelsFacts(
+        report.facts = QrelsFacts(
             len(qrels.queries),
             len(rows.qrels.grade),
             tuple(zip(grades.tolist(), counts.tolist(), strict=True)),
@@ -138,22 +156,22 @@ class Checks:
             unrated,
             len(rows.further),
         )
-        warnings = Collected(self.limit)
         for problem in rows.duplicates(same_grade=True).all():
-            warnings.add(problem, notice=Kind.DUPLICATES)
+            report.warnings.add(problem, notice=Kind.DUPLICATES)
         if without.any():
             what = _of_queries(qrels, without, "has no relevant document", "have no relevant document")
-            warnings.add(what, notice=Kind.NO_RELEVANT)
-        return self._report(source, file, problems, facts, warnings)
+            report.warnings.add(what, notice=Kind.NO_RELEVANT)
 
-    def _run(self, source: ObservedSource, file: TableFile, problems: AllProblems) -> FileReport:
+    def _run(self, file: TableFile, report: FileReport) -> None:
         qrels = self.judgments or _NO_QRELS
         names = dict[int, bytes]()
+        problems = AllProblems(file.source.name, report.errors)
 
         def begin() -> tuple[CountedRun, AllProblems]:
             nonlocal problems
-            problems = AllProblems(source.name, self.limit)
-            return CountedRun(qrels, self.limit, names, Collapse.of(self.options)), problems
+            report.errors, report.warnings = Issues(self.limit), Issues(self.limit)
+            problems = AllProblems(file.source.name, report.errors)
+            return CountedRun(qrels, report, names, Collapse.of(self.options)), problems
 
         def columns(block: Any) -> Columns:
             read = file.table.columns(block)
@@ -161,86 +179,43 @@ class Checks:
             names.update(zip(index, read.queries.tolist(), strict=True))
             return read
 
-        try:
-            table = file.table.replace(columns=columns)
-            run = with_fewer(lambda jobs: collect(table, begin, jobs), self.jobs)
-        except (InputError, InputErrors) as error:
-            return self._unread(source, "run", error, file.kind, problems, file.name)
-        problems.errors.join(run.duplicates)
+        table = file.table.replace(columns=columns)
+        run = with_fewer(lambda jobs: collect(table, begin, jobs), self.jobs)
+        report.end = problems.end
         if not run.lines:
-            return self._report(source, file, problems, None)
-        reduced, warnings = run.reduced(), run.against
+            return
+        reduced = run.reduced()
         has_common_query = bool((reduced.retrieved > 0).any())
         share = None
         if has_common_query:
             share = judged_share(qrels, reduced, np.ones(len(qrels.queries), bool), FIRST_RANKS)
-        facts = run.facts(self.judgments is not None, share)
+        facts = report.facts = run.facts(self.judgments is not None, share)
+        warnings: dict[Kind, Problem] = {}
         if reduced.extra.lines:
             what = f"{many(reduced.extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
-            problem = Problem(reduced.extra.first, what, "What follows the tag is ignored")
-            warnings.add(problem, notice=Kind.EXTRA_FIELDS)
+            hint = "What follows the tag is ignored"
+            warnings[Kind.EXTRA_FIELDS] = Problem(reduced.extra.first, what, hint)
         unjudged = facts.first_ids.get("unjudged", ())
         if has_common_query:
             missing = reduced.retrieved == 0
             if missing.any():
                 predicates = "of the qrels is not in the run", "of the qrels are not in the run"
-                warnings.add(_of_queries(qrels, missing, *predicates), notice=Kind.MISSING)
+                warnings[Kind.MISSING] = _of_queries(qrels, missing, *predicates)
             if reduced.unjudged:
                 ids = first_names(map(named, unjudged), SHOWN_IDS)
                 what = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
-                warnings.add(Problem(None, f"{what}: {ids}" if ids else what), notice=Kind.UNJUDGED)
+                warnings[Kind.UNJUDGED] = Problem(None, f"{what}: {ids}" if ids else what)
             if not np.isfinite(reduced.rank).any():
-                problem = Problem(None, "no document of the run is judged", "Check the document ids")
-                warnings.add(problem, notice=Kind.NOTHING_JUDGED)
+                what, hint = "no document of the run is judged", "Check the document ids"
+                warnings[Kind.NOTHING_JUDGED] = Problem(None, what, hint)
             if any(qrels_notices(qrels, reduced, Options())):
                 what = "every document is judged and its score is its grade"
-                warnings.add(Problem(None, what, "Is this the qrels file?"), notice=Kind.QRELS_AS_RUN)
+                warnings[Kind.QRELS_AS_RUN] = Problem(None, what, "Is this the qrels file?")
         elif self.judgments is not None:
-            nothing = no_common_query(source.name, qrels.path, unjudged, Texts(qrels.queries))
-            problems.errors.add(Problem(None, nothing.what, nothing.hint))
-        return self._report(source, file, problems, facts, warnings)
-
-    def _report(
-        self,
-        source: ObservedSource,
-        file: TableFile,
-        problems: AllProblems,
-        facts: QrelsFacts | RunFacts | None,
-        warnings: Collected | None = None,
-    ) -> FileReport:
-        warnings = warnings or Collected(self.limit)
-        about = source.described(format_of(file.kind).is_of_fields)
-        if about.not_utf8 is not None:
-            warnings.add(Problem(about.not_utf8 - 1, "the text is not UTF-8 from here on"), notice=Kind.TEXT)
-        if " and " in about.line_ends:
-            warnings.add(Problem(None, f"lines end in {about.line_ends}"), notice=Kind.TEXT)
-        if facts is None and not problems.errors.kinds:
-            problems.errors.add(Problem(None, no_data(source.name, problems.lines).what))
-        errors = problems.errors.issues()
-        chosen = self.options.qrels_format if file.role == "qrels" else self.options.run_format
-        why = f"given with --{file.role}-format" if chosen else format_of(file.kind).why
-        path = f"{source.name}:{file.name}" if file.name else source.name
-        return FileReport(
-            path, file.role, file.kind, why, about, facts, errors, warnings.issues(), problems.end
-        )
-
-    def _unread(
-        self,
-        source: Source,
-        role: str,
-        error: InputError | InputErrors,
-        kind: str = "",
-        problems: AllProblems | None = None,
-        name: str = "",
-    ) -> FileReport:
-        """The report of a file that cannot be read, or not to its end."""
-        problems = problems or AllProblems(source.name, MAX_ERRORS)
-        if not (problems.must_be_right and problems.errors.kinds):  # which the error repeats
-            for of_line in error.errors if isinstance(error, InputErrors) else [error]:
-                line = None if of_line.line is None else of_line.line - 1
-                problems.errors.add(Problem(line, of_line.what, of_line.hint))
-        path = f"{source.name}:{name}" if name else source.name
-        return FileReport(path, role, kind, errors=problems.errors.issues())
+            nothing = no_common_query(file.source.name, qrels.path, unjudged, Texts(qrels.queries))
+            report.errors.add(Problem(None, nothing.what, nothing.hint))
+        for kind, problem in warnings.items():
+            report.warnings.add(problem, notice=kind)
 
 
 def _of_queries(qrels: Qrels, chosen: Bools, singular: str, plural: str) -> Problem:
@@ -249,41 +224,13 @@ def _of_queries(qrels: Qrels, chosen: Bools, singular: str, plural: str) -> Prob
     return Problem(None, f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}")
 
 
+def _add(report: FileReport, error: InputError | InputErrors) -> None:
+    for of_line in error.errors if isinstance(error, InputErrors) else [error]:
+        line = None if of_line.line is None else of_line.line - 1
+        report.errors.add(Problem(line, of_line.what, of_line.hint))
+
+
 # --- the facts of a file, collected while it is read
-
-
-class Collected:
-    """Problems of a file, counted by kind; the first `limit` by line are kept."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.first: list[Problem] = []
-        self.kinds: Counter[str] = Counter()
-        self.notices: dict[Kind, None] = {}
-
-    def add(self, problem: Problem, first_line: int = 0, notice: Kind | None = None) -> None:
-        """notice: the kind of a warning, as --allow names it."""
-        self.notices |= {} if notice is None else {notice: None}
-        line = None if problem.line is None else first_line + problem.line + 1
-        self.kinds[problem.kind] += 1
-        self.first.append(problem.replace(line=line))
-        if len(self.first) > 2 * self.limit + 100:
-            self._prune()
-
-    def _prune(self) -> None:
-        self.first.sort(key=lambda problem: problem.line or 0)
-        del self.first[self.limit :]
-
-    def join(self, others: Collected) -> None:
-        self.first += others.first
-        self.kinds.update(others.kinds)
-        self.notices |= others.notices
-
-    def issues(self) -> Issues:
-        self._prune()
-        return Issues(
-            tuple(self.first), self.kinds.total(), dict(self.kinds.most_common()), tuple(self.notices)
-        )
 
 
 class AllProblems(Problems):
@@ -292,9 +239,9 @@ class AllProblems(Problems):
     must_be_right: whether check() raises them, as of a LETOR file: without all of its lines there are no rows.
     """
 
-    def __init__(self, path: str, limit: int, must_be_right: bool = False) -> None:
+    def __init__(self, path: str, errors: Issues, must_be_right: bool = False) -> None:
         super().__init__(path, math.inf)
-        self.errors, self.must_be_right = Collected(limit), must_be_right
+        self.errors, self.must_be_right = errors, must_be_right
 
     def add(self, found: LineProblems, first_line: int = 0) -> None:
         for problem in found.all() if found.total else ():
@@ -324,7 +271,7 @@ class ObservedSource(Source):
     def _restart(self) -> None:
         self._head = b""
         self._decoder = getincrementaldecoder("utf-8")()  # which keeps the character that a block ends within
-        self._lines = self._returns = self._tabs = self._spaces = 0
+        self._counts: Counter[str] = Counter()
         self._is_ascii, self._is_binary = True, False
         self._not_utf8: int | None = None
 
@@ -338,122 +285,115 @@ class ObservedSource(Source):
             try:
                 self._decoder.decode(text.tobytes())
             except UnicodeDecodeError as error:
-                self._not_utf8 = self._lines + error.object[: error.start].count(b"\n") + 1
+                before = self._counts["LF"] + self._counts["CRLF"]
+                self._not_utf8 = before + error.object[: error.start].count(b"\n") + 1
         self._is_binary |= not text.all()
-        self._returns += int(np.count_nonzero(ends[1:] & (text[:-1] == CR)))
-        self._tabs += int(np.count_nonzero(text == TAB))
-        self._spaces += int(np.count_nonzero(text == SPACE))
-        self._lines += int(np.count_nonzero(ends))
+        of_two = int(np.count_nonzero(ends[1:] & (text[:-1] == CR)))
+        self._counts.update(LF=int(np.count_nonzero(ends)) - of_two, CRLF=of_two)
+        for name, separator in (("spaces", SPACE), ("tabs", TAB)):
+            self._counts[name] += int(np.count_nonzero(text == separator))
 
     def described(self, has_fields: bool) -> Description:
         """Raises InputError. has_fields: whether fields are separated by spaces and tabs."""
-        stored, start = self.beginning()
-        compression = compression_of(stored)
+        _, start = self.beginning()
         if self._is_binary:
-            return Description(compression, "binary", None, "", "")
+            return Description(self.compression, "binary")
         encoding = "ASCII" if self._is_ascii else "UTF-8"
         if self._not_utf8 is not None:
             encoding = "not UTF-8"
         elif start.startswith(_MARK):
             encoding = "UTF-8 with a BOM"
-        ends = _present({"LF": self._lines - self._returns, "CRLF": self._returns})
-        if has_fields:
-            separators = _present({"spaces": self._spaces, "tabs": self._tabs})
-        else:
+        ends, separators = (
+            " and ".join(name for name in names if self._counts[name])
+            for names in (("LF", "CRLF"), ("spaces", "tabs"))
+        )
+        if not has_fields:
             line = self._head.split(b"\n", 1)[0].decode("utf-8", "replace")
             by_count = max(_DELIMITERS, key=line.count)
             separators = "" if line.lstrip()[:1] in ("{", "[") else _DELIMITERS[by_count]
-        return Description(compression, encoding, self._not_utf8, separators, ends)
-
-
-def _present(counts: dict[str, int]) -> str:
-    return " and ".join(name for name, count in counts.items() if count)
-
-
-_Counts = tuple[Ints, int, Ints, int, Ints, Ints]
-"""Of whole queries: the documents of each, (S,); how many have tied scores, and the indices of their queries;
-how many queries have ranks that can be compared with scores, and the indices of those where some rank rises
-with the score; the first line that does so, where it does so on balance.
-"""
+        return Description(self.compression, encoding, self._not_utf8, separators, ends)
 
 
 class CountedRun(Total):
-    """What evaluations keep of a run, with its facts. names: the id of each query by its index."""
+    """What evaluations keep of a run, with its facts. report: takes the duplicates and the warnings about
+    ranks. names: the id of each query by its index.
+    """
 
-    def __init__(self, qrels: Qrels, limit: int, names: Mapping[int, bytes], collapse: Collapse) -> None:
+    def __init__(
+        self, qrels: Qrels, report: FileReport, names: Mapping[int, bytes], collapse: Collapse
+    ) -> None:
         super().__init__(qrels, "trec", collapse)
-        self.names, self.first_unjudged = names, [np.empty(0, np.int64)]
-        self.counts: list[_Counts] = []
+        self.file_report, self.names = report, names
+        self.details: list[Ints] = []
         self.has_ranks = False
-        self.duplicates, self.against = Collected(limit), Collected(limit)
 
     def find(self, lines: Lines) -> Ranked:
-        """With _Counts."""
-        self.has_ranks |= lines.rank is not None
+        """With six numbers of each query, (6, S): its index; its documents, and those with a tied score;
+        whether its ranks can be compared with scores, and how many lines' ranks rise with the score; the first
+        of these where they do so on balance, otherwise -1.
+        """
         result = super().find(lines)
-        segments = Segments(lines.bounds)
+        segments, starts = Segments(lines.bounds), lines.bounds[:-1]
         ties = segments.ties(segments.sorted_descending(lines.score))
-        groups = np.flatnonzero(ties.lengths > 1)
-        tied_queries = lines.query[distinct(segments.query[ties.offsets[groups]])]
-        of_ties = np.diff(lines.bounds), int(ties.lengths[groups].sum()), tied_queries
-        if lines.rank is None or not len(lines.score):
-            return result.replace(details=(*of_ties, 0, np.empty(0, np.int64), np.empty(0, np.int64)))
-        rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
-        rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
-        rises[lines.bounds[:-1]] = 0
-        is_against: Bools = rises > 0
-        balance, ranked, disordered = (
-            np.add.reduceat(column, lines.bounds[:-1], dtype=np.float64) > 0
-            for column in (rises, rises != 0, is_against)
-        )
-        rows = np.flatnonzero(is_against)
-        first = lines.line[rows[np.searchsorted(rows, lines.bounds[np.flatnonzero(balance)])]]
-        return result.replace(details=(*of_ties, np.count_nonzero(ranked), lines.query[disordered], first))
+        of_tie = np.where(ties.lengths > 1, ties.lengths, 0)
+        tied = np.bincount(segments.query[ties.offsets[:-1]], of_tie, segments.count)
+        ranked, rising, first = np.zeros(len(starts)), np.zeros(len(starts)), np.full(len(starts), -1)
+        self.has_ranks |= lines.rank is not None
+        if lines.rank is not None and len(starts):
+            rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
+            rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
+            rises[starts] = 0
+            ranked, rising = (
+                np.add.reduceat(column, starts, dtype=np.float64) for column in (rises != 0, rises > 0)
+            )
+            rows, against = np.flatnonzero(rises > 0), np.flatnonzero(np.add.reduceat(rises, starts) > 0)
+            first[against] = lines.line[rows[np.searchsorted(rows, starts[against])]]
+        numbers = lines.query, segments.lengths, tied, ranked > 0, rising, first
+        return result.replace(details=np.array([column.astype(np.int64) for column in numbers]))
 
     def add(self, result: Ranked, first_line: int) -> None:
         super().add(result, first_line)
-        if self.unjudged and sum(map(len, self.first_unjudged)) <= SHOWN_IDS:
-            self.first_unjudged.append(result.query[result.query >= len(self.retrieved)])
-        self.counts.append(result.details)
-        for line in self.counts[-1][-1].tolist():
+        self.details.append(result.details)
+        first = result.details[-1]
+        for line in first[first >= 0].tolist():
             what = "the rank rises with the score here, as in most lines of this query"
-            self.against.add(Problem(line, what), first_line, Kind.RANKS)
+            self.file_report.warnings.add(Problem(line, what), first_line, Kind.RANKS)
         for problem in result.repeats.problems(first_line).all():
-            self.duplicates.add(problem)
+            self.file_report.errors.add(problem)
 
     def report(self, problems: Problems) -> None:
         """Nothing: all duplicates are listed."""
 
     def facts(self, has_qrels: bool, share: float | None) -> RunFacts:
         """share: of the first documents that is judged, None without qrels or a query that they have."""
-        counts, tied, queries_tied, ranked, queries_disordered, against = zip(*self.counts, strict=True)
-        documents = np.concatenate(counts)
-        queries = {
-            "tied_queries": np.concatenate(queries_tied),
-            "disordered": np.concatenate(queries_disordered),
-            "unjudged": np.concatenate(self.first_unjudged) if has_qrels else np.empty(0, np.int64),
-        }
+        query, documents, tied, ranked, rising, first = np.concatenate(self.details, axis=1)
+        queries = {"tied_queries": query[tied > 0], "disordered": query[rising > 0]}
+        of_ranks, of_qrels = dict[str, int](), dict[str, int]()
+        if self.has_ranks:
+            contradicting = int(np.count_nonzero(first >= 0))
+            of_ranks = {"ranked": int(ranked.sum()), "contradicting": contradicting}
+            of_ranks["disordered"] = len(queries["disordered"])
+        if has_qrels:
+            queries["unjudged"] = query[query >= len(self.retrieved)]
+            missing = int(np.count_nonzero(self.retrieved == 0))
+            of_qrels = {"judged_queries": len(self.retrieved), "missing": missing, "unjudged": self.unjudged}
         first_ids = {
-            name: tuple(self.names[query].decode("utf-8", "surrogateescape") for query in first)
-            for name, index in queries.items()
+            name: tuple(self.names[index].decode("utf-8", "surrogateescape") for index in ids)
+            for name, indices in queries.items()
             # two queries with one key have other indices
-            if (first := [query for query in index[: SHOWN_IDS + 1].tolist() if query in self.names])
+            if (ids := [index for index in indices[: SHOWN_IDS + 1].tolist() if index in self.names])
         }
         return RunFacts(
-            len(documents),
+            len(query),
             int(documents.sum()),
             (int(documents.min()), float(np.median(documents)), int(documents.max())),
-            sum(tied),
+            int(tied.sum()),
             len(queries["tied_queries"]),
-            self.duplicates.kinds.total(),
-            ranked=int(sum(ranked)) if self.has_ranks else None,
-            contradicting=sum(map(len, against)) if self.has_ranks else None,
-            disordered=len(queries["disordered"]) if self.has_ranks else None,
+            self.repeats.total,
+            **of_ranks,
             tag=self.tag.decode("utf-8", "surrogateescape"),
             collapsed=self.collapsed if self.collapse else None,
-            judged_queries=len(self.retrieved) if has_qrels else None,
-            missing=int(np.count_nonzero(self.retrieved == 0)) if has_qrels else None,
-            unjudged=self.unjudged if has_qrels else None,
+            **of_qrels,
             judged=share,
             first_ids=first_ids,
         )
