@@ -143,7 +143,9 @@ def test_wrong_types(one):
 
 def test_what_is_wrong_is_named():
     evaluator = ours.RelevanceEvaluator(QRELS, {"map"})
-    with pytest.raises(ValueError, match=r"^scores:3: query '2', document 'd': the score nan is not a finite number$"):
+    with pytest.raises(
+        ValueError, match=r"^scores:3: query '2', document 'd': the score nan is not a finite number$"
+    ):
         evaluator.evaluate({"1": {"a": 1.0}, "2": {"c": 1.0, "d": math.nan}})
     for qrels in ("qrels.txt", None, [], {"1": 3}):
         with pytest.raises(TypeError, match=r"^qrels.* dict"):

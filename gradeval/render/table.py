@@ -6,7 +6,7 @@ rich measures and styles the cells; its own Table would take 0.35 ms per row, an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from textwrap import fill
 
 from rich.cells import cell_len
@@ -112,23 +112,6 @@ def wrapped(text: str, width: int | None) -> list[str]:
         else:
             lines[-1] = longer
     return lines
-
-
-def shortened(names: Sequence[str], room: int) -> list[str]:
-    """The names, no wider than this where they stay different: each with its middle replaced by '…'."""
-    widest = max(map(text_width, names), default=0)
-    while room < widest:
-        short = list(names)
-        for n, name in enumerate(names):
-            length = room - 1
-            while text_width(short[n]) > room:
-                end = length // 2
-                short[n] = f"{name[: length - end]}…{name[len(name) - end :]}"
-                length -= 1
-        if len(set(short)) == len(set(names)):
-            return short
-        room += 1
-    return list(names)
 
 
 # --- pages in Markdown

@@ -23,7 +23,7 @@ from gradeval.render import WRITERS
 from gradeval.render.document import Cell, Grid, RenderOptions
 from gradeval.render.markup import escape_latex, escape_md, write_latex
 from gradeval.render.numbers import decimals
-from gradeval.render.table import draw, shortened
+from gradeval.render.table import draw
 
 NAN = float("nan")
 Make = Callable[..., Results]
@@ -451,18 +451,6 @@ def test_metrics_that_do_not_fit_go_to_a_further_table(make) -> None:
     assert [name for table in tables for name in table[0].split()[1:]] == metrics
     assert [v for table in tables for v in table[2].split()[1:]] == [f"{k / 100:.4f}" for k in range(20)]
     assert text.count(BOLD) == 20 * 9
-
-
-def test_shortened() -> None:
-    for names, room, short in (
-        (["abcdefghij"], 5, ["ab…ij"]),
-        (["abcdefghij"], 6, ["abc…ij"]),
-        (["abcdefghij", "abc"], 10, ["abcdefghij", "abc"]),
-        (["ab1cdefg", "ab2cdefg"], 5, ["ab1…fg", "ab2…fg"]),  # one more, so that they stay different
-        (["検索検索検索"], 7, ["検索…索"]),
-        ([], 5, []),
-    ):
-        assert shortened(names, room) == short
 
 
 def test_titles_and_columns_of_grids_fit_where_they_can() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,7 +12,7 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli import output as out
 from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job
-from gradeval.cli.types import File, OutputPath
+from gradeval.cli.types import File, OutputPath, Value
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.study.command import FORMATS, example, metrics_option, own_options
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
@@ -30,24 +31,17 @@ DRAWING = "Picture"
 drawing = cli.section(DRAWING)
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]
+class Size(Value):
     """Width and height in inches."""
 
     name = "WxH"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, float]:
-        if isinstance(value, tuple):
-            return value
-        width, x, height = value.lower().partition("x")
-        try:
-            size = parse_number(width), parse_number(height)
-        except ValueError:
-            size = (0.0, 0.0)
-        if not x or not all(0 < inches <= 100 for inches in size):
-            self.fail(f"'{value}' is not a width and height in inches, such as 5x3.", param, ctx)
-        return size
+    def parse(self, text: str) -> tuple[float, float]:
+        with suppress(ValueError):
+            width, height = map(parse_number, text.lower().split("x"))
+            if 0 < width <= 100 and 0 < height <= 100:
+                return width, height
+        raise ValueError("a width and height in inches, such as 5x3")
 
 
 def picture_options(*tables: str, intervals: str = "") -> Callable[[Decorated], Decorated]:
@@ -97,7 +91,7 @@ def _plot(job: Job, draw: Callable[[Progress], Picture], options: dict[str, Any]
     save, size = options.pop("save"), options.pop("size")
     if save is None and size is not None:
         raise click.UsageError("--size requires --save.")
-    file, kind, data, notices = None, "", b"", []
+    file, kind, data, missing = None, "", b"", ""
     job.open(*read)
     if save is not None:  # what would prevent it is an error before anything is read
         kind = format_of(save, "--save")
@@ -109,7 +103,7 @@ def _plot(job: Job, draw: Callable[[Progress], Picture], options: dict[str, Any]
         picture = draw(progress)
     if file is not None:
         data, missing = drawing().image(picture, kind, size)
-        notices = [without_glyphs(missing)] if missing else []
+    notices = [without_glyphs(missing)] if missing else []
     if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2
     text = picture.render(job.format, table=job.table, **job.how)

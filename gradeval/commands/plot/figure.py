@@ -23,22 +23,15 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 from gradeval.commands.plot.picture import Bars, Line, Panel, Picture
 from gradeval.errors import OptionError, visible
 from gradeval.render.numbers import number, probability, signed
-from gradeval.render.table import shortened
 
 _BLUE, _ORANGE = "#0072B2", "#E69F00"
 _COLOURS = (_BLUE, "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", _ORANGE)
 _DASHES = ("-", (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)), (0, (8, 2, 1, 2, 1, 2)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
 _SETTINGS: dict[str, Any] = {
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "axes.titlesize": 8,
-    "legend.fontsize": 7,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
+    **dict.fromkeys(("font.size", "axes.labelsize", "axes.titlesize"), 8),
+    **dict.fromkeys(("legend.fontsize", "xtick.labelsize", "ytick.labelsize"), 7),
+    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
     "lines.linewidth": 1.2,
     "lines.markersize": 3.5,
     "hatch.linewidth": 0.4,
@@ -114,22 +107,21 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     is_one = picture.same_y or (of_bars and is_same)
     share_y: Any = "all" if is_one else "row" if is_same else False
     grid = figure.subplots(down, across, squeeze=False, sharey=share_y, sharex=not of_bars and down > 1)
-    flat = list(grid.flat)
-    for axes in flat[len(panels) :]:
+    drawn = list(zip(grid.flat, panels, strict=False))
+    for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
     handles: list[Any] = []
-    for place, (axes, panel) in enumerate(zip(flat, panels, strict=False)):
+    for place, (axes, panel) in enumerate(drawn):
         handles = _draw(axes, panel, size[0] / across, len(panels))
         if place % across and is_same:
             axes.set_ylabel("")
         if not of_bars and place + across < len(panels):
             axes.set_xlabel("")
-    for axes, panel in zip(flat, panels, strict=False):
-        if panel.bars is None:  # after all are drawn, since panels may share their axes
-            _range(axes, panel, size[0] / across)
+    for axes, panel in drawn if not of_bars else ():  # after all are drawn, since panels may share their axes
+        _range(axes, panel, size[0] / across)
     lines = panels[0].lines
     if len(lines) > 1:
-        names = shortened([_shown(line.name) for line in lines], _NAME)
+        names = [_shown(line.name, _NAME) for line in lines]
         room = size[0] * _POINTS / (max(map(len, names)) * 4 + 40)
         columns = max(1, min(len(lines), int(room)))
         # a name that begins with _ would be left out, so names come afterwards
@@ -145,33 +137,38 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     return figure
 
 
-def _shown(text: str) -> str:
-    """Text without control characters, with a mark for bytes that are not UTF-8 and what XML forbids."""
+def _shown(text: str, room: int | None = None) -> str:
+    """Text without control characters, with a mark for bytes that are not UTF-8 and what XML forbids. room: for
+    so many characters, its middle is left out.
+    """
     text = visible(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return text.translate({0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD})
+    text = text.translate({0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD})
+    if room is None or len(text) <= room:
+        return text
+    end = (room - 1) // 2
+    return f"{text[: room - 1 - end]}…{text[-end:]}"
 
 
 def _draw(axes: Any, panel: Panel, width: float, count: int) -> list[Any]:
     axes.set_xlabel(_shown(panel.x.label))
     axes.set_ylabel(_shown(panel.y.label))
-    title = shortened([_shown(panel.title)], 60 if count == 1 else 44)
-    if (bars := panel.bars) is not None:
-        summary = f"mean {number(bars.mean, _DIGITS)}"
-        if (pair := bars.pair) is not None:
-            mean = signed(bars.mean, _DIGITS).replace("-", "−")
-            p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, _DIGITS)}"
-            summary = f"{pair.won} won, {pair.tied} tied, {pair.lost} lost; mean {mean}{p}"
-        title.append(summary)
     if panel.title:
-        axes.set_title("\n".join(title), loc="left")
-    if bars is not None:
-        _bars(axes, bars, width)
-        return []
-    handles = [_line(axes, line, place, len(panel.lines)) for place, line in enumerate(panel.lines)]
-    named = [line.points for line in panel.lines if line.points]
-    if len(named) == 1:
-        _name_points(axes, named[0])
-    return handles
+        axes.set_title(_shown(panel.title, 60 if count == 1 else 44), loc="left")
+    bars = panel.bars
+    if bars is None:
+        handles = [_line(axes, line, place, len(panel.lines)) for place, line in enumerate(panel.lines)]
+        named = [line.points for line in panel.lines if line.points]
+        if len(named) == 1:
+            _name_points(axes, named[0])
+        return handles
+    summary = f"mean {number(bars.mean, _DIGITS)}"
+    if (pair := bars.pair) is not None:
+        mean = signed(bars.mean, _DIGITS).replace("-", "−")
+        p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, _DIGITS)}"
+        summary = f"{pair.won} won, {pair.tied} tied, {pair.lost} lost; mean {mean}{p}"
+    axes.set_title(f"{axes.get_title(loc='left')}\n{summary}", loc="left")
+    _bars(axes, bars, width)
+    return []
 
 
 def _range(axes: Any, panel: Panel, width: float) -> None:
@@ -248,7 +245,7 @@ def _bars(axes: Any, bars: Bars, width: float) -> None:
     axes.set_xlim(0.4, beside + max(0.5, _BESIDE * count))
     room = (width - 0.7) * _POINTS / max(count, 1)
     if room >= _LABEL:
-        names = shortened([_shown(query) for query in bars.queries], _ID)
+        names = [_shown(query, _ID) for query in bars.queries]
         is_wide = max(map(len, names), default=0) * _LABEL > room
         axes.set_xticks(x, names, rotation=90 if is_wide else 0, fontsize=min(7, room * 0.95))
         axes.tick_params(axis="x", length=0)

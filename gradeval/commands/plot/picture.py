@@ -21,7 +21,6 @@ from gradeval.notices import Kind, Notice
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.numbers import ABSENT, number, probability, signed
-from gradeval.render.table import shortened
 
 DRAWN = ("queries", "curve")
 WIDTH = 80  # of a drawing
@@ -29,54 +28,40 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _BELOW = " (below 0)"
 _MOST_ENDS = 5  # queries that are named at either end
 _MOST_VALUES = 6  # columns of the values of curves
-_NAME = 24  # characters of a run or a query
 
 
 class Axis(NamedTuple):
-    """label: with the unit. low, high: where values end, None where they need not. log: logarithmic.
-
-    whole: of integers.
-    """
-
-    label: str
-    low: float | None = None
+    label: str  # with the unit
+    low: float | None = None  # where values end, None where they need not
     high: float | None = None
-    log: bool = False
-    whole: bool = False
+    log: bool = False  # logarithmic
+    whole: bool = False  # of integers
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A line through (x, y), x ascending. low, high: the interval or range at each x, None where there is none.
-
-    marked: whether each x has a value of its own, and not a sample of a curve. points: (name, x, y) of those
-    that have a name, such as the control points of φ.
-    """
+    """A line through (x, y), x ascending."""
 
     name: str
     x: Floats = field(repr=False)
     y: Floats = field(repr=False)
-    low: Floats | None = field(default=None, repr=False)
+    low: Floats | None = field(default=None, repr=False)  # the interval or range at each x, if there is one
     high: Floats | None = field(default=None, repr=False)
-    marked: bool = False
-    points: tuple[tuple[str, float, float], ...] = ()
+    marked: bool = False  # whether each x has a value of its own, and not a sample of a curve
+    points: tuple[tuple[str, float, float], ...] = ()  # (name, x, y), such as the control points of φ
 
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """A bar for each query, in the order they are drawn.
-
-    y: values, or differences from a baseline. sign: -1 where lower is better. mean: of y, low, high: its
-    interval; NaN where there is none. pair: what differences are of.
-    """
+    """A bar for each query, in the order they are drawn."""
 
     queries: tuple[str, ...] = field(repr=False)
-    y: Floats = field(repr=False)
+    y: Floats = field(repr=False)  # values, or differences from a baseline
     mean: float
-    low: float
+    low: float  # the interval of the mean, NaN where there is none
     high: float
-    sign: int = 1
-    pair: PairComparison | None = None
+    sign: int = 1  # -1 where lower is better
+    pair: PairComparison | None = None  # what differences are of
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,44 +200,36 @@ def _of_bars(bars: Bars, digits: Digits) -> Iterator[str]:
     write = number if pair is None else signed
     mean, *ends = (write(value, digits) for value in (bars.mean, bars.low, bars.high))
     interval = "" if math.isnan(bars.low) else f", interval {ends[0]} to {ends[1]}"
+    queries = list(zip(bars.queries, bars.y.tolist(), strict=True))
+    first, last = queries[:_MOST_ENDS], queries[: -_MOST_ENDS - 1 : -1]
     if pair is None:
         yield f"Mean of {count} {'query' if count == 1 else 'queries'}: {mean}{interval}."
+        groups = {"Highest": first, "Lowest": last}
     else:
         p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, digits)}"
         means = " and ".join(number(mean, digits) for mean in (pair.baseline_mean, pair.mean))
         yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}. Means {means}."
         yield f"Difference {mean}{interval}{p}."
-    queries = list(zip(bars.queries, bars.y.tolist(), strict=True))
-    first, last = queries[:_MOST_ENDS], queries[: -_MOST_ENDS - 1 : -1]
-    if count <= 2 * _MOST_ENDS:
-        groups = [("Queries", queries)]
-    elif pair is None:
-        groups = [("Highest", first), ("Lowest", last)]
-    else:
-        won = [(query, value) for query, value in first if value * bars.sign > 0]
-        groups = [("Won most", won), ("Lost most", [(q, value) for q, value in last if value * bars.sign < 0])]
-    for what, named in groups:
-        names = shortened([visible(query) for query, _ in named], _NAME)
+        groups = {"Won most": [(query, value) for query, value in first if value * bars.sign > 0]}
+        groups["Lost most"] = [(query, value) for query, value in last if value * bars.sign < 0]
+    for what, named in groups.items() if count > 2 * _MOST_ENDS else [("Queries", queries)]:
         if named:
-            values = (write(value, digits) for _, value in named)
-            listed = (f"{name} {value}" for name, value in zip(names, values, strict=True))
-            yield f"{what}: {', '.join(listed)}."
+            yield f"{what}: {', '.join(f'{visible(query)} {write(value, digits)}' for query, value in named)}."
 
 
 def _curves(panel: Panel, digits: Digits) -> doc.Grid:
     """The curve of each run, on one scale for all, and its values at some of the cutoffs."""
     lines, x = panel.lines, panel.lines[0].x
     places = spaced(len(x), _MOST_VALUES)
-    names = shortened([visible(line.name) for line in lines], _NAME)
     y = np.concatenate([line.y[~np.isnan(line.y)] for line in lines])
     low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
     low -= (high - low or 1.0) / 8  # so that the lowest value is seen
     rows = []
-    for name, line in zip(names, lines, strict=True):
+    for line in lines:
         ends = [number(float(of[-1]), digits) for of in (line.low, line.high) if of is not None]
         interval = ABSENT if ABSENT in ends else " to ".join(ends)
-        values = (number(float(line.y[place]), digits) for place in places)
-        rows.append((name, _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
+        values = (number(value, digits) for value in line.y[places].tolist())
+        rows.append((visible(line.name), _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
     at = [f"{x[place]:.15g}" for place in places]
     head = ("run", "curve", *at, f"interval at {at[-1]}")
     return doc.Grid(visible(panel.y.label), head, rows, labels=2)

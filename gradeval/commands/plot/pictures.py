@@ -50,6 +50,7 @@ from gradeval.tables.load import open_qrels
 from gradeval.tables.qrels import Qrels
 
 if TYPE_CHECKING:
+    from gradeval.evaluation.results import Results
     from gradeval.keywords import Phi as PhiOptions
     from gradeval.keywords import Runs, SwapsKeywords, Unpack
 
@@ -77,6 +78,15 @@ Curves = dict[Spec, dict[float, Spec]]
 """Metrics without the value after '@' -> the values, ascending -> the metrics with them."""
 
 
+def _of_results(
+    name: str, results: Results, metrics: Iterable[Spec], notices: Iterable[Notice], **options: Any
+) -> dict[str, Any]:
+    """The fields of a picture of runs. options: besides those of the evaluation."""
+    runs = [run.name for run in results.runs]
+    about = {"metrics": list(map(str, metrics)), "runs": runs, **options, "evaluation": dict(results.options)}
+    return {"name": name, "options": about, "noticed": (tuple(notices),), "runs_read": len(runs)}
+
+
 # --- queries
 
 
@@ -102,87 +112,80 @@ def queries(
     complete(results)
     of_results = QueryValues.of(results, compared)
     values = of_results.select(order_of_ids(of_results.queries))
-    notices: Sequence[Notice] = notices_of(results, values)
     note = f"{confidence:g} % t interval of the mean"
-    chosen_baseline = None
     if len(results.runs) > 1:
         chosen = CompareOptions(baseline=baseline, confidence=confidence, jobs=options.get("jobs", 0))
         comparison = compare_results(results, compared, chosen)
-        pairs, notices = comparison.comparisons, comparison.notices
-        chosen_baseline = pairs[0].baseline
+        pairs, notices = comparison.comparisons, list(comparison.notices)
+        baseline = pairs[0].baseline
         corrected = f", corrected for {len(pairs)} comparisons (Holm)" if len(pairs) > 1 else ""
         note += f" difference; p of the paired t-test{corrected}"
         panels, tables = of_pairs(values, pairs)
     else:
-        if baseline is not None:
-            values.run(baseline)  # raises where there is no such run
-        [run] = values.runs
-        panels, rows, summary = list[Panel](), list[Row](), list[Row]()
-        for metric, y, mean in zip(values.metrics, values.values[0], of_results.means[0].tolist(), strict=True):
-            order = _order(y, 1)
-            ids = tuple(values.queries[q] for q in order.tolist())
-            bars = Bars(ids, y[order], mean, *interval_of_mean(y, mean, "t", confidence))
-            x = Axis(f"Queries by value ({len(order)})")
-            panels.append(Panel(run, x, Axis(metric.display, 0.0, 1.0), bars=bars))
-            places = range(1, len(ids) + 1)
-            rows += [(run, metric.name, *row) for row in zip(places, ids, y[order].tolist(), strict=True)]
-            summary.append((run, metric.name, len(order), mean, bars.low, bars.high))
-        columns = ("run", "metric", "position", "query", "value")
-        of_means = ("run", "metric", "queries", "mean", "low", "high")
-        tables = [
-            Table("queries", "Value of each query", columns, rows),
-            Table("summary", "Mean over the queries", of_means, summary),
-        ]
-    picture = Picture(
-        name="queries",
-        options={
-            "metrics": [str(spec) for spec in compared],
-            "runs": [run.name for run in results.runs],
-            "baseline": chosen_baseline,
-            "confidence": confidence,
-            "evaluation": dict(results.options),
-        },
-        noticed=(tuple(notices),),
-        runs_read=len(results.runs),
-        note=note,
-        panels=tuple(panels),
-        tables=tuple(tables),
-    )
-    return warned(picture)
+        values.run(baseline)  # raises where there is no such run
+        notices, baseline = notices_of(results, values), None
+        panels, tables = _of_run(values, of_results.means[0].tolist(), confidence)
+    fields = _of_results("queries", results, compared, notices, baseline=baseline, confidence=confidence)
+    return warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(tables)))
+
+
+def _of_run(values: QueryValues, means: list[float], confidence: float) -> tuple[list[Panel], list[Table]]:
+    panels, rows, summary = list[Panel](), list[Row](), list[Row]()
+    for metric, y, mean in zip(values.metrics, values.values[0], means, strict=True):
+        label = values.runs[0], metric.name
+        interval = (mean, *interval_of_mean(y, mean, "t", confidence))
+        bars, of_queries = _bars(values, [y], interval)
+        x, y_axis = Axis(f"Queries by value ({len(bars.y)})"), Axis(metric.display, 0.0, 1.0)
+        panels.append(Panel(label[0], x, y_axis, bars=bars))
+        rows += [(*label, *row) for row in of_queries]
+        summary.append((*label, len(bars.y), *interval))
+    return panels, [
+        Table("queries", "Value of each query", ("run", "metric", "position", "query", "value"), rows),
+        Table("summary", "Mean over the queries", ("run", "metric", "queries", "mean", "low", "high"), summary),
+    ]
 
 
 def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list[Panel], list[Table]]:
     """The differences of runs from a baseline. values: of the runs and metrics, queries in the order of ids."""
     panels, rows, summary = list[Panel](), list[Row](), list[Row]()
     for pair in pairs:
-        m = values.metric(pair.metric)
+        label = pair.run, pair.baseline, pair.metric
+        m, runs = values.metric(pair.metric), (values.run(pair.baseline), values.run(pair.run))
         sign, name = values.metrics[m].sign, values.metrics[m].display
-        runs = values.run(pair.baseline), values.run(pair.run)
-        y = values.differences(*runs)[m]
-        order = _order(y, sign)
-        ids = tuple(values.queries[q] for q in order.tolist())
+        columns = [*(values.values[run, m] for run in runs), values.differences(*runs)[m]]
+        bars, of_queries = _bars(values, columns, (pair.difference, pair.low, pair.high), sign, pair)
         title = f"{pair.run} − {pair.baseline}" + (f", {name}" if len(values.metrics) > 1 else "")
-        x = Axis(f"Queries by difference ({len(order)})")
-        bars = Bars(ids, y[order], pair.difference, pair.low, pair.high, sign, pair)
-        panels.append(Panel(title, x, Axis(f"Difference in {name}"), bars=bars))
-        numbers = (column.tolist() for column in (*(values.values[run, m, order] for run in runs), y[order]))
-        label = (pair.run, pair.baseline, pair.metric)
-        rows += [(*label, *row) for row in zip(range(1, len(ids) + 1), ids, *numbers, strict=True)]
+        x, y_axis = Axis(f"Queries by difference ({len(bars.y)})"), Axis(f"Difference in {name}")
+        panels.append(Panel(title, x, y_axis, bars=bars))
+        rows += [(*label, *row) for row in of_queries]
         summary.append((*label, pair.n, *(getattr(pair, name) for name in _PAIR)))
     labels = ("run", "baseline", "metric")
-    columns = (*labels, "position", "query", "baseline_value", "value", "difference")
+    names = (*labels, "position", "query", "baseline_value", "value", "difference")
     return panels, [
-        Table("queries", "Difference of each query", columns, rows),
+        Table("queries", "Difference of each query", names, rows),
         Table("summary", "Mean difference, paired t-test", (*labels, "queries", *_PAIR), summary),
     ]
 
 
-def _order(y: Floats, sign: int) -> Ints:
-    """The queries with a value from the largest to the smallest; equal ones by id."""
+def _bars(
+    values: QueryValues,
+    columns: Sequence[Floats],
+    mean: tuple[float, float, float],
+    sign: int = 1,
+    pair: PairComparison | None = None,
+) -> tuple[Bars, Iterable[Row]]:
+    """The bars of the last column, and rows of position, query and all columns: the queries with a value from
+    the best to the worst, equal ones by id. mean: with the ends of its interval.
+    """
+    y = columns[-1]
     # rounding must not decide which of two equal differences is the larger one
     worth = np.round(sign * y / (np.nanmax(np.abs(y), initial=0.0) or 1.0), 12)
     order = np.argsort(-worth, kind="stable")
-    return order[~np.isnan(y[order])]
+    order = order[~np.isnan(y[order])]
+    ids = tuple(values.queries[q] for q in order.tolist())
+    numbers = (column[order].tolist() for column in columns)
+    rows = zip(range(1, len(ids) + 1), ids, *numbers, strict=True)
+    return Bars(ids, y[order], *mean, sign, pair), rows
 
 
 # --- curves
@@ -202,7 +205,7 @@ def curve(
     """The mean of a metric at each cutoff, or interpolated precision by recall (iprec_at_recall).
 
     qrels, runs, options: as evaluate() takes them. at: the values after '@', a list or as '1-20,50,100'; by
-    default the cutoffs 1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10,20'. log: a
+    default the cutoffs 1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10'. log: a
     logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent.
     Raises GradevalError.
     """
@@ -222,35 +225,22 @@ def curve(
         x = [int(value) if float(value).is_integer() else value for value in of_metric]
         lines = []
         for r, run in enumerate(results.runs):
-            means, ends = [], []
+            ends = []
             for place, spec in zip(x, of_metric.values(), strict=True):
                 values, mean = results.values(r, spec), float(results.mean(r, spec))
-                interval = interval_of_mean(values, mean, "t", confidence)
-                means.append(mean)
-                ends.append(interval)
-                count = int(np.count_nonzero(~np.isnan(values)))
-                rows.append((run.name, str(metric), place, mean, *interval, count))
-            low, high = np.array(ends).T
-            lines.append(Line(run.name, np.array(x, np.float64), np.array(means), low, high, marked=True))
+                ends.append((mean, *interval_of_mean(values, mean, "t", confidence)))
+                rows.append((run.name, str(metric), place, *ends[-1], int(np.count_nonzero(~np.isnan(values)))))
+            y, low, high = np.array(ends).T
+            lines.append(Line(run.name, np.array(x, np.float64), y, low, high, marked=True))
         symbol, axis, _ = _AXES.get(param, (param, param, AT))
-        label = f"Mean {metric.display}@{symbol}"
-        if metric.metric.name == "iprec_at_recall":
-            label = "Mean interpolated precision"
-        is_whole = all(isinstance(place, int) for place in x)
-        x_axis = Axis(axis, log=log and x[0] > 0, whole=is_whole)
+        is_precision = metric.metric.name == "iprec_at_recall"
+        label = "Mean interpolated precision" if is_precision else f"Mean {metric.display}@{symbol}"
+        x_axis = Axis(axis, log=log and x[0] > 0, whole=all(isinstance(place, int) for place in x))
         title = results.runs[0].name if len(results.runs) == 1 else ""
         panels.append(Panel(title, x_axis, Axis(label, *metric.metric.range), tuple(lines)))
     columns = ("run", "metric", "at", "mean", "low", "high", "queries")
     picture = Picture(
-        name="curve",
-        options={
-            "metrics": list(map(str, curves)),
-            "runs": [run.name for run in results.runs],
-            "confidence": confidence,
-            "evaluation": dict(results.options),
-        },
-        noticed=(results.notices,),
-        runs_read=len(results.runs),
+        **_of_results("curve", results, curves, results.notices, confidence=confidence),
         note=f"{confidence:g} % t interval of the mean",
         across=len(curves),
         panels=tuple(panels),
@@ -261,27 +251,25 @@ def curve(
 
 def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
     """The curves that metrics stand for. Raises MetricError, OptionError."""
-    specs: list[Spec] = []
+    specs: dict[Spec, None] = {}
     for name in single_names(metrics):
         if "@" in name or group_of(name) is not None or dotted(name) is not None:
             if at is not None:
                 raise OptionError(f"{name} has its own cutoffs, so --at is not for it")
-            specs += parse_one(name)
+            specs |= dict.fromkeys(parse_one(name))
             continue
         metric = metric_of(name)
         if metric.at is None:
             hint = "for example nDCG, P, R or iprec_at_recall"
             raise MetricError(f"{name}: {metric.name} takes no cutoff, so it has no curve", hint=hint)
         *_, values = _AXES.get(metric.at.name, (AT,))
-        specs += parse_one(f"{name}@{','.join(expanded(at or values))}")
+        specs |= dict.fromkeys(parse_one(f"{name}@{','.join(expanded(at or values))}"))
     curves: Curves = {}
-    for spec in dict.fromkeys(specs):
+    for spec in specs:
         param = spec.metric.at
         value = None if param is None else spec.params.get(param.name)
-        if spec.metric.kind is not Kind.MEAN or not spec.metric.per_query or param is None:
+        if spec.metric.kind is not Kind.MEAN or not spec.metric.per_query or param is None or value is None:
             raise MetricError(f"{spec}: a curve needs a metric with a cutoff, whose mean over queries is taken")
-        if value is None:
-            raise MetricError(f"{spec}: it has no cutoff, so it is a point, and no curve")
         without = Spec(spec.metric, tuple(pair for pair in spec.given if pair[0] != param.name))
         curves.setdefault(without, {})[value] = spec
     if not curves:
@@ -298,14 +286,12 @@ def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
 def expanded(text: str) -> list[str]:
     """'1-3,10,20' -> 1, 2, 3, 10, 20. Raises OptionError."""
     values: list[str] = []
-    for part in (part.strip() for part in text.split(",")):
-        if ends := _RANGE.fullmatch(part):
-            first, last = map(int, ends.groups())
-            if last < first:
-                raise OptionError(f"--at {named(part)}: a range must increase")
-            values += map(str, range(first, min(last, first + _MOST) + 1))
-        else:
-            values.append(part)
+    for part in map(str.strip, text.split(",")):
+        ends = _RANGE.fullmatch(part)
+        places = range(int(ends[1]), int(ends[2]) + 1) if ends else [part]
+        if not places:
+            raise OptionError(f"--at {named(part)}: a range must increase")
+        values += map(str, places[: _MOST + 1])
         if len(values) > _MOST:
             raise OptionError(f"--at {named(text)}: a curve has at most {_MOST} points")
     return values
@@ -355,10 +341,10 @@ def phi(
     columns, what = ("curve", "grade", "judged", "phi", "gain"), "φ and gain 2^φ - 1 of each grade"
     longest = max(map(len, by_grade))
     some = [rows[place] for rows in by_grade for place in spaced(len(rows), _SHOWN)]
-    about = f"{what}, {_SHOWN} of up to {longest} grades"
+    about = what if longest <= _SHOWN else f"{what}, {_SHOWN} of up to {longest} grades"
     tables = [
-        Table("phi", what, columns, [*chain(*by_grade)], shown=longest <= _SHOWN),
-        Table("overview", about, columns, some, data=False, shown=longest > _SHOWN),
+        Table("phi", what, columns, [*chain(*by_grade)], shown=False),
+        Table("overview", about, columns, some, data=False),
         Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
     ]
     note = ""
