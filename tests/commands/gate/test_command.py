@@ -222,15 +222,10 @@ def test_junit(monkeypatch: pytest.MonkeyPatch) -> None:
 PLAIN = "plain plain --feature 1 --require 'AP > 0' --quiet"
 READ = {
     f"{PLAIN} --groups sizes -o sizes": "--output",
-    f"{PLAIN} --groups sizes --junit sizes": "--junit",
     f"{PLAIN} --junit plain.query": "--junit",
-    f"{PLAIN} --github plain.query": "GITHUB_STEP_SUMMARY",
-    f"{PLAIN} --config ci/groups.toml --junit ci/sizes": "--junit",
     f"{PLAIN} --config ci/groups.toml --github ci/sizes": "GITHUB_STEP_SUMMARY",
     "qrels good.run --config ci/baseline.toml -f tsv -o ci/old": "--output",
     "qrels good.run --config ci/wrong.toml --junit ci/old": "--junit",
-    "qrels good.run --baseline A=ci/old --max-drop 'AP 0.9' --junit ci/old": "--junit",
-    "qrels good.run --config ci/ids.toml --junit ci/q.ids": "--junit",
     "qrels good.run --config ci/ids.toml --github ci/q.ids": "GITHUB_STEP_SUMMARY",
     "qrels good.run --junit pyproject.toml": "--junit",
     "qrels good.run --github qrels": "GITHUB_STEP_SUMMARY",

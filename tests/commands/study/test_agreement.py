@@ -184,14 +184,10 @@ def test_three_sets_of_judgments():
         assert values[first, other] == pytest.approx(alone)
     for name in ("correlations", "power", "systems"):
         assert list(dict.fromkeys(column(study, name, "judgments"))) == sets
-    for row in study.table("judgments").to_dicts():
-        m = study.options["metrics"].index(row["metric"])
-        means = [means_of(study)[sets.index(row[key]), m] for key in ("judgments", "other")]
-        assert row["tau"] == pytest.approx(kendalltau(*means).statistic)
-    expected = gradeval.evaluate(
-        {q: third[q] for q in QRELS if q in second and q in third}, RUNS, "AP nDCG@5"
-    )  # the queries that all sets have
-    np.testing.assert_allclose(means_of(study)[2], expected.means.T, rtol=1e-14)
+    common = {q: third[q] for q in QRELS if q in second and q in third}
+    np.testing.assert_allclose(
+        means_of(study)[2], gradeval.evaluate(common, RUNS, "AP nDCG@5").means.T, rtol=1e-14
+    )
 
 
 def test_many_different_grades():

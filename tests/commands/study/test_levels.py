@@ -1,13 +1,16 @@
 """Scheel's figures 6 to 8: AP at every threshold, and LETOR features as runs and as virtual assessors."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
-from shared_data import shared
 
 import gradeval
 from gradeval.commands.study.levels import levels
 from gradeval.errors import MetricError
 
+SHARED = Path(os.environ.get("GRADEVAL_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 QRELS = {"q1": {"a": 3, "b": 1, "c": 0, "d": 0.5}, "q2": {"a": 1, "b": 0}}
 RUNS = {
     "good": {"q1": {"a": 4, "b": 3, "d": 2, "c": 1}, "q2": {"a": 2, "b": 1}},
@@ -64,69 +67,41 @@ def test_the_virtual_assessor_scores_1(tmp_path, feature):
     assert max(means["feature3"]) < 1
 
 
-FEATURES = "1,5,9,11,15,19,21,22"
-TITLE_TF, TITLE_TFIDF = 1, 9
+FOLDS = [SHARED / "data" / "ohsumed" / f"Fold{fold}.test.txt.gz" for fold in range(1, 6)]
 CLOSE_TO_TITLE = ["feature15", "feature11", "feature19"]
 CONSTANT = {"feature5", "feature21", "feature22"}  # the same for all documents of a query
 
 
-@pytest.fixture(scope="module")
-def ohsumed(tmp_path_factory):
-    folds = [shared("ohsumed", f"Fold{fold}.test.txt.gz") for fold in range(1, 6)]
-    path = tmp_path_factory.mktemp("ohsumed") / "all.txt.gz"
-    path.write_bytes(b"".join(fold.read_bytes() for fold in folds))
-    return path
-
-
-def means_of(study):
-    return {run: means for run, (_, means) in by_run(study).items()}
-
-
-def thresholds(study):
-    return list(next(iter(by_run(study).values()))[0])
-
-
-def check_order(study, *expected):
-    """All three metrics order the strategies so. What has no order is where the rule for ties puts it."""
+def check(study, thresholds, reference, *expected):
+    """All three metrics order the strategies so; what has no order is where the rule for ties puts it. Returns
+    the means: 1 for the reference, which assesses.
+    """
+    assert [len(at_threshold) for at_threshold, _ in by_run(study).values()] == [thresholds] * 8
     for _, text in study.table("orders").rows:
         order = [equal.split(" = ") for equal in text.split(" > ")]
         assert [equal for equal in order if set(equal) != CONSTANT] == [[run] for run in expected]
         assert len(order) == len(expected) + 1
+    assert study.options.get("reference") == reference
+    means = {run: of for run, (_, of) in by_run(study).items()}
+    assert reference is None or [*means[reference].values()] == pytest.approx([1] * 3, abs=1e-12)
+    return means
 
 
 @pytest.mark.slow
-def test_figure_6(ohsumed):
-    study = levels(ohsumed, features=FEATURES)
-    assert thresholds(study) == [1, 2]
-    check_order(study, "feature11", "feature15", "feature9", "feature1", "feature19")
-    assert all(at_threshold[1] > at_threshold[2] for at_threshold, _ in by_run(study).values())
-
-
-def check_reference(study, reference):
-    assert study.options["reference"] == reference
-    for value in means_of(study)[reference].values():
-        assert value == pytest.approx(1, abs=1e-12)
-
-
-@pytest.mark.slow
-def test_figure_7(ohsumed):
-    """The TF of the title assesses: it scores 1, and its TF-IDF comes closest, by every metric."""
-    study = levels(ohsumed, features=FEATURES, qrels_feature=TITLE_TF, ties="trec")
-    assert len(thresholds(study)) == 9
-    check_reference(study, "feature1")
-    check_order(study, "feature1", "feature9", *CLOSE_TO_TITLE)
-    assert min(means_of(study)["feature9"].values()) > 0.98
-
-
-@pytest.mark.slow
-def test_figure_8(ohsumed):
-    """The TF-IDF of the title assesses, on many levels: NDCG alone falls for what is not close to it."""
-    study = levels(ohsumed, features=FEATURES, qrels_feature=TITLE_TFIDF, ties="trec")
-    assert len(thresholds(study)) > 100
-    check_reference(study, "feature9")
-    check_order(study, "feature9", "feature1", *CLOSE_TO_TITLE)
-    few = means_of(levels(ohsumed, features=FEATURES, qrels_feature=TITLE_TF, ties="trec"))
-    many = means_of(study)
+@pytest.mark.skipif(not FOLDS[0].exists(), reason="the shared data are not there")
+def test_figures_6_to_8(tmp_path):
+    """The grades, the TF of the title and its TF-IDF assess: on many levels NDCG alone falls for the others."""
+    path = tmp_path / "all.txt.gz"
+    path.write_bytes(b"".join(fold.read_bytes() for fold in FOLDS))
+    judged, tf, tfidf = (
+        levels(path, features="1,5,9,11,15,19,21,22", **options)
+        for options in ({}, {"qrels_feature": 1, "ties": "trec"}, {"qrels_feature": 9, "ties": "trec"})
+    )
+    check(judged, 2, None, "feature11", "feature15", "feature9", "feature1", "feature19")
+    assert all(at_threshold[1] > at_threshold[2] for at_threshold, _ in by_run(judged).values())
+    few = check(tf, 9, "feature1", "feature1", "feature9", *CLOSE_TO_TITLE)
+    assert min(few["feature9"].values()) > 0.98
+    many = check(tfidf, 1128, "feature9", "feature9", "feature1", *CLOSE_TO_TITLE)
     for run in CLOSE_TO_TITLE:
         assert few[run]["nDCG(gain=exp)"] - many[run]["nDCG(gain=exp)"] > 0.2  # "disproportionate lower"
         for metric in ("muAP", "NDCNG"):
