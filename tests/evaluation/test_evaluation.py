@@ -305,6 +305,9 @@ def test_when_notices_are_found(monkeypatch):
     shown = []
     evaluator.evaluate_each(runs, shown.append)
     assert [[run.name for run in part.runs] for part in shown] == [["one"], ["two"]]
+    for options in ({"ties": "trec"}, {"tie_range": True}, {"queries": "both"}):
+        notices = evaluate(TIED, TIED_RUN, METRICS, **options).notices
+        assert Evaluator(TIED, METRICS, **options).evaluate(TIED_RUN).notices == notices
     for part, (name, _) in zip(shown, runs, strict=True):
         assert part.notices == tuple(one for one in expected if one.subject == name)
     assert shown[0].notices
@@ -326,9 +329,6 @@ def test_notices_of_copies(other):
 
     run = Run(TIED_RUN)
     kept, expected = weakref.ref(run), evaluate(TIED, [run, {"r": {"a": 1.0}}], METRICS)
-    for options in ({"ties": "trec"}, {"tie_range": True}, {"queries": "both"}):
-        notices = evaluate(TIED, run, METRICS, **options).notices
-        assert Evaluator(TIED, METRICS, **options).evaluate(run).notices == notices
     results = Evaluator(TIED, METRICS).evaluate([run, {"r": {"a": 1.0}}])
     del run  # results do not keep the lines of their runs
     gc.collect()

@@ -54,10 +54,8 @@ HALF_JUDGED: Data = {"1": ranking("a", "x", "y", "z"), "2": ranking("a", "b", "x
         ("nDCG@1 AP", {}, 1, None),
         ("nDCG@1 P@2", {}, 2, 0.75),
         ("nDCG@20,100", {}, 20, 0.375),
-        ("nDCG@100", {}, 10, 0.375),
         # where it does not matter
         ("AP", {"judged_only": True}, 10, None),
-        ("AP(judged_only=true)", {}, 10, None),
         ("AP", {"depth": 1}, 10, None),
         ("bpref tau rankDCG num_ret unj@5", {}, 10, None),
         ("AP Judged@10", {}, 10, None),
@@ -84,13 +82,11 @@ SHIFTED: Data = {"1": {"a": 1.3, "b": 0.1}}
     ("qrels", "run", "options", "expected"),
     [
         (GRADED, GRADED, {}, True),
-        (GRADED, {"1": {"a": 2, "c": 1}}, {}, True),
         (ONES, ONES, {}, True),
         (SHIFTED, SHIFTED, {"zero_grade": 0.1}, True),  # grades are those of the file
         (SHIFTED, {"1": {"a": 1.2, "b": 0.0}}, {"zero_grade": 0.1}, False),
         (GRADED, {"1": {"a": 3, "b": 0, "c": 1}}, {}, False),
         (GRADED, {"1": {"a": 2, "b": 0, "c": 1, "x": -1}}, {}, False),
-        (GRADED, {"1": {"a": 2, "b": 0, "c": 1}, "other": {"a": 1}}, {}, False),
         (GRADED, {"1": {"c": 1, "a": 2, "b": 0.5}}, {}, False),
         (GRADED, {"2": {"a": 1}}, {}, False),  # one document
         (GRADED, {"1": {"c": 1}, "2": {"a": 1}}, {}, False),  # a set
@@ -119,7 +115,6 @@ STARS: Data = {"u": {"a": 5, "b": 1, "c": 3}}
         (STARS, "AP(rel=1)", {}, "AP(rel=1)"),
         (STARS, "rankDCG tau", {}, ""),
         (STARS, "AP", {"rel": 4}, ""),
-        (STARS, "AP nDCG", {"zero_grade": 1}, ""),
         (STARS, "AP(rel=4)", {}, ""),
         # where only what is relevant is listed, as in MS MARCO, and with two grades as in NFCorpus
         ({"u": {"a": 1, "b": 1}}, "AP", {}, ""),
@@ -307,7 +302,6 @@ JUDGED_ONLY = {"judged_only": True}
         ("nDCG@3", {}, "q1 a-long-query-id"),
         ("nDCG@3 P@4", {}, "q1 q2 a-long-query-id"),
         ("AP", {"depth": 2}, "q1 a-long-query-id"),
-        ("P@1 num_ret", {}, "q1 a-long-query-id"),
         ("AP", {"query_ids": ["q2"]}, "q2"),
         ("num_ret num_q", {}, ""),
         # where unjudged documents are removed
@@ -441,7 +435,6 @@ BOTH = "2 of 2 runs have fewer documents than the cutoff, in up to 4 of 4 querie
         ([TWO_EACH, {query: ranking("a", "x", "b") for query in FOUR}], "nDCG@3", {}, []),  # unlike depths
         ([HALF], "nDCG@3 P@2", {}, []),  # not most queries
         ([{**HALF, "1": ranking("a")}], "nDCG@3", {}, [OF_FOUR.replace("4 of 4", "3 of 4") + ")"]),
-        ([{**HALF, "1": ranking("a")}], "num_ret Judged@3 AP", {}, []),
         ([{"0": ranking("a")}], "nDCG@3 P@2", {}, [OF_ONE]),  # of the queries of the run
         ([{query: ranking("a", "c", "b") for query in FOUR}], "nDCG@10", {}, []),  # complete rankings
     ],

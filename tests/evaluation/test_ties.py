@@ -46,34 +46,37 @@ def orders(ranking: Ranking) -> Iterator[dict[str, float]]:
         yield {name: score for part in parts for name, score in part}
 
 
-def evaluated(qrels: object, runs: object, names: str | Sequence[str], **options: object) -> Results:
-    """Whose notices are only found where they are looked at."""
-    return gradeval.Evaluator(qrels, names, jobs=1, **options).evaluate(runs)
+def evaluated(cases: Sequence[Case], names: Sequence[str], **options: object) -> Results:
+    """Whose notices are only found where they are looked at. The queries are the cases by number."""
+    qrels = {str(number): grades for number, (grades, _) in enumerate(cases)}
+    run = {str(number): dict(ranking) for number, (_, ranking) in enumerate(cases)}
+    return gradeval.Evaluator(qrels, names, jobs=1, **options).evaluate({"run": run})
+
+
+def tried(cases: Sequence[Case], names: Sequence[str], **options: object) -> dict[str, list[np.ndarray]]:
+    """metric -> for each case, the values under all orders of its tied scores."""
+    tries = [
+        (n, (grades, [*run.items()])) for n, (grades, ranking) in enumerate(cases) for run in orders(ranking)
+    ]
+    results = evaluated([case for _, case in tries], names, **{**options, "ties": "input"})
+    ends = np.flatnonzero(np.diff([n for n, _ in tries])) + 1
+    return {name: np.split(results.values(0, name), ends) for name in names}
 
 
 def differ(cases: Sequence[Case], names: Sequence[str], **options: object) -> dict[str, set[int]]:
-    tries = [(n, grades, run) for n, (grades, ranking) in enumerate(cases) for run in orders(ranking)]
-    qrels = {str(place): grades for place, (_, grades, _) in enumerate(tries)}
-    run = {str(place): run for place, (_, _, run) in enumerate(tries)}
-    results = evaluated(qrels, run, names, ties="input", **options)
-    found: dict[str, set[int]] = {}
-    for name in names:
-        values: dict[int, set[str]] = {}
-        for (case, _, _), value in zip(tries, results.values(0, name).tolist(), strict=True):
-            # sums in another order may end in another last digit
-            values.setdefault(case, set()).add(f"{value:.9f}")
-        found[name] = {case for case, of in values.items() if len(of) > 1}
-    return found
+    """Sums in another order may end in another last digit."""
+    return {
+        name: {case for case, of in enumerate(values) if len({f"{value:.9f}" for value in of}) > 1}
+        for name, values in tried(cases, names, **options).items()
+    }
 
 
 def noticed(cases: Sequence[Case], names: Sequence[str], **options: object) -> dict[str, set[int]]:
     """metric -> the cases that its notice names; every order is tried on each, and every case is named."""
-    qrels = {str(number): grades for number, (grades, _) in enumerate(cases)}
-    run = {str(number): dict(ranking) for number, (_, ranking) in enumerate(cases)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gradeval.evaluation.outcome.TRIALS", None)
         patch.setattr("gradeval.evaluation.outcome.MAX_QUERIES", len(cases))
-        notices = [one for one in evaluated(qrels, run, names, **options).notices if one.kind is Kind.TIES]
+        notices = [one for one in evaluated(cases, names, **options).notices if one.kind is Kind.TIES]
     found = {one.metric: set(map(int, one.queries)) for one in notices}
     assert [one.count for one in notices] == [len(of) for of in found.values()]
     return {name: set() for name in names} | found
@@ -114,20 +117,11 @@ def test_the_range_is_that_of_all_orders(options: dict[str, object]) -> None:
     specs = parse(EXACT + " bpref nDCG@2 nDCG(gain=0:1/1:0)@2 Judged@2 rankDCG AUC ERR muAP")
     if "depth" in options:
         specs = [spec for spec in specs if "judged_only" not in spec.params]
-    cases = [collection(draw) for _ in range(40)]
-    tries = [(n, run) for n, (_, ranking) in enumerate(cases) for run in orders(ranking)]
-    qrels = {str(place): cases[n][0] for place, (n, _) in enumerate(tries)}
-    runs = {str(place): run for place, (_, run) in enumerate(tries)}
-    tried = evaluated(qrels, runs, list(map(str, specs)), **{**options, "ties": "input"})
-    case = np.array([n for n, _ in tries])
-    qrels = {str(n): grades for n, (grades, _) in enumerate(cases)}
-    runs = {str(n): dict(ranking) for n, (_, ranking) in enumerate(cases)}
-    found = evaluated(qrels, {"run": runs}, list(map(str, specs)), tie_range=True, **options)
-    [run] = found.runs
-    assert run.tie_range is not None
+    cases, names = [collection(draw) for _ in range(40)], list(map(str, specs))
+    of_orders = tried(cases, names, **options)
+    [run] = evaluated(cases, names, tie_range=True, **options).runs
     for m, spec in enumerate(specs):
-        values, (low, high, _) = run.values[m], run.tie_range[:, m]
-        of_tries = [tried.runs[0].values[m, case == n] for n in range(len(cases))]
+        values, (low, high, _), of_tries = run.values[m], run.tie_range[:, m], of_orders[names[m]]
         least, most = (np.array([end.reduce(of) for of in of_tries]) for end in (np.fmin, np.fmax))
         assert not ((low > values) | (values > high)).any(), str(spec)
         assert not ((least > low + 1e-9) | (high > most + 1e-9)).any(), str(spec)
@@ -138,17 +132,14 @@ def test_the_range_is_that_of_all_orders(options: dict[str, object]) -> None:
 
 @each("options", [{}, {"depth": 2, "judged_only": True}])
 def test_a_sample_of_many_queries_shows_as_much(options, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same metrics have the notice as where every order is tried on each of the queries."""
     load()
     draw = random.Random(str(options))
     cases = [collection(draw) for _ in range(80)]
-    qrels = {str(number): grades for number, (grades, _) in enumerate(cases)}
-    run = {str(number): dict(ranking) for number, (_, ranking) in enumerate(cases)}
     names = [metric.usage for metric in REGISTRY.values()]
     noticed = []
     for trials in (None, 20):
         monkeypatch.setattr("gradeval.evaluation.outcome.TRIALS", trials)
-        notices = evaluated(qrels, run, names, **options).notices
+        notices = evaluated(cases, names, **options).notices
         noticed.append({notice.metric for notice in notices if notice.kind is Kind.TIES})
     assert noticed[0] == noticed[1] and len(noticed[0]) > 30
 

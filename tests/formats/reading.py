@@ -17,8 +17,6 @@ from gradeval.options import Options
 
 
 class Small(Cut):
-    """A source whose chunks have this size too."""
-
     def chunks(self, size=0):
         return super().chunks(size or self.size)
 

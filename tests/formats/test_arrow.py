@@ -21,7 +21,6 @@ NUMBERS = [1.5, 2.0, -3.0, 0.0, 5.0, 6.0]
 
 
 def rows_of(table, name="score", rows=None):
-    """The rows as read in blocks of `rows`."""
     data, step = open_data(table, "data", name), rows or BLOCK_ROWS
     found = []
     for first in range(0, data.rows, step):
@@ -210,7 +209,6 @@ def of_views(place, value):
 
 
 def of_codes(code):
-    """The codes of a dictionary."""
     pyarrow = pytest.importorskip("pyarrow")
     codes = np.array([0, 1, 0], np.int8)
     indices = pyarrow.Array.from_buffers(pyarrow.int8(), 3, [None, pyarrow.py_buffer(codes)])

@@ -86,8 +86,6 @@ def test_features(path, data):
 
 ERRORS = [
     (b"x qid:1 1:1", "the grade 'x' is not a number"),
-    (b"nan qid:1 1:1", "the grade 'nan' is not a finite number"),
-    (b"1_0 qid:1 1:1", "the grade '1_0' is not a number"),
     (b"qid:1 1:1", "the grade 'qid:1' is not a number"),
     (b"1 qid: 1:1", "no query id after qid:"),
     (b"1 qid:1 1:x", "the value of feature 1 'x' is not a number"),
@@ -95,7 +93,6 @@ ERRORS = [
     (b"1 qid:1 1:inf # x", "the value of feature 1 'inf' is not a finite number"),
     (b"1 qid:1 1:1 x", "'x' is not feature:value"),
     (b"1 qid:1 x:1 1:1", "'x:1' is not feature:value"),
-    (b"1 qid:1 -1:1 1:1", "'-1:1' is not feature:value"),
     (b"1 qid:1 12 3:4", "'12' is not feature:value"),
     (b"1 qid:1 123456789:4", "'123456789:4' is not feature:value"),
     (b"1 qid:1 1:1 qid:1", "'qid:1' is not feature:value"),
@@ -104,7 +101,6 @@ ERRORS = [
     (b"1 qid:1 \0", "binary data (a NUL byte). Is this the right file?"),
     (b"1 qid:1 1:1\r0 qid:1 1:2", r"lines end in a bare CR. Convert them with tr '\r' '\n'"),
     (b"1 qid:1 1:1 # a\r0 qid:1 1:2 # b\r", r"lines end in a bare CR. Convert them with tr '\r' '\n'"),
-    (b"-1 1:1\r 0.5 1:2", r"lines end in a bare CR. Convert them with tr '\r' '\n'"),
 ]  # fmt: skip
 
 
@@ -190,10 +186,8 @@ def test_read_numbers(size, path):
     [
         (b"x\n2 3\n", ["1: the score 'x' is not a number", "2: 2 fields where one score per line is expected"]),
         (b"1\n\n# c\nnan\n", ["4: the score 'nan' is not a finite number"]),
-        (b"1\n2\n\0\n", ["3: binary data (a NUL byte). Is this the right file?"]),
         (b"1\n.5\r-2\r3", [r"2: lines end in a bare CR. Convert them with tr '\r' '\n'"]),
         (b"", [" the file is empty"]),
-        (b"#\n", [" no data: all lines are blank or comments"]),
     ],
 )
 def test_wrong_numbers(text, errors, size, path):

@@ -81,7 +81,6 @@ def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
 
 @each(("role", "text"), TABLES)
 def test_what_the_hint_says_is_right(role: str, text: str, tmp_path: Path) -> None:
-    """The file is then evaluated as the original data."""
     (tmp_path / "given").write_text(text)
     files = (tmp_path / "given", RUN) if role == "qrels" else (QRELS, tmp_path / "given")
     found, expected = (gradeval.evaluate(*data, "nDCG num_ret") for data in (files, (QRELS, RUN)))

@@ -49,8 +49,6 @@ def check_blocks(source, size, text):
 
 @pytest.fixture
 def file(tmp_path):
-    """Writes a file, and gives its source."""
-
     def write(content, name="some.run"):
         (tmp_path / name).write_bytes(content)
         return Source(tmp_path / name)
@@ -80,7 +78,6 @@ def test_what_is_no_text(tmp_path, file, monkeypatch):
     ],
 )
 def test_unreadable(error, what, file, monkeypatch):
-    """When it is opened, and when it is read."""
     source = file(LINES)
 
     def fail(*args):

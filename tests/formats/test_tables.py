@@ -3,9 +3,7 @@
 import csv
 import io
 import json
-import random
 import sys
-from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -15,8 +13,6 @@ from hypothesis import strategies as st
 
 from formats.reading import COMPRESSED, PACKERS, Small, errors_of, read
 from gradeval import OptionError, evaluate
-from gradeval.errors import GradevalError
-from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
 from gradeval.formats.detect import detect
 from gradeval.notices import Kind
 from gradeval.options import Options
@@ -341,17 +337,6 @@ def test_errors(text, number, errors, size, put):
     assert errors_of(put(text, size), number) == errors
 
 
-@each("name", sorted({*QRELS_FORMATS, *RUN_FORMATS} - {"trec", "letor", "scores", "ranklib"}))
-@each("content", [b"", b"q 0 d 1\n", b"\x89PNG\r\n\x1a\n\0\0\0", b"\xff\xfe{\0", b"{", b"\n\n"])
-def test_a_file_of_another_format(name, content, put):
-    if name in ("parquet", "arrow"):
-        pytest.importorskip("pyarrow")
-    for number, option in (("grade", "qrels_format"), ("score", "run_format")):
-        if number == "score" or name in QRELS_FORMATS:
-            with suppress(GradevalError):
-                assert (read(put(content), number, **{option: name}), content.strip()) == (([], []), b"")
-
-
 @each("writer", ARROW)
 def test_wrong_arrow_files(writer, put):
     assert errors_of(put(written(writer, []))) == [" no data: the file has no rows"]
@@ -360,13 +345,6 @@ def test_wrong_arrow_files(writer, put):
         if writer != "arrow stream" or end < len(text) - 10:
             [error] = errors_of(put(text[:end]))
             assert "file is damaged or incomplete" in error
-    text = written(writer, ROWS)
-    rng = random.Random(4)
-    for _ in range(40):  # some errors are Python's own, and none reserves what a damaged length says
-        place, bit = rng.randrange(8, len(text)), 1 << rng.randrange(8)
-        file = put(text[:place] + bytes([text[place] ^ bit]) + text[place + 1 :])
-        with suppress(GradevalError):
-            read(file, run_format="parquet" if writer.startswith("parquet") else "arrow")
 
 
 def test_text_that_is_given_as_arrow(put, monkeypatch):

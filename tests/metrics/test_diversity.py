@@ -20,7 +20,6 @@ OF_D1 = "alpha_nDCG@5 .431879 ERR_IA@5 .363086 nERR_IA .444444 NRBP .375 nNRBP .
 
 
 def values(qrels, run, metrics):
-    """The value of each metric for each query. run: query -> document -> score."""
     results = gradeval.evaluate(qrels, run, metrics)
     return {str(spec): results.per_query(0, spec) for spec in results.specs}
 

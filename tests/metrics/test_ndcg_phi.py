@@ -68,7 +68,6 @@ def is_as_ndcng(grades: list[float]) -> bool:
 
 
 def test_it_equals_ndcng_exactly_where_the_pages_say_so():
-    """Where it does not, some document alone in the ranking shows that."""
     assert not is_as_ndcng([-2, -1, 1, 2])  # the median is 0, but not after grades below 0 became 0
     rng, queries, ends, drawn = random.Random(3), [], [0], []
     for _ in range(150):

@@ -38,15 +38,6 @@ def test_a_part_scores_as_in_the_whole(queries, parameters, first, last):
     check_each(REGISTRY.values(), check)
 
 
-def test_the_scale_counts():
-    """Else the test above would prove nothing."""
-    whole = judgments_of(strategies.crowd(1, "eighths", 14, QUERIES))
-    part = whole.replace(scale=whole.scale[whole.scale <= 2], grade=np.minimum(whole.grade, 2))
-    specs = parse("ERR(gain=0:0/1:2) gP@5 nDCG(ideal=max)@5")
-    alone = scored(part, specs).values
-    assert (alone != scored(part.replace(scale=whole.scale), specs).values).any(axis=1).all()
-
-
 WITH_CUTOFF = [metric for metric in REGISTRY.values() if metric.at is not None and metric.at.name == "cutoff"]
 
 

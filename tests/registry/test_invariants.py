@@ -262,24 +262,6 @@ def test_does_not_hold_outside_its_conditions(invariant):
     error_of(EOFError, run)
 
 
-WITHOUT = {
-    registry.IDEAL_IS_ONE: "P",
-    registry.SCALE_FREE: "DCG",
-    registry.BINARY_IS_AP: "RR",
-    registry.REVERSAL_NEGATES: "AUC",
-    registry.REVERSE_IS_ZERO: "nDCG",
-    registry.UNJUDGED_IGNORED: "AP",
-}
-
-
-@each("invariant", TRIALS)
-def test_a_metric_without_it_is_caught(invariant):
-    punishing = Metric("wrong", lambda judgments: -REGISTRY["DCG"](judgments))
-    metric = REGISTRY[WITHOUT[invariant]] if invariant in WITHOUT else punishing
-    assert not declares(metric, invariant)
-    error_of(AssertionError, try_out, invariant, [metric], GENERATED)
-
-
 def test_every_invariant_is_tried_and_claimed():
     known = {one for one in vars(registry).values() if isinstance(one, Invariant)}
     assert known == set(TRIALS)

@@ -20,7 +20,6 @@ load()
 
 @pytest.fixture(autouse=True, scope="module")
 def made_once():
-    """The parts of a page, and its example."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("_parts", "_example"):
             patch.setattr(pages, name, functools.cache(getattr(pages, name)))
@@ -97,7 +96,6 @@ SUMS = [name for name in NUMBERS if shown(name)[0]]
 
 @each("name", SUMS)
 def test_the_example_can_be_redone_by_hand(name):
-    """From what is shown alone: the terms, the numbers below them, and the sum of the ideal ranking."""
     lines, value = shown(name)
     head = lines[0]
     documents = [line for line in lines if line[0].isdigit() or line[0] == "not"]
@@ -133,7 +131,6 @@ def without_relevant(grade: int, rule: str) -> gradeval.Results:
 
 @each("name", NUMBERS)
 def test_the_page_says_what_a_query_without_a_relevant_document_counts(name):
-    """As declared, so as evaluated."""
     [line] = re.findall(r"^A query without a relevant document: (.*?)\.$", page(name), re.M | re.S)
     for grade in (0, -1):
         found = {}
@@ -224,18 +221,13 @@ def test_an_alias_is_what_it_stands_for(tool, name, target):
         ("nDCG(gains={ 3: 7.5, 0 : 0, 1: 1 }, judged_only=True)", "nDCG(gain=0:0/1:1/3:7.5,judged_only=true)"),
         ("nDCG(dcg='log2',gains={1:2})", "nDCG(gain=1:2)"),
         ("AP(judged_only=True) AP(judged_only=TRUE) AP(JUDGED_ONLY=true)", "AP(judged_only=true)"),
-        ("AP(judged_only=False)", "AP"),
-        ("P(rel=2)@5", "P(rel=2)@5"),
         ("BPM(T=2.0,min_rel=1,max_rel=4)@10", "BPM(T=2,min_rel=1,max_rel=4)@10"),
         ("bpm(t=2, MAX_REL=4)@10", "BPM(T=2,max_rel=4)@10"),
-        ("SetF(beta=0.5)", "set_F(x=0.5)"),
-        ("Compat(p=0.8,normalize=False)", "Compat(p=0.8,normalize=false)"),
         ("ndcg_burges(judged_only=true)@5", "nDCG(gain=exp,judged_only=true)@5"),
         ("precision precision@5 f1 f1@10", "set_P P@5 set_F F@10"),
         ("ndcg_score ndcg_score(k=10)", "nDCG nDCG@10"),
         ("JKnDCG(logb=4)@5 JKnDCG(beta=4)@5", "JKnDCG(base=4)@5"),
         ("IPrec@0.1,0.5", "iprec_at_recall(rounding=up)@0.1 iprec_at_recall(rounding=up)@0.5"),
-        ("RBP(p=0.8,rel=1)@10", "rbp(p=0.8,rel=1)@10"),
         ("SetP(relative=True) SetRelP SetP(rel=2,relative=True)", "set_relative_P set_relative_P(rel=2)"),
         ("SetP(relative=False) SetP(relative=False,rel=2)", "set_P set_P(rel=2)"),
         ("NumRet NumRet(rel=2) NumRelRet", "num_ret num_rel_ret(rel=2) num_rel_ret"),

@@ -72,8 +72,6 @@ FAILING = {
 
 
 def taking(annotation, default=None):
-    """A function with a parameter that is annotated so."""
-
     def toy(judgments, *, size=default):
         return total(judgments)
 
@@ -86,8 +84,6 @@ def taking(annotation, default=None):
 
 @each("what", ["SystemExit: 3", "KeyboardInterrupt", "Silent"])
 def test_a_plugin_that_cannot_be_loaded(plugin, what, monkeypatch):
-    """What it declared before works, and so do the others."""
-
     def fail():
         declaring("Middle", total)()
         FAILING[what](None)

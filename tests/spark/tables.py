@@ -73,7 +73,6 @@ def same(value: float, expected: float) -> bool:
 
 
 def check(results: Any, expected: Results) -> None:
-    """The values of the queries bit for bit, the means to 1e-12."""
     rows = {(row.run, row.query, row.metric): row.value for row in results.per_query().collect()}
     expected_rows = {}
     for run in (result.name for result in expected.runs):

@@ -263,7 +263,6 @@ def test_the_guide(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_process_of_its_own_says_nothing_else() -> None:
-    """What the Java machine would say on standard error is not shown."""
     command = [sys.executable, "-m", "gradeval", "spark", "q.txt", "r.txt", "-m", "AP", "--master", "local[1]"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout == "run\tquery\tmetric\tvalue\nr\tall\tAP\t1.0000\n", done.stderr

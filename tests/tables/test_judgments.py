@@ -179,7 +179,6 @@ def test_judgments(queries, depth):
 
 
 def test_what_is_shared_does_not_grow_with_the_metrics():
-    """What was asked for last is kept."""
     table = judgments_of([([(float(grade), grade) for grade in range(1, 100)], 99)])
     first = table.hits(1.0)
     for level in range(2, 100):

@@ -61,10 +61,8 @@ FORMS = {
     "bytes": lambda rows: [(str(q).encode(), str(d).encode(), number) for q, d, number in rows],
     "records": lambda rows: np.array([tuple(map(str, row[:2])) + row[2:] for row in rows], "U40,U40,f8"),
     "objects": lambda rows: np.array(rows, object),
-    "pandas": pandas_frame,
     "pandas objects": lambda rows: pandas_frame(rows, qid=object, docno=object),
     "pandas categories": lambda rows: pandas_frame(rows, qid="category", docno="category", label="category"),
-    "polars": lambda rows: pytest.importorskip("polars").DataFrame(columns_of(rows)),
     "pyarrow": lambda rows: pytest.importorskip("pyarrow").table(columns_of(rows)),
     **{
         f"names {names}": lambda rows, names=names: pandas_frame(rows).set_axis(names.split(), axis=1)
@@ -73,7 +71,7 @@ FORMS = {
 }
 
 
-@each(("form", "ints"), [*zip(FORMS, cycle([False, True])), ("pandas", True), ("polars", False)])
+@each(("form", "ints"), zip(FORMS, cycle([False, True])))
 def test_forms_and_files_have_the_same_values(form, ints, tmp_path, monkeypatch):
     judged, run = collection(len(form), ints=ints)
     (tmp_path / "qrels").write_text("".join(f"{q} 0 {d} {grade}\n" for q, d, grade in judged), "utf-8")
