@@ -122,6 +122,7 @@ def eval_command(
             chosen,
             on_run,
             per_query and not is_streamed,
+            details=job.format == "json",
             hashes=job.format == "json" or job.signature,
         )
     has_failed = job.strict and results.failed

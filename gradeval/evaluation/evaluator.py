@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,6 +79,7 @@ class Evaluator:
         options: Options,
         *,
         at_once: bool = True,
+        details: bool = True,
         hashes: bool = False,
         unlisted: Sequence[Spec] = (),
         as_trec_eval: bool = False,
@@ -85,11 +87,12 @@ class Evaluator:
     ) -> None:
         """at_once: whether notices are found with the values, so that nothing else is kept of a run.
 
-        hashes: whether to take the SHA-256 of the files. unlisted: those of the metrics that the user does not
-        see. as_trec_eval: whether the lines of runs are read as trec_eval reads them. optional: further
-        metrics, which a saved result may lack.
+        details: whether notices of several runs have what only that of a single run prints. hashes: whether to
+        take the SHA-256 of the files. unlisted: those of the metrics that the user does not see. as_trec_eval:
+        whether the lines of runs are read as trec_eval reads them. optional: further metrics, which a saved
+        result may lack.
         """
-        self._at_once, self._hashes = at_once, hashes
+        self._at_once, self._details, self._hashes = at_once, details, hashes
         self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
         self._optional = [spec for spec in optional if spec not in specs]
         specs = [*specs, *self._optional]
@@ -167,15 +170,17 @@ class Evaluator:
             ]
 
         parts: list[Results] = []
-        noticed: list[Callable[[], Noticed]] = []
+        noticed: list[Callable[..., Noticed]] = []
         empty: Bools | None = None
         counted = np.zeros(len(self._chosen), np.bool_)
-        evaluate = partial(self._outcome, at_once)
+        # the notices of ties of several runs become a line, which has no expected value
+        with_expected = repeat(True) if self._details else chain([True], repeat(False))
+        evaluate = partial(self._outcome, at_once, with_expected)
         for outcome in _each(len(runs), opened, evaluate, self._jobs, sum(map(len, names))):
             if isinstance(outcome, FailedRun):
                 part = self._nothing.replace(failed=(outcome,))
             else:
-                run_notices = outcome.noticed().notices if at_once else ()
+                run_notices = outcome.noticed(with_expected).notices if at_once else ()
                 part = self._nothing.replace(runs=(outcome.result,), notices=run_notices)
                 noticed.append(outcome.noticed)
                 empty = outcome.empty  # the same of each run
@@ -184,7 +189,7 @@ class Evaluator:
                 on_run(part)
             parts.append(part if keep_values else part.summarized())
         depths = [(run.name, run.depths) for part in parts for run in part.runs]
-        notices = partial(self._notices, noticed, depths, empty, counted)
+        notices = partial(self._notices, noticed, with_expected, depths, empty, counted)
         return self._nothing.joined(parts, notices() if at_once else notices)
 
     def _checked(self, run: Any) -> Any:
@@ -204,7 +209,9 @@ class Evaluator:
         """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
         return without_relevant(self._qrels, self._specs, self._options, self._jobs)
 
-    def _outcome(self, at_once: bool, opened: _Opened, jobs: int) -> Outcome | FailedRun:
+    def _outcome(
+        self, at_once: bool, with_expected: Iterator[bool], opened: _Opened, jobs: int
+    ) -> Outcome | FailedRun:
         """at_once: whether the notices are found too, so that nothing else is kept of the run."""
         if isinstance(opened, (Outcome, FailedRun)):
             return opened
@@ -214,8 +221,8 @@ class Evaluator:
                 self._qrels, name, run, self._specs, self._options, jobs, self._chosen, self._unlisted
             )
             if at_once:
-                noticed = outcome.noticed()
-                outcome = outcome.replace(noticed=lambda: noticed)
+                noticed = outcome.noticed(with_expected)
+                outcome = outcome.replace(noticed=lambda *_: noticed)
         except GradevalError as error:
             return FailedRun(run.path, error)
         if self._hashes and run.source is not None:
@@ -223,10 +230,15 @@ class Evaluator:
         return outcome
 
     def _notices(
-        self, noticed: Sequence[Callable[[], Noticed]], depths: Depths, empty: Bools | None, counted: Bools
+        self,
+        noticed: Sequence[Callable[..., Noticed]],
+        with_expected: Iterator[bool],
+        depths: Depths,
+        empty: Bools | None,
+        counted: Bools,
     ) -> tuple[Notice, ...]:
         """The notices of all runs. empty: of one, None if there is none. counted: the queries of any, (Q,)."""
-        of_runs = map_all(lambda find, jobs: find(), noticed, self._jobs)
+        of_runs = map_all(lambda find, jobs: find(with_expected), noticed, self._jobs)
         share = max((of_run.judged_share for of_run in of_runs), default=0.0)
         notices = [*qrels_notices_for(self._qrels, self._specs)]
         if self._options.query_weights is not None:

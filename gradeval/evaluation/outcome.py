@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from gradeval.registry.metric import Metric
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
-from gradeval.tables.qrels import Ideal, Qrels, counted_grades, is_relevant
+from gradeval.tables.qrels import Ideal, Qrels, counted_grades, is_relevant, shares_of
 from gradeval.tables.ranking import NO_TIES
 from gradeval.tables.reduction import Reduced
 
@@ -132,19 +131,20 @@ class Outcome(Record):
     """The result of a run.
 
     empty: which queries have nothing relevant to a metric that needs it, (M, Q). noticed: finds what else a
-    user should know of the run, without its lines.
+    user should know of the run, without its lines; its argument yields for each run with notices of ties
+    whether they have the expected value.
     """
 
     result: RunResult
     empty: Bools
-    noticed: Callable[[], Noticed]
+    noticed: Callable[..., Noticed]
 
 
 def judge_of(
-    qrels: Qrels, reduced: Reduced, options: Options, tag: str = "", ideals: dict[bytes, Ideal] | None = None
+    qrels: Qrels, reduced: Reduced, options: Options, tag: str = "", ideals: dict[Any, Ideal] | None = None
 ) -> Judge:
-    """Makes the judgments of some queries with the ranks of all rows: those of the run, or other ones.
-    ideals: shared by the judgments of the same queries, by the bytes of their indices.
+    """Makes the judgments of some queries with the ranks of all rows: those of the run, or other ones, (N,) or
+    (K, N). ideals: shared by the judgments of the same queries in as many orders.
     """
     ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
 
@@ -152,7 +152,8 @@ def judge_of(
         ranked = reduced if rank is reduced.rank else reduced.replace(rank=rank)
         judgments = judgments_of(qrels, ranked, queries, options, tag, ties)
         if ideals is not None and isinstance(queries, np.ndarray):
-            judgments.__dict__["best"] = ideals.setdefault(queries.tobytes(), judgments.best)
+            key = rank.shape[:-1], queries.tobytes()
+            judgments.__dict__["best"] = ideals.setdefault(key, judgments.best)
         return judgments
 
     return judge
@@ -228,7 +229,7 @@ def outcome_of_reduced(
     unlisted: Sequence[Spec] = (),
 ) -> Outcome:
     """The outcome of what is kept of a run, which may lack all queries. run_rule: its order of ties."""
-    ideals: dict[bytes, Ideal] = {}  # of queries whose ties are ordered in several ways
+    ideals: dict[Any, Ideal] = {}  # of queries whose ties are ordered in several ways
     judge = judge_of(qrels, reduced, options, tag, ideals)
     weights = weights_of(Texts(qrels.queries), chosen, options)
     has_lines = reduced.retrieved > 0
@@ -243,16 +244,25 @@ def outcome_of_reduced(
 
     def expected_of(ties: Spread) -> Floats:
         """The values expected over the orders of ties, (M, Q); NaN for metrics without a closed form."""
-        values = np.full(of_run.values.shape, np.nan)
-        with suppress(MetricError):  # where the depth divides tied documents, and they are removed by -J
-            expecting = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag, ideals)
-            judged = expecting(ties.queries, reduced.rank)
-            for m, spec in enumerate(specs):
-                with suppress(MetricError):
-                    if has_expected(spec):
-                        expected = scored(judged, [spec]).values[0]
-                        values[m] = of_run.values[m]
-                        values[m, ties.queries] = expected
+        values: Floats = of_run.values.copy()
+        expecting = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag, ideals)
+        without = {m for m, spec in enumerate(specs) if not has_expected(spec)}
+
+        def fill(some: slice, jobs: int) -> None:
+            queries = ties.queries[some]
+            try:
+                judged = expecting(queries, reduced.rank)
+            except MetricError:  # the depth divides tied documents, and they are removed by -J
+                without.update(range(len(specs)))
+            for m in {*range(len(specs))} - without:
+                try:
+                    values[m, queries] = scored(judged, [specs[m]]).values[0]
+                except MetricError:
+                    without.add(m)
+
+        counts = np.diff(qrels.offsets)[ties.queries]
+        map_all(fill, shares_of(np.append(0, np.cumsum(counts))), jobs)
+        values[[*without]] = np.nan
         return values
 
     result = RunResult(
@@ -269,8 +279,9 @@ def outcome_of_reduced(
         weights=weights,
     )
 
-    def tie_notices(ties: Spread) -> Iterator[Notice]:
-        of_all = of_run.values, *ties.ends(of_run.values), expected_of(ties)
+    def tie_notices(ties: Spread, with_expected: bool) -> Iterator[Notice]:
+        means_of_orders = expected_of(ties) if with_expected else np.full(of_run.values.shape, np.nan)
+        of_all = of_run.values, *ties.ends(of_run.values), means_of_orders
         means = [summarize(specs, values, counted, weights).tolist() for values in of_all]
         for m, (spec, *numbers) in enumerate(zip(specs, *means, strict=True)):
             value, low, high, expected = (None if math.isnan(number) else number for number in numbers)
@@ -292,14 +303,14 @@ def outcome_of_reduced(
                     undefined=0 if spec.metric.text else int((ties.undefined[m] & counted[ties.queries]).sum()),
                 )
 
-    def noticed() -> Noticed:
+    def noticed(with_expected: Iterator[bool] = repeat(True)) -> Noticed:  # noqa: B008  # it never ends
         notices = [*query_notices(qrels, reduced, specs, chosen, options)]
         if not is_accepted(Kind.TIES, options):  # a user who names a rule has decided the order
             changes = ties
             if changes is None:
                 changes = spread(qrels, reduced, counted, specs, of_run, judge, options.depth, jobs, TRIALS)
             if changes.changes.any():
-                notices += tie_notices(changes)
+                notices += tie_notices(changes, next(with_expected))
         notices += undefined_notices(qrels, specs, of_run, counted)
         cutoff = first_ranks(specs, options)
         share = judged_share(qrels, reduced, counted, cutoff)

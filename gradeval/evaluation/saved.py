@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from types import NoneType
 from typing import Any, NamedTuple
@@ -384,6 +383,7 @@ def outcomes_of_saved(
             weights=weights_of(results.queries, counted, options),
         )
         of_run = tuple(notice.replace(subject=name) for notice in notices(run, result))
-        return Outcome(result, empty, partial(Noticed, of_run, share, np.zeros(0, np.int64)))
+        noticed = Noticed(of_run, share, np.zeros(0, np.int64))
+        return Outcome(result, empty, lambda *_: noticed)
 
     return [outcome(name, run) for name, run in zip(names, saved.runs, strict=True)]

@@ -28,8 +28,9 @@ from gradeval.tables.qrels import Qrels, shares_of
 from gradeval.tables.ranking import Ties
 from gradeval.tables.reduction import Reduced
 
-ENDS, SHUFFLES = 2, 8
+SHUFFLES = 8
 TRIALS = 256  # for the notice: with so many tied queries one shuffle each is enough, of 32 queries all eight
+_AT_ONCE = 1 << 20  # ranks of the orders that are tried together
 _SLOTS = 4  # a shuffle places each judged document of a large group in one of this many times as many slots
 _SAME = 1e-9  # relative: sums in another order may end in another last digit
 
@@ -123,9 +124,9 @@ def spread(
 ) -> Spread:
     """The values of these queries under other orders of tied scores, (Q,) as a mask.
 
-    of_run: what the order of the run makes of all queries. judge: makes the judgments of some queries from the
-    ranks of all rows, cut at the depth. trials: with more tied queries than this, only about so many of them,
-    evenly spaced, are tried in the orders after the first two; None tries all.
+    of_run: what the order of the run makes of all queries. judge: makes the judgments of some queries, cut at
+    the depth, from the ranks of all rows in K orders, (K, N). trials: with more tied queries than this, only
+    about so many of them, evenly spaced, are tried in the orders after the first two; None tries all.
 
     A notice can be missed only where neither of the first two orders changes any query, and no further order
     any of the sample: in a large collection an order that matters shows. Its range is "at least" there.
@@ -140,40 +141,42 @@ def spread(
     whole = np.array([rises(spec, qrels.scale, depth) for spec in specs], np.bool_)
     if not len(tied):
         return Spread(tied, low, high, changes, undefined, whole)
-    rank = reduced.rank.copy()
 
-    def attempt(chosen: list[int], some: slice) -> list[int]:
+    def attempt(chosen: list[int], orders: list[Floats], some: slice) -> list[int]:
         """Score some of the tied queries; which metrics go beyond what was known of them."""
-        other = scored(judge(tied[some], rank), [specs[m] for m in chosen])
-        at = chosen, some
-        becomes_undefined = np.isnan(other.values) != np.isnan(low[at])
-        beyond = (other.values < low[at]) | (other.values > high[at]) | becomes_undefined
-        changes[at] |= becomes_undefined
-        undefined[at] |= has_value[at] & np.isnan(other.values)
-        low[at], high[at] = np.fmin(low[at], other.values), np.fmax(high[at], other.values)
-        for place, texts in other.texts.items():
-            before = of_run.texts[chosen[place]]
-            after = zip(tied[some], texts, strict=True)
-            changes[chosen[place], some] |= [before[q] != text for q, text in after]
-        return [m for m, goes in zip(chosen, beyond.any(axis=1), strict=True) if goes]
+        at, beyond = (chosen, some), np.zeros(len(chosen), bool)
+        for first in range(0, len(orders), together):
+            few = orders[first : first + together]
+            rank = np.tile(reduced.rank, (len(few), 1))
+            rank[:, groups.row] = few
+            other = scored(judge(tied[some], rank), [specs[m] for m in chosen])
+            for values in np.split(other.values, len(few), axis=1):
+                becomes_undefined = np.isnan(values) != np.isnan(low[at])
+                beyond |= ((values < low[at]) | (values > high[at]) | becomes_undefined).any(axis=1)
+                changes[at] |= becomes_undefined
+                undefined[at] |= has_value[at] & np.isnan(values)
+                low[at], high[at] = np.fmin(low[at], values), np.fmax(high[at], values)
+            for place, texts in other.texts.items():
+                before = [of_run.texts[chosen[place]][q] for q in tied[some]]
+                for words in np.array(texts, object).reshape(len(few), -1):
+                    changes[chosen[place], some] |= words != np.array(before, object)
+        return [m for m, goes in zip(chosen, beyond, strict=True) if goes]
 
+    together = max(1, _AT_ONCE // len(reduced.rank))
     shares = shares_of(np.append(0, np.cumsum(qrels.offsets[tied + 1] - qrels.offsets[tied])))
+    first, second, *further = groups.ends()
+    list(ordered_map(partial(attempt, [*range(len(specs))], [first, second]), shares, jobs))
     # a metric that a better document never harms has its lowest and highest value in the first two orders
-    others = np.flatnonzero(~whole).tolist()
-    trials = trials or SHUFFLES * len(tied)
-    sample = slice(None, None, -(-len(tied) // trials))
-    for turn, ranks in enumerate(groups.ends()):
-        rank[groups.row] = ranks
-        # in the further ones all queries are tried if the sample shows more
-        if chosen := [*range(len(specs))] if turn < ENDS else others and attempt(others, sample):
-            list(ordered_map(partial(attempt, chosen), shares, jobs))
-    if others:
+    if others := np.flatnonzero(~whole).tolist():
+        trials = trials or SHUFFLES * len(tied)
+        sample = slice(None, None, -(-len(tied) // trials))
+        for order in further:  # all queries are tried if the sample shows more
+            if chosen := attempt(others, [order], sample):
+                list(ordered_map(partial(attempt, chosen, [order]), shares, jobs))
         sampled = np.zeros(len(queries), bool)
         sampled[tied[sample]] = True
         groups = _Groups(reduced.ties, qrels, sampled)
-        for ranks in groups.shuffles(min(SHUFFLES, -(-trials // len(tied)))):
-            rank[groups.row] = ranks
-            attempt(others, sample)
+        attempt(others, [*groups.shuffles(min(SHUFFLES, -(-trials // len(tied))))], sample)
     changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
     return Spread(tied, low, high, changes, undefined, whole)
 

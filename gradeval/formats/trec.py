@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -43,7 +44,9 @@ _QRELS_BARE_CR, _RUN_BARE_CR = (
 
 
 def table(source: Source, number: str, options: Options) -> Table:
-    return Table.of(source, qrels_columns if number == "grade" else run_columns)
+    if number == "grade":
+        return Table.of(source, qrels_columns)
+    return Table.of(source, run_columns, blocks=partial(source.blocks, by_query=True))
 
 
 def qrels_columns(block: Block) -> Columns:
@@ -62,10 +65,13 @@ def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
     # the rank column decides nothing; in the first block it is compared with the scores
     if not block.too_long and (usual := template.run_columns(block)):
         columns, ranks = usual
-        return columns.replace(ranks=_rank_check(columns, columns.line, ranks)) if block.first else columns
-    rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
-    columns = _run_columns(block, rows, as_trec_eval)
-    return columns.replace(ranks=_rank_check(columns, rows.line, rows.fields[3])) if block.first else columns
+        line = columns.line
+    else:
+        rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
+        columns = _run_columns(block, rows, as_trec_eval)
+        line, ranks = rows.line, rows.fields[-1]
+    check = _rank_check(columns, line, ranks) if block.first else RankCheck()
+    return columns.replace(ranks=check, between_queries=block.between_queries)
 
 
 def ranked_columns(block: Block) -> Columns:

@@ -127,16 +127,24 @@ class Judgments(Record, Recalling, eq=False):
         tag: str = "",
         no_relevant: float = 0.0,
     ) -> Judgments:
-        """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all."""
+        """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all.
+
+        With ranks in K orders, (K, N), the table has the queries K times.
+        """
         is_whole = isinstance(queries, slice) and queries.stop - queries.start == len(qrels.queries)
         if isinstance(queries, slice):
             offsets = qrels.offsets[queries.start : queries.stop + 1]
             rank = rank[offsets[0] : offsets[-1]]
         else:
             counts = qrels.offsets[queries + 1] - qrels.offsets[queries]
-            offsets = np.append(0, np.cumsum(counts))
             document = ranges(qrels.offsets[queries], counts)
-            rank = rank[document]
+            rank = rank[..., document]
+            if rank.ndim > 1:
+                document, counts, queries = (
+                    np.tile(column, len(rank)) for column in (document, counts, queries)
+                )
+                rank = rank.ravel()
+            offsets = np.append(0, np.cumsum(counts))
         segments = qrels.ideal.segments if is_whole else Segments(offsets - offsets[0])
         is_found = np.isfinite(rank)
         [rows] = is_found.nonzero()

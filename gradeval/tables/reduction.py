@@ -239,8 +239,9 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
             raise QueryNotGrouped
         lines = Lines(query, read.bounds, read.documents, read.value, read.line, read.rank)
         pieces: list[Ranked | tuple[bytes, Lines]] = []
-        first = 0 if read.first else 1
-        last = max(first, count if read.last else count - 1)
+        begins, ends = read.between_queries
+        first = 0 if read.first or begins else 1
+        last = max(first, count if read.last or ends else count - 1)
         if first:
             pieces.append((read.queries[0], lines.part(0, 1).compact()))
         if last > first:
