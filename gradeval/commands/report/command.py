@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import click
 
@@ -14,9 +15,7 @@ from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.compare_options import EXPLAINED
 from gradeval.options import COMPARED_METRICS, Options
-
-if TYPE_CHECKING:
-    from gradeval.evaluation.results import Results
+from gradeval.tables.run_names import LabelledRuns
 
 EPILOG = f"""\b
 Examples:
@@ -35,7 +34,6 @@ pip install 'gradeval[report]'. Each query can be opened, up to {EXPLAINED} by d
 which shows how its values come about, as gradeval explain does.
 """
 _page = cli.section("Page")
-OF_PAGE = ("text", "queries_text", "title", "explain", "interval")
 _ENDINGS = ("", ".html", ".htm")
 
 
@@ -83,25 +81,17 @@ def report_command(
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
     from gradeval.commands.explain.explain import text_notices
-    from gradeval.commands.report.result import report_of
+    from gradeval.commands.report.result import report
 
-    context = click.get_current_context()
-    command = shlex.join(["gradeval", *context.find_root().meta["gradeval.args"]])
-    paths, page = labelled or [(None, qrels)], {name: options.pop(name) for name in OF_PAGE}
-
-    def check(results: Results) -> None:
-        if job.report_failed(results.failed):
-            context.exit(2)
-
+    command = shlex.join(["gradeval", *click.get_current_context().find_root().meta["gradeval.args"]])
+    paths = LabelledRuns(labelled or [(None, qrels)])
     with job.running() as progress:
-        report = report_of(
-            qrels, paths, metrics or None, options, command=command, check=check, steps=progress.steps, **page
-        )
-    notices = list(report.notices)
-    if report.explained:
-        texts = page["text"], bool(report.titles), page["queries_text"], bool(report.query_texts)
+        page = report(qrels, paths, metrics or None, progress=progress.steps, **options)
+    notices = list(page.notices)
+    if page.explained:
+        texts = options["text"], bool(page.titles), options["queries_text"], bool(page.query_texts)
         notices += text_notices(*texts)
-    if not job.passes(notices, runs=len(report.values.runs)):
+    if not job.passes(notices, runs=len(page.values.runs)):
         return 2
-    job.write(report.render(digits=job.digits))
+    job.write(replace(page, command=command).render(digits=job.digits))
     return 0

@@ -1,7 +1,6 @@
 """The contents of a report about runs: values, comparisons, coverage, and how each value comes about.
 
-report      qrels, runs and metrics -> Report
-report_of   the same with parsed arguments
+report   qrels, runs and metrics -> Report
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from gradeval.commands.explain.explain import explained as explained_by
 from gradeval.commands.explain.explain import open_to_explain, titles_of
 from gradeval.commands.explain.result import Document, Explanation, Selection
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
-from gradeval.errors import GradevalError, OptionError
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
 from gradeval.evaluation import with_saved
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
+from gradeval.evaluation.runs import SavedResult, separate_runs
 from gradeval.notices import Notice
 from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse
@@ -136,6 +135,7 @@ def report(
     title: str = "",
     explain: int = EXPLAINED,
     interval: Literal["t", "bootstrap"] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     **options: Unpack[ReportOptions],
 ) -> Report:
     """Everything about runs on one page: Report.render() makes it.
@@ -144,49 +144,24 @@ def report(
     (TSV or JSON lines), whose texts stand beside the ids. queries_text: the same of queries. title: of the
     page. explain: how many queries have their values explained document by document: those on which the runs
     differ most. interval: show the confidence interval of each mean, by the t distribution ('t') or by BCa
-    ('bootstrap'). options: those listed below. Raises GradevalError.
+    ('bootstrap'). progress: is called with the queries explained and their number. options: those listed below.
+    Raises GradevalError.
     """
+    check_installed()  # before everything is computed
     if not isinstance(title, str):
         raise OptionError("title must be a string")
     explain = whole("explain", explain, 0, 10**9)
-    page: dict[str, Any] = {"text": text, "queries_text": queries_text, "title": title, "explain": explain}
-    return warned(report_of(qrels, separate_runs(runs), metrics, options, interval=interval, **page))
-
-
-def report_of(
-    qrels: Any,
-    runs: Runs,
-    metrics: Metrics | None,
-    given: Mapping[str, Any],
-    *,
-    text: Any = None,
-    queries_text: Any = None,
-    title: str = "",
-    command: str = "",
-    explain: int = EXPLAINED,
-    interval: str | None = None,
-    check: Callable[[Results], object] = complete,
-    steps: Callable[[int, int], None] | None = None,
-) -> Report:
-    """The same with (name, run) pairs. given: the options.
-
-    check: is called with the values, and raises if runs that cannot be read are in Results.failed. steps: is
-    told how many queries are explained, of how many. Raises GradevalError.
-    """
-    check_installed()  # before everything is computed
-    compared_as, options = split_options(given)
+    compared_as, how = split_options(options)
     Options(interval=interval)
     # a pipe is read twice, from the copy that its Source has; other data are read once
-    qrels, runs = with_saved(source_of(qrels) if is_path(qrels) else open_qrels(qrels, options), runs)
-    results, specs = evaluate_to_compare(
-        qrels,
-        runs,
-        metrics,
-        options,
-        more=parse(COVERAGE if options.judged_only else f"{COVERAGE} {JUDGED}"),
-        hashes=True,
-    )
-    check(results)
+    qrels = source_of(qrels) if is_path(qrels) else open_qrels(qrels, how)
+    qrels, runs = with_saved(qrels, separate_runs(runs))
+    more = parse(COVERAGE if how.judged_only else f"{COVERAGE} {JUDGED}")
+    results, specs = evaluate_to_compare(qrels, runs, metrics, how, more=more, hashes=True)
+    errors = [error for failed in results.failed for error in getattr(failed.error, "errors", [failed.error])]
+    if len(results.failed) > 1 and all(isinstance(error, InputError) for error in errors):
+        raise InputErrors(errors, sum(getattr(failed.error, "total", 1) for failed in results.failed))
+    complete(results)
     if compared_as.all_pairs and len(results.runs) == 1:
         raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
     counted = np.logical_or.reduce([run.counted for run in results.runs])
@@ -201,34 +176,35 @@ def report_of(
     with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
     explained: dict[str, ExplainedQuery] = {}
     # a mean over all orders of ties has no ranking to show
-    if chosen and with_documents and options.ties != EXPECTED:
-        each = len(options.features) or 1
+    if chosen and with_documents and how.ties != EXPECTED:
+        each = len(how.features) or 1
         of_each = (
             [False] * len(run.runs) if isinstance(run, SavedResult) else [True] * each for _, run in runs
         )
         has_documents, queries = list(chain(*of_each)), [values.queries[q] for q in chosen]
-        judged, opened = open_to_explain(qrels, with_documents, options)
-        of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
+        judged, opened = open_to_explain(qrels, with_documents, how)
+        of_queries = explained_by(judged, opened, judged.positions(queries), specs, how)
         for query, of_runs in zip(queries, of_queries, strict=True):
-            if steps is not None:
-                steps(len(explained), len(queries))
+            if progress is not None:
+                progress(len(explained), len(queries))
             remaining = iter(of_runs)
             explained[query] = _explained([next(remaining) if has else [] for has in has_documents])
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
-    return Report(
-        results,
-        values,
-        comparison,
-        compared_as,
-        explained,
-        titles_of(text, documents),
-        title,
-        command,
-        tuple(notices_of(results, values)) if comparison is None else comparison.notices,
-        all(isinstance(run, SavedResult) for _, run in runs),
-        titles_of(queries_text, set(explained)),
-        interval,
-        tuple(specs),
+    return warned(
+        Report(
+            results,
+            values,
+            comparison,
+            compared_as,
+            explained,
+            titles_of(text, documents),
+            title,
+            notices=tuple(notices_of(results, values)) if comparison is None else comparison.notices,
+            saved=not with_documents,
+            query_texts=titles_of(queries_text, set(explained)),
+            interval=interval,
+            specs=tuple(specs),
+        )
     )
 
 

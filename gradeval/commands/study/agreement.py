@@ -15,7 +15,7 @@ from gradeval.arrays.segments import Segments, distinct
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, map_all
 from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, AgreementOptions, refuse
-from gradeval.commands.study.tables import Row, Study, Table, competing_metrics
+from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
 from gradeval.evaluation.outcome import (
@@ -103,7 +103,7 @@ def agreement(
     Source: Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006; Voorhees and Buckley,
     "The effect of topic set size on retrieval experiment error", SIGIR 2002.
     """
-    specs = competing_metrics(metrics)
+    specs = averaged_metrics(metrics, orders_systems=True)
     chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
     how = AgreementOptions(**{name: value for name, value in options.items() if name in AgreementOptions.table})
     sampling = Sampling(how.samples, how.seed, chosen.jobs or default_jobs())

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from gradeval.commands.study.options import CRITERIA_METRICS
-from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, full_rankings
+from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings
 from gradeval.evaluation.score import score
 from gradeval.options import takes
 from gradeval.registry.spec import Metrics, parse
@@ -63,7 +63,7 @@ def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
     Raises MetricError.
     Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, table 1.
     """
-    specs = competing_metrics(metrics)
+    specs = averaged_metrics(metrics, orders_systems=True)
     order = np.array(RANKINGS) - 1
     scores = np.take_along_axis(np.array(LISTS, np.float64), order, axis=1)
     table = full_rankings(np.array(REFERENCE, np.float64)[order], score=scores)

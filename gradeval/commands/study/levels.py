@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradeval.arrays import Floats
 from gradeval.commands.study.options import LEVELS_METRICS
-from gradeval.commands.study.tables import Row, Study, Table, competing_metrics, spaced
+from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, spaced
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.runs import separate_runs
@@ -34,7 +34,7 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
     Raises InputError, MetricError, OptionError.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 6-8.
     """
-    specs = competing_metrics(metrics)
+    specs = averaged_metrics(metrics, orders_systems=True)
     chosen = Options(**{**options, "by_level": True})
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, OptionError, described, visible
 from gradeval.notices import Notice, lines
+from gradeval.records import Record
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
@@ -41,8 +42,7 @@ FORMAT_VERSION = 1
 EXACT = ("at", "threshold", "grade", "grade2", "factor")  # columns of numbers that the user gave
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Record):
     """A table of values; None and NaN are undefined.
 
     name: one word. title: a description in one line. data: whether it is one of the tables of tsv, csv and
@@ -89,7 +89,7 @@ class Study(WithNotices):
     finding: str = ""
 
     def __repr__(self) -> str:
-        tables = ", ".join(f"{table.name} ({len(table.rows)})" for table in self.tables if table.data)
+        tables = ", ".join(f"{name} ({len(table.rows)})" for name, table in self.data.items())
         counts = f"tables: {tables}, notices={len(self.warnings)}"
         return f"{type(self).__name__}({self.name}, metrics={self.options['metrics']}, {counts})"
 
@@ -103,16 +103,18 @@ class Study(WithNotices):
 
     def sentences(self, informational: bool, known: Iterable[Notice] = ()) -> list[str]:
         groups = (of_kind(notices, informational, known) for notices in self.noticed)
-        texts = (lines(group, self.runs_read, in_python=True) for group in groups)
-        return list(dict.fromkeys(chain.from_iterable(texts)))
+        return list(dict.fromkeys(chain(*(lines(group, self.runs_read, in_python=True) for group in groups))))
+
+    @property
+    def data(self) -> dict[str, Table]:
+        """The tables of tsv, csv and json, by name."""
+        return {table.name: table for table in self.tables if table.data}
 
     def table(self, name: str) -> Table:
         """The table of this name. Raises OptionError."""
-        for table in self.tables:
-            if table.name == name and table.data:
-                return table
-        names = ", ".join(table.name for table in self.tables if table.data)
-        raise OptionError(f"unknown table {described(name)}. Tables: {names}")
+        if name not in self.data:
+            raise OptionError(f"unknown table {described(name)}. Tables: {', '.join(self.data)}")
+        return self.data[name]
 
     def to_dict(self) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, undefined ones None."""
@@ -123,7 +125,7 @@ class Study(WithNotices):
             "options": dict(self.options),
             "notices": [notice.to_dict() for notice in self.notices],
             **({"finding": self.finding} if self.finding else {}),
-            "tables": {table.name: table.to_dicts() for table in self.tables if table.data},
+            "tables": {name: table.to_dicts() for name, table in self.data.items()},
         }
 
 
@@ -134,18 +136,18 @@ def document(study: Study, how: RenderOptions, *, table: str | None = None) -> D
         yield from (_grid(each, how.digits) for each in study.tables if each.shown)
         if study.finding:
             yield visible(study.finding)
-        options = (
-            (name.replace("_", " "), value) for name, value in study.options.items() if name != "evaluation"
+        about = (
+            f"{name.replace('_', ' ')} {_listed(value)}"
+            for name, value in study.options.items()
+            if name != "evaluation" and value != []
         )
-        about = "; ".join(f"{name} {_listed(value)}" for name, value in options if value != [])
-        yield Line(f"{study.name}: {visible(about)}", "dim")
+        yield Line(f"{study.name}: {visible('; '.join(about))}", "dim")
 
     def rows() -> list[Rows]:
-        chosen = study.table(table) if table is not None else next(each for each in study.tables if each.data)
+        chosen = study.table(next(iter(study.data)) if table is None else table)
         texts = [_texts(chosen, row, how.digits) for row in chosen.rows]
         is_text = (any(isinstance(row[c], str) for row in chosen.rows) for c in range(len(chosen.columns)))
-        names = [name for name, is_name in zip(chosen.columns, is_text, strict=True) if is_name]
-        return [Rows.of(chosen.columns, texts, names)]
+        return [Rows.of(chosen.columns, texts, compress(chosen.columns, is_text))]
 
     return Document(blocks=blocks, rows=rows, content=study.to_dict)
 
@@ -160,8 +162,8 @@ def _grid(table: Table, digits: Digits) -> Grid:
     shown = [c for c, name in enumerate(table.columns) if name != "seed"]  # which is in the line below
     rows = [[visible(texts[c]) for c in shown] for texts in (_texts(table, row, digits) for row in table.rows)]
     is_text = [all(isinstance(row[c], str) for row in table.rows) for c in shown]
-    labels = max(1, next((c for c, text in enumerate(is_text) if not text), len(shown)))
     left = frozenset(c for c, text in enumerate(is_text) if text)
+    labels = max(1, [*is_text, False].index(False))
     return Grid(visible(table.title), tuple(visible(table.columns[c]) for c in shown), rows, labels, left)
 
 
@@ -185,20 +187,15 @@ def spaced(count: int, most: int) -> list[int]:
     return positions
 
 
-def averaged_metrics(metrics: Metrics) -> list[Spec]:
-    """The metrics of a study: those with a value for each query whose mean is taken. Raises MetricError."""
+def averaged_metrics(metrics: Metrics, orders_systems: bool = False) -> list[Spec]:
+    """The metrics of a study: those with a value for each query whose mean is taken. orders_systems: and by
+    which systems can be ordered. Raises MetricError.
+    """
     specs = parse(metrics)
     for spec in specs:
         if spec.metric.kind is not Kind.MEAN or not spec.metric.per_query:
             raise MetricError(f"{spec}: a study needs metrics whose mean over queries is taken")
-    return specs
-
-
-def competing_metrics(metrics: Metrics) -> list[Spec]:
-    """Such metrics by which systems can be ordered. Raises MetricError."""
-    specs = averaged_metrics(metrics)
-    for spec in specs:
-        if spec.metric.higher_is_better is None:
+        if orders_systems and spec.metric.higher_is_better is None:
             raise MetricError(f"{spec}: neither high nor low values are better, so it orders no systems")
     return specs
 
