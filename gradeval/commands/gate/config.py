@@ -147,40 +147,6 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 # --- a first file
 
-_FIRST = """\
-# Checks of 'gradeval gate QRELS RUN --config FILE'.
-# In {pyproject} they belong below [{table}] and [{table}.options], and need no --config.
-# Values of {run} for {qrels} when this was written are in comments.
-
-# Values that the run must have: >=, >, <= or <.
-require = [
-{required}
-]
-
-# The run to compare with, or its saved result (gradeval QRELS RUN -q -f json -o baseline.json). The
-# path is relative to this file; gradeval gate --update-baseline writes it, with --force the first time.
-{off}baseline = {baseline}
-
-# The mean must not fall by more than this, in the metric's unit or in percent of the baseline's.
-{off}max-drop = {max_drop}
-
-# The run must not be significantly worse: the interval of the difference must not lie below 0.
-# Where nothing changed, {alarms:g} % of these checks fail by chance.
-{off_tests}no-worse = {no_worse}
-
-# The interval must show that the run is no worse than the baseline by more than this margin.
-# non-inferior = {non_inferior}
-
-# Of this share of the queries at most, the value may fall by more than the amount.
-# max-query-drop = {max_query_drop}
-
-# The percentage of the judged queries that the run and the baseline must have to be judged at all.
-{off_coverage}min-coverage = {coverage}
-
-# Options of the evaluation, such as rel = 2; the command line overrides them.
-{off_options}[options]
-{options}"""
-
 
 def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
     """The checks of a first file for the run, and its baseline if there is one."""
@@ -212,33 +178,50 @@ def first_config(
             # neither high nor low is better: no bound follows from the value, except of what is judged
             off_bound = "" if spec in has_direction or spec.metric.name == "Judged" else "# "
             required.append(f"  {off_bound}{_toml(f'{spec} {_bound(spec, value)}')},  # {number(value, 4)}")
+    requirements = "\n".join(required)
+    run, qrels = printable(results.runs[0].path), printable(results.qrels)
     compared = [str(spec) for spec in has_direction if spec.metric.per_query]
     is_path = baseline not in (None, "-")
+    off = "" if is_path else "# "
     lowest = min(coverage(results, r).share for r in range(len(results.runs)))
     percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
     values = not_default({**vars(options), "query_ids": results.options["query_ids"]})
     values |= {name: beside(values[name]) for name in FILE_PATHS if name in values}
     if "columns" in values:
         values["columns"] = dict(values["columns"])
-    return _FIRST.format(
-        pyproject=PYPROJECT,
-        table=TABLE,
-        run=printable(results.runs[0].path),
-        qrels=printable(results.qrels),
-        required="\n".join(required),
-        off="" if is_path else "# ",
-        off_tests="" if is_path and options.query_weights is None else "# ",
-        baseline=_toml(beside(str(baseline)) if is_path else "baseline.json"),
-        max_drop=_toml([f"{name} 2%" for name in compared]),
-        alarms=100 * ALPHA / 2,
-        no_worse=_toml(compared),
-        non_inferior=_toml([f"{name} 0.01" for name in compared]),
-        max_query_drop=_toml([f"{name} 0.5 in 5%" for name in compared]),
-        off_coverage="# " if percent == FULL_COVERAGE else "",
-        coverage=number(percent, 1),
-        off_options="" if values else "# ",
-        options="".join(f"{name} = {_toml(value)}\n" for name, value in values.items()),
-    )
+    return f"""\
+# Checks of 'gradeval gate QRELS RUN --config FILE'.
+# In {PYPROJECT} they belong below [{TABLE}] and [{TABLE}.options], and need no --config.
+# Values of {run} for {qrels} when this was written are in comments.
+
+# Values that the run must have: >=, >, <= or <.
+require = [
+{requirements}
+]
+
+# The run to compare with, or its saved result (gradeval QRELS RUN -q -f json -o baseline.json). The
+# path is relative to this file; gradeval gate --update-baseline writes it, with --force the first time.
+{off}baseline = {_toml(beside(str(baseline)) if is_path else "baseline.json")}
+
+# The mean must not fall by more than this, in the metric's unit or in percent of the baseline's.
+{off}max-drop = {_toml([f"{name} 2%" for name in compared])}
+
+# The run must not be significantly worse: the interval of the difference must not lie below 0.
+# Where nothing changed, {100 * ALPHA / 2:g} % of these checks fail by chance.
+{off if options.query_weights is None else "# "}no-worse = {_toml(compared)}
+
+# The interval must show that the run is no worse than the baseline by more than this margin.
+# non-inferior = {_toml([f"{name} 0.01" for name in compared])}
+
+# Of this share of the queries at most, the value may fall by more than the amount.
+# max-query-drop = {_toml([f"{name} 0.5 in 5%" for name in compared])}
+
+# The percentage of the judged queries that the run and the baseline must have to be judged at all.
+{"# " if percent == FULL_COVERAGE else ""}min-coverage = {number(percent, 1)}
+
+# Options of the evaluation, such as rel = 2; the command line overrides them.
+{"" if values else "# "}[options]
+""" + "".join(f"{name} = {_toml(value)}\n" for name, value in values.items())
 
 
 def not_default(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,20 +230,15 @@ def not_default(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _toml(value: Any) -> str:
-    """A string, number, list or table in TOML, whose strings have JSON's escapes."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return repr(value).removesuffix(".0")
+    """A value in TOML, whose strings, numbers and lists are as in JSON."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{key} = {_toml(text)}' for key, text in value.items())} }}"
-    if not isinstance(value, str):
-        return f"[{', '.join(map(_toml, value))}]"
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
     try:
-        value.encode()
+        text.encode()
     except UnicodeEncodeError:
-        raise GradevalError(f"{printable(value)} is not UTF-8 and cannot be written to TOML") from None
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
+        raise GradevalError(f"{printable(str(value))} is not UTF-8 and cannot be written to TOML") from None
+    return text.removesuffix(".0") if isinstance(value, float) else text
 
 
 def _bound(spec: Spec, value: float) -> str:

@@ -21,44 +21,41 @@ def document(report: GateReport, how: doc.RenderOptions) -> doc.Document:
         for outcome in report.outcomes
         for check in [outcome.check]
     ]
-    worst = [
-        {"metric": outcome.check.metric, **query.to_dict()}
-        for outcome in _shows_worst(report)
-        for query in outcome.worst
-    ]
+    shown = _shows_worst(report)
+    worst = [{"metric": of.check.metric, **query.to_dict()} for of in shown for query in of.worst]
 
     def blocks() -> Iterator[doc.Block]:
         reasons: dict[str, list[str]] = {}
         for outcome in report.outcomes:
-            reasons.setdefault(outcome.reason, []).append(str(outcome.check))
-        reasons.pop("", None)
+            if outcome.reason:
+                reasons.setdefault(outcome.reason, []).append(str(outcome.check))
         if reasons:
             checks = (names[0] if len(names) == 1 else f"{len(names)} checks" for names in reasons.values())
-            yield doc.Sentences(
-                [visible(f"{of}: {reason}.") for of, reason in zip(checks, reasons, strict=True)]
-            )
-        is_judged = report.counts["error"] < len(report.outcomes)
-        if is_judged:
+            lines = [f"{of}: {reason}." for of, reason in zip(checks, reasons, strict=True)]
+            yield doc.Sentences(list(map(visible, lines)))
+        if is_judged := report.counts["error"] < len(report.outcomes):
             title = f"Checks: {visible(report.name)}" if report.name else "Checks"
             yield doc.grid_of(title, _CHECKS, outcomes, how.digits)
-        if worst and is_judged:
-            yield doc.grid_of("Worst queries", _WORST, worst, how.digits, 2)
+            if worst:
+                yield doc.grid_of("Worst queries", _WORST, worst, how.digits, 2)
         if report.problems and how.format != "table":  # there they are errors on the terminal
             yield doc.Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
-        sentences = [f"R{_subject(report)[1:]}."] if report.subject else []
         kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
-        if kinds:
-            level = f"{100 * (1 - ALPHA):g} % confidence, two-sided, paired t-test"
-            sentences.append(f"Intervals: {level}, uncorrected for the number of checks.")
-        if NO_WORSE in kinds:
-            rate = f"{100 * ALPHA / 2:g} %"
-            sentences.append(f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance.")
-        if NON_INFERIOR in kinds:
-            sentences.append(f"{NON_INFERIOR} is inconclusive where the interval contains the bound.")
-        if exceeded := _exceeded(report):
-            sentences.append(exceeded)
-        if is_judged and sentences:
-            yield doc.Sentences(list(map(visible, sentences)))
+        level, rate = f"{100 * (1 - ALPHA):g} % confidence", f"{100 * ALPHA / 2:g} %"
+        how_judged = f"{level}, two-sided, paired t-test, uncorrected for the number of checks"
+        sentences = [
+            f"R{_subject(report)[1:]}." if report.subject else "",
+            f"Intervals: {how_judged}." if kinds else "",
+            f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance."
+            if NO_WORSE in kinds
+            else "",
+            f"{NON_INFERIOR} is inconclusive where the interval contains the bound."
+            if NON_INFERIOR in kinds
+            else "",
+            _exceeded(report),
+        ]
+        if is_judged and any(sentences):
+            yield doc.Sentences([visible(sentence) for sentence in sentences if sentence])
         yield doc.Line(verdict_line(report), "strong")
 
     def rows() -> Iterator[doc.Rows]:
@@ -149,10 +146,10 @@ def _titled(report: GateReport) -> str:
 
 def verdict_line(report: GateReport) -> str:
     """The exit code in words."""
-    counts, total = report.counts, len(report.outcomes)
-    of = f"of {total} check{'s' * (total != 1)}"
     if report.problems or not report.outcomes:
         return "the gate could not decide: see the errors"
+    counts, total = report.counts, len(report.outcomes)
+    of = f"of {total} check{'s' * (total != 1)}"
     others = ", ".join(f"{counts[kind]} {kind}" for kind in ("failed", "inconclusive") if counts[kind])
     if counts["error"]:
         rest = f"; {others}" if others else ""
@@ -175,24 +172,23 @@ def junit(report: GateReport, digits: Digits) -> str:
     from xml.etree import ElementTree
     from xml.etree.ElementTree import Element, SubElement
 
-    title, of_gate, by_verdict = _titled(report), bool(report.problems), report.counts
+    title, problems = _titled(report), report.problems
     counts = {
-        "tests": str(len(report.outcomes) + of_gate),
-        "failures": str(by_verdict["failed"] + by_verdict["inconclusive"]),
-        "errors": str(by_verdict["error"] + of_gate),
+        "tests": str(len(report.outcomes) + bool(problems)),
+        "failures": str(report.counts["failed"] + report.counts["inconclusive"]),
+        "errors": str(report.counts["error"] + bool(problems)),
     }
     suites = Element("testsuites", counts)
     suite = SubElement(suites, "testsuite", {"name": title, **counts})
-    if report.subject:
-        properties = SubElement(suite, "properties")
-        for role, text in report.subject.items():
-            SubElement(properties, "property", {"name": role, "value": printable(text)})
+    properties = SubElement(suite, "properties") if report.subject else suite
+    for role, text in report.subject.items():
+        SubElement(properties, "property", {"name": role, "value": printable(text)})
 
-    def add(name: str, kind: str, verdict: str, lines: Iterable[str]) -> None:
+    def add(name: str, verdict: str, lines: Iterable[str]) -> None:
         case = SubElement(suite, "testcase", {"classname": title, "name": printable(name)})
-        if kind:
-            texts = list(map(printable, lines))
-            SubElement(case, kind, {"type": verdict, "message": texts[0]}).text = "\n".join(texts)
+        if verdict != "held":
+            texts, tag = list(map(printable, lines)), "error" if verdict == "error" else "failure"
+            SubElement(case, tag, {"type": verdict, "message": texts[0]}).text = "\n".join(texts)
 
     for outcome in report.outcomes:
         lines = [_message(outcome, digits)]
@@ -200,10 +196,9 @@ def junit(report: GateReport, digits: Digits) -> str:
             old, new = (number(value, digits) for value in (query.baseline_value, query.value))
             change = signed(query.value - query.baseline_value, digits)
             lines.append(f"query {query.query}: baseline {old}, run {new}, difference {change}")
-        kind = {"held": "", "error": "error"}.get(outcome.verdict, "failure")
-        add(str(outcome.check), kind, outcome.verdict, lines)
-    if report.problems:
-        add("gate", "error", "error", report.problems)
+        add(str(outcome.check), outcome.verdict, lines)
+    if problems:
+        add("gate", "error", problems)
     ElementTree.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}\n'
 
@@ -216,10 +211,9 @@ def github(report: GateReport, digits: Digits, warnings: Sequence[str] = ()) -> 
     commands += [("warning", warning) for warning in warnings]
     shows_worst = _shows_worst(report)
     undecided = Counter(outcome.reason for outcome in report.outcomes if outcome.verdict == "error")
-    shared = {reason: count for reason, count in undecided.items() if count > 1}
-    commands += [("error", f"{count} checks: {reason}") for reason, count in shared.items()]
+    commands += [("error", f"{count} checks: {reason}") for reason, count in undecided.items() if count > 1]
     for outcome in report.outcomes:
-        if outcome.verdict != "held" and not (outcome.verdict == "error" and outcome.reason in shared):
+        if outcome.verdict != "held" and undecided[outcome.reason] < 2:
             ids = ", ".join(query.query for query in outcome.worst if outcome in shows_worst)
             queries = f"; worst queries: {ids}" if ids else ""
             commands.append(("error", f"{outcome.check}: {_message(outcome, digits)}{queries}"))
