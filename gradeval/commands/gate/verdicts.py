@@ -119,13 +119,10 @@ def parse_checks(kind: str, text: str) -> list[Check]:
         return OptionError(f"{kind} {named(text)}: {what}")
 
     parts = match.groupdict()
-    numbers = []
-    for number in (parts.get("amount") or "0", parts.get("share") or "0"):
-        try:
-            numbers.append(parse_number(number) + 0.0)
-        except ValueError:
-            raise wrong(f"{named(number)} is not a finite number, as in '{example}'") from None
-    amount, share = numbers
+    try:
+        amount, share = (parse_number(parts.get(name) or "0") + 0.0 for name in ("amount", "share"))
+    except ValueError:
+        raise wrong(f"not a finite number, as in '{example}'") from None
     is_percent = bool(parts.get("percent"))
     if kind == REQUIRE and is_percent:
         amount, is_percent = amount / 100, False
@@ -324,19 +321,17 @@ def judge(
     have a value unless allow has Kind.UNDEFINED; by default all, but of the run what a check of its coverage
     requires. worst: how many queries to list for each check that did not hold.
     """
-    covered = tuple(coverage(results, r) for r in range(len(results.runs)))
+    percent = defined = FULL_COVERAGE if min_coverage is None else min_coverage
     bounds = [check.amount for check in checks if check.spec is None and check.operator in (">=", ">")]
-    bounded, is_default = covered, min_coverage is None
-    defined = min_coverage = FULL_COVERAGE if min_coverage is None else min_coverage
-    if bounds and is_default:
-        bounded, defined = covered[BASELINE:], 100 * max(bounds)
-    lacking = next((run for run in bounded if not at_least(100 * run.share, min_coverage)), None)
-    lacks = "" if lacking is None else _lacks(results, covered, covered.index(lacking), min_coverage)
+    runs = range(len(results.runs))
+    lacks = [_lacks(results, r, percent) for r in runs]
+    if bounds and min_coverage is None:
+        lacks[RUN], defined = "", 100 * max(bounds)
     outcomes = []
     for check in checks:
         outcome = (_against_baseline if check.needs_baseline else _require)(check, results, worst)
         undefined = "" if Kind.UNDEFINED in allow else _undefined(outcome, results, defined)
-        if reason := outcome.reason or undefined or lacks:
+        if reason := outcome.reason or undefined or next(filter(None, lacks), ""):
             outcome = replace(outcome, verdict="error", reason=reason)
         outcomes.append(outcome)
     names = {"", *(str(check.spec) for check in checks)}
@@ -345,9 +340,10 @@ def judge(
     if fewest < ENOUGH_TO_GATE:
         notices.append(Notice(Kind.FEW_QUERIES, "", fewest, rule="gate"))
     if any(check.needs_baseline for check in checks) and (of_runs := Judged.of(results)) is not None:
-        notices += of_runs.notices([run.name for run in covered])
+        notices += of_runs.notices([run.name for run in results.runs])
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
-    return GateReport(tuple(outcomes), covered, min_coverage, tuple(notices), inputs=inputs)
+    covered = tuple(coverage(results, r) for r in runs)
+    return GateReport(tuple(outcomes), covered, percent, tuple(notices), inputs=inputs)
 
 
 def _undefined(outcome: CheckOutcome, results: Results, percent: float) -> str:
@@ -372,19 +368,19 @@ def _undefined(outcome: CheckOutcome, results: Results, percent: float) -> str:
 
 def check_baseline(results: Results, path: str, min_coverage: float | None) -> None:
     """Raise OptionError where the first run, as the baseline in this file, would let no gate decide."""
-    covered, percent = (coverage(results, RUN),), FULL_COVERAGE if min_coverage is None else min_coverage
-    if not at_least(100 * covered[RUN].share, percent):
-        lacks = _lacks(results, covered, RUN, percent)
+    if lacks := _lacks(results, RUN, FULL_COVERAGE if min_coverage is None else min_coverage):
         raise OptionError(f"--update-baseline {path}: {lacks}. No gate could decide by it: complete the run")
 
 
-def _lacks(results: Results, covered: Sequence[Coverage], r: int, min_coverage: float) -> str:
-    """Why a run is not judged: it has too few of the judged queries. covered: of each run."""
-    run, missing = covered[r], [id_ for notice in missing_notices(results, r) for id_ in notice.queries]
+def _lacks(results: Results, r: int, percent: float) -> str:
+    """Why a run is not judged: it has too few of the judged queries; '' if not."""
+    run, missing = coverage(results, r), [id_ for of in missing_notices(results, r) for id_ in of.queries]
+    if at_least(100 * run.share, percent):
+        return ""
     name = f"the baseline {run.path}" if r == BASELINE else run.name
     return (
         f"{name} has {run.queries:,} of {run.judged_queries:,} judged queries "
-        f"({100 * run.share:.4g} %), fewer than --min-coverage {min_coverage:g} %"
+        f"({100 * run.share:.4g} %), fewer than --min-coverage {percent:g} %"
         + (f"; it lacks {first_names(missing, MISSING_SHOWN)}" if missing else "")
     )
 
