@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from glob import escape, glob
 from typing import Any
 
-from gradeval.commands.compare.compare import comparable
+from gradeval.commands.compare.compare import is_comparable
 from gradeval.errors import MetricError, described, first_names, named
 from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
@@ -174,7 +174,7 @@ class _Reader:
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
             raise self.error(f"metrics must be names, not {described(value)}", "metrics")
         if not names:
-            return tuple(comparable(parse(self.default_metrics)))
+            return tuple(filter(is_comparable, parse(self.default_metrics)))
         try:
             return _with_summary(parse(names))
         except MetricError as error:

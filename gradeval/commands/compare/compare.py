@@ -31,22 +31,12 @@ from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
 from gradeval.registry.spec import Metrics, Spec, parse, usable
 from gradeval.render.document import Tabular, WithNotices, warned
 from gradeval.render.numbers import exact
+from gradeval.statistics import tests
 from gradeval.statistics.anova import TwoWayAnova, randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, maxt
 from gradeval.statistics.intervals import agreeing
 from gradeval.statistics.power import queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
-from gradeval.statistics.tests import NO_P as NO_P_BY_DESIGN
-from gradeval.statistics.tests import (
-    TESTS,
-    Outcome,
-    Summary,
-    paired_differences,
-    paired_tests,
-    summarize,
-    valid_pairs,
-    without_p,
-)
 from gradeval.version import __version__
 
 if TYPE_CHECKING:
@@ -56,8 +46,8 @@ FORMAT_VERSION = 1
 POWER = 0.8
 SOURCES = ("system", "query", "residual", "total")  # of the variance
 MEAN_DIFFERENCE = "mean difference"  # what the intervals of most tests are of
-ESTIMANDS = {name: test.estimand for name, test in TESTS.items()} | {TUKEY: MEAN_DIFFERENCE}
-TITLES = {name: test.title for name, test in TESTS.items()} | {TUKEY: "randomized Tukey HSD test"}
+ESTIMANDS = {name: test.estimand for name, test in tests.TESTS.items()} | {TUKEY: MEAN_DIFFERENCE}
+TITLES = {name: test.title for name, test in tests.TESTS.items()} | {TUKEY: "randomized Tukey HSD test"}
 
 LARGEST = 1e150  # the largest magnitude of a value: sums of squares stay finite
 JUDGED_APART = 0.05  # a larger difference in the share of judged documents is shown
@@ -128,7 +118,7 @@ class QueryValues:
 
     def differences(self, baseline: int, run: int) -> Floats:
         """run - baseline, (M, Q), NaN where either has no value."""
-        return paired_differences(self.values[baseline], self.values[run])
+        return tests.paired_differences(self.values[baseline], self.values[run])
 
     def select(self, which: Bools | Ints) -> QueryValues:
         """The same for some of the queries, or in another order."""
@@ -176,19 +166,17 @@ def lowest(values: Floats, by_id: Ints, count: int) -> list[int]:
     return positions
 
 
-def comparable(specs: Sequence[Spec]) -> list[Spec]:
-    """The metrics that have a number for each query, whose mean is the metric's value."""
-    return [spec for spec in specs if spec.metric.per_query and not spec.metric.text]
+def is_comparable(spec: Spec) -> bool:
+    """Whether the metric has a number for each query, whose mean is the metric's value."""
+    return spec.metric.per_query and not spec.metric.text
 
 
 def comparable_metrics(metrics: Metrics) -> tuple[list[Spec], tuple[Notice, ...]]:
-    """The metrics that have a number for each query, and a notice of those of groups that have none. Raises
-    MetricError for one that is named itself.
+    """The metrics that are comparable, and a notice of those of groups that are not. Raises MetricError for one
+    that is named itself.
     """
     why = "has no value for each query, so runs cannot be compared by it"
-    specs, left_out = usable(
-        metrics, lambda spec: bool(comparable([spec])), lambda spec: MetricError(f"{spec} {why}")
-    )
+    specs, left_out = usable(metrics, is_comparable, lambda spec: MetricError(f"{spec} {why}"))
     return specs, left_out_of_groups(left_out)
 
 
@@ -269,7 +257,7 @@ def is_judged(spec: Spec) -> bool:
 
 def metrics_to_test(specs: Sequence[Spec]) -> list[Spec]:
     """The metrics to test by default: those with a number for each query, but Judged@k if there are others."""
-    metrics = comparable(specs)
+    metrics = list(filter(is_comparable, specs))
     return [spec for spec in metrics if not is_judged(spec)] or metrics
 
 
@@ -464,9 +452,8 @@ class Comparison(WithNotices, Tabular):
     def settings(self) -> dict[str, Any]:
         """The settings that the numbers depend on, except the values."""
         baseline = None if self.options.all_pairs else self.values.runs[self.pairs[0][0]]
-        estimand = ESTIMANDS[self.options.test]
-        chosen = self.options.to_dict()
-        return {**chosen, "baseline": baseline, "estimand": estimand, "family": self.family}
+        about = {"baseline": baseline, "estimand": ESTIMANDS[self.options.test], "family": self.family}
+        return {**self.options.to_dict(), **about}
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each comparison: its group (None for all queries) and the fields of PairComparison."""
@@ -581,7 +568,7 @@ def compare_values(
         notices.append(Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES)))
     all_pairs = [pair for section in sections for pair in section.comparisons]
     without = Counter(pair.reason for pair in all_pairs if math.isnan(pair.p) and math.isnan(pair.p_corrected))
-    del without[NO_P_BY_DESIGN]
+    del without[tests.NO_P]
     notices += (Notice(Kind.NO_P, "", count, rule=reason) for reason, count in without.items())
     notices += of_groups
     if judged is not None:
@@ -636,17 +623,17 @@ def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Ite
             randomized_tukey_hsd(of.T, options.alpha, sampling) for of in values.values.transpose(1, 0, 2)
         ]
         for ((baseline, run), m), column in zip(keys, differences, strict=True):
-            hsd, outcome, p = of_metrics[m], without_p(valid_pairs(column)), math.nan
+            hsd, outcome, p = of_metrics[m], tests.without_p(tests.valid_pairs(column)), math.nan
             if outcome is None:
                 difference, p = float(hsd.differences[run, baseline]), float(hsd.p[run, baseline])
                 interval = difference - hsd.margin, difference + hsd.margin
-                outcome = Outcome(
+                outcome = tests.Outcome(
                     math.nan, *agreeing(interval, p, options.alpha, difference), difference, hsd.method
                 )
             outcomes.append(outcome)
             corrected.append(p)
     else:
-        outcomes = paired_tests(options.test, differences.T, options.alpha, sampling)
+        outcomes = tests.paired_tests(options.test, differences.T, options.alpha, sampling)
         p_values = np.array([outcome.p for outcome in outcomes])
         is_maxt = options.used_correction == MAXT
         by_size = maxt(differences.T, sampling) if is_maxt else CORRECTIONS[options.used_correction](p_values)
@@ -654,9 +641,8 @@ def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Ite
     for (pair, m), column, outcome, p in zip(keys, differences, outcomes, corrected, strict=True):
         paired = [values.values[r, m, ~np.isnan(column)].tolist() for r in pair]
         means = [math.fsum(of_run) / len(of_run) if of_run else math.nan for of_run in paired]
-        baseline_name, name = (values.runs[r] for r in pair)
-        metric, summary = values.metrics[m], summarize(column)
-        yield pair_comparison(name, baseline_name, metric, means, summary, outcome, p, options)
+        about = tests.summarize(column), outcome, p, options
+        yield pair_comparison(values.runs[pair[1]], values.runs[pair[0]], values.metrics[m], means, *about)
 
 
 def pair_comparison(
@@ -664,8 +650,8 @@ def pair_comparison(
     baseline: str,
     column: ComparedMetric,
     means: Sequence[float],
-    summary: Summary,
-    outcome: Outcome,
+    summary: tests.Summary,
+    outcome: tests.Outcome,
     p_corrected: float,
     options: CompareOptions,
 ) -> PairComparison:

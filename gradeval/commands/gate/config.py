@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
-from gradeval.commands.compare.compare import comparable
+from gradeval.commands.compare.compare import is_comparable
 from gradeval.commands.gate.verdicts import (
     ALPHA,
     FULL_COVERAGE,
@@ -150,7 +150,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
     """The checks of a first file for the run, and its baseline if there is one."""
-    specs = specs or comparable(common_metrics(runs[:1])[0] or parse(COMPARED_METRICS))
+    default = common_metrics(runs[:1])[0] or parse(COMPARED_METRICS)
+    specs = specs or list(filter(is_comparable, default))
     for spec in specs:
         check_number(spec)
     kinds = [REQUIRE, MAX_DROP][: len(runs)]
