@@ -14,7 +14,6 @@ from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, OptionError, described, visible
 from gradeval.notices import Notice, lines
-from gradeval.records import Record
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
@@ -42,7 +41,8 @@ FORMAT_VERSION = 1
 EXACT = ("at", "threshold", "grade", "grade2", "factor")  # columns of numbers that the user gave
 
 
-class Table(Record):
+@dataclass(frozen=True)
+class Table:
     """A table of values; None and NaN are undefined.
 
     name: one word. title: a description in one line. data: whether it is one of the tables of tsv, csv and
