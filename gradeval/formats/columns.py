@@ -13,7 +13,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
-from gradeval.formats.scan import TAB, DataLines, bare_cr_pattern, floats, split_at, unreadable
+from gradeval.formats.scan import TAB, DataLines, floats, split_at, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
 from gradeval.records import Record
@@ -331,11 +331,10 @@ def separated_columns(
     name: what messages call the number, and fields: all three. wrong: what else is wrong with the rows.
     """
     rows = split_at(separator, block.bytes, block.size, 3)
-    by, mark = "tabs" if separator == TAB else chr(separator), re.escape(bytes([separator]))
+    by = "tabs" if separator == TAB else chr(separator)
     problems = odd_lines(rows, f"a line has 3, separated by {by} ({fields})")
     problems = LineProblems.joined([problems, wrong(rows)]) if wrong else problems
-    bare_cr = bare_cr_pattern(rb"(?:[^%b\r\n]+%b){2}[-+.\d]" % (mark, mark))
-    return columns_of(block, rows, name, unreadable(block, rows, bare_cr), problems)
+    return columns_of(block, rows, name, unreadable(block, rows), problems)
 
 
 def with_subtopics(columns: Columns, rows: DataLines) -> Columns:

@@ -26,7 +26,6 @@ from gradeval.formats.scan import (
     HASH,
     DataLines,
     Tokens,
-    bare_cr_pattern,
     floats,
     leading_integers,
     split,
@@ -40,10 +39,8 @@ from gradeval.records import Record
 
 _SHOWN = 20  # ranges of features that an error names
 _COLON, _EQUALS = b":="
-_BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d][^ \t\r\n]*[ \t]+(?:qid|\d+):")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
-_NUMBER_BARE_CR = bare_cr_pattern(rb"[ \t]*[-+.\d]")
 
 
 class Letor(Record, eq=False):
@@ -192,7 +189,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     if len(hashes):
         comment[lines] = np.searchsorted(tokens.start, hashes)
     count = comment - tokens.first
-    wrong = unreadable(block, tokens, _BARE_CR)
+    wrong = unreadable(block, tokens)
     data = np.flatnonzero(count)
     first_token, count = tokens.first[data], count[data]
     labels = tokens.ids(block.bytes, first_token)
@@ -341,7 +338,7 @@ def _read_numbers(block: Block, name: str, integers: bool) -> Columns:
     rows = split(block.bytes, block.size, (0,), 1, 1)
     text = rows.fields[0]
     value, bad = floats(text)
-    problems = unreadable(block, rows, _NUMBER_BARE_CR)
+    problems = unreadable(block, rows)
     if problems is None:
         expected = f"fields where one {name} per line is expected"
         odd = bad[:0]

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints, Words
 from gradeval.arrays.strings import Ids, words
-from gradeval.formats.diagnostics import LineProblems, Problem
+from gradeval.formats.diagnostics import LineProblems, Problem, shown
 from gradeval.formats.sources import ARROW, PARQUET, TOO_LONG, Block
 from gradeval.records import Record
 
@@ -46,6 +46,7 @@ _WIDE_MARKS = {  # the longer ones first: that of UTF-32 can begin with that of 
     b"\xfe\xff": "UTF-16",
 }
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_CR_INSIDE = rb"(?m)^(?![ \t]*#)[^\n]*[^ \t\r\n]\r[^ \t\r\n]"  # of a line that is no comment
 _FIRST_OF_NUMBER, _LAST_OF_NUMBER = np.zeros((2, 256), bool)
 _FIRST_OF_NUMBER[list(b"0123456789.+-")] = _LAST_OF_NUMBER[list(b"0123456789.")] = True
 _NONE: Ints = np.empty(0, np.int64)
@@ -194,19 +195,16 @@ def _returns(text: Bytes, line_end: Ints) -> bool:
     return bool((is_return[:-1] & (behind != CR) & (behind != LF)).any())
 
 
-def bare_cr_pattern(a_line: bytes) -> bytes:
-    """Matches a line in which a CR separates two lines of data. a_line: what each begins with."""
-    return rb"(?m)(?:^|\r)%b[^\n]*\r%b" % (a_line, a_line)
-
-
-def unreadable(block: Block, lines: DataLines | Tokens, bare_cr: bytes) -> LineProblems | None:
-    """Why the lines of a block cannot be read, None where they can. bare_cr: from bare_cr_pattern()."""
+def unreadable(block: Block, lines: DataLines | Tokens) -> LineProblems | None:
+    """Why the lines of a block cannot be read, None where they can."""
     problem = not_text(block)
     if problem is None and lines.returns:
         text = block.bytes[: block.size].tobytes()
-        if match := re.search(bare_cr, text):
+        if match := re.search(_CR_INSIDE, text):
             line = text.count(b"\n", 0, match.start())
-            problem = Problem(line, "lines end in a bare CR", r"Convert them with tr '\r' '\n'")
+            whole = text[match.start() :].partition(b"\n")[0]
+            hint = r"Where lines end in CR, convert them with tr '\r' '\n'"
+            problem = Problem(line, f"a CR inside the line {shown(whole)}", hint)
     return None if problem is None else LineProblems((problem,), 1, final=True)
 
 

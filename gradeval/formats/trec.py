@@ -24,11 +24,10 @@ from gradeval.formats.columns import (
     with_subtopics,
 )
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
-from gradeval.formats.scan import CR, LF, SPACE, DataLines, bare_cr_pattern, floats, split, unreadable
+from gradeval.formats.scan import LF, DataLines, floats, split, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.options import Options
 
-_SHOWN = 100  # bytes before a CR inside a field that a message may show
 _FIELD = re.compile(rb"[^ \t\r]+")
 _FIELDS = 6  # of a run
 _TWO_RECORDS = 9  # the fewest fields of a line that holds two: the second lacks its query, and both their tags
@@ -38,9 +37,6 @@ _SECOND = (  # compiled at its first use, as only errors need it
     rb"((?:Q0|q0|0|\1)[ \t]+[^ \t\r\n]+[ \t]+\d+[ \t]+[-+]?\.?\d[^ \t\r\n]*)"
 )
 _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
-_QRELS_BARE_CR, _RUN_BARE_CR = (
-    bare_cr_pattern(rb"[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[-+.\d]" % fields) for fields in (3, 4)
-)
 
 
 def table(source: Source, number: str, options: Options) -> Table:
@@ -52,7 +48,7 @@ def table(source: Source, number: str, options: Options) -> Table:
 def qrels_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 3, 1), 4, 4)
     problems = odd_lines(rows, "qrels have 4 (query iter document grade)")
-    read = columns_of(block, rows, "grade", unreadable(block, rows, _QRELS_BARE_CR), problems, "trec")
+    read = columns_of(block, rows, "grade", unreadable(block, rows), problems, "trec")
     queries, documents = read.queries.light(), read.documents.light()
     return with_subtopics(read, rows).replace(queries=queries, documents=documents)
 
@@ -85,8 +81,10 @@ def ranked_columns(block: Block) -> Columns:
 
 def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> Columns:
     problems, extra = odd_lines(rows, _RUN_FIELDS), ExtraFields()
-    if not as_trec_eval:
-        problems = LineProblems.joined([problems, _split_fields(block, rows), _second_records(block, rows)])
+    if as_trec_eval:
+        rows = rows.replace(returns=False)
+    else:
+        problems = LineProblems.joined([problems, _second_records(block, rows)])
         if np.max(rows.counts, initial=0) > _FIELDS:
             lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
             extra = ExtraFields(len(lines), int(lines[0]))
@@ -96,7 +94,7 @@ def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> C
         is_without = len(fields) == _FIELDS - 1 and fields[1].lower() not in (b"q0", b"0")
         return "Is Q0 missing? A line of a run is query Q0 document rank score tag" if is_without else ""
 
-    columns = columns_of(block, rows, "score", unreadable(block, rows, _RUN_BARE_CR), problems, "trec", hint)
+    columns = columns_of(block, rows, "score", unreadable(block, rows), problems, "trec", hint)
     tag = None
     if len(rows.line):
         fields = _FIELD.findall(_line_from(block, int(rows.fields[1].start[-1])))
@@ -113,27 +111,6 @@ def _second_records(block: Block, rows: DataLines) -> LineProblems:
     lines = np.searchsorted(np.flatnonzero(text == LF), [match.start() for match in matches])
     hint = "Were files joined without a line end between them?"
     return LineProblems.of(lines, lambda i: f"the line holds a second record ({shown(matches[i][2])})", hint)
-
-
-def _split_fields(block: Block, rows: DataLines) -> LineProblems:
-    """The lines with a CR inside a field."""
-    if not rows.returns:
-        return NOTHING
-    text = block.bytes[: block.size]
-    is_inside = (text[1:-1] == CR) & (text[:-2] > SPACE) & (text[2:] > SPACE)
-    places = np.flatnonzero(is_inside) + 1
-    ends = np.flatnonzero(text == LF)
-    lines = np.searchsorted(ends, places)
-    first = np.isin(lines, rows.line) & np.append(True, lines[1:] != lines[:-1])[: len(lines)]
-    places, lines = places[first], lines[first]
-
-    def what(i: int) -> str:
-        at, end = int(places[i]), int(ends[lines[i]])
-        before, after = text[:at].tobytes(), text[at:end].tobytes()
-        field = re.split(rb"[ \t\n]", before[-_SHOWN:])[-1] + re.split(rb"[ \t]", after)[0]
-        return f"a CR inside the field {shown(field)}"
-
-    return LineProblems.of(lines, what, "Remove it, or end the line there")
 
 
 def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:

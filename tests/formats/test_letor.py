@@ -84,6 +84,7 @@ def test_features(path, data):
     assert [row[4:] for row in rows] == [tuple(float(dict(line).get(k, 0)) for k in wanted) for line in lines]
 
 
+CONVERT = r"Where lines end in CR, convert them with tr '\r' '\n'"
 ERRORS = [
     (b"x qid:1 1:1", "the grade 'x' is not a number"),
     (b"qid:1 1:1", "the grade 'qid:1' is not a number"),
@@ -99,8 +100,8 @@ ERRORS = [
     (b"1 1:1 qid:1", "'qid:1' is not feature:value"),
     (b"1 QID:1 1:1", "'QID:1' is not feature:value"),
     (b"1 qid:1 \0", "binary data (a NUL byte). Is this the right file?"),
-    (b"1 qid:1 1:1\r0 qid:1 1:2", r"lines end in a bare CR. Convert them with tr '\r' '\n'"),
-    (b"1 qid:1 1:1 # a\r0 qid:1 1:2 # b\r", r"lines end in a bare CR. Convert them with tr '\r' '\n'"),
+    (b"1 qid:1 1:1\r0 qid:1 1:2", rf"a CR inside the line '1 qid:1 1:1\r0 qid:1 1:2'. {CONVERT}"),
+    (b"1 qid:1 1:1 # a\r0 qid:1 # b", rf"a CR inside the line '1 qid:1 1:1 # a\r0 qid:1 # b'. {CONVERT}"),
 ]  # fmt: skip
 
 
@@ -186,7 +187,7 @@ def test_read_numbers(size, path):
     [
         (b"x\n2 3\n", ["1: the score 'x' is not a number", "2: 2 fields where one score per line is expected"]),
         (b"1\n\n# c\nnan\n", ["4: the score 'nan' is not a finite number"]),
-        (b"1\n.5\r-2\r3", [r"2: lines end in a bare CR. Convert them with tr '\r' '\n'"]),
+        (b"1\n.5\r-2\r3", [rf"2: a CR inside the line '.5\r-2\r3'. {CONVERT}"]),
         (b"", [" the file is empty"]),
     ],
 )
