@@ -17,8 +17,8 @@ NO_TITLE, NO_TEXT = "document of the queries has a title", "query has a text"  #
 ENOUGH_TO_GATE = 50  # and so is a gate with fewer
 
 
-class Row(Record):
-    """The name of a kind, its sentence, and how much it matters.
+class Row(Record, eq=False):
+    """The sentence of a kind of notices, and how much it matters.
 
     text: a template for one run, or for all; several: for several runs. Their fields are those of _fields();
     [-J|judged_only=True] is an option as it is named in a shell and in Python. rules: the words for {by_rule},
@@ -26,7 +26,6 @@ class Row(Record):
     is_note: whether it is no fault of the files. accepted_by: the option by which a user accepts it.
     """
 
-    name: str
     text: str = ""
     several: str = ""
     rules: Mapping[str, str] = {}
@@ -44,43 +43,44 @@ _NOT_JUDGED = "; the others count as not relevant (see {metric}, [-J|judged_only
 _FROM_MEANS = "{others:, and # for as many or fewer}, excluded from {others:?the means|its mean}"
 
 
-class Kind(str, Enum):
-    """The kinds of notices. The values are the names that JSON and --allow have."""
+class Kind(Enum):
+    """The kinds of notices. The value is the name in lower case, as in JSON and --allow; a kind equals it."""
 
-    row: Row
+    _value_: str
 
-    def __new__(cls, row: Row) -> Kind:
-        kind = str.__new__(cls, row.name)
-        kind._value_, kind.row = row.name, row
-        return kind
+    def __init__(self, row: Row) -> None:
+        self.row, self._value_ = row, self._name_.lower()
 
-    DUPLICATES = Row(
-        "duplicates", "{subject}: {count:duplicate judgment|duplicate judgments} with the same grade{alike}"
-    )
+    def __eq__(self, other: object) -> bool:
+        return self is other or self._value_ == other
+
+    def __hash__(self) -> int:
+        return hash(self._value_)
+
+    @classmethod
+    def _missing_(cls, value: object) -> Kind | None:
+        return cls.__members__.get(str(value).upper())
+
+    DUPLICATES = Row("{subject}: {count:duplicate judgment|duplicate judgments} with the same grade{alike}")
     SUBTOPICS = Row(
-        "subtopics",
         "{subject}: {count:document has|documents have} judgments of subtopics; the highest grade "
         "counts{alike}",
         is_note=True,
     )
     NO_SUBTOPICS = Row(
-        "no_subtopics",
-        "{subject}: the judgments have no subtopics, so each query is one for {metric}{others: and #}{alike}",
+        "{subject}: the judgments have no subtopics, so each query is one for {metric}{others: and #}{alike}"
     )
     ALL_RELEVANT = Row(
-        "all_relevant",
         "{subject}: all {count:,} judged documents are relevant to {metric}{others: and #}{alike}: the lowest "
         "grade is {low:g}; set the grade of a non-relevant document with [--zero-grade|zero_grade], or the "
-        "relevance threshold with [-l|rel]",
+        "relevance threshold with [-l|rel]"
     )
     NONE_RELEVANT = Row(
-        "none_relevant",
         "{subject}: no judged document "
         "{rule:?has grade #, the threshold of {metric}, or a higher one|is relevant}"
-        "{high: (the highest grade is #)}{others:; nor is one for #}{alike}",
+        "{high: (the highest grade is #)}{others:; nor is one for #}{alike}"
     )
     NO_RELEVANT = Row(
-        "no_relevant",
         "{subject}: {differing:# }{count:query has|queries have} "
         "{differing:?no document that is relevant to {metric}|no relevant document}, {by_rule} of "
         "{metric}{others: and of #}{alike}{asked:?| (see [--no-relevant|no_relevant])}",
@@ -92,21 +92,18 @@ class Kind(str, Enum):
         accepted_by="no_relevant",
     )
     EXTRA_FIELDS = Row(
-        "extra_fields",
         "{subject}: {count:line has|lines have} more than 6 fields, the first is line {rule}; what follows "
         "the tag is ignored",
         "{runs} have lines with more than 6 fields, up to {count:,} ({subject}, the first is line {rule}); "
         "what follows the tag is ignored",
     )
-    TEXT = Row("text", "{subject}: the text is not UTF-8, or lines end in LF and CRLF")
+    TEXT = Row("{subject}: the text is not UTF-8, or lines end in LF and CRLF")
     RANKS = Row(
-        "ranks",
         "{subject}: {by_rule} in {count:,} of the first {total:query|queries}" + _BY_SCORE,
         "{runs} have ranks that contradict the scores ({names})" + _BY_SCORE,
         rules={"scores": "the scores are the ranks 1, 2, 3, …", "": "the rank column contradicts the scores"},
     )
     MISSING = Row(
-        "missing",
         "{subject}: {count:judged query is|judged queries are} not in the run, {by_rule}",
         "{runs} lack judged queries, up to {count:,} ({subject}), {by_rule}",
         rules={
@@ -117,44 +114,37 @@ class Kind(str, Enum):
         },
     )
     UNJUDGED = Row(
-        "unjudged",
         "{subject}: {count:unjudged query|unjudged queries} of the run, ignored",
         "{runs} have unjudged queries, up to {count:,} ({subject}), ignored",
     )
     NOTHING_JUDGED = Row(
-        "nothing_judged",
         "{subject}: no document of the run is judged; check the document ids",
         "{runs} have no judged document ({names}); check the document ids",
     )
     QRELS_AS_RUN = Row(
-        "qrels_as_run",
         "{subject}: every document is judged and its score is its grade; is this the qrels file?",
         "{runs} hold judged documents only, whose scores are their grades ({names}); are these qrels files?",
     )
     COLLAPSED = Row(
-        "collapsed",
         "{subject}: {count:,} {rule}{count:?|s} collapsed: each document counts once, with its best score",
         "{runs} have {rule}s that are collapsed, up to {count:,} ({subject}): each document counts once, with "
         "its best score",
         is_note=True,
     )
     IDENTICAL_IDS = Row(
-        "identical_ids",
         "{subject}: {count:query retrieves|queries retrieve} a document with the query's id ({queries})"
         + _AS_BEIR,
         "{runs} have documents with the id of their query, in up to {count:query|queries} ({subject})"
         + _AS_BEIR,
     )
     JUDGED_SHARE = Row(
-        "judged_share",
         "{subject}: {share} of the first {cutoff} documents are judged" + _NOT_JUDGED,
         "{runs} have few judged documents, down to {share} of the first {cutoff} documents ({subject})"
         + _NOT_JUDGED,
         is_note=True,
     )
-    TIES = Row("ties", accepted_by="ties")  # the sentence: _ties()
+    TIES = Row(accepted_by="ties")  # the sentence: _ties()
     FEW_DOCUMENTS = Row(
-        "few_documents",
         "{subject}: fewer documents than the cutoff in {count:,} of {total:query|queries} "
         "({metric}{others: and #})",
         "{runs} have fewer documents than the cutoff, in up to {count:,} of {total:query|queries} ({metric} of "
@@ -162,28 +152,22 @@ class Kind(str, Enum):
         is_note=True,
     )
     DEPTH = Row(
-        "depth",
         "{subject:#: }runs differ in depth{collections: (and on #)}: {rule}; {metrics} {depend} on it "
-        "({subject:?depth = |[-M |depth=]}{low:.0f})",
+        "({subject:?depth = |[-M |depth=]}{low:.0f})"
     )
     UNDEFINED = Row(
-        "undefined",
         "{subject}: {metric} is undefined for {count:query|queries}" + _FROM_MEANS,
         "{runs}: {metric} is undefined for up to {count:query|queries} ({subject})" + _FROM_MEANS,
     )
     NOT_SEPARABLE = Row(
-        "not_separable",
         "{count:,} of {total:neighbouring pair|neighbouring pairs} {count:?is|are} not separable at {rule} % "
         "([compare --all-pairs|compare(..., all_pairs=True)] shows which)",
         is_note=True,
     )
-    WEIGHTED = Row("weighted", "means are weighted by {rule:?#|[--query-weights|query_weights]}", is_note=True)
-    QUERY_ALL = Row(
-        "query_all", "a query is named 'all', like the summary; [-n|summary=False] omits the summary"
-    )
+    WEIGHTED = Row("means are weighted by {rule:?#|[--query-weights|query_weights]}", is_note=True)
+    QUERY_ALL = Row("a query is named 'all', like the summary; [-n|summary=False] omits the summary")
     # of comparisons
     MISSING_VALUES = Row(
-        "missing_values",
         "{subject}: no values for {count:query|queries} of the other tables, "
         "{by_rule}{metric:, excluded for # (lower is better)}",
         "{runs} lack queries of the other tables, up to {count:,} ({subject}), "
@@ -191,70 +175,55 @@ class Kind(str, Enum):
         rules={"both": "excluded", "": "counted as 0"},
     )
     EXCLUDED_METRICS = Row(
-        "excluded_metrics",
         "{asked:?{count:metric of a group has|metrics of groups have} no number for each query|"
-        "{count:metric is|metrics are} not in every table or saved result}, excluded: {rule}",
+        "{count:metric is|metrics are} not in every table or saved result}, excluded: {rule}"
     )
     FEW_QUERIES = Row(
-        "few_queries",
         "only {count:query|queries}; {by_rule}",
         rules={
             "gate": f"with fewer than {ENOUGH_TO_GATE}, means depend on few queries and intervals are wide",
             "": f"with fewer than {ENOUGH_QUERIES}, only large differences are found and intervals are rough",
         },
     )
-    SMALL_GROUPS = Row(
-        "small_groups", f"{{count:group has|groups have}} fewer than {ENOUGH_QUERIES} queries: {{rule}}"
-    )
-    UNGROUPED = Row("ungrouped", "{count:query is|queries are} in no group")
+    SMALL_GROUPS = Row(f"{{count:group has|groups have}} fewer than {ENOUGH_QUERIES} queries: {{rule}}")
+    UNGROUPED = Row("{count:query is|queries are} in no group")
     UNKNOWN_GROUPED = Row(
-        "unknown_grouped",
-        "{count:query of the groups is|queries of the groups are} not among those compared, ignored",
+        "{count:query of the groups is|queries of the groups are} not among those compared, ignored"
     )
-    NO_P = Row("no_p", "no p-value for {each}", each=("{count:comparison|comparisons} ({rule})", ", "))
+    NO_P = Row("no p-value for {each}", each=("{count:comparison|comparisons} ({rule})", ", "))
     JUDGED_DIFFERS = Row(
-        "judged_differs",
         "{subject:#: }{metric} of the runs differs, from {low_share} to {high_share}{collections: (and on #)}: "
-        "unjudged documents count as not relevant, which favors older systems",
+        "unjudged documents count as not relevant, which favors older systems"
     )
     JUDGED_UNKNOWN = Row(
-        "judged_unknown",
         "{metric} of {subjects} is unknown, so whether the runs differ in it was not checked; save results "
         "with {metric} among the metrics",
         is_note=True,
     )
     # of batches
-    MISSING_RUNS = Row("missing_runs", "{count:,} of {total:,} cells {count:?has|have} no run: {rule}")
+    MISSING_RUNS = Row("{count:,} of {total:,} cells {count:?has|have} no run: {rule}")
     NO_BASELINE = Row(
-        "no_baseline",
         "nothing is compared on {count:,} of {total:collection|collections} ({rule}): the baseline {subject} "
-        "has no value there",
+        "has no value there"
     )
     NOT_IN_BOTH = Row(
-        "not_in_both",
-        "{each} not in the other judgments, excluded",
-        each=("{count:query|queries} of {subject}", " and "),
+        "{each} not in the other judgments, excluded", each=("{count:query|queries} of {subject}", " and ")
     )
     MANY_GRADES = Row(
-        "many_grades",
         "the judgments have {count:,} different grades, so that their agreement in grades was left out; round "
-        "them to {total:,} at most",
+        "them to {total:,} at most"
     )
     # of options
     AMBIGUOUS_IDS = Row(
-        "ambiguous_ids",
         "[--query-ids|query_ids] {subject}: the id is in the qrels, so the file of this name is ignored; "
-        "./{subject} names the file",
+        "./{subject} names the file"
     )
     NOTHING_RETRIEVED = Row(
-        "nothing_retrieved",
         "{subject}: {count:query is|queries are} not in the run, so nothing is retrieved ({queries})",
         "{runs} lack queries, for which nothing is retrieved, up to {count:,} ({subject}: {queries})",
     )
-    NO_TITLES = Row("no_titles", "{subject}: no {rule} in it; are the ids those of the runs?")
-    NO_GLYPHS = Row(
-        "no_glyphs", "the font of saved pictures lacks {rule}, shown as boxes; label the runs with NAME=RUN"
-    )
+    NO_TITLES = Row("{subject}: no {rule} in it; are the ids those of the runs?")
+    NO_GLYPHS = Row("the font of saved pictures lacks {rule}, shown as boxes; label the runs with NAME=RUN")
 
 
 class EvaluationWarning(UserWarning):
