@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.command import gradeval as command
 
 import gradeval
 from gradeval.notices import EvaluationWarning, Kind, Notice, lines
@@ -122,13 +121,3 @@ def test_every_function_warns(function: Any, tmp_path: Path, monkeypatch: pytest
     assert messages and [str(one.message) for one in messages] == result.sentences(False)
     assert {one.filename for one in messages} == {__file__}
     assert f"notices={len(result.warnings)}" in repr(result)
-
-
-@pytest.mark.parametrize("args", [["eval"], ["study", "levels"], ["plot", "queries"]])
-def test_the_command_line_warns_once(args: list[str], tmp_path: Path) -> None:
-    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
-    (tmp_path / "run").write_text("1 Q0 a 1 1 t\n1 Q0 b 2 0 t\n")
-    done = command(*args, str(tmp_path / "qrels"), str(tmp_path / "run"))
-    assert done.err.count("not in the run") == 1 and "EvaluationWarning" not in done.err
-    assert done.code == 0
-    assert command(*args, str(tmp_path / "qrels"), str(tmp_path / "run"), "--strict").code == 2

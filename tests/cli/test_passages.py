@@ -48,13 +48,9 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @each("line", [
     "q r.run -m nDCG@2,AP,num_ret -q",
-    "q r.run -m nDCG@2,AP --ties worst -M 2 --tie-range",
-    "compare q r.run o.run -m AP,nDCG@2",
     "gate q r.run --baseline o.run --no-worse AP --require AP>=0.9",
     "explain q r.run -m AP --query 1",
-    "explain q r.run -m nDCG@2 --worst 2",
     "plot curve q r.run -m P --at 1-3 -f tsv",
-    "study agreement q r.run o.run -m AP --splits 2",
 ])  # fmt: skip
 def test_as_if_each_document_came_once(line: str) -> None:
     """The command prints the same of passages, of duplicates and of documents, but for the note."""

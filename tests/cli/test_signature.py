@@ -7,20 +7,15 @@ from pathlib import Path
 import pytest
 from helpers import each
 
-from cli.command import LETOR, QRELS, RUN, gradeval
+from cli.command import QRELS, RUN, gradeval
 from gradeval.version import __version__
 
 IDENTIFIES = ("query_ids", "qrels", "groups", "n", "gradeval")  # parts that are no options
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "q").write_text(QRELS)
-    (tmp_path / "r").write_text(RUN)
-    (tmp_path / "short").write_text(RUN.split("q2 ")[0])
-    (tmp_path / "letor").write_text(LETOR)
-    (tmp_path / "scores").write_text("1\n2\n3\n4\n")
+def files(folder):
+    (folder / "short").write_text(RUN.split("q2 ")[0])
 
 
 def signatures(*call):
@@ -74,11 +69,11 @@ def test_every_part_is_taken_back(options, expected):
 
 
 def test_of_letor_undefined_values_and_several_runs():
-    [text] = signatures("letor", "scores", "-m", "nDCG@2", "--qrels-feature", "2")
+    [text] = signatures("l", "s", "-m", "nDCG@2", "--qrels-feature", "2")
     _, values = parts(text)
     assert values["ties"] == "input"
     assert values["qrels_feature"] == "2"
-    [text] = signatures("letor", "scores", "-m", "nDCG@2")
+    [text] = signatures("l", "s", "-m", "nDCG@2")
     assert "qrels_feature" not in parts(text)[1]
     # undefined values are not counted
     assert parts(signatures("q", "r", "-m", "rankDCG")[0])[1]["n"] == "2"  # q3 has one grade only
@@ -134,8 +129,8 @@ qrels = "q"
 runs = {full = "r", short = "short"}
 options = {queries = "both", query_ids = ["q1", "q2"]}
 [collections.three]
-qrels = "letor"
-runs = {full = "scores"}
+qrels = "l"
+runs = {full = "s"}
 options = {qrels_feature = 2}
 """
 
@@ -146,7 +141,7 @@ def test_of_batches():
     one = [f"one: {text}" for text in signatures("q", "r", "short", "-m", "AP nDCG@5")]
     two = signatures("q", "r", "short", "-m", "AP nDCG@5", "--queries", "both", "--query-ids", "q1,q2")
     two = [f"two/{text.replace('r: ', 'full: ', 1) if text.startswith('r:') else text}" for text in two]
-    three = signatures("letor", "scores", "-m", "AP nDCG@5", "--qrels-feature", "2")
+    three = signatures("l", "s", "-m", "AP nDCG@5", "--qrels-feature", "2")
     expected = one + two + [f"three: {text}" for text in three]
     assert signatures("batch", "m.toml") == expected
     for format in ("md", "latex"):

@@ -4,7 +4,7 @@ import importlib.util
 import sys
 
 import pytest
-from cli.command import LETOR, QRELS, RUN, fails, gradeval
+from cli.command import QRELS, RUN, fails, gradeval
 from helpers import each
 
 from commands.groups import check_error, check_formats, check_help
@@ -24,12 +24,8 @@ CALLS = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "q").write_text(QRELS)
-    (tmp_path / "r").write_text(RUN)
-    (tmp_path / "s").write_text(RUN.replace("q1 Q0 b 1 9", "q1 Q0 b 1 1"))
-    (tmp_path / "l").write_text(LETOR)
+def files(folder):
+    (folder / "s").write_text(RUN.replace("q1 Q0 b 1 9", "q1 Q0 b 1 1"))
 
 
 def plot(*args, **how):

@@ -20,13 +20,10 @@ LETOR = "\n".join(
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "q").write_text(QRELS)
-    (tmp_path / "r").write_text(RUN)
-    (tmp_path / "s").write_text(RUN.replace("q1 Q0 b 1 9", "q1 Q0 b 1 1"))
-    (tmp_path / "q2").write_text(QRELS.replace("q1 0 a 3", "q1 0 a 0"))
-    (tmp_path / "letor").write_text(LETOR)
+def files(folder):
+    (folder / "s").write_text(RUN.replace("q1 Q0 b 1 9", "q1 Q0 b 1 1"))
+    (folder / "q2").write_text(QRELS.replace("q1 0 a 3", "q1 0 a 0"))
+    (folder / "letor").write_text(LETOR)
 
 
 CALLS = {
