@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from helpers import each, error_of, raises
 
 from gradeval.errors import (
@@ -113,8 +112,7 @@ def test_fields_are_those_of_a_dataclass(values: tuple[int, ...], named: dict[st
 def test_wrong_fields_are_type_errors(values: tuple[Any, ...], named: dict[str, Any]) -> None:
     for kind in (Point, Plain):
         error_of(TypeError, kind, *values, **named)
-    with pytest.raises(TypeError, match="z"):
-        Point(1).replace(z=1)  # type: ignore[call-arg]
+    raises(TypeError, "z", Point(1).replace, z=1)  # type: ignore[call-arg]
 
 
 def test_further_fields_no_changes_and_no_eq() -> None:
@@ -125,5 +123,4 @@ def test_further_fields_no_changes_and_no_eq() -> None:
     named = Named(1, name="a")
     assert fields_of(named) == {"x": 1, "y": 0, "names": None, "name": "a"}
     assert named != Point(1) and Point(1) != named
-    with pytest.raises(TypeError, match="x, y, names, name"):
-        Named(1)  # type: ignore[call-arg]
+    raises(TypeError, "x, y, names, name", Named, 1)  # type: ignore[call-arg]

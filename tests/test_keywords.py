@@ -85,7 +85,7 @@ def test_the_module_is_of_the_tables() -> None:
     assert FILE.read_text() == module() and FILE.with_name("py.typed").exists()
     public = [getattr(gradeval, name) for name in gradeval.__all__]
     public += [value for module in (gradeval.plot, gradeval.study) for value in vars(module).values()]
-    functions = filter(inspect.isfunction, public)
+    functions = [one for one in public if inspect.isfunction(one) and not one.__name__.startswith("_")]
     taking = {one for one in functions if "**options" in inspect.getsource(one).split('"""')[0]}
     assert taking == {one for of in FUNCTIONS.values() for one in of} - {Evaluator.__init__, Results.compare}
     assert set(get_args(Format)) == {*WRITERS, "html"}

@@ -148,8 +148,7 @@ def test_what_is_wrong_is_named():
     ):
         evaluator.evaluate({"1": {"a": 1.0}, "2": {"c": 1.0, "d": math.nan}})
     for qrels in ("qrels.txt", None, [], {"1": 3}):
-        with pytest.raises(TypeError, match=r"^qrels.* dict"):
-            ours.RelevanceEvaluator(qrels, {"map"})
+        raises(TypeError, r"^qrels.* dict", ours.RelevanceEvaluator, qrels, {"map"})
     with pytest.raises(TypeError, match="query '2': the score of document 'd' has the wrong type: None"):
         evaluator.evaluate({"1": {"a": 1.0}, "2": {"c": 1.0, "d": None}})
     with pytest.raises(

@@ -188,7 +188,7 @@ def standardized(
     counted = np.flatnonzero(run.counted)
     queries = results.counted_queries(0)
     values = run.values.copy()
-    means = results.means.copy()
+    means = results.means[0].copy()
     for m, (spec, name) in enumerate(zip(results.specs, names, strict=True)):
         if spec.metric.text:
             continue
@@ -201,12 +201,11 @@ def standardized(
             standard.append((value - mean) / deviation if deviation else unknown)
         values[m, counted] = standard
         if spec.metric.name != "num_q" and not (complete and spec.metric.name == "num_rel"):
-            summary = sum(standard) if spec.metric.is_summed else sum(standard) / len(standard)
-            means[0, m] = math.exp(summary) if geometric else summary
+            total = sum(standard) if spec.metric.is_summed else sum(standard) / len(standard)
+            means[m] = math.exp(total) if geometric else total
     specs = tuple(  # z-scores of counts are no counts
         Spec(spec.metric.replace(kind=Kind.MEAN), spec.given) if spec.metric.is_count else spec
         for spec in results.specs
     )
-    changed = results.replace(specs=specs, runs=(run.replace(values=values),))
-    changed.__dict__["means"] = means  # the cached property, already known
-    return changed
+    summary = run.summarized(results.specs).replace(means=means)
+    return results.replace(specs=specs, runs=(run.replace(values=values, summary=summary),))

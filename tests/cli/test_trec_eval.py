@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from helpers import each
+from helpers import each, raises
 
 from gradeval.errors import MetricError
 from gradeval.registry.measures import parse_trec_eval
@@ -176,5 +176,4 @@ def test_measures_from_python() -> None:
         ("P@5", "P_5"),
         ("utility(weights=1/1/1/1,size=100)", "utility_1,1,1,1"),
     ]
-    with pytest.raises(MetricError, match="no metrics given"):
-        parse_trec_eval([""])
+    raises(MetricError, "no metrics given", parse_trec_eval, [""])

@@ -1,10 +1,14 @@
-"""What the groups of commands, study and plot, have in common: formats, help, errors."""
+"""What the groups of commands, study and plot, have in common: formats, help, errors; and the sample data."""
 
 import csv
 import io
 import json
+from pathlib import Path
 
 from cli.command import fails, gradeval
+
+SEARCH = Path(__file__).resolve().parents[2] / "sample_data" / "search"
+QRELS, RUNS = str(SEARCH / "qrels.txt"), [str(SEARCH / f"{name}.run") for name in ("bm25", "dense", "hybrid")]
 
 
 def check_formats(*call: str) -> None:

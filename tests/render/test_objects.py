@@ -129,8 +129,7 @@ def test_means_of_a_metric() -> None:
     assert found["P@1"] == {"x<b>": 0.5, "y": 0.5} and found["num_q"] == {"x<b>": 2, "y": 2}
     with pytest.raises(gradeval.MetricError, match="was not evaluated"):
         found["RR"]
-    with pytest.raises(TypeError):
-        list(found)  # type: ignore[call-overload]
+    error_of(TypeError, list, found)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import each
+from helpers import each, error_of
 
 from gradeval.commands.batch.manifest import read_manifest
 from gradeval.errors import InputError
@@ -98,9 +98,7 @@ GOOD = {
 ])  # fmt: skip
 def test_what_is_wrong(more: dict[str, Any], what: str) -> None:
     content = {key: value for key, value in {**GOOD, **more}.items() if value is not None}
-    with pytest.raises(InputError) as caught:
-        read_manifest(content)
-    assert str(caught.value).startswith(f"manifest: {what}")
+    assert error_of(InputError, read_manifest, content).startswith(f"manifest: {what}")
 
 
 def test_the_line_of_what_is_wrong() -> None:
@@ -110,9 +108,7 @@ def test_the_line_of_what_is_wrong() -> None:
         ("# relative\n" + WHOLE.replace("rel = 2", "rel = 'x'"), "m.toml:8: rel must be"),
         (WHOLE.replace("rel = 2", "rel = "), "m.toml:7: this is not TOML"),
     ):  # fmt: skip
-        with pytest.raises(InputError) as caught:
-            read(text)
-        assert str(caught.value).startswith(message)
+        assert error_of(InputError, read, text).startswith(message)
 
 
 # Patterns
@@ -145,9 +141,7 @@ def test_patterns() -> None:
     # a pattern that matches several files
     os.remove("a/x-*.run")
     files_of_runs(*(f"a/x-{k}.run" for k in range(7)))
-    with pytest.raises(InputError) as caught:
-        read(PATTERN)
-    assert str(caught.value) == (
+    assert error_of(InputError, read, PATTERN) == (
         "m.toml:2: runs: a/x-*.run matches 7 files: a/x-0.run, a/x-1.run, a/x-2.run, a/x-3.run, a/x-4.run, …. "
         "A pattern must match one file for each collection and system"
     )

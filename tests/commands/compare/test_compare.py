@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import each, golden
+from helpers import each, golden, raises
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -155,11 +155,9 @@ def test_another_baseline_and_what_cannot_be_compared() -> None:
         ("X", "no run is named 'X': there are A, B, C"),
         (3, "there is no run 3: there are 3"),
     ):
-        with pytest.raises(GradevalError, match=what):
-            compared(values, baseline=baseline)
+        raises(GradevalError, what, compared, values, baseline=baseline)
     # what cannot be compared
-    with pytest.raises(InputError, match=r"runs: there is 1 run\. Give two runs or more"):
-        compared(random_runs(1, runs=1))
+    raises(InputError, r"runs: there is 1 run\. Give two runs or more", compared, random_runs(1, runs=1))
     # values too large to add squares of
     with pytest.raises(MetricError, match="m of B has values beyond 1e\\+150"):
         table({"A": {"m": [1.0, 2.0]}, "B": {"m": [1.0, math.inf]}})
@@ -247,8 +245,7 @@ def test_groups_repeat_everything() -> None:
         (Kind.UNKNOWN_GROUPED, 1),
     ]
     assert found.warnings[0] == "1 group has fewer than 25 queries: small"
-    with pytest.raises(InputError, match="none of their queries is among those compared"):
-        compared(values, by={"elsewhere": "x"})
+    raises(InputError, "none of their queries is among those compared", compared, values, by={"elsewhere": "x"})
 
 
 # from Python: gradeval.compare, Results.compare, their options
@@ -283,8 +280,7 @@ def test_from_python() -> None:
         gradeval.compare(*judged(), "AP", query_weights={"1": 1})
     given = {"tests": "t", "rel": 2}
     message = r"unknown option tests: did you mean test\? The options are baseline, .*, jobs, rel, depth, "
-    with pytest.raises(OptionError, match=message):
-        split_options(given)
+    raises(OptionError, message, split_options, given)
 
 
 @each("options, message", [
@@ -307,8 +303,7 @@ def test_from_python() -> None:
     ),
 ])  # fmt: skip
 def test_wrong_options(options: dict, message: str) -> None:
-    with pytest.raises(OptionError, match=message):
-        CompareOptions(**options)
+    raises(OptionError, message, CompareOptions, **options)
 
 
 # as text: whole outputs, and the parts that vary

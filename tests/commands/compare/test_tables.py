@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from helpers import each
+from helpers import each, error_of, raises
 
 import gradeval
 from gradeval.commands.compare.tables import ValueTable, read_values
@@ -123,9 +123,7 @@ def test_rows_per_value(tmp_path: Path) -> None:
     ("query,AP\n", "t: there are no values per query. Print them with -q"),
 ])  # fmt: skip
 def test_refused(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises((InputError, InputErrors)) as raised:
-        read(tmp_path, text)
-    assert str(raised.value).replace(f"{tmp_path}/", "") == message
+    assert error_of((InputError, InputErrors), read, tmp_path, text).replace(f"{tmp_path}/", "") == message
 
 
 # compared from Python
@@ -148,5 +146,4 @@ def test_tables_are_compared_from_python(tmp_path: Path, monkeypatch: pytest.Mon
         (both, {"rel": 2}, "unknown option rel"),
         ("a.csv", {}, "there is 1 run"),
     ):
-        with pytest.raises(gradeval.GradevalError, match=what):
-            gradeval.compare_tables(tables, **options)
+        raises(gradeval.GradevalError, what, gradeval.compare_tables, tables, **options)

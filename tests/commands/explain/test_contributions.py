@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from helpers import each, judgments_of, one_by_one, ranked, with_needed
+from helpers import each, judgments_of, one_by_one, raises, ranked, with_needed
 
 import gradeval
 from gradeval.commands.explain.explain import explained as explained_by
@@ -195,8 +195,7 @@ def test_other_metrics_have_no_losses(name):
     [one] = gradeval.explain(QRELS, RUN, name, "q1")
     assert not one.has_losses
     assert one.losses == one.differences == ()
-    with pytest.raises(OptionError, match="losses are defined for DCGs"):
-        one.render(loss=True)
+    raises(OptionError, "losses are defined for DCGs", one.render, loss=True)
 
 
 def test_points_and_groups():
@@ -332,5 +331,4 @@ def test_titles(tmp_path):
     ("x\n" * 50, "t:20: reading stopped here"),
 ])  # fmt: skip
 def test_files_that_are_no_titles(tmp_path, text, message):
-    with pytest.raises(GradevalError, match=message):
-        read(tmp_path, text)
+    raises(GradevalError, message, read, tmp_path, text)

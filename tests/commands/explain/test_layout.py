@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from helpers import each
+from helpers import each, raises
 
 import gradeval
 from gradeval.commands.explain.command import FORMATS
@@ -221,8 +221,7 @@ def test_formats():
     text = shown("nDCG", format="md")
     assert text.startswith("### nDCG, query t, run1: 0.6") and "\n| rank | document |   score | grade |" in text
     assert shown("nDCG", colour=True).startswith("\x1b[1mnDCG, query t, run1: ")
-    with pytest.raises(OptionError, match="unknown format 'nothing'"):
-        shown("nDCG", format="nothing")
+    raises(OptionError, "unknown format 'nothing'", shown, "nDCG", format="nothing")
     # a metric that is no sum says so
     text = shown("F@2")
     assert "Leave-one-out: the document removed from run and judgments, ranks closed up\n" in text

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from helpers import each, examples
+from helpers import each, error_of, examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -232,9 +232,7 @@ def test_what_is_written(files, monkeypatch, text, expected, to, options):
 @each("text, message, to, options", WRONG)
 def test_nothing_is_written_where_something_is_wrong(files, text, message, to, options):
     Path("s").write_bytes(text.encode("latin-1"))
-    with pytest.raises(GradevalError) as caught:
-        gradeval.convert("s", "out", to, **options)
-    assert str(caught.value).startswith(message)
+    assert error_of(GradevalError, gradeval.convert, "s", "out", to, **options).startswith(message)
     assert Path("out").read_text() == "before"
     assert sorted(path.name for path in files.iterdir()) == ["l", "out", "r", "s"]
 

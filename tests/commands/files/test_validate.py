@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from helpers import each, examples
+from helpers import each, examples, raises
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -224,7 +224,5 @@ def test_files_that_cannot_be_read(tmp_path):
         assert any(error.what.startswith(what) for error in report.errors.first)
     # options
     for max_errors in (-1, "3", 1.5, True):
-        with pytest.raises(OptionError, match="max_errors"):
-            gradeval.validate(Path("q"), max_errors=max_errors)
-    with pytest.raises(OptionError, match="no files"):
-        gradeval.validate()
+        raises(OptionError, "max_errors", gradeval.validate, Path("q"), max_errors=max_errors)
+    raises(OptionError, "no files", gradeval.validate)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from cli.command import fails, gradeval
-from helpers import each
+from helpers import each, error_of
 
 from gradeval.commands.gate.config import GateConfig, _bound, open_config, read_config
 from gradeval.commands.gate.verdicts import KINDS, parse_checks
@@ -69,9 +69,7 @@ def test_files() -> None:
     ("options = 3\n", "gates.toml:1: options must be a table, not 3"),
 ])  # fmt: skip
 def test_refused_files(text: str, message: str) -> None:
-    with pytest.raises(InputError) as raised:
-        config(text)
-    assert str(raised.value).startswith(message)
+    assert error_of(InputError, config, text).startswith(message)
 
 
 @each("text, message", [
@@ -81,9 +79,7 @@ def test_refused_files(text: str, message: str) -> None:
     ("[tool.x]\nmaxdrop = 1\n[tool.gradeval.gate]\nmaxdrop = 1", "pyproject.toml:4: unknown key 'maxdrop'"),
 ])  # fmt: skip
 def test_refused_pyprojects(text: str, message: str) -> None:
-    with pytest.raises(InputError) as raised:
-        config(text, "pyproject.toml")
-    assert str(raised.value).startswith(message)
+    assert error_of(InputError, config, text, "pyproject.toml").startswith(message)
 
 
 # on the command line

@@ -4,14 +4,14 @@ import sys
 import warnings
 from importlib.util import find_spec
 from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, error_of, raises
 
 import gradeval
+from commands.groups import QRELS, RUNS
 from gradeval.commands.plot.picture import format_of, without_glyphs
 from gradeval.errors import GradevalError, OptionError
 
@@ -19,9 +19,6 @@ pytestmark = pytest.mark.skipif(
     not find_spec("matplotlib"), reason="matplotlib is not installed (gradeval[plot])"
 )
 
-SEARCH = Path(__file__).parents[3] / "sample_data" / "search"
-QRELS = str(SEARCH / "qrels.txt")
-RUNS = [str(SEARCH / f"{name}.run") for name in ("bm25", "dense", "hybrid")]
 SMALL = {"levels": (2, 3), "items": 8, "repeats": 7, "swaps": 5}
 TINY = {"q1": {"a": 1, "b": 2}, "q2": {"a": 1, "c": 1}}
 TINY_RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"a": 1.0}}
@@ -90,8 +87,7 @@ def test_bars_their_names_and_their_room(pictures):
     assert names == list(picture.panels[0].bars.queries)
     assert names[0] not in [text.get_text() for text in drawn(picture, (3, 2)).axes[0].get_xticklabels()]
     # a size that is too small is an error
-    with pytest.raises(OptionError, match="too small for 2 by 2 charts"):
-        drawn(pictures["swaps"], (3.3, 2.4))
+    raises(OptionError, "too small for 2 by 2 charts", drawn, pictures["swaps"], (3.3, 2.4))
     drawn(pictures["swaps"], (3.3, 3.2))
 
 
@@ -165,14 +161,11 @@ def test_save(pictures, tmp_path):
     assert path.read_bytes() == image(pictures["phi"], "svg", (3, 2))[0]
     assert b'width="216pt"' in path.read_bytes()
     assert [one.name for one in tmp_path.iterdir()] == ["phi.SVG"]
-    with pytest.raises(OptionError, match="size must be width and height in inches"):
-        pictures["phi"].save(path, size=(0, 2))
-    with pytest.raises(OptionError, match=r"no such|does not exist"):
-        pictures["phi"].save(tmp_path / "nowhere" / "x.svg")
+    raises(OptionError, "size must be width and height in inches", pictures["phi"].save, path, size=(0, 2))
+    raises(OptionError, r"no such|does not exist", pictures["phi"].save, tmp_path / "nowhere" / "x.svg")
     # unknown endings
     for path, what in (("x.jpg", "unknown ending '.jpg'"), ("x", "no ending"), ("", "no ending")):
         with pytest.raises(OptionError) as error:
             format_of(path)
         assert str(error.value) == f"save {path}: {what}. The endings are .svg, .png and .pdf"
-    with pytest.raises(GradevalError):
-        pictures["phi"].save("x.svgz")
+    error_of(GradevalError, pictures["phi"].save, "x.svgz")

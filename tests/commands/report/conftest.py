@@ -1,17 +1,15 @@
 """A report, and a browser."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import gradeval
+from commands.groups import QRELS, RUNS
 from gradeval.commands.report.result import Report
 
 from .chromium import Browser
 
-SEARCH = Path(__file__).resolve().parents[3] / "sample_data" / "search"
-QRELS, RUNS = SEARCH / "qrels.txt", [SEARCH / f"{name}.run" for name in ("bm25", "dense", "hybrid")]
 METRICS = "nDCG@10 AP muAP rankDCG F@10"
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import raises
 
 import gradeval
 from gradeval.commands.report.result import Report
@@ -109,8 +110,8 @@ def test_the_tables_have_everything_without_a_script(report: Report, page: Page,
     ]
     assert "over the queries that the run has" in html
     inputs = {row[0]: row[1:] for row in page.tables["Input"]}
-    assert inputs["qrels"] == [str(QRELS), hashlib.sha256(QRELS.read_bytes()).hexdigest()]
-    assert inputs["dense"] == [str(RUNS[1]), hashlib.sha256(RUNS[1].read_bytes()).hexdigest()]
+    assert inputs["qrels"] == [QRELS, hashlib.sha256(Path(QRELS).read_bytes()).hexdigest()]
+    assert inputs["dense"] == [RUNS[1], hashlib.sha256(Path(RUNS[1]).read_bytes()).hexdigest()]
     assert f"gradeval {gradeval.__version__}, Python " in html
     assert "nDCG@10 AP muAP rankDCG F@10" in page.texts["dd"]
     signature = next(text for text in page.texts["dd"] if "|" in text)
@@ -272,7 +273,7 @@ def test_one_run() -> None:
 @pytest.mark.slow
 def test_the_bytes_depend_on_the_input_only() -> None:
     """In another process, in which strings have other hashes, they are the same."""
-    given = (str(QRELS), str(RUNS[0]), "nDCG@5 F@5")
+    given = (QRELS, RUNS[0], "nDCG@5 F@5")
     code = f"import gradeval, sys; sys.stdout.write(gradeval.report(*{given}, query_ids='401,402').render())"
     environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
@@ -339,11 +340,9 @@ def test_errors() -> None:
         ({"title": 1}, "title must be a string"),
         ({"explain": -1}, "explain must be an integer from 0"),
     ):
-        with pytest.raises(OptionError, match=message):
-            reported(**options)
+        raises(OptionError, message, reported, **options)
     for runs in (BOTH, FIRST):
-        with pytest.raises(GradevalError, match=r"^gm_map has no value for each query"):
-            reported("gm_map", runs=runs)
+        raises(GradevalError, r"^gm_map has no value for each query", reported, "gm_map", runs=runs)
     with pytest.raises(OptionError, match=r"^there is 1 run, which has no pairs\. Leave out --all-pairs"):
         reported("AP", runs=FIRST, all_pairs=True)
     assert repr(reported()) == "Report(runs=2, metrics=2, queries=3, notices=3)"

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from helpers import each
+from helpers import each, error_of, raises
 from scipy.stats import kendalltau, ttest_rel
 
 import gradeval
@@ -228,13 +228,9 @@ def test_wrong_arguments():
     cases += [({"qrels2": QRELS, "ties": "best"}, OptionError), ({"metrics": "num_q"}, MetricError)]
     cases += [({"qrels2": {"other": {"d1": 1}}}, InputError), ({"qrels2": "/nowhere"}, InputError)]
     for options, error in cases:
-        with pytest.raises(error):
-            agreement(QRELS, RUNS, **({"splits": 1} | options))
-    with pytest.raises(OptionError, match="runs or qrels2 is missing"):
-        agreement(QRELS)
-    with pytest.raises(InputError, match="two systems"):
-        agreement(QRELS, {"one": RUNS["s0"]})
+        error_of(error, agreement, QRELS, RUNS, **{"splits": 1} | options)
+    raises(OptionError, "runs or qrels2 is missing", agreement, QRELS)
+    raises(InputError, "two systems", agreement, QRELS, {"one": RUNS["s0"]})
     qrels = {"q": {"a": 600, "b": 0}}
     runs = {"one": {"q": {"a": 2, "b": 1}}, "two": {"q": {"a": 1, "b": 2}}}
-    with pytest.raises(MetricError, match="multiplied by 2"):  # too large a gain
-        agreement(qrels, runs, "nDCG(gain=exp)")
+    raises(MetricError, "multiplied by 2", agreement, qrels, runs, "nDCG(gain=exp)")  # too large a gain

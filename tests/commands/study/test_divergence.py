@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import raises
 
 import gradeval
 from gradeval.commands.study.divergence import DISTRIBUTIONS, SCENARIOS, divergence, quartiles
@@ -78,8 +79,7 @@ def test_wrong_arguments():
         ({"qrels": QRELS, "runs": RUN, "metrics": "nDCG"}, MetricError, "two metrics"),
         ({"qrels": QRELS, "runs": {"other": {"a": 1}}}, InputError, "no query in common"),
     ):
-        with pytest.raises(error, match=match):
-            divergence(**arguments)
+        raises(error, match, divergence, **arguments)
 
 
 def test_grades_of_other_cutoffs_are_in_proportion():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import error_of
 
 import gradeval
 from gradeval.commands.study.levels import levels
@@ -46,8 +47,7 @@ def test_values_are_those_of_evaluate():
         assert at_threshold == dict(zip((0.5, 1.0, 3.0), row[:3], strict=True))
         assert list(means.values()) == [row[1], *row[3:]]
     assert "reference" not in study.options
-    with pytest.raises(MetricError):
-        levels(QRELS, RUNS, "num_rel")
+    error_of(MetricError, levels, QRELS, RUNS, "num_rel")
     # orders
     study = levels(QRELS, RUNS)
     assert [row[1] for row in study.table("orders").rows] == ["good > bad = same"] * 3

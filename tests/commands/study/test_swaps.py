@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers import each, judgments_of, ranked
+from helpers import each, error_of, judgments_of, raises, ranked
 
 from gradeval.commands.study.swaps import USES, _even, _noise, _swapped, _uneven, swaps
 from gradeval.errors import MetricError, OptionError
@@ -77,11 +77,9 @@ def test_wrong_arguments():
     wrong = [{"levels": levels} for levels in ((1,), (200,), (), 3, "ab")]
     wrong += [{"items": 1}, {"items": 2.5}, {"repeats": 0}, {"swaps": True}, {"seed": -1}]
     for options in (*wrong, {"items": 10**6, "swaps": 10**6}):
-        with pytest.raises(OptionError):
-            swaps(**options)
+        error_of(OptionError, swaps, **options)
     for metrics in ("num_q", "gm_map", "runid", "num_rel_ret", "nosuch"):
-        with pytest.raises(MetricError):
-            swaps(metrics)
+        error_of(MetricError, swaps, metrics)
 
 
 def test_tables(monkeypatch):
@@ -101,7 +99,6 @@ def test_tables(monkeypatch):
     assert swaps(**(SMALL | {"repeats": 1})).table("curves").to_dicts()[0]["sd"] is None
     metrics = ["muAP", "NDCNG", "nDCG(gain=exp)"]
     assert repr(study) == f"Swaps(swaps, {metrics=}, tables: distances (6), curves (72), notices=0)"
-    with pytest.raises(OptionError, match="unknown table 'overview'"):
-        study.table("overview")
+    raises(OptionError, "unknown table 'overview'", study.table, "overview")
     one_level = swaps(**(SMALL | {"levels": (2,)}))
     assert [table.name for table in one_level.tables if table.data] == ["curves"], "there are no distances"

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from helpers import raises
 
 from gradeval.commands.study.agreement import _finding as of_agreement
 from gradeval.commands.study.criteria import criteria
@@ -56,8 +57,7 @@ def test_undefined_values_have_no_verdict():
     assert content.keys() == {"verdicts", "values"}
     assert content["verdicts"][0] == {"metric": "AUC", "criterion": "ties", "holds": None, "evidence": None}
     assert len(content["values"]) == 18
-    with pytest.raises(MetricError, match="orders no systems"):
-        criteria("Judged@5")
+    raises(MetricError, "orders no systems", criteria, "Judged@5")
 
 
 def test_findings():
