@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from numbers import Integral
-from typing import Any, Literal
+from typing import Literal
 
 from gradeval.errors import OptionError
 from gradeval.records import Record
@@ -51,12 +50,3 @@ def format_of(path: str, formats: Iterable[str] = WRITERS, more: Sequence[str] =
         known = ", ".join([*by_ending, *more])
         raise OptionError(f"cannot infer a format from {path}: the endings are {known}. -f sets the format")
     return by_ending[ending]
-
-
-def checked_digits(digits: Any) -> Digits:
-    """The number of decimals, or 'full'. Raises OptionError."""
-    if digits == "full":
-        return "full"
-    if isinstance(digits, Integral) and not isinstance(digits, bool) and 0 <= int(digits) <= 100:
-        return int(digits)
-    raise OptionError(f"digits must be an integer from 0 to 100, or 'full', not '{digits}'")

@@ -17,9 +17,9 @@ from typing import Any, ClassVar, TypeVar
 
 from gradeval.errors import GradevalError, OptionError, described, inert, visible
 from gradeval.notices import EvaluationWarning, Notice, lines
-from gradeval.options import check_known
+from gradeval.options import check_known, whole
 from gradeval.records import Record
-from gradeval.render import WRITERS, Digits, Format, checked_digits
+from gradeval.render import WRITERS, Digits, Format
 from gradeval.render.numbers import number, plain, probability, signed, significant
 
 LABELLED = [name for name, writer in WRITERS.items() if writer.part in ("rows", "records")]
@@ -30,11 +30,7 @@ Text = list[str] | str
 
 
 class RenderOptions(Record):
-    """How a document is written. colour, width: for tables: terminal codes, and the width of the terminal
-    (None: no limit). spreadsheet: for csv: a single quote before text that a spreadsheet would read as a
-    formula. header: whether tsv and csv have a line of column names. label: the names and the values of columns
-    in front, in tsv, csv and jsonl.
-    """
+    """How a document is written: the arguments of Printable.render()."""
 
     digits: Digits = 4
     colour: bool = False
@@ -174,7 +170,7 @@ def rows_of(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], digits
 
 
 def _labelled(
-    part: Iterable[Mapping[str, Any]] | Rows, label: Mapping[str, str], in_json: bool
+    part: Iterable[Mapping[str, Any]] | Rows, label: Mapping[str, str], in_json: bool = False
 ) -> list[dict[str, Any]] | Rows:
     """The rows or records with columns in front, which have the same value in all. Raises OptionError."""
     records = [] if isinstance(part, Rows) else list(part)
@@ -183,11 +179,9 @@ def _labelled(
         raise OptionError(f"label {taken[0]}: the output has a column of this name")
     if not isinstance(part, Rows):
         return [{**label, **record} for record in records]
-    values = list(label.values())
-    if in_json:
-        import json  # which few commands need
+    from json import dumps  # which few commands need
 
-        values = list(map(json.dumps, values))
+    values = [dumps(value) if in_json else value for value in label.values()]
     parts = ([[*values, *row] for row in rows] for rows in part.parts)
     names = (*range(len(label)), *(column + len(label) for column in part.names))
     return Rows((*label, *part.head), parts, frozenset(names))
@@ -210,17 +204,12 @@ class Document(Record, kw_only=True):
     page: Callable[[], str] | None = None
     is_log: bool = False
 
-    @property
-    def formats(self) -> list[str]:
-        """The formats that the document can be written in."""
-        if self.page is not None:
-            return ["html"]
-        return [name for name, writer in WRITERS.items() if getattr(self, writer.part) is not None]
-
     def write(self, how: RenderOptions) -> str:
         """The document in the format of `how`, with '\\n' at the end of each line. Raises OptionError."""
-        if not isinstance(how.format, str) or how.format not in self.formats:
-            raise OptionError(f"unknown format '{how.format}': choose from {', '.join(self.formats)}")
+        formats = [name for name, writer in WRITERS.items() if getattr(self, writer.part) is not None]
+        formats = formats if self.page is None else ["html"]
+        if not isinstance(how.format, str) or how.format not in formats:
+            raise OptionError(f"unknown format '{how.format}': choose from {', '.join(formats)}")
         if how.label and how.format not in LABELLED:
             raise OptionError(f"label requires one of the formats {', '.join(LABELLED)}")
         if self.page is not None:
@@ -228,8 +217,8 @@ class Document(Record, kw_only=True):
         writer = WRITERS[how.format]
         part = getattr(self, writer.part)()
         if how.label and writer.part == "rows":
-            part = [_labelled(rows, how.label, in_json=False) for rows in part]
-        elif how.label and writer.part == "records":
+            part = [_labelled(rows, how.label) for rows in part]
+        elif how.label:
             part = _labelled(part, how.label, in_json=True)
         text: str = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{how.format}")(part, how)
         if not self.is_log:
@@ -266,13 +255,13 @@ class Printable:
         tsv, csv and jsonl. what: what to print; the arguments of the layout's document(). Raises OptionError.
         Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
         """
+        digits = digits if digits == "full" else whole("digits", digits, 0, 100)
         format = self.default_format if format is None else format
-        how = RenderOptions(checked_digits(digits), colour, width, spreadsheet, format, header, label or {})
+        how = RenderOptions(digits, colour, width, spreadsheet, format, header, label or {})
         layout: Callable[..., Document] = import_module(self.layout).document
         parameters = chain(*(signature(function).parameters.values() for function in (self.render, layout)))
         check_known(what, [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY])
-        document = layout(self, how, **what)
-        return document.write(how)
+        return layout(self, how, **what).write(how)
 
     def __str__(self) -> str:
         return self.render()

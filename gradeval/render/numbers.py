@@ -12,6 +12,7 @@ from gradeval.arrays import Floats
 from gradeval.render import Digits
 
 ABSENT = "-"  # stands where there is no number
+_FEW = 100  # values that are written one by one
 
 
 def number(value: float, digits: Digits) -> str:
@@ -56,22 +57,17 @@ def probability(p: float, digits: Digits) -> str:
 
 def decimals(values: Floats, whole: bool, *, digits: Digits, width: int = 0, signed: bool = False) -> list[str]:
     """Values as text. Counts have no decimals. Zero has no sign; with signed, a rounded negative has."""
-    values = values + 0.0  # makes -0.0 a plain 0.0
-    if whole:
-        return of_distinct(values, lambda number: str(int(number)) if number == number else "nan")
-    if digits == "full":
-        return of_distinct(values, repr)
     pattern = f"%{width}.{digits}f"
 
     def write(number: float) -> str:
+        if whole:
+            return str(int(number)) if number == number else "nan"
+        if digits == "full":
+            return repr(number)
         text = pattern % number
         return text if signed or text[0] != "-" or text.strip("-0.") else text[1:]
 
-    return _rounded(values, digits, write)
-
-
-_FEW = 100  # values that are written one by one
-_UNITS = 10**6  # the most units of the last decimal for which texts are looked up
+    return of_distinct(values + 0.0, write)  # which makes -0.0 a plain 0.0
 
 
 def of_distinct(values: Floats, write: Callable[[float], str]) -> list[str]:
@@ -80,36 +76,8 @@ def of_distinct(values: Floats, write: Callable[[float], str]) -> list[str]:
     if len(values) <= _FEW or len(set(first)) > 0.9 * len(first):
         return list(map(write, values.tolist()))
     distinct, index = np.unique(values, return_inverse=True)
-    return _looked_up(list(map(write, distinct.tolist())), index)
-
-
-def _rounded(values: Floats, digits: int, write: Callable[[float], str]) -> list[str]:
-    """write(value) for each value, which rounds to this many decimals.
-
-    A value is first rounded to a number of units by arithmetic, and that number's text looked up. What is near
-    to the middle of two such numbers, below 0, or large is written separately.
-    """
-    if len(values) <= _FEW or digits > 6:
-        return of_distinct(values, write)
-    unit = 10.0**digits
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = values * unit
-        nearest = np.rint(scaled)
-        is_sure = (scaled >= 0) & (scaled < _UNITS) & (np.abs(scaled - nearest) < 0.49999)
-    count = np.where(is_sure, nearest, 0).astype(np.int64)
-    present = np.flatnonzero(np.bincount(count))
-    index = np.empty(_UNITS + 1, np.int32)
-    index[present] = np.arange(len(present))
-    texts = _looked_up([write(number / unit) for number in present.tolist()], index[count])
-    others = np.flatnonzero(~is_sure)
-    for row, text in zip(others.tolist(), of_distinct(values[others], write), strict=True):
-        texts[row] = text
+    texts: list[str] = np.array(list(map(write, distinct.tolist())), object)[index].tolist()
     return texts
-
-
-def _looked_up(texts: list[str], index: Any) -> list[str]:
-    column: list[str] = np.array(texts, object)[index].tolist()
-    return column
 
 
 def exact(value: Any) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from textwrap import fill
+from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -33,14 +33,19 @@ def write_table(blocks: Iterable[Block], how: RenderOptions) -> str:
         else:
             width = max(min(how.width or _PARAGRAPH, _PARAGRAPH), MIN_WIDTH)
             sentences = [block] if isinstance(block, str) else block.sentences
-            filled = (fill(text, width, break_long_words=False, break_on_hyphens=False) for text in sentences)
-            parts.append("".join(f"{text}\n" for text in filled))
+            parts.append("".join(f"{line}\n" for text in sentences for line in _wrapped(text, width)))
     return "\n".join(parts)
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """The text in lines of this width, where its words are no longer."""
+    lines = [text] if width is None else wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return lines or [""]
 
 
 def _line(text: str, style: Style, colour: bool, width: int | None) -> str:
     """A line of its own, in as many lines as it takes."""
-    return "".join(styled(line, style, colour) + "\n" for line in wrapped(text, width))
+    return "".join(styled(line, style, colour) + "\n" for line in _wrapped(text, width))
 
 
 def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
@@ -98,20 +103,6 @@ def styled(text: str, style: Style, colour: bool) -> str:
 
 def text_width(text: str) -> int:
     return len(text) if text.isascii() else cell_len(text)
-
-
-def wrapped(text: str, width: int | None) -> list[str]:
-    """The text in lines of this width, where its words are no longer."""
-    if width is None:
-        return [text]
-    lines = [""]
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if lines[-1] and text_width(longer) > width:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
 
 
 # --- pages in Markdown
