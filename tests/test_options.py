@@ -1,11 +1,135 @@
-"""Options from Python: each field with values of every kind is what it says, or an OptionError."""
+"""Options: those that decide values have their effect wherever they are computed; values of every kind."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 from helpers import each, raises
 from junk import junk
 
+import gradeval
 from gradeval import OptionError, evaluate
-from gradeval.options import Options
+from gradeval.commands.study.agreement import collect
+from gradeval.options import VALUES, Options
+from gradeval.registry.spec import parse
+from gradeval.spark.kernel import Job, evaluate_bucket
+
+METRICS = "nDCG@3 AP"
+QRELS = {
+    "q1": {"a": 3, "b": 1, "q1": 0, "c": 2, "n": -1},
+    "q2": {"a": 1, "b": 2, "c": 3},
+    "q3": {"a": 0, "b": 0},
+    "q4": {"a": 2},
+}
+RUN = {
+    "q1": {"q1": 4.0, "b": 2.0, "a": 2.0, "x": 2.0, "c": 1.0},
+    "q2": {"b": 2.0, "x": 3.0, "c": 1.0, "c#2": 2.5},
+    "q3": {"a": 1.0, "b": 2.0},
+}
+CHANGES: dict[str, Any] = {
+    "rel": 2.0,
+    "depth": 2,
+    "judged_only": True,
+    "queries": "both",
+    "query_ids": ("q1", "q3"),
+    "ties": "best",
+    "zero_grade": 1.0,
+    "no_relevant": "1",
+    "qrels_feature": 2,
+    "columns": (("grade", "stars"), ("score", "other")),
+    "ignore_identical_ids": True,
+    "max_passage": "#",
+    "duplicates": "best",
+}
+OF_FILES = ("qrels_feature", "columns")
+
+
+def evaluated(qrels: Any, run: Any, **options: Any) -> str:
+    results = gradeval.evaluate(qrels, run, METRICS, **options)
+    return repr((results.means, results.per_query(0, 0), results.per_query(0, 1)))
+
+
+def explained(qrels: Any, run: Any, **options: Any) -> str:
+    return repr([(one.query, one.value) for one in gradeval.explain(qrels, run, "AP", worst=9, **options)])
+
+
+def studied(qrels: Any, run: Any, **options: Any) -> str:
+    runs, _ = collect(qrels, [(None, run)], Options(**options))
+    [outcome] = runs.outcomes(parse(METRICS))
+    return repr((outcome.result.values, outcome.result.counted))
+
+
+def plotted(qrels: Any, run: Any, **options: Any) -> str:
+    return gradeval.plot.curve(qrels, run, "nDCG AP", at="1-3", **options).render("tsv")
+
+
+def phi(qrels: Any, run: Any, **options: Any) -> str:
+    return gradeval.plot.phi(qrels, **options).render("tsv")
+
+
+def in_a_bucket(qrels: Any, run: Any, **options: Any) -> str:
+    pl = pytest.importorskip("polars")
+
+    def table(rows: dict[str, dict[str, float]]) -> Any:
+        columns = zip(*((q, d, float(n)) for q, of in rows.items() for d, n in of.items()), strict=True)
+        return pl.DataFrame(dict(zip(("query", "document", "number"), map(list, columns), strict=True)))
+
+    chosen = Options(**options)
+    scale = np.unique([grade - chosen.zero_grade for of in qrels.values() for grade in of.values()])
+    job = Job(tuple(parse(METRICS)), chosen, scale, ("r",), ("r",))
+    _, values = evaluate_bucket(table(qrels), table(run), job)
+    return repr([(queries.tolist(), numbers) for _, queries, numbers in values])
+
+
+def files(folder: Path) -> dict[str, tuple[str, str]]:
+    letor, scores = folder / "q.letor", folder / "r.scores"
+    letor.write_text("".join(f"{n % 3} qid:{n // 4} 1:{n} 2:{n % 4}\n" for n in range(16)))
+    scores.write_text("".join(f"{n * 7 % 5}\n" for n in range(16)))
+    qrels, run = folder / "q.csv", folder / "r.csv"
+    for path, names, by in ((qrels, "grade,stars", 2), (run, "score,other", 5)):
+        lines = (f"{q},{d},{n * by % 3},{n * by % 4}\n" for q in QRELS for n, d in enumerate("abcd"))
+        path.write_text(f"query_id,doc_id,{names}\n" + "".join(lines))
+    twice = folder / "twice.csv"
+    twice.write_text(run.read_text() + "q1,b,9,9\n")
+    return {
+        "qrels_feature": (str(letor), str(scores)),
+        "columns": (str(qrels), str(run)),
+        "duplicates": (str(qrels), str(twice)),
+    }
+
+
+def outcome(command: Callable[..., str], *data: Any, **options: Any) -> str:
+    try:
+        return command(*data, **options)
+    except gradeval.GradevalError as error:
+        return str(error)
+
+
+TAKEN: dict[Callable[..., str], set[str]] = {
+    evaluated: set(CHANGES),
+    explained: set(CHANGES),
+    studied: set(CHANGES) - {"query_ids"},  # agreement, which has a collection, rejects it
+    plotted: set(CHANGES),
+    phi: {"zero_grade", *OF_FILES},  # of the judgments alone
+    in_a_bucket: set(CHANGES) - {*OF_FILES, "duplicates"},  # it has no files, and here no duplicates
+}
+
+
+@pytest.mark.parametrize("command", TAKEN)
+def test_every_option_of_values_changes_them(command: Callable[..., str], tmp_path: Path) -> None:
+    assert set(CHANGES) == set(Options.names(within=VALUES))
+    data = files(tmp_path)
+    plain = outcome(command, QRELS, RUN)
+    without_effect = set()
+    for name in TAKEN[command]:
+        qrels, run = data.get(name, (QRELS, RUN))
+        before = outcome(command, qrels, run) if name in data else plain
+        if before == outcome(command, qrels, run, **{name: CHANGES[name]}):
+            without_effect.add(name)
+    assert not without_effect
+
 
 NUMBERS = {"0", "1", "-1", "1.5", "Fraction", "np.int64", "np.uint8", "np.float32", "np.float64"}
 WHOLE = {"1", "np.int64", "np.uint8"}

@@ -1,20 +1,15 @@
-"""gradeval trec_eval prints what trec_eval does: as recorded, and as the program where it is.
+"""gradeval trec_eval prints what trec_eval does, as recorded. tests/test_pytrec_eval.py compares random values.
 
-rbp is never compared with the program: its values there are left to chance (an uninitialised variable).
+rbp is not: its values there are left to chance (an uninitialised variable).
 """
 
 import os
-import random
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from cli.command import gradeval
-from helpers import each
 
-PROGRAM = shutil.which("trec_eval")
 DATA = (
     Path(os.environ.get("GRADEVAL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "trec_eval"
 )
@@ -166,54 +161,3 @@ def test_its_own_expected_output(expected: str, args: list[str]) -> None:
     done = gradeval("trec_eval", *args, DATA / "qrels.test", DATA / "results.test")
     assert (done.code, done.err) == (0, "")
     assert done.out == (DATA / expected).read_text()
-
-
-def collection(rng: random.Random, grades: list[int], missing: bool):
-    """Queries with ties, unjudged and unretrieved documents; each with a grade that is not below 0."""
-    qrels, run = {}, {}
-    for query in rng.sample(range(1, 200), rng.randint(1, 5)):
-        names = [f"D{n}" for n in rng.sample(range(10_000), rng.choice([1, 3, 10, 40]))]
-        judged = rng.sample(names, rng.randint(1, len(names)))
-        qrels[str(query)] = {d: rng.choice(grades) for d in judged} | {judged[0]: rng.choice([0, max(grades)])}
-        spread = rng.choice([2, 10, 1000])
-        found = rng.sample(names, rng.randint(1, len(names)))
-        run[str(query)] = {d: rng.randint(-spread, spread) / 7 for d in found}
-    if missing and len(run) > 1:
-        del run[rng.choice(list(run))]
-    return qrels, run | {"900": {"X": 1}}
-
-
-PARAMETERS = (
-    "P.5,10 P.3,1 iprec_at_recall.0,.5,1 iprec_at_recall.0.33,0.1 set_F.0.5 ndcg.1=3,2=9 ndcg.0=-1,1=2 "
-)
-PARAMETERS += "ndcg_rel.0=-1,2=5 Rndcg.1=4,2=3 G.1=2,2=5 Rprec_mult.0.05,3 11pt_avg.0.2,0.5,0.8 relstring.20 "
-PARAMETERS += "success.1,3 unj.1,7 recall.2 map_cut.1,2,3 ndcg_cut.1,2 relative_P.1,2,3 rbp_resid.p=0.7 yaap "
-PARAMETERS += "utility.2,-1,0,0 utility.1,1,1,1 official set"
-
-
-@pytest.mark.skipif(PROGRAM is None, reason="there is no trec_eval")
-@each("seed", range(40))
-def test_the_program_prints_the_same(tmp_path: Path, seed: int) -> None:
-    assert PROGRAM is not None
-    rng = random.Random(seed)
-    grades = rng.choice([[0, 1], [0, 1, 2, 3], [-1, 0, 1, 2], [-2, -1, 0, 1, 4], [0, 0, 0, 1], [0, 1, 2, 12]])
-    missing = rng.random() < 0.3
-    write(tmp_path, *collection(rng, grades, missing))
-    complete = missing or rng.random() < 0.3
-    level, judged_only = rng.choice([1, 1, 1, 0, 2, 3]), rng.random() < 0.2
-    options = ["-c"] * complete + ["-q"] * (rng.random() < 0.8) + [f"-l{level}"] + ["-J"] * judged_only
-    options += [f"-M{rng.choice([1, 2, 5, 20])}"] * (rng.random() < 0.3) + ["-N", "1000"] * (rng.random() < 0.2)
-    chosen = rng.sample(PARAMETERS.split(), rng.randint(0, 6))
-    if complete:  # where a query is missing, the program counts a document for these
-        chosen = [name for name in chosen if name.split(".")[0] not in ("utility", "rbp_resid", "relstring")]
-    args = [*options, *measures("all_trec " + " ".join(chosen)), str(tmp_path / "q"), str(tmp_path / "r")]
-    program = subprocess.run([PROGRAM, *args], capture_output=True, text=True, check=True).stdout
-    ours = gradeval("trec_eval", *args)
-    assert ours.code == 0
-    left_to_chance = ("rbp ", "rbp_p=")
-    for expected, printed in zip(program.splitlines(), ours.out.splitlines(), strict=True):
-        if expected.startswith(left_to_chance) or ("nan" in expected and (judged_only or level == 0)):
-            continue
-        if expected.startswith("num_rel ") and "\tall\t" in expected and complete and level != 1:
-            continue
-        assert printed == expected
