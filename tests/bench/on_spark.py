@@ -43,21 +43,12 @@ def write(folder: Path, rows: int) -> None:
         score = -np.sort(-rng.random((count, DEPTH)), axis=1)
 
         judged = np.take_along_axis(document, places, axis=1)
-        qrels = {"query_id": np.repeat(query, JUDGED), "doc_id": judged.ravel(), "relevance": grade.ravel()}
-        run = {
-            "query_id": np.repeat(query, DEPTH),
-            "doc_id": document[:, :DEPTH].ravel(),
-            "score": score.ravel(),
-        }
-        pq.write_table(pa.table(qrels), folder / "qrels" / f"{part}.parquet")
-        pq.write_table(pa.table(run), folder / "run" / f"{part}.parquet")
-
-
-def keys_of(spark: Any, partitions: int) -> str:
-    """An integer for each partition that Spark sends there, so that no two buckets share one."""
-    keys = spark.range(100 * partitions).selectExpr("cast(id as int) key").repartition(partitions, "key")
-    chosen = keys.groupBy(F().spark_partition_id()).agg(F().min("key").alias("key")).collect()
-    return ", ".join(str(row.key) for row in chosen)
+        for name, ids, column, values in (
+            ("qrels", judged, "relevance", grade),
+            ("run", document[:, :DEPTH], "score", score),
+        ):
+            rows = {"query_id": np.repeat(query, ids.shape[1]), "doc_id": ids.ravel(), column: values.ravel()}
+            pq.write_table(pa.table(rows), folder / name / f"{part}.parquet")
 
 
 def nothing(qrels: Any, run: Any, rows: int) -> Callable[[], object]:
@@ -69,8 +60,13 @@ def nothing(qrels: Any, run: Any, rows: int) -> Callable[[], object]:
         return pa.table({"rows": pa.array([qrels.num_rows + runs.num_rows], pa.int64())})
 
     buckets = bucket_count(rows, CORES)
-    keys = keys_of(qrels.sparkSession, buckets)
-    bucket = F().expr(f"element_at(array({keys}), pmod(hash(query), {buckets}) + 1)")
+    # an integer for each partition that Spark sends there, so that no two buckets share one
+    spread = (
+        qrels.sparkSession.range(100 * buckets).selectExpr("cast(id as int) key").repartition(buckets, "key")
+    )
+    chosen = spread.groupBy(F().spark_partition_id()).agg(F().min("key").alias("key")).collect()
+    chosen_keys = ", ".join(str(row.key) for row in chosen)
+    bucket = F().expr(f"element_at(array({chosen_keys}), pmod(hash(query), {buckets}) + 1)")
 
     def call() -> object:
         left, right = (
@@ -86,8 +82,10 @@ def mllib(qrels: Any, run: Any) -> Callable[[], object]:
     """nDCG@10 of binary relevance, of lists that Spark makes of the rows; documents are numbers for it."""
     from pyspark.ml.evaluation import RankingEvaluator
 
+    ranked = "transform(sort_array(collect_list(struct(-score as s, doc_id as d))), x -> cast(x.d as double))"
+
     def call() -> object:
-        predicted = run.groupBy("query_id").agg(ranked("cast(x.d as double)").alias("prediction"))
+        predicted = run.groupBy("query_id").agg(F().expr(ranked).alias("prediction"))
         relevant = qrels.where("relevance > 0").groupBy("query_id")
         labels = relevant.agg(F().expr("collect_list(cast(doc_id as double))").alias("label"))
         return RankingEvaluator(metricName="ndcgAtK", k=10).evaluate(predicted.join(labels, "query_id"))
@@ -120,12 +118,6 @@ def F() -> Any:
     from pyspark.sql import functions
 
     return functions
-
-
-def ranked(document: str) -> Any:
-    """The documents of a query, the best first."""
-    order = "sort_array(collect_list(struct(-score as s, doc_id as d)))"
-    return F().expr(f"transform({order}, x -> {document})")
 
 
 def main(rows: int) -> None:

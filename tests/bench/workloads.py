@@ -36,12 +36,8 @@ def digits(values: Ints, decimals: int = 0) -> Text:
 def lines(*fields: Text | bytes) -> bytes:
     """Lines of text from columns: bytes stand on every line, and the NULs of an array are left out."""
     count = next(len(field) for field in fields if not isinstance(field, bytes))
-    table = np.hstack(
-        [
-            np.tile(np.frombuffer(field, np.uint8), (count, 1)) if isinstance(field, bytes) else field
-            for field in fields
-        ]
-    )
+    columns = (np.frombuffer(field, np.uint8)[None] if isinstance(field, bytes) else field for field in fields)
+    table = np.hstack([np.broadcast_to(column, (count, column.shape[1])) for column in columns])
     present: Text = table[table != 0]
     return present.tobytes()
 
@@ -94,16 +90,9 @@ def run_lines(queries: Ints, documents: Ints, tag: str, rng: np.random.Generator
     steps = rng.integers(10, 40_000_000 // depth, documents.shape)
     steps[rng.random(documents.shape) < 0.01] = 0
     scores = 4_000_000 + np.cumsum(steps, axis=1)[:, ::-1]
-    return lines(
-        digits(np.repeat(queries, depth)),
-        b" Q0 ",
-        digits(documents.ravel()),
-        b" ",
-        digits(np.tile(np.arange(1, depth + 1), count)),
-        b" ",
-        digits(scores.ravel(), decimals=6),
-        f" {tag}\n".encode(),
-    )
+    ranks = np.tile(np.arange(1, depth + 1), count)
+    query, document, rank = map(digits, (np.repeat(queries, depth), documents.ravel(), ranks))
+    return lines(query, b" Q0 ", document, b" ", rank, b" ", digits(scores.ravel(), 6), f" {tag}\n".encode())
 
 
 def write_collection(folder: Path, queries: int, depth: int, judgments: int, runs: dict[str, int]) -> None:
@@ -179,8 +168,7 @@ def shuffled(folder: Path, scale: float) -> None:
     run = folder / "bm25.txt"
     text = run.read_bytes().splitlines(keepends=True)
     order = np.random.default_rng(SEED).permutation(len(text))
-    with run.open("wb") as file:
-        file.writelines(map(text.__getitem__, order))
+    run.write_bytes(b"".join(map(text.__getitem__, order)))
 
 
 def on_spark(folder: Path, scale: float) -> None:

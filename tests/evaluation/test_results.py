@@ -5,7 +5,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from helpers import each, error_of, raises
+from helpers import each, error_of, one_by_one, raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,10 +56,7 @@ def test_means(results: Results) -> None:
 @given(st.lists(st.tuples(st.floats(-1e9, 1e9), st.booleans()), min_size=1, max_size=300))
 def test_a_mean_is_that_of_a_loop(pairs: list[tuple[float, bool]]) -> None:
     values, counted = zip(*pairs, strict=True)
-    total = 0.0
-    for value, counts in pairs:
-        if counts:
-            total += value
+    total = one_by_one(value for value, counts in pairs if counts)
     mean = made("AP", ([list(values)], list(counted))).mean(0, 0)
     assert mean == total / sum(counted) if any(counted) else math.isnan(mean)
 
@@ -86,9 +83,7 @@ def test_geometric_mean() -> None:
     results = made("gm_map AP", ([[0.5, 0.125, 0.9]] * 2, [True, True, False]))
     np.testing.assert_allclose(results.means, [[0.25, 0.3125]], rtol=1e-15)
     assert results.per_query(0, "gm_map") == {"q1": 0.5, "q2": 0.125}
-    zero = made("gm_map", ([[1, 0]], [True, True]))
-    assert zero.mean(0, 0) == pytest.approx(1e-5**0.5, rel=1e-15)
-    assert zero.to_dict()["runs"][0]["summary"] == {"gm_map": zero.mean(0, 0)}
+    assert made("gm_map", ([[1, 0]], [True, True])).mean(0, 0) == pytest.approx(1e-5**0.5, rel=1e-15)
     assert math.isnan(made("gm_map", ([[1]], [False])).mean(0, 0))
 
 

@@ -263,8 +263,7 @@ def test_does_not_hold_outside_its_conditions(invariant):
 
 
 def test_every_invariant_is_tried_and_claimed():
-    known = {one for one in vars(registry).values() if isinstance(one, Invariant)}
-    assert known == set(TRIALS)
+    assert {one for one in vars(registry).values() if isinstance(one, Invariant)} == set(TRIALS)
     assert all(CLAIMS.values())
     assert sum(map(len, CLAIMS.values())) == sum(len(metric.invariants) for metric in REGISTRY.values())
 
