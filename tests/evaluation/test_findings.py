@@ -1,6 +1,7 @@
 """Notices where a number could mislead: each where it is true, and nowhere else."""
 
 import math
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from gradeval.registry.spec import parse
 Data = dict[str, dict[str, Any]]
 
 
-def found(qrels: Data, run: Any, metrics: str = "AP", **options: Any) -> dict[Kind, list[Notice]]:
-    kinds: dict[Kind, list[Notice]] = {}
+def found(qrels: Data, run: Any, metrics: str = "AP", **options: Any) -> defaultdict[Kind, list[Notice]]:
+    kinds = defaultdict(list)
     for notice in evaluate(qrels, run, metrics, **options).notices:
-        kinds.setdefault(notice.kind, []).append(notice)
+        kinds[notice.kind].append(notice)
     return kinds
 
 
@@ -64,7 +65,7 @@ HALF_JUDGED: Data = {"1": ranking("a", "x", "y", "z"), "2": ranking("a", "b", "x
 def test_judged_share(metrics: str, options: dict[str, Any], cutoff: int, share: float | None) -> None:
     """The mean over the queries of the run, at the largest small cutoff."""
     for qrels in (JUDGED, JUDGED | {"3": {"a": 1}}):
-        notices = found(qrels, HALF_JUDGED, metrics, **options).get(Kind.JUDGED_SHARE, [])
+        notices = found(qrels, HALF_JUDGED, metrics, **options)[Kind.JUDGED_SHARE]
         assert [(one.metric, one.value) for one in notices] == ([(f"Judged@{cutoff}", share)] if share else [])
     if share == 0.375 and cutoff == 10:
         assert notices[0].informational and str(notices[0]) == (
@@ -93,7 +94,7 @@ SHIFTED: Data = {"1": {"a": 1.3, "b": 0.1}}
     ],
 )
 def test_qrels_as_run(qrels: Data, run: Data, options: dict[str, Any], expected: bool) -> None:
-    notices = found(qrels, run, **options).get(Kind.QRELS_AS_RUN, [])
+    notices = found(qrels, run, **options)[Kind.QRELS_AS_RUN]
     assert bool(notices) == expected
     if run is GRADED:
         assert (notices[0].informational, notices[0].count) == (False, 5)
@@ -123,7 +124,7 @@ STARS: Data = {"u": {"a": 5, "b": 1, "c": 3}}
 )
 def test_all_relevant(qrels: Data, metrics: str, options: dict[str, Any], named: str) -> None:
     run = {"u": ranking("b", "c", "a") if qrels is STARS else ranking("a", "x", "y")}
-    notices = found(qrels, run, metrics, **options).get(Kind.ALL_RELEVANT, [])
+    notices = found(qrels, run, metrics, **options)[Kind.ALL_RELEVANT]
     assert [one.metric for one in notices] == named.split()
     if len(notices) == 3:
         assert next(lines(notices)) == (
@@ -315,7 +316,7 @@ JUDGED_ONLY = {"judged_only": True}
 )
 def test_identical_ids(metrics: str, options: Any, expected: str) -> None:
     qrels, run = (OTHERS_QRELS, OTHERS_RUN) if "judged_only" in f"{metrics} {options}" else (OWN_QRELS, OWN_RUN)
-    notices = found(qrels, run, metrics, **options).get(Kind.IDENTICAL_IDS, [])
+    notices = found(qrels, run, metrics, **options)[Kind.IDENTICAL_IDS]
     assert [query for one in notices for query in one.queries] == expected.split()
     assert Kind.IDENTICAL_IDS not in found(qrels, run, metrics, **options, ignore_identical_ids=True)
     assert Kind.IDENTICAL_IDS not in found(qrels, {"q1": ranking("a", "q2"), "q2": ranking("q1", "b")}, "AP")
@@ -369,7 +370,7 @@ DEEP, SHORT, MORE = (
     ],
 )
 def test_depth(metrics: str, options: Any, expected: list[str]) -> None:
-    notices = found(DEEP_QRELS, (DEEP, SHORT), metrics, **options).get(Kind.DEPTH, [])
+    notices = found(DEEP_QRELS, (DEEP, SHORT), metrics, **options)[Kind.DEPTH]
     assert [one.metric for one in notices] == expected
     assert Kind.DEPTH not in found(DEEP_QRELS, (MORE, SHORT), "AP")  # a tenth more is no difference
 
@@ -413,7 +414,7 @@ def test_depth_of_most_or_some_queries() -> None:
         (19, []),
     ):
         other = {query: (DEEP if int(query) < count else SHORT)["1"] for query in qrels}
-        notices = found(qrels, {"deep": deep, "other": other}, "AP").get(Kind.DEPTH, [])
+        notices = found(qrels, {"deep": deep, "other": other}, "AP")[Kind.DEPTH]
         assert [one.rule for one in notices] == rules
 
 

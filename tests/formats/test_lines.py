@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -31,16 +32,16 @@ def test_ids(size, tmp_path):
     raises(InputError, r"binary data \(a NUL byte\)", ids_of, tmp_path / "ids", b"1\n2\0\n", size)
 
 
-def test_ids_that_never_end():
+def test_ids_that_never_end(monkeypatch):
     """A pipe of ids is not read beyond the errors that are shown, nor held in memory."""
 
-    class Endless(Source):
-        def blocks(self, size=0):
-            for number in range(10**9):
-                text = b"1 2\n%d\n" % (number + 10)
-                yield Block(np.frombuffer(text + bytes(PAD), np.uint8), len(text), not number, False)
+    def blocks(self, size=0):
+        for number in count():
+            text = b"1 2\n%d\n" % (number + 10)
+            yield Block(np.frombuffer(text + bytes(PAD), np.uint8), len(text), not number, False)
 
-    *lines, end = error_of(InputErrors, read_query_ids, Endless("ids"), {"1", "2"}, "qrels").splitlines()
+    monkeypatch.setattr(Source, "blocks", blocks)
+    *lines, end = error_of(InputErrors, read_query_ids, Source("ids"), {"1", "2"}, "qrels").splitlines()
     assert lines == [f"ids:{2 * n}: query '{n + 9}' is not in qrels" for n in range(1, 21)]
     assert end == "ids:40: reading stopped here"
 

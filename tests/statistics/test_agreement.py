@@ -1,6 +1,7 @@
 """Agreement of raters, against published numbers and slow recomputation document by document."""
 
 import math
+from collections import Counter
 from itertools import permutations
 
 import numpy as np
@@ -42,21 +43,16 @@ def slow_kappa(documents, weight):
 def slow_alpha(grades, kind):
     """From the coincidence matrix, with ordinal distances as sums over grades."""
     units = [[g for g in unit if not math.isnan(g)] for unit in zip(*grades, strict=True)]
-    coincidences = {}
+    coincidences, count = Counter(), Counter()
     for unit in units:
         for c, k in permutations(unit, 2):
-            coincidences[c, k] = coincidences.get((c, k), 0) + 1 / (len(unit) - 1)
-    count = {}
-    for (c, _), number in coincidences.items():
-        count[c] = count.get(c, 0) + number
+            coincidences[c, k] += 1 / (len(unit) - 1)
+            count[c] += 1 / (len(unit) - 1)
 
     def square(c, k):
-        if kind == "nominal":
-            return float(c != k)
-        if kind == "interval":
-            return (c - k) ** 2
         between = sum(number for g, number in count.items() if min(c, k) <= g <= max(c, k))
-        return (between - (count[c] + count[k]) / 2) ** 2 if c != k else 0.0
+        ordinal = between - (count[c] + count[k]) / 2 if c != k else 0.0
+        return {"nominal": c != k, "interval": c - k, "ordinal": ordinal}[kind] ** 2
 
     n = sum(count.values())
     if len(count) < 2:
