@@ -108,11 +108,6 @@ class Cell:
     def key(self) -> Key:
         return self.collection, self.system
 
-    def signature(self, spec: Spec) -> str:
-        """What decides the mean of a metric."""
-        hashes = {"qrels": self.qrels_sha256, "groups": self.groups_sha256}
-        return signature_of(spec, self.options, self.ties, hashes, self.values[str(spec)].n)
-
     def to_dict(self) -> dict[str, Any]:
         """The cell as in JSON. Its checksum shows --resume whether it was edited."""
         content = {
@@ -273,13 +268,16 @@ class Batch(WithNotices, Tabular):
         """
         texts: list[str] = []
         for collection in self.collections:
-            cells = [cell for cell in self.cells.values() if cell.collection == collection.name]
             for spec in collection.specs:
-                of_cells = {cell: cell.signature(spec) for cell in cells if str(spec) in cell.values}
+                of_cells: dict[str, str] = {}
+                for key, cell in self.cells.items():
+                    if cell.collection == collection.name and str(spec) in cell.values:
+                        hashes = {"qrels": cell.qrels_sha256, "groups": cell.groups_sha256}
+                        n = cell.values[str(spec)].n
+                        of_cells["/".join(key)] = signature_of(spec, cell.options, cell.ties, hashes, n)
                 if len({*of_cells.values()}) == 1:
-                    texts.append(f"{collection.name}: {next(iter(of_cells.values()))}")
-                else:
-                    texts += [f"{'/'.join(cell.key)}: {text}" for cell, text in of_cells.items()]
+                    of_cells = {collection.name: next(iter(of_cells.values()))}
+                texts += (f"{name}: {text}" for name, text in of_cells.items())
         return texts
 
     def rows(self) -> list[dict[str, Any]]:
@@ -288,11 +286,11 @@ class Batch(WithNotices, Tabular):
         """
         rows = []
         for cell in self.cells.values():
-            about = {"collection": cell.collection, "system": cell.system, "status": cell.status}
+            about = {name: getattr(cell, name) for name in ("collection", "system", "status")}
             for name, value in cell.values.items() or [("", NO_VALUE)]:
                 pair = cell.comparisons.get(name)
                 compared = {key: getattr(pair, key, None) for key in ("difference", "p_corrected", "verdict")}
-                rows.append({**about, "metric": name, "mean": value.mean, "n": value.n, **compared})
+                rows.append({**about, "metric": name, **value._asdict(), **compared})
         return rows
 
     def averages(self) -> dict[str, dict[str, float | None]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
-from gradeval.commands.batch.batch import TEST, Batch
+from gradeval.commands.batch.batch import NO_VALUE, TEST, Batch
 from gradeval.commands.batch.manifest import AVERAGE, POOL
 from gradeval.commands.compare.layout import BETTER, WORSE, best_in_bold, labels, significance
 from gradeval.errors import visible
@@ -102,25 +101,17 @@ _COLUMNS = [
 
 def _rows(batch: Batch) -> Iterator[dict[str, Any]]:
     """The rows for programs: each cell, then the averages."""
-    empty = dict.fromkeys((column.name for column in _COLUMNS[6:]), "")
+    names = [column.name for column in _COLUMNS]
     specs = {collection.name: collection.specs for collection in batch.collections}
     for (collection, system), cell in batch.cells.items():
         for spec in specs[collection]:
-            mean, n = cell.values.get(str(spec), (math.nan, 0))
-            pair = cell.comparisons.get(str(spec))
-            row = {"collection": collection, "system": system, "metric": spec, "status": cell.status}
-            compared = empty if pair is None else {name: getattr(pair, name) for name in empty}
-            yield {**row, "value": mean, "queries": n, **compared}
+            value, pair = cell.values.get(str(spec), NO_VALUE), cell.comparisons.get(str(spec))
+            compared = (getattr(pair, name, "") for name in names[6:])
+            yield dict(zip(names, (collection, system, spec, *value, cell.status, *compared), strict=True))
     for system in batch.systems if len(batch.collections) > 1 else ():
         for spec in batch.specs:
-            cells = [batch.cells.get((collection.name, system)) for collection in batch.having(spec)]
-            values = [cell.values[str(spec)] for cell in cells if cell and str(spec) in cell.values]
-            yield {
-                "collection": POOL if batch.pool else AVERAGE,
-                "system": system,
-                "metric": spec,
-                "value": batch.average(system, spec),
-                "queries": sum(value.n for value in values),
-                "status": "done" if len(values) == len(cells) else "incomplete",
-                **empty,
-            }
+            values = batch.values(system, spec)
+            status = "done" if len(values) == len(batch.having(spec)) else "incomplete"
+            summary = batch.average(system, spec), sum(value.n for value in values), status
+            row = (POOL if batch.pool else AVERAGE, system, spec, *summary)
+            yield {**dict.fromkeys(names, ""), **dict(zip(names, row, strict=False))}
