@@ -7,10 +7,10 @@ from typing import Any
 
 from gradeval.commands.batch.batch import NO_VALUE, TEST, Batch
 from gradeval.commands.batch.manifest import AVERAGE, POOL
-from gradeval.commands.compare.layout import BETTER, WORSE, best_in_bold, labels, significance
+from gradeval.commands.compare.compare import ComparedMetric
+from gradeval.commands.compare.layout import BETTER, WORSE, labels, mean_cells, significance
 from gradeval.errors import visible
 from gradeval.render import document as doc
-from gradeval.render.numbers import number
 
 
 def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -> doc.Document:
@@ -19,28 +19,20 @@ def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -
 
     def blocks() -> Iterator[doc.Block]:
         for spec in batch.specs:
-            name, higher = str(spec), spec.metric.higher_is_better
-            head = ["system"]
+            metric, head = ComparedMetric.of(spec), ["system"]
             columns = [labels(batch.systems, with_letters and batch.baseline is not None)]
             for collection in batch.having(spec):
-                cells = [batch.cells.get((collection.name, system)) for system in batch.systems]
-                pairs = [cell.comparisons[name] for cell in cells if cell and name in cell.comparisons]
+                cells = [batch.cells[collection.name, system] for system in batch.systems]
+                pairs = [of.comparisons[metric.name] for of in cells if metric.name in of.comparisons]
                 marks = significance(batch.systems, pairs, with_letters)
-                means = [batch.value(collection.name, system, spec) for system in batch.systems]
-                texts = [
-                    doc.Cell(cell.status)
-                    if cell is not None and cell.status != "done"
-                    else doc.Cell(number(mean, how.digits), marks.get((system, name), ""))
-                    for system, cell, mean in zip(batch.systems, cells, means, strict=True)
-                ]
+                means = [cell.values.get(metric.name, NO_VALUE).mean for cell in cells]
+                without = {cell.system: cell.status for cell in cells if cell.status != "done"}
                 head.append(visible(collection.name))
-                columns.append(best_in_bold(texts, means, higher))
+                columns.append(mean_cells(batch.systems, means, metric, how.digits, marks, without))
             if len(columns) > 2:
                 means = [batch.average(system, spec) for system in batch.systems]
                 head.append("all queries" if batch.pool else "average")
-                columns.append(
-                    best_in_bold([doc.Cell(number(mean, how.digits)) for mean in means], means, higher)
-                )
+                columns.append(mean_cells(batch.systems, means, metric, how.digits, {}))
             yield doc.Grid(spec.display, tuple(head), list(zip(*columns, strict=True)))
         if sentences := _legend(batch, with_letters):
             yield doc.Sentences(sentences)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice, product
 from itertools import count as integers
 from string import ascii_lowercase
@@ -16,6 +16,7 @@ from gradeval.commands.compare.compare import (
     MEAN_DIFFERENCE,
     SOURCES,
     TITLES,
+    ComparedMetric,
     Comparison,
     PairComparison,
     Section,
@@ -144,12 +145,8 @@ def means_and_differences(
     head = ["run"]
     columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
     for metric, means in zip(values.metrics, section.means.T.tolist(), strict=True):
-        cells = [
-            doc.Cell(number(mean, digits), marks.get((run, metric.name), ""))
-            for run, mean in zip(values.runs, means, strict=True)
-        ]
         head.append(visible(metric.display))
-        columns.append(best_in_bold(cells, means, metric.higher_is_better))
+        columns.append(mean_cells(values.runs, means, metric, digits, marks))
     if comparison.judged and section.group is None:
         head.append(comparison.judged.name)
         columns.append([number(share, digits) for share in comparison.judged.means.tolist()])
@@ -173,13 +170,23 @@ def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | doc.Cell]
     return [f"{visible(name)} ({letter})" for name, letter in zip(names, letters(len(names)), strict=True)]
 
 
-def best_in_bold(cells: Sequence[doc.Cell], means: Sequence[float], higher: bool | None) -> Sequence[doc.Cell]:
-    """The cells of a metric; those with the text of the best mean are equally good."""
-    known = [(mean, cell.text) for mean, cell in zip(means, cells, strict=True) if not math.isnan(mean)]
-    if higher is None or len(known) < 2:
-        return cells
-    best = (max if higher else min)(known)[1]
-    return [cell.replace(bold=cell.text == best) for cell in cells]
+def mean_cells(
+    runs: Sequence[str],
+    means: Sequence[float],
+    metric: ComparedMetric,
+    digits: Digits,
+    marks: Mapping[tuple[str, str], str],
+    without: Mapping[str, str] | None = None,
+) -> list[doc.Cell]:
+    """The means of a metric; those with the text of the best one are equally good. marks: of significance.
+    without: the texts of runs without a mean.
+    """
+    texts = [(without or {}).get(run) or number(mean, digits) for run, mean in zip(runs, means, strict=True)]
+    known = [(mean, text) for mean, text in zip(means, texts, strict=True) if not math.isnan(mean)]
+    higher = metric.higher_is_better
+    best = None if higher is None or len(known) < 2 else (max if higher else min)(known)[1]
+    cells = zip(texts, (marks.get((run, metric.name), "") for run in runs), strict=True)
+    return [doc.Cell(text, mark, bold=text == best) for text, mark in cells]
 
 
 def significance(
