@@ -150,10 +150,9 @@ class CompareOptions(OptionTable, init=False):
             raise OptionError("baseline and all_pairs are mutually exclusive")
         if self.test == TUKEY and not self.all_pairs:
             raise OptionError("Tukey's test is of all pairs of runs. Add --all-pairs (all_pairs=True)")
-        if self.test == TUKEY and self.correction not in (None, "none"):
-            raise OptionError("the p-values of Tukey's test are already corrected. Leave out the correction")
-        if self.test == "bootstrap" and self.correction not in (None, "none"):
-            raise OptionError("the bootstrap has intervals and no p-values. Leave out the correction")
+        if self.test in (TUKEY, "bootstrap") and self.correction not in (None, "none"):
+            what = "the bootstrap has no p-values, and those of Tukey's test are already corrected"
+            raise OptionError(f"{what}. Leave out the correction")
         if self.correction == MAXT and self.test not in ("t", "randomization"):
             raise OptionError(f"the maxT correction requires --test t or randomization, not {self.test}")
 

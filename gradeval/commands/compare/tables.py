@@ -125,16 +125,15 @@ def compare_tables(
     compared, notices = _columns(read, names, lower)
     for table in reversed(read[1:]):
         others = list(dict.fromkeys(query for other in read if other is not table for query in other.queries))
-        if set(others).isdisjoint(table.queries):
+        if table.queries.keys().isdisjoint(others):
             raise no_common_query(table.path, "the other tables", list(table.queries), others)
-    ids, every = evaluation.query_ids, list(dict.fromkeys(query for table in read for query in table.queries))
-    if isinstance(ids, LaterIds):
-        ids = ids.choose(every, "the tables")
-    if ids is not None:
-        if unknown := [query for query in ids if query not in set(every)]:
-            raise UnknownQueryError(unknown, "the tables")
-        every = [query for query in every if query in set(ids)]
-    values, missing = _values(read, compared, every, complete=evaluation.queries == "judged")
+    ids, every = evaluation.query_ids, dict.fromkeys(query for table in read for query in table.queries)
+    ids = ids.choose(every, "the tables") if isinstance(ids, LaterIds) else ids
+    if unknown := [query for query in ids or () if query not in every]:
+        raise UnknownQueryError(unknown, "the tables")
+    chosen = every if ids is None else set(ids)
+    counted = [query for query in every if query in chosen]
+    values, missing = _values(read, compared, counted, complete=evaluation.queries == "judged")
     return warned(compare_values(values, how, [*notices, *missing]))
 
 
@@ -218,10 +217,8 @@ def _values(
     return QueryValues(tuple(queries), names, paths, tuple(columns), values), notices
 
 
-Row = tuple[int, list[str]]
-"""The 0-based line at which a row begins, and its fields."""
-Values = Callable[[list[str]], Iterable[tuple[str, str, str, str]]]
-"""(run, query, metric, text) of each value of a row."""
+Row = tuple[int, list[str]]  # the 0-based line at which it begins, and its fields
+Values = Callable[[list[str]], Iterable[tuple[str, str, str, str]]]  # (run, query, metric, text) of a row
 
 
 def read_values(source: Source, column: str | None = None) -> list[ValueTable]:

@@ -196,14 +196,7 @@ def gate_command(
         reports.open(path)
         file = configuration.open_config(config)
         reports.open(path, *configuration.named_files(file))
-        settings = configuration.read_config(file)
-        checks = [
-            check
-            for kind in verdicts.KINDS
-            for text in texts[kind]
-            for check in verdicts.parse_checks(kind, text)
-        ]
-        settings = settings.joined(checks, baseline, min_coverage)
+        settings = configuration.read_config(file).joined(texts, baseline, min_coverage)
         name = name or settings.name
         if settings.baseline is not None:
             subject["baseline"] = labelled(settings.baseline)[1]

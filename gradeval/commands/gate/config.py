@@ -51,10 +51,13 @@ class GateConfig:
     options: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
 
-    def joined(self, checks: Iterable[Check], baseline: str | None, min_coverage: float | None) -> GateConfig:
-        """With the checks of the command line too, and its baseline and coverage instead, where it has them.
-        Raises OptionError where there are no checks, or one that lacks its baseline.
+    def joined(
+        self, texts: Mapping[str, Iterable[str]], baseline: str | None, min_coverage: float | None
+    ) -> GateConfig:
+        """With the checks of the command line too, texts by kind, and its baseline and coverage, where it has
+        them. Raises OptionError where there are no checks, or one that lacks its baseline.
         """
+        checks = [check for kind, of in texts.items() for text in of for check in parse_checks(kind, text)]
         every = tuple(dict.fromkeys([*self.checks, *checks]))
         baseline = self.baseline if baseline is None else baseline
         min_coverage = self.min_coverage if min_coverage is None else min_coverage

@@ -10,7 +10,7 @@ from cli.command import fails, gradeval
 from helpers import each, error_of
 
 from gradeval.commands.gate.config import GateConfig, _bound, open_config, read_config
-from gradeval.commands.gate.verdicts import KINDS, parse_checks
+from gradeval.commands.gate.verdicts import KINDS
 from gradeval.errors import InputError
 
 from .conftest import gate, save
@@ -44,11 +44,10 @@ def test_files() -> None:
     Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 99\n")  # that of others
     assert read_config(open_config(None)) == GateConfig()
     # the command line comes first
-    checks = [*parse_checks("require", "AP >= 0.4"), *parse_checks("no-worse", "AP")]
-    both = found.joined(checks, "new", 50.0)
+    both = found.joined({"require": ["AP >= 0.4"], "no-worse": ["AP"]}, "new", 50.0)
     assert [*map(str, both.checks)] == ["AP >= 0.4", "num_q >= 50", "max-drop nDCG@10 2%", "no-worse AP"]
     assert (both.baseline, both.min_coverage) == ("new", 50.0)
-    assert found.joined((), None, None) == found
+    assert found.joined({}, None, None) == found
 
 
 @each("text, message", [
