@@ -277,23 +277,22 @@ def columns_of(
     kind: str = "",
     hint: Callable[[int], str] = lambda row: "",
 ) -> Columns:
-    """The columns of rows with the fields query, document and number.
+    """The columns of rows with the fields query, document and number, and perhaps the subtopic.
 
     name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
     lines. kind: as in explained(). hint: why the number of a row may be none.
     """
-    queries, documents, text = rows.fields[:3]
+    fields, line, text = rows.fields, rows.line, rows.fields[2]
     value, bad = floats(text)
-    line, lines = rows.line, len(rows.line) + problems.total
+    lines = len(line) + problems.total
     if wrong is not None:
         problems = wrong
         bad = np.arange(len(value))
     elif len(bad):
-        fields = text.take(bad)
         of_values = LineProblems.of(
             line[bad],
-            lambda i: not_a_number(name, fields[i]),
-            lambda i: hint_of_number(fields[i], name) or hint(int(bad[i])),
+            lambda i: not_a_number(name, text[int(bad[i])]),
+            lambda i: hint_of_number(text[int(bad[i])], name) or hint(int(bad[i])),
         )
         problems = LineProblems.joined([problems, of_values])
     number = "grade" if name == "grade" else "score"
@@ -301,8 +300,10 @@ def columns_of(
     if len(bad):
         good = np.ones(len(value), bool)
         good[bad] = False
-        queries, documents, value, line = queries.take(good), documents.take(good), value[good], line[good]
-    return Columns(*grouped(queries), documents, value, line, rows.lines, block.first, block.last, problems)
+        fields, value, line = tuple(ids.take(good) for ids in fields), value[good], line[good]
+    subtopic = light_subtopics(fields[3]) if len(fields) > 3 else None
+    columns = Columns(*grouped(fields[0]), fields[1], value, line, rows.lines, block.first, block.last)
+    return columns.replace(problems=problems, subtopic=subtopic)
 
 
 def hint_of_number(field: bytes, name: str = "") -> str:
@@ -335,11 +336,3 @@ def separated_columns(
     problems = odd_lines(rows, f"a line has 3, separated by {by} ({fields})")
     problems = LineProblems.joined([problems, wrong(rows)]) if wrong else problems
     return columns_of(block, rows, name, unreadable(block, rows), problems)
-
-
-def with_subtopics(columns: Columns, rows: DataLines) -> Columns:
-    """The columns of these rows, whose fourth field is the subtopic."""
-    subtopics = rows.fields[3]
-    if len(columns.line) < len(rows.line):  # lines with a bad grade are no rows
-        subtopics = subtopics.take(np.searchsorted(rows.line, columns.line))
-    return columns.replace(subtopic=light_subtopics(subtopics))

@@ -14,7 +14,7 @@ import numpy as np
 from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, first_names, named
-from gradeval.formats.columns import Columns, Table, columns_of, of_one_run, with_subtopics
+from gradeval.formats.columns import Columns, Table, columns_of, of_one_run
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
 from gradeval.formats.memory import RUN_NAMES, object_ids
 from gradeval.formats.scan import CR, LF, DataLines, not_text
@@ -295,7 +295,6 @@ def _columns(block: Block, header: Header, chosen: Chosen, number: str) -> Colum
     if not keep.all():
         rows = rows.replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
     columns = columns_of(block, rows, "rank" if chosen.by_rank else number, None, problems)
-    columns = with_subtopics(columns, rows) if len(wanted) > 3 else columns
     return chosen.finished(columns.replace(unrated=unrated), number)
 
 

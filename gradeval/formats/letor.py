@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence, Set
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from gradeval.arrays.segments import distinct, order_of, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
-from gradeval.formats.columns import Columns, hint_of_number, not_a_number, separated_columns
+from gradeval.formats.columns import Columns, columns_of, not_a_number, odd_lines, separated_columns
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
@@ -38,6 +37,7 @@ from gradeval.options import GROUP_SUFFIXES
 from gradeval.records import Record
 
 _SHOWN = 20  # ranges of features that an error names
+_SIZE = "group size"
 _COLON, _EQUALS = b":="
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
 _DOCID = np.uint64(int.from_bytes(b"docid", "little"))
@@ -94,11 +94,9 @@ class Letor(Record, eq=False):
         return {number for values in self._values for number in values.features.tolist()}
 
     def missing(self, features: Sequence[int]) -> InputError:
-        numbers = sorted(features)  # 1, 2, 3, 7 are '1-3, 7'
-        edges = [i for i in range(1, len(numbers)) if numbers[i] != numbers[i - 1] + 1]
-        spans = ((numbers[a], numbers[b - 1]) for a, b in pairwise([0, *edges, len(numbers)]))
-        ranges = [f"{first}-{last}" if last > first else str(first) for first, last in spans]
-        what = f"no line has feature{'s' * (len(numbers) > 1)} {first_names(ranges, _SHOWN)}"
+        what = (
+            f"no line has feature{'s' * (len(features) > 1)} {first_names(map(str, sorted(features)), _SHOWN)}"
+        )
         return InputError(self.path, what)
 
 
@@ -293,37 +291,44 @@ def group_sizes(source: Source, groups: str | None) -> Source:
 def _grouped(source: Source, groups: Source, lines: int) -> tuple[Ids, Ints]:
     """Queries 1, 2, … of the sizes that the groups file gives."""
     groups.hash_while_reading()
-    sizes, _ = read_numbers(groups, "group size", lines, integers=True)
+    sizes, _ = read_numbers(groups, _SIZE, lines)
     if sizes.sum() != lines:
-        raise InputError(
-            groups.path, f"the group sizes add up to {sizes.sum():.0f} lines, but {source.name} has {lines}"
-        )
+        what = f"the {_SIZE}s add up to {sizes.sum():.0f} lines, but {source.name} has {lines}"
+        raise InputError(groups.path, what)
     counts = sizes[sizes > 0].astype(np.int64)
     return integer_ids(np.arange(1, len(counts) + 1)), np.repeat(np.arange(len(counts)), counts)
 
 
 def read_numbers(
-    source: Source,
-    name: str,
-    lines: float = math.inf,
-    integers: bool = False,
-    problems: Problems | None = None,
+    source: Source, name: str, lines: float = math.inf, problems: Problems | None = None
 ) -> tuple[Floats, Ints]:
     """The numbers of a file, one per line, and the line of each. Raises InputError(s).
 
-    integers: they must be non-negative integers. lines: the data lines of the LETOR file. problems: collects
-    those of the lines. Reading stops where there are more scores, or more sizes above 0: it may be a pipe that
-    never ends.
+    name: 'score' or 'group size'. lines: the data lines of the LETOR file. problems: collects those of the
+    lines. Reading stops where there are more scores, or more sizes above 0: it may be a pipe that never ends.
     """
+
+    def numbers(block: Block) -> Columns:
+        rows = split(block.bytes, block.size, (0, 0, 0), 1, 1)
+        wrong = odd_lines(rows, f"one {name} per line is expected")
+        kind = "" if name == _SIZE else "scores"
+        columns = columns_of(block, rows, name, unreadable(block, rows), wrong, kind)
+        if kind:
+            return columns
+        value = columns.value
+        odd = np.flatnonzero((value < 0) | (value != np.floor(value)))
+        what = f"the {name} {{:g}} is not a non-negative integer"
+        of_sizes = LineProblems.of(columns.line[odd], lambda i: what.format(value[odd[i]]))
+        return columns.replace(problems=LineProblems.joined([columns.problems, of_sizes]))
+
     problems = problems or Problems(source.name)
-    made = (_read_numbers(block, name, integers) for block in source.blocks())
     values: list[Floats] = []
     places: list[Ints] = []
     total = 0
-    for before, part in problems.until_enough(made):
+    for before, part in problems.until_enough(map(numbers, source.blocks())):
         values.append(part.value)
         places.append(part.line + before)
-        total += np.count_nonzero(part.value) if integers else len(part.value)
+        total += np.count_nonzero(part.value) if name == _SIZE else len(part.value)
         if total > lines and not part.last and not problems.found.total:
             what = f"more {name}s than the {lines:,} lines of data; reading stopped at line {problems.lines:,}"
             raise InputError(source.name, what, hint="Is this the right file?")
@@ -331,34 +336,6 @@ def read_numbers(
     if not any(map(len, values)):
         raise no_data(source.name, problems.lines)
     return np.concatenate(values), np.concatenate(places)
-
-
-def _read_numbers(block: Block, name: str, integers: bool) -> Columns:
-    """Columns without ids."""
-    rows = split(block.bytes, block.size, (0,), 1, 1)
-    text = rows.fields[0]
-    value, bad = floats(text)
-    problems = unreadable(block, rows)
-    if problems is None:
-        expected = f"fields where one {name} per line is expected"
-        odd = bad[:0]
-        if integers:
-            odd = np.flatnonzero(np.isfinite(value) & ((value < 0) | (value != np.floor(value))))
-        parts = [
-            LineProblems.of(rows.odd, lambda i: f"{rows.odd_counts[i]} {expected}"),
-            LineProblems.of(
-                rows.line[bad],
-                lambda i: not_a_number(name, text[int(bad[i])]),
-                lambda i: hint_of_number(text[int(bad[i])]),
-            ),
-            LineProblems.of(
-                rows.line[odd], lambda i: f"the {name} {shown(text[int(odd[i])])} is not a non-negative integer"
-            ),
-        ]
-        kind = "" if integers else "scores"
-        problems = explained(LineProblems.joined(parts), block, len(rows.line) + len(rows.odd), "score", kind)
-    none, line = Ids.of([]), rows.line
-    return Columns(none, line[:0], none, value, line, rows.lines, block.first, block.last, problems)
 
 
 def read_scores(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:

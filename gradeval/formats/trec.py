@@ -21,7 +21,6 @@ from gradeval.formats.columns import (
     odd_lines,
     places,
     separated_columns,
-    with_subtopics,
 )
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.scan import LF, DataLines, floats, split, unreadable
@@ -48,9 +47,8 @@ def table(source: Source, number: str, options: Options) -> Table:
 def qrels_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 3, 1), 4, 4)
     problems = odd_lines(rows, "qrels have 4 (query iter document grade)")
-    read = columns_of(block, rows, "grade", unreadable(block, rows), problems, "trec")
-    queries, documents = read.queries.light(), read.documents.light()
-    return with_subtopics(read, rows).replace(queries=queries, documents=documents)
+    columns = columns_of(block, rows, "grade", unreadable(block, rows), problems, "trec")
+    return columns.replace(queries=columns.queries.light(), documents=columns.documents.light())
 
 
 def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
@@ -94,7 +92,8 @@ def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> C
         is_without = len(fields) == _FIELDS - 1 and fields[1].lower() not in (b"q0", b"0")
         return "Is Q0 missing? A line of a run is query Q0 document rank score tag" if is_without else ""
 
-    columns = columns_of(block, rows, "score", unreadable(block, rows), problems, "trec", hint)
+    three = rows.replace(fields=rows.fields[:3])
+    columns = columns_of(block, three, "score", unreadable(block, rows), problems, "trec", hint)
     tag = None
     if len(rows.line):
         fields = _FIELD.findall(_line_from(block, int(rows.fields[1].start[-1])))

@@ -194,7 +194,7 @@ ROLES = {
     "group size": Role(
         lambda n, text: text,
         ["plain", "--feature=1", "--groups=many"],
-        lambda source, jobs: read_numbers(source, "group size", integers=True)[0],
+        lambda source, jobs: read_numbers(source, "group size")[0],
     ),
     "score of a line": Role(
         lambda n, text: text,

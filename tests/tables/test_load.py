@@ -172,7 +172,7 @@ def test_letor_features_are_runs(letor):
     chosen = Options(features="1,4,2,5")
     *runs, error = open_runs(None, letor, open_qrels(letor, chosen), chosen)
     assert [run.path for run in runs] == [f"{letor}:feature1", f"{letor}:feature2"]
-    assert str(error) == f"{letor}: no line has features 4-5"
+    assert str(error) == f"{letor}: no line has features 4, 5"
 
 
 def test_letor_with_groups(tmp_path):
