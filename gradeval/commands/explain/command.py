@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, refuse_options, with_job
+from gradeval.cli.job import Job, with_job
 from gradeval.cli.types import File, Integer
 from gradeval.notices import Kind, Notice
 from gradeval.options import QUERIES_SECTION, Options
@@ -95,10 +95,6 @@ def explain_command(
     and discounts. Half of a pair of documents (AUC, tau) is for either of them. A metric that is no sum shows
     its value without each document (leave-one-out). RUN is left out with --feature of a LETOR file.
     """
-    if ids:
-        refuse_options(
-            ("queries", "query_ids"), "and --query are mutually exclusive: --worst chooses from them"
-        )
     if run is None and not options["features"]:
         raise click.UsageError("Missing argument 'RUN' (or --feature, for LETOR files).")
     job.open()

@@ -191,22 +191,12 @@ def _of_run(
     for q, query, values, empty in rows:
         table = judgments_of(qrels, reduced, np.array([q]), whole_run, "")
         documents, judged = _documents(run, qrels, q, table, columns)
+        of_query: dict[str, Any] = {"qrels": qrels.path, "run": name, "query": query, "documents": documents}
+        of_query |= {"ties": run.ties, "options": options_used, "notices": notices}
         explanations = []
         for spec, value, is_empty in zip(specs, values, empty, strict=True):
-            basis = Explanation(
-                str(spec),
-                spec.display,
-                qrels.path,
-                name,
-                query,
-                value,
-                documents,
-                is_empty=is_empty,
-                cutoff=spec.params.get("cutoff"),
-                ties=run.ties,
-                options=options_used,
-                notices=notices,
-            )
+            of_metric = {"value": value, "is_empty": is_empty, "cutoff": spec.params.get("cutoff")}
+            basis = Explanation(str(spec), spec.display, **of_metric, **of_query)
             explanations.append(_made_of(basis, spec, table, options, judged))
         yield explanations
 

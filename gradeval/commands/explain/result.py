@@ -103,8 +103,7 @@ class Phi(NamedTuple):
 
     points: (name, grade, φ) of the control points, none where no grade is above 0. whisker: Q3 + 1.5 (Q3 - Q1),
     or as the released code has it; None where points are given, or there are none. values: (grade, judged
-    documents with it, φ, gain), the highest grade first.
-    curve: (grade, φ) between the lowest and the highest control point.
+    documents with it, φ, gain), the highest grade first. curve: (grade, φ) between the ends of the points.
     """
 
     points: tuple[tuple[str, float, float], ...]
@@ -124,11 +123,11 @@ class LevelGroup(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The documents of an explanation that a reader wants to see first.
+    """The documents of an explanation that a reader wants to see first: of the first ranks, then those below
+    that add most to the value, in order; then judged ones not retrieved, of the ideal ranking if there is one.
 
-    documents: of the first ranks, then those below that add most to the value, in order; then judged ones not
-    retrieved, of the ideal ranking if there is one. hidden: how many retrieved documents are left out.
-    hidden_contribution: what these add. missed: how many documents with a grade above 0 were not retrieved.
+    hidden: how many retrieved documents are left out. hidden_contribution: what these add. missed: how many
+    documents with a grade above 0 were not retrieved.
     """
 
     documents: tuple[Document, ...]
@@ -203,10 +202,8 @@ class Explanation(WithNotices, Tabular):
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each document: its rank, id, score and grade, and what it adds to the value."""
-        return [
-            {**document._asdict(), "contribution": self.contributions.get(document)}
-            for document in self.documents
-        ]
+        adds = self.contributions
+        return [{**document._asdict(), "contribution": adds.get(document)} for document in self.documents]
 
     @property
     def is_sum(self) -> bool:
@@ -250,24 +247,26 @@ class Explanation(WithNotices, Tabular):
         adding = [] if self.groups else [d for d, place in below.items() if place and abs(adds[d]) > 0]
         most = sorted(adding, key=lambda document: (-abs(adds[document]), below[document]))[:further]
         missed = [document for document in self.documents[self.retrieved :] if self.place(document) is None]
+        positive = [document for document in missed if (document.grade or 0) > 0]
+        best = {term.document for term in self.ideal or ()}
         if self.ideal is None:
-            listed = [document for document in missed if (document.grade or 0) > 0 or adds.get(document)]
-        else:
-            best = {term.document for term in self.ideal}
-            listed = [document for document in missed if document in best]
+            best = {*positive, *filter(adds.get, missed)}
         return Selection(
-            (*first, *sorted(most, key=below.__getitem__), *listed[:further]),
+            (
+                *first,
+                *sorted(most, key=below.__getitem__),
+                *[document for document in missed if document in best][:further],
+            ),
             len(self.ranked) - len(first) - len(most),
             math.fsum(adds[document] for document in set(below).difference(most) if below[document]),
-            sum((document.grade or 0) > 0 for document in missed),
+            len(positive),
         )
 
     @property
     def has_losses(self) -> bool:
         """Whether losses are defined: it is a DCG whose ideal ranking is of documents of the query."""
-        return self.ideal is not None and all(
-            term.discount is not None and term.document is not None for term in self.ideal
-        )
+        parts = [part for term in self.ideal or () for part in (term.discount, term.document)]
+        return self.ideal is not None and None not in parts
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:

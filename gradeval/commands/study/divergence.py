@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from gradeval.keywords import Divergence, Unpack
 
 METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"
-DISTRIBUTIONS = ("balanced", "imbalanced")
-SCENARIOS = ("swap", "reverse")
 QUARTILES = ("min", "q1", "median", "q3", "max")
 MAX_SCORES = 10**7
 
@@ -106,16 +104,16 @@ def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[Ta
     rows: list[Row] = []
     of_runs: list[Floats] = []
     for run in results.runs:
-        base, other = run.values
+        base, other = run.values[:, run.counted]
         difference = paired_differences(other, base)
-        is_defined = run.counted & ~np.isnan(difference)
+        is_defined = ~np.isnan(difference)
         defined = difference[is_defined]
-        signs = [float(np.mean(defined > 0)), float(np.mean(defined < 0))] if len(defined) else [np.nan] * 2
+        signs = [float(np.mean(sign * defined > 0)) if len(defined) else np.nan for sign in (1, -1)]
         rho = rank_correlation(base[is_defined], defined)
         boxes.append((run.name, len(defined), *quartiles(defined), *signs, rho))
         of_runs.append(defined)
         ids = (results.queries[q] for q in np.flatnonzero(run.counted).tolist())
-        columns = (values[run.counted].tolist() for values in (base, other, difference))
+        columns = (values.tolist() for values in (base, other, difference))
         rows += [(run.name, *row) for row in zip(ids, *columns, strict=True)]
     finding = ""
     if len(differences := np.concatenate(of_runs)):
@@ -140,21 +138,12 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
         "swap": [*range(cutoff - 1), cutoff, cutoff - 1, *range(cutoff + 1, items)],
         "reverse": [*range(cutoff - 1, -1, -1), *range(cutoff, items)],
     }
-
-    def values_of(ideal: Floats, order: Sequence[int]) -> Floats:
-        """(M, D)."""
-
-        def of_share(share: slice, jobs: int) -> Floats:
-            return score(full_rankings(ideal[share][:, order]), specs)
-
-        return np.concatenate(map_all(of_share, list(shares(draws, items)), jobs), axis=1)
-
     high = round(items / 10)
     boxes: list[Row] = []
     impacts: list[Row] = []
     each_draw: list[Row] = []
-    over: dict[str, list[float]] = {scenario: [] for scenario in SCENARIOS}  # shares of overestimates
-    for d, distribution in enumerate(DISTRIBUTIONS):
+    over: dict[str, list[float]] = {scenario: [] for scenario in orders}  # shares of overestimates
+    for d, distribution in enumerate(("balanced", "imbalanced")):
         random = np.random.default_rng((seed, d))
         if distribution == "balanced":
             scores = random.uniform(1, 1000, (draws, items))
@@ -163,28 +152,33 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
             scores = np.concatenate(parts, axis=1)
         ideal = -np.sort(-scores, axis=1)
         for scenario, order in orders.items():
-            values = values_of(ideal, order)
+
+            def of_share(share: slice, jobs: int, ideal: Floats = ideal, order: list[int] = order) -> Floats:
+                return score(full_rankings(ideal[share][:, order]), specs)
+
+            values = np.concatenate(map_all(of_share, list(shares(draws, items)), jobs), axis=1)  # (M, draws)
             for m, (spec, of_draws) in enumerate(zip(specs, values, strict=True)):
                 labels = (distribution, scenario, str(spec))
                 boxes.append((*labels, *quartiles(of_draws), seed))
                 each_draw += [(*labels, draw, value, seed) for draw, value in enumerate(of_draws.tolist(), 1)]
                 if m:
                     apart = paired_differences(values[0], of_draws)
-                    over[scenario].append(float(np.mean(apart > 0)))
-                    impacts.append((*labels, over[scenario][-1], float(np.mean(apart < 0)), seed))
+                    above, below = (float(np.mean(sign * apart > 0)) for sign in (1, -1))
+                    over[scenario].append(above)
+                    impacts.append((*labels, above, below, seed))
     labelled = ("distribution", "scenario", "metric")
     finding = ""
     if impacts:
-        swap, reverse = (f"{100 * np.mean(over[scenario]):.0f} %" for scenario in SCENARIOS)
+        swap, reverse = (f"{100 * np.mean(of_scenario):.0f} %" for of_scenario in over.values())
         errors = f"the swap in {swap} and the reverse in {reverse}"
         finding = f"By {', '.join(map(str, specs[1:]))}, {specs[0]} overestimates {errors} of the draws."
-    sizes = {"cutoff": cutoff, "items": items, "draws": draws}
     title = f"Share of draws in which {specs[0]} over- or underestimates the error, by each metric"
     of_impacts = (*labelled, "overestimates", "underestimates", "seed")
+    sizes = {"cutoff": cutoff, "items": items, "draws": draws, "seed": seed}
     return Study(
         name="divergence",
         finding=finding,
-        options={"metrics": list(map(str, specs)), **sizes, "seed": seed},
+        options={"metrics": list(map(str, specs)), **sizes},
         tables=(
             Table("quartiles", "Values over the draws", (*labelled, *QUARTILES, "seed"), boxes),
             Table("impact", title, of_impacts, impacts, shown=bool(impacts)),

@@ -53,8 +53,8 @@ def test_the_worst_query():
 @each("args, message", [
     ("", "one of query and worst chooses what is explained (--query ID, --worst N)"),
     ("--query q1 --worst 1", "one of query and worst chooses"),
-    ("--query q1 --query-ids q1", "--query-ids and --query are mutually exclusive: --worst chooses"),
-    ("--query q1 --queries judged", "--queries and --query are mutually exclusive"),
+    ("--query q1 --query-ids q1", "queries and query_ids are those that worst chooses from; query names them"),
+    ("--query q1 --queries both", "queries and query_ids are those that worst chooses from"),
     ("--worst 1 --query-ids q1,x", "--query-ids: query 'x' is not in "),
     ("--query q1 --ranks 0", "'0' is not an integer from 1"),
     ("--query q1 -f tsv", "'tsv' is not one of"),

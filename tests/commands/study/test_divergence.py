@@ -5,7 +5,7 @@ import pytest
 from helpers import raises
 
 import gradeval
-from gradeval.commands.study.divergence import DISTRIBUTIONS, SCENARIOS, divergence, quartiles
+from gradeval.commands.study.divergence import divergence, quartiles
 from gradeval.errors import InputError, MetricError, OptionError
 
 
@@ -50,6 +50,7 @@ def test_seed_alone_decides(monkeypatch):
     assert not np.array_equal(values_of(some), values_of(divergence(draws=40, items=30, cutoff=5, seed=2)))
 
 
+DISTRIBUTIONS, SCENARIOS = ("balanced", "imbalanced"), ("swap", "reverse")
 QRELS = {"q1": {"a": 9, "b": 3, "c": 1, "d": 0}, "q2": {"a": 1, "b": 2, "c": 0, "d": 0}, "q3": {"a": 0, "b": 0}}
 RUN = {"q1": {"b": 3, "a": 2, "c": 1}, "q2": {"b": 2, "a": 1}, "q3": {"a": 1}}
 
