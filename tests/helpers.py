@@ -179,3 +179,12 @@ def each(names: str | Sequence[str], cases: Iterable[object], **_: object) -> Ca
         return tries
 
     return decorated
+
+
+def each_row(*rows: Sequence[object]) -> Callable[..., Any]:
+    """As each(), of rows that are the values of the first parameters of the test."""
+
+    def decorated(test: Callable[..., object]) -> Callable[..., None]:
+        return each([*inspect.signature(test).parameters][: len(rows[0])], rows)(test)
+
+    return decorated

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cli.command import gradeval
-from helpers import each, raises
+from helpers import each, each_row, raises
 
 from gradeval import OptionError, compare, evaluate
 from gradeval.evaluation.outcome import with_depths
@@ -48,19 +48,16 @@ JUDGED: Data = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}
 HALF_JUDGED: Data = {"1": ranking("a", "x", "y", "z"), "2": ranking("a", "b", "x", "y")}
 
 
-@each(
-    ("metrics", "options", "cutoff", "share"),
-    [
-        ("AP", {}, 10, 0.375),
-        ("nDCG@1 AP", {}, 1, None),
-        ("nDCG@1 P@2", {}, 2, 0.75),
-        ("nDCG@20,100", {}, 20, 0.375),
-        # where it does not matter
-        ("AP", {"judged_only": True}, 10, None),
-        ("AP", {"depth": 1}, 10, None),
-        ("bpref tau rankDCG num_ret unj@5", {}, 10, None),
-        ("AP Judged@10", {}, 10, None),
-    ],
+@each_row(
+    ("AP", {}, 10, 0.375),
+    ("nDCG@1 AP", {}, 1, None),
+    ("nDCG@1 P@2", {}, 2, 0.75),
+    ("nDCG@20,100", {}, 20, 0.375),
+    # where it does not matter
+    ("AP", {"judged_only": True}, 10, None),
+    ("AP", {"depth": 1}, 10, None),
+    ("bpref tau rankDCG num_ret unj@5", {}, 10, None),
+    ("AP Judged@10", {}, 10, None),
 )
 def test_judged_share(metrics: str, options: dict[str, Any], cutoff: int, share: float | None) -> None:
     """The mean over the queries of the run, at the largest small cutoff."""
@@ -79,19 +76,16 @@ ONES: Data = {"1": {"a": 1}, "2": {"b": 1}}
 SHIFTED: Data = {"1": {"a": 1.3, "b": 0.1}}
 
 
-@each(
-    ("qrels", "run", "options", "expected"),
-    [
-        (GRADED, GRADED, {}, True),
-        (ONES, ONES, {}, True),
-        (SHIFTED, SHIFTED, {"zero_grade": 0.1}, True),  # grades are those of the file
-        (SHIFTED, {"1": {"a": 1.2, "b": 0.0}}, {"zero_grade": 0.1}, False),
-        (GRADED, {"1": {"a": 3, "b": 0, "c": 1}}, {}, False),
-        (GRADED, {"1": {"a": 2, "b": 0, "c": 1, "x": -1}}, {}, False),
-        (GRADED, {"1": {"c": 1, "a": 2, "b": 0.5}}, {}, False),
-        (GRADED, {"2": {"a": 1}}, {}, False),  # one document
-        (GRADED, {"1": {"c": 1}, "2": {"a": 1}}, {}, False),  # a set
-    ],
+@each_row(
+    (GRADED, GRADED, {}, True),
+    (ONES, ONES, {}, True),
+    (SHIFTED, SHIFTED, {"zero_grade": 0.1}, True),  # grades are those of the file
+    (SHIFTED, {"1": {"a": 1.2, "b": 0.0}}, {"zero_grade": 0.1}, False),
+    (GRADED, {"1": {"a": 3, "b": 0, "c": 1}}, {}, False),
+    (GRADED, {"1": {"a": 2, "b": 0, "c": 1, "x": -1}}, {}, False),
+    (GRADED, {"1": {"c": 1, "a": 2, "b": 0.5}}, {}, False),
+    (GRADED, {"2": {"a": 1}}, {}, False),  # one document
+    (GRADED, {"1": {"c": 1}, "2": {"a": 1}}, {}, False),  # a set
 )
 def test_qrels_as_run(qrels: Data, run: Data, options: dict[str, Any], expected: bool) -> None:
     notices = found(qrels, run, **options)[Kind.QRELS_AS_RUN]
@@ -108,19 +102,16 @@ def test_qrels_as_run(qrels: Data, run: Data, options: dict[str, Any], expected:
 STARS: Data = {"u": {"a": 5, "b": 1, "c": 3}}
 
 
-@each(
-    ("qrels", "metrics", "options", "named"),
-    [
-        (STARS, "nDCG AP P@2 rankDCG num_ret", {}, "nDCG AP P@2"),
-        *((STARS, "AP", {"rel": level}, "AP") for level in (0, -1, 1)),
-        (STARS, "AP(rel=1)", {}, "AP(rel=1)"),
-        (STARS, "rankDCG tau", {}, ""),
-        (STARS, "AP", {"rel": 4}, ""),
-        (STARS, "AP(rel=4)", {}, ""),
-        # where only what is relevant is listed, as in MS MARCO, and with two grades as in NFCorpus
-        ({"u": {"a": 1, "b": 1}}, "AP", {}, ""),
-        ({"u": {"a": 1, "b": 2}}, "AP", {}, ""),
-    ],
+@each_row(
+    (STARS, "nDCG AP P@2 rankDCG num_ret", {}, "nDCG AP P@2"),
+    *((STARS, "AP", {"rel": level}, "AP") for level in (0, -1, 1)),
+    (STARS, "AP(rel=1)", {}, "AP(rel=1)"),
+    (STARS, "rankDCG tau", {}, ""),
+    (STARS, "AP", {"rel": 4}, ""),
+    (STARS, "AP(rel=4)", {}, ""),
+    # where only what is relevant is listed, as in MS MARCO, and with two grades as in NFCorpus
+    ({"u": {"a": 1, "b": 1}}, "AP", {}, ""),
+    ({"u": {"a": 1, "b": 2}}, "AP", {}, ""),
 )
 def test_all_relevant(qrels: Data, metrics: str, options: dict[str, Any], named: str) -> None:
     run = {"u": ranking("b", "c", "a") if qrels is STARS else ranking("a", "x", "y")}
@@ -230,23 +221,20 @@ def test_many_runs() -> None:
     )
 
 
-@each(
-    ("rows", "counts"),
-    [
-        ("1 1 1, 1 2 2, 2 1 1, 2 2 2, 3 1 9, 3 2 8", (2, 3)),
-        ("1 15.5 1, 1 15.2 2, 2 9.5 1, 2 9.25 2, 3 1 7", (2, 2)),  # exchanged columns
-        ("1 1 1, 1 2 2, 2 1 1, 2 2 2, 1 3 3", (2, 2)),
-        ("1 1 1, 2 1 1, 1 2 2, 2 2 2", None),  # scattered queries
-        # that agree, that are all equal, no numbers, of one document each, or that half contradict
-        ("1 1 9, 1 2 8, 2 1 9, 2 2 9", None),
-        ("1 0 1, 1 0 2, 2 0 1, 2 0 2", None),
-        ("1 x 1, 1 y 2, 2 1 1", None),
-        ("1 5 1, 2 6 2, 3 7 3", None),
-        ("1 2 8, 1 1 9, 2 3 1, 2 4 2", None),
-        ("1 1 1, 1 2 1", None),
-    ],
+@each_row(
+    ("1 1 1, 1 2 2, 2 1 1, 2 2 2, 3 1 9, 3 2 8", (2, 3)),
+    ("1 15.5 1, 1 15.2 2, 2 9.5 1, 2 9.25 2, 3 1 7", (2, 2)),  # exchanged columns
+    ("1 1 1, 1 2 2, 2 1 1, 2 2 2, 1 3 3", (2, 2)),
+    ("1 1 1, 2 1 1, 1 2 2, 2 2 2", None),  # scattered queries
+    # that agree, that are all equal, no numbers, of one document each, or that half contradict
+    ("1 1 9, 1 2 8, 2 1 9, 2 2 9", None),
+    ("1 0 1, 1 0 2, 2 0 1, 2 0 2", None),
+    ("1 x 1, 1 y 2, 2 1 1", None),
+    ("1 5 1, 2 6 2, 3 7 3", None),
+    ("1 2 8, 1 1 9, 2 3 1, 2 4 2", None),
+    ("1 1 1, 1 2 1", None),
 )
-def test_ranks(tmp_path: Path, rows: str, counts: tuple[int, int] | None) -> None:
+def test_ranks(rows: str, counts: tuple[int, int] | None, tmp_path: Path) -> None:
     """A rank column that rises with the scores: a rank or a distance stands in the score column."""
     fields = [row.split() for row in rows.split(", ")]
     text = "".join(f"{query} Q0 d{n} {rank} {score} t\n" for n, (query, rank, score) in enumerate(fields))
@@ -297,22 +285,19 @@ OTHERS_RUN: Data = {q: ranking(*["a", "x"] * (q == "q3"), q) for q in ("q1", "q2
 JUDGED_ONLY = {"judged_only": True}
 
 
-@each(
-    ("metrics", "options", "expected"),
-    [
-        ("nDCG@3", {}, "q1 a-long-query-id"),
-        ("nDCG@3 P@4", {}, "q1 q2 a-long-query-id"),
-        ("AP", {"depth": 2}, "q1 a-long-query-id"),
-        ("AP", {"query_ids": ["q2"]}, "q2"),
-        ("num_ret num_q", {}, ""),
-        # where unjudged documents are removed
-        ("nDCG@2", JUDGED_ONLY, "q1 q3"),
-        ("nDCG(judged_only=true)@2", {}, "q1 q3"),
-        ("nDCG@1", JUDGED_ONLY, "q1"),
-        ("nDCG@2", {**JUDGED_ONLY, "depth": 2}, "q1"),
-        ("nDCG@2", {**JUDGED_ONLY, "depth": 3}, "q1 q3"),
-        ("nDCG@3 nDCG(judged_only=true)@1", {}, "q1 q2 q3 q4"),
-    ],
+@each_row(
+    ("nDCG@3", {}, "q1 a-long-query-id"),
+    ("nDCG@3 P@4", {}, "q1 q2 a-long-query-id"),
+    ("AP", {"depth": 2}, "q1 a-long-query-id"),
+    ("AP", {"query_ids": ["q2"]}, "q2"),
+    ("num_ret num_q", {}, ""),
+    # where unjudged documents are removed
+    ("nDCG@2", JUDGED_ONLY, "q1 q3"),
+    ("nDCG(judged_only=true)@2", {}, "q1 q3"),
+    ("nDCG@1", JUDGED_ONLY, "q1"),
+    ("nDCG@2", {**JUDGED_ONLY, "depth": 2}, "q1"),
+    ("nDCG@2", {**JUDGED_ONLY, "depth": 3}, "q1 q3"),
+    ("nDCG@3 nDCG(judged_only=true)@1", {}, "q1 q2 q3 q4"),
 )
 def test_identical_ids(metrics: str, options: Any, expected: str) -> None:
     qrels, run = (OTHERS_QRELS, OTHERS_RUN) if "judged_only" in f"{metrics} {options}" else (OWN_QRELS, OWN_RUN)
@@ -357,17 +342,14 @@ DEEP, SHORT, MORE = (
 )
 
 
-@each(
-    ("metrics", "options", "expected"),
-    [
-        ("nDCG@10 AP R@20", {}, ["AP", "R@20"]),
-        ("nDCG@10 AP R@20", {"depth": 10}, []),
-        ("P@10 P@11 num_ret num_rel_ret num_q Judged@10,11", {}, ["P@11", "Judged@11"]),
-        ("RR RR@10 Rprec bpref", {}, ["RR", "bpref"]),  # R documents are the first
-        ("RBP(p=0.1) RBP(p=0.95)", {}, ["rbp(p=0.95)"]),  # 0.1^10 is not seen
-        ("AP(rel=9) nDCG(gain=1:0/2:3) rankDCG", {}, ["AP(rel=9)", "nDCG(gain=1:0/2:3)", "rankDCG"]),
-        ("nDCG@5", {"judged_only": True}, ["nDCG@5"]),  # whose documents may all be unjudged
-    ],
+@each_row(
+    ("nDCG@10 AP R@20", {}, ["AP", "R@20"]),
+    ("nDCG@10 AP R@20", {"depth": 10}, []),
+    ("P@10 P@11 num_ret num_rel_ret num_q Judged@10,11", {}, ["P@11", "Judged@11"]),
+    ("RR RR@10 Rprec bpref", {}, ["RR", "bpref"]),  # R documents are the first
+    ("RBP(p=0.1) RBP(p=0.95)", {}, ["rbp(p=0.95)"]),  # 0.1^10 is not seen
+    ("AP(rel=9) nDCG(gain=1:0/2:3) rankDCG", {}, ["AP(rel=9)", "nDCG(gain=1:0/2:3)", "rankDCG"]),
+    ("nDCG@5", {"judged_only": True}, ["nDCG@5"]),  # whose documents may all be unjudged
 )
 def test_depth(metrics: str, options: Any, expected: list[str]) -> None:
     notices = found(DEEP_QRELS, (DEEP, SHORT), metrics, **options)[Kind.DEPTH]
@@ -426,19 +408,16 @@ OF_ONE = "run1: fewer documents than the cutoff in 1 of 1 query (nDCG@3 and 1 ot
 BOTH = "2 of 2 runs have fewer documents than the cutoff, in up to 4 of 4 queries (nDCG@3 of run1)"
 
 
-@each(
-    ("runs", "metrics", "options", "expected"),
-    [
-        ([TWO_EACH], "nDCG@3 AP P@2", {}, [f"{OF_FOUR})"]),
-        ([TWO_EACH], "nDCG@3,4", {}, [f"{OF_FOUR} and 1 other metric)"]),
-        ([TWO_EACH] * 2, "nDCG@3", {}, [BOTH]),
-        ([TWO_EACH], "nDCG@3", {"depth": 2}, []),
-        ([TWO_EACH, {query: ranking("a", "x", "b") for query in FOUR}], "nDCG@3", {}, []),  # unlike depths
-        ([HALF], "nDCG@3 P@2", {}, []),  # not most queries
-        ([{**HALF, "1": ranking("a")}], "nDCG@3", {}, [OF_FOUR.replace("4 of 4", "3 of 4") + ")"]),
-        ([{"0": ranking("a")}], "nDCG@3 P@2", {}, [OF_ONE]),  # of the queries of the run
-        ([{query: ranking("a", "c", "b") for query in FOUR}], "nDCG@10", {}, []),  # complete rankings
-    ],
+@each_row(
+    ([TWO_EACH], "nDCG@3 AP P@2", {}, [f"{OF_FOUR})"]),
+    ([TWO_EACH], "nDCG@3,4", {}, [f"{OF_FOUR} and 1 other metric)"]),
+    ([TWO_EACH] * 2, "nDCG@3", {}, [BOTH]),
+    ([TWO_EACH], "nDCG@3", {"depth": 2}, []),
+    ([TWO_EACH, {query: ranking("a", "x", "b") for query in FOUR}], "nDCG@3", {}, []),  # unlike depths
+    ([HALF], "nDCG@3 P@2", {}, []),  # not most queries
+    ([{**HALF, "1": ranking("a")}], "nDCG@3", {}, [OF_FOUR.replace("4 of 4", "3 of 4") + ")"]),
+    ([{"0": ranking("a")}], "nDCG@3 P@2", {}, [OF_ONE]),  # of the queries of the run
+    ([{query: ranking("a", "c", "b") for query in FOUR}], "nDCG@10", {}, []),  # complete rankings
 )
 def test_few_documents(runs: list[Data], metrics: str, options: Any, expected: list[str]) -> None:
     warnings = evaluate(FOUR, runs, metrics, **options).warnings

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli.command import gradeval as command
-from helpers import each, error_of, raises
+from helpers import each_row, error_of, raises
 
 import gradeval
 from gradeval.errors import GradevalError, InputErrors, OptionError
@@ -37,16 +37,13 @@ def test_means_are_weighted_and_sums_are_not() -> None:
     assert ranged.range(0, 0) == (0.5, 1.0)
 
 
-@each(
-    ("weights", "what"),
-    [
-        ({"1": 1}, "query_weights: 2 queries have no weight: '2', '3'"),
-        ({"1": -1}, "the weight of query '1' must be a number from 0 to 1e+150, not -1.0"),
-        ({"1": "x"}, "the weight of query '1' must be a number from 0 to 1e+150, not 'x'"),
-        ({1: 1, "1": 2}, "query_weights: a query has two weights"),
-        ({"1": 0}, "no query has a weight above 0"),
-        ([1, 2], "query_weights must be {query: weight} or a path, not [1, 2]"),
-    ],
+@each_row(
+    ({"1": 1}, "query_weights: 2 queries have no weight: '2', '3'"),
+    ({"1": -1}, "the weight of query '1' must be a number from 0 to 1e+150, not -1.0"),
+    ({"1": "x"}, "the weight of query '1' must be a number from 0 to 1e+150, not 'x'"),
+    ({1: 1, "1": 2}, "query_weights: a query has two weights"),
+    ({"1": 0}, "no query has a weight above 0"),
+    ([1, 2], "query_weights must be {query: weight} or a path, not [1, 2]"),
 )
 def test_wrong_weights(weights: object, what: str) -> None:
     assert what in error_of(GradevalError, gradeval.evaluate, QRELS, RUN, "RR", query_weights=weights)

@@ -5,7 +5,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from helpers import each, error_of, one_by_one, raises
+from helpers import each, each_row, error_of, one_by_one, raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -160,21 +160,18 @@ def test_read(tmp_path):
     assert read_zscores(str(file)) == expected
 
 
-@each(
-    ("text", "what"),
-    [
-        ("q map 1 2\nq map 1\n", ":2: 3 fields where a line has 4"),
-        ("q\n", ":1: 1 field where"),
-        ("q map 1 2 3\n", ":1: 5 fields"),
-        ("q map x 2\n", ":1: 'x 2' are not two numbers"),
-        ("q map nan 2\n", ":1: 'nan 2' are not two numbers"),
-        ("q map ١ 2\n", ":1: '١ 2' are not two numbers"),
-        ("q map 1_0 2\n", ":1: '1_0 2' are not two numbers"),
-        ("q map 1 2\n\nq map 1 2\n", ":3: duplicate map of query 'q'"),
-        ("\n\n", ": the file is empty"),
-    ],
+@each_row(
+    ("q map 1 2\nq map 1\n", ":2: 3 fields where a line has 4"),
+    ("q\n", ":1: 1 field where"),
+    ("q map 1 2 3\n", ":1: 5 fields"),
+    ("q map x 2\n", ":1: 'x 2' are not two numbers"),
+    ("q map nan 2\n", ":1: 'nan 2' are not two numbers"),
+    ("q map ١ 2\n", ":1: '١ 2' are not two numbers"),
+    ("q map 1_0 2\n", ":1: '1_0 2' are not two numbers"),
+    ("q map 1 2\n\nq map 1 2\n", ":3: duplicate map of query 'q'"),
+    ("\n\n", ": the file is empty"),
 )
-def test_bad_file(tmp_path, text, what):
+def test_bad_file(text, what, tmp_path):
     file = tmp_path / "z"
     file.write_text(text)
     assert error_of(InputError, read_zscores, str(file)).startswith(f"{file}{what}")

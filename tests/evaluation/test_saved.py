@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import each, error_of
+from helpers import each, each_row, error_of
 
 import gradeval
 from gradeval.errors import InputError
@@ -64,18 +64,15 @@ def test_a_saved_result_is_as_good_as_its_run() -> None:
     assert np.array_equal(found.values.values[0], found.values.values[2])
 
 
-@each(
-    ("saved", "asked", "message"),
-    [
-        ({"rel": 2}, {}, "--rel 2, and here it is default"),
-        ({}, {"rel": 2}, "--rel default, and here it is 2"),
-        ({"depth": 2}, {"depth": 3}, "--depth 2, and here it is 3"),
-        ({"judged_only": True}, {}, "--judged-only true, and here it is false"),
-        ({"queries": "both"}, {}, "--queries both, and here it is judged"),
-        ({"ties": "best"}, {}, "--ties best, and here it is default"),
-        ({"zero_grade": 1}, {}, "--zero-grade 1, and here it is 0"),
-        ({"query_ids": "q1,q2"}, {}, "--query-ids q1,q2, and here it is default"),
-    ],
+@each_row(
+    ({"rel": 2}, {}, "--rel 2, and here it is default"),
+    ({}, {"rel": 2}, "--rel default, and here it is 2"),
+    ({"depth": 2}, {"depth": 3}, "--depth 2, and here it is 3"),
+    ({"judged_only": True}, {}, "--judged-only true, and here it is false"),
+    ({"queries": "both"}, {}, "--queries both, and here it is judged"),
+    ({"ties": "best"}, {}, "--ties best, and here it is default"),
+    ({"zero_grade": 1}, {}, "--zero-grade 1, and here it is 0"),
+    ({"query_ids": "q1,q2"}, {}, "--query-ids q1,q2, and here it is default"),
 )
 def test_made_with_other_options(saved: dict[str, Any], asked: dict[str, Any], message: str) -> None:
     save("other.json", "a.run", **saved)
@@ -169,17 +166,14 @@ def test_damaged() -> None:
     assert not others
 
 
-@each(
-    ("text", "message"),
-    [
-        ('{"gradeval": 1,\n "x": }', "a.json:2: not valid JSON (Expecting value)"),
-        ('{"gradeval": 1,\n "x": "\n', "a.json:2: not valid JSON (Invalid control character)"),
-        ('{"gradeval": "1", "format": 1, "format": 1}', "a.json: 'format' is in an object twice"),
-        ('{"gradeval": NaN}', "a.json: NaN is not JSON"),
-        ('{"gradeval": ' + "[" * 200_000, "a.json: this JSON cannot be read (RecursionError)"),
-        ('{"gradeval": ' + "9" * 9999 + "}", "a.json: this JSON cannot be read (ValueError)"),
-        ('{"gradeval": "\xff"}', "a.json: this JSON cannot be read (UnicodeDecodeError)"),
-    ],
+@each_row(
+    ('{"gradeval": 1,\n "x": }', "a.json:2: not valid JSON (Expecting value)"),
+    ('{"gradeval": 1,\n "x": "\n', "a.json:2: not valid JSON (Invalid control character)"),
+    ('{"gradeval": "1", "format": 1, "format": 1}', "a.json: 'format' is in an object twice"),
+    ('{"gradeval": NaN}', "a.json: NaN is not JSON"),
+    ('{"gradeval": ' + "[" * 200_000, "a.json: this JSON cannot be read (RecursionError)"),
+    ('{"gradeval": ' + "9" * 9999 + "}", "a.json: this JSON cannot be read (ValueError)"),
+    ('{"gradeval": "\xff"}', "a.json: this JSON cannot be read (UnicodeDecodeError)"),
 )
 def test_not_json(text: str, message: str) -> None:
     Path("a.json").write_text(text, "latin-1")

@@ -4,7 +4,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-from helpers import each, error_of
+from helpers import each, each_row, error_of
 
 from gradeval import InputError, MetricError, OptionError, evaluate, score_arrays
 
@@ -61,43 +61,40 @@ def test_arrays_of_other_libraries():
         assert dict(found) == dict(expected)
 
 
-@each(
-    ("arguments", "what"),
-    [
-        ({"score": [1.0]}, "score: 1 scores for 2 grades"),
-        ({"grade": [1, np.nan]}, "grade:2: the grade nan is not a finite number"),
-        ({"score": [np.inf, 1]}, "score:1: the score inf is not a finite number"),
-        ({"grade": [1, 1e200]}, "grade:2: the grade 1e+200 is out of range"),
-        ({"grade": ["a", "b"]}, "grade: an array of numbers is needed, not of <U1"),
-        ({"score": [[[1, 2]]]}, "score: an array of one dimension or two is needed, not of shape"),
-        ({"score": [[1, 2]]}, "grade and score need one shape of two dimensions, not (2,) and (1, 2)"),
-        ({"mask": [True, True]}, "grade and score need one shape of two dimensions"),
-        ({"grade": [[1, -1]], "score": [[1, 2]]}, "If it is padding, give mask=grade != -1"),
-        ({"grade": [[1, 0]], "score": [[1, 2]], "mask": [[0.5, 1]]}, "mask: booleans of the shape"),
-        ({"grade": [[1, 0]], "score": [[1, 2]], "query": [1]}, "query and group go with arrays"),
-        ({"weights": [1, 2]}, "weights: 2 weights for 1 queries"),
-        ({"grade": [[1, -100]], "score": [[1, 2]]}, "give mask=grade != -100"),
-        ({"grade": [[-1, -100.0]], "score": [[1, 2]]}, "give mask=grade != -100"),
-        ({"weights": [-1]}, "weights: weights are numbers from 0, and one"),
-        ({"weights": [0]}, "weights: weights are numbers from 0, and one"),
-        ({"grade": [], "score": []}, "grade: no documents given"),
-        ({"query": [1]}, "query: 1 query ids for 2 documents"),
-        ({"query": [1.0, np.nan]}, "query:2: the query id is missing"),
-        ({"query": ["a", None]}, "query:2: the query id is missing"),
-        ({"query": np.array(["NaT", "2026-01-01"], "M8[D]")}, "query:1: the query id is missing"),
-        ({"query": np.array([1, 2], "M8[s]")}, "query:1: the query id np.datetime64('1970-01-01T00:00:01')"),
-        ({"query": [1, date(2026, 1, 1)]}, "query:2: the query id datetime.date(2026, 1, 1) is a time"),
-        ({"query": np.array(["a", 1], object)}, "query:2: the ids cannot be compared"),
-        ({"group": [1]}, "group: the sizes add up to 1, but there are 2 documents"),
-        ({"group": [3, -1]}, "group: the sizes are integers from 0"),
-        ({"group": [2], "query": [1, 1]}, "query and group are mutually exclusive"),
-        ({"ties": "trec"}, "ties must be input, best, worst or expected"),
-        ({"depth": 0}, "depth must be"),
-        ({"metrics": "runid"}, "runid has no numbers"),
-        ({"metrics": "nDGC"}, "did you mean"),
-        *(({name: np.ma.array([1, 1], mask=mask)}, f"{name}: a masked array ") for mask in (False, True)
-          for name in ("grade", "score", "query", "group")),
-    ],
+@each_row(
+    ({"score": [1.0]}, "score: 1 scores for 2 grades"),
+    ({"grade": [1, np.nan]}, "grade:2: the grade nan is not a finite number"),
+    ({"score": [np.inf, 1]}, "score:1: the score inf is not a finite number"),
+    ({"grade": [1, 1e200]}, "grade:2: the grade 1e+200 is out of range"),
+    ({"grade": ["a", "b"]}, "grade: an array of numbers is needed, not of <U1"),
+    ({"score": [[[1, 2]]]}, "score: an array of one dimension or two is needed, not of shape"),
+    ({"score": [[1, 2]]}, "grade and score need one shape of two dimensions, not (2,) and (1, 2)"),
+    ({"mask": [True, True]}, "grade and score need one shape of two dimensions"),
+    ({"grade": [[1, -1]], "score": [[1, 2]]}, "If it is padding, give mask=grade != -1"),
+    ({"grade": [[1, 0]], "score": [[1, 2]], "mask": [[0.5, 1]]}, "mask: booleans of the shape"),
+    ({"grade": [[1, 0]], "score": [[1, 2]], "query": [1]}, "query and group go with arrays"),
+    ({"weights": [1, 2]}, "weights: 2 weights for 1 queries"),
+    ({"grade": [[1, -100]], "score": [[1, 2]]}, "give mask=grade != -100"),
+    ({"grade": [[-1, -100.0]], "score": [[1, 2]]}, "give mask=grade != -100"),
+    ({"weights": [-1]}, "weights: weights are numbers from 0, and one"),
+    ({"weights": [0]}, "weights: weights are numbers from 0, and one"),
+    ({"grade": [], "score": []}, "grade: no documents given"),
+    ({"query": [1]}, "query: 1 query ids for 2 documents"),
+    ({"query": [1.0, np.nan]}, "query:2: the query id is missing"),
+    ({"query": ["a", None]}, "query:2: the query id is missing"),
+    ({"query": np.array(["NaT", "2026-01-01"], "M8[D]")}, "query:1: the query id is missing"),
+    ({"query": np.array([1, 2], "M8[s]")}, "query:1: the query id np.datetime64('1970-01-01T00:00:01')"),
+    ({"query": [1, date(2026, 1, 1)]}, "query:2: the query id datetime.date(2026, 1, 1) is a time"),
+    ({"query": np.array(["a", 1], object)}, "query:2: the ids cannot be compared"),
+    ({"group": [1]}, "group: the sizes add up to 1, but there are 2 documents"),
+    ({"group": [3, -1]}, "group: the sizes are integers from 0"),
+    ({"group": [2], "query": [1, 1]}, "query and group are mutually exclusive"),
+    ({"ties": "trec"}, "ties must be input, best, worst or expected"),
+    ({"depth": 0}, "depth must be"),
+    ({"metrics": "runid"}, "runid has no numbers"),
+    ({"metrics": "nDGC"}, "did you mean"),
+    *(({name: np.ma.array([1, 1], mask=mask)}, f"{name}: a masked array ") for mask in (False, True)
+      for name in ("grade", "score", "query", "group")),
 )  # fmt: skip
 def test_wrong_arguments(arguments, what):
     of_options = what.startswith(("query and group", "ties must", "depth must"))

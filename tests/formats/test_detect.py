@@ -2,7 +2,7 @@
 
 import gzip
 
-from helpers import each, raises
+from helpers import each, each_row, raises
 from plain import pipe
 
 from gradeval.errors import InputError
@@ -38,14 +38,11 @@ def test_the_first_line_of_data_tells(line, kind, put):
 
 
 @each("before", [b"1\n0\n", b"\xef\xbb\xbf# x\n  2 \n\n0\r\n", b"1\r", b"0\n" * 9000])
-@each(
-    ("line", "kind"),
-    [
-        (b"1 qid:2 3:4", "letor"), (b" 1 3:4 # x", "letor"), (b"1 # x", "letor"), (b"# 1 3:4", "scores"),
-        (b"1 2", "scores"), (b"x", "scores"), (b"301 Q0 d1 1 2 t", "scores"),
-    ],
+@each_row(
+    (b"1 qid:2 3:4", "letor"), (b" 1 3:4 # x", "letor"), (b"1 # x", "letor"), (b"# 1 3:4", "scores"),
+    (b"1 2", "scores"), (b"x", "scores"), (b"301 Q0 d1 1 2 t", "scores"),
 )  # fmt: skip
-def test_labels_look_like_scores_until_a_line_has_more(before, line, kind, put):
+def test_labels_look_like_scores_until_a_line_has_more(line, kind, before, put):
     assert detect(put(before + line)) == kind
     assert detect(put(before + b"0\n" + line + b"\n1 2 3\n1\n")) == kind
 

@@ -2,7 +2,7 @@
 
 import json
 
-from helpers import each
+from helpers import each, each_row
 
 from formats.reading import errors_of, read
 
@@ -24,12 +24,9 @@ def test_numbers_that_are_not_of_json(number, put):
         assert errors_of(put(text.encode()))[0].startswith("2: not valid JSON")
 
 
-@each(
-    ("number", "value"),
-    [
-        ("-0", 0.0), ("0", 0.0), ("0.5", 0.5), ("-10", -10.0), ("1e2", 100.0), ("0E1", 0.0), ('"1.5"', 1.5),
-        ("true", 1.0),
-    ],
+@each_row(
+    ("-0", 0.0), ("0", 0.0), ("0.5", 0.5), ("-10", -10.0), ("1e2", 100.0), ("0E1", 0.0), ('"1.5"', 1.5),
+    ("true", 1.0),
 )  # fmt: skip
 def test_numbers(number, value, put):
     assert read(put(f'{{"q": {{"a": 2, "b": {number}}}}}'.encode()))[0] == [("q", "a", 2.0), ("q", "b", value)]

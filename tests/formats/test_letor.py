@@ -4,7 +4,7 @@ import re
 from itertools import repeat
 
 import numpy as np
-from helpers import each, error_of, examples, raises
+from helpers import each, each_row, error_of, examples, raises
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut
@@ -111,15 +111,12 @@ def test_errors_name_the_line(line, what, size, before, path):
 
 
 @each("size", SIZES)
-@each(
-    ("text", "errors"),
-    [
-        (b"", [" the file is empty"]),
-        (b"# a\n\n", [" no data: all lines are blank or comments"]),
-        (b"# x\n1 qid:1 1:1\n\n1 1:1\n1 qid:1\n1 1:1\n", ["4: no qid: here, though other lines have one"]),
-        (b"1 1:1\n0 1:2 # X\n", [" no line has a qid:, so the queries are unknown. Give their sizes, one per "
-         "line, in {path}.query or with --groups FILE"]),
-    ],
+@each_row(
+    (b"", [" the file is empty"]),
+    (b"# a\n\n", [" no data: all lines are blank or comments"]),
+    (b"# x\n1 qid:1 1:1\n\n1 1:1\n1 qid:1\n1 1:1\n", ["4: no qid: here, though other lines have one"]),
+    (b"1 1:1\n0 1:2 # X\n", [" no line has a qid:, so the queries are unknown. Give their sizes, one per "
+     "line, in {path}.query or with --groups FILE"]),
 )  # fmt: skip
 def test_errors_of_a_file(text, errors, size, path):
     assert errors_of(path, text, [1], size) == [error.format(path=path) for error in errors]
@@ -180,14 +177,11 @@ def test_read_numbers(size, path):
 
 
 @each("size", [1, 1 << 20])
-@each(
-    ("text", "errors"),
-    [
-        (b"x\n2 3\n", ["1: the score 'x' is not a number", "2: 2 fields where one score per line is expected"]),
-        (b"1\n\n# c\nnan\n", ["4: the score 'nan' is not a finite number"]),
-        (b"1\n.5\r-2\r3", [rf"2: a CR inside the line '.5\r-2\r3'. {CONVERT}"]),
-        (b"", [" the file is empty"]),
-    ],
+@each_row(
+    (b"x\n2 3\n", ["1: the score 'x' is not a number", "2: 2 fields where one score per line is expected"]),
+    (b"1\n\n# c\nnan\n", ["4: the score 'nan' is not a finite number"]),
+    (b"1\n.5\r-2\r3", [rf"2: a CR inside the line '.5\r-2\r3'. {CONVERT}"]),
+    (b"", [" the file is empty"]),
 )
 def test_wrong_numbers(text, errors, size, path):
     path.write_bytes(text)
@@ -229,17 +223,14 @@ def test_groups_are_for_files_without_qid(before, path, tmp_path):
     assert said == [f"{line}: unexpected qid:. Omit --groups, which is for files without qid:"]
 
 
-@each(
-    ("groups", "what"),
-    [
-        (b"3\n2\n", "{groups}: the group sizes add up to 5 lines, but {path} has 4"),
-        (b"2\n1.5\n", "{groups}:2: the group size 1.5 is not a non-negative integer"),
-        (b"5\n-1\n", "{groups}:2: the group size -1 is not a non-negative integer"),
-        (b"3\n1 1\n", "{groups}:2: 2 fields where one group size per line is expected"),
-        (b"3\nx\n", "{groups}:2: the group size 'x' is not a number"),
-        (b"", "{groups}: the file is empty"),
-        (None, "{groups}: no such file. Check the path"),
-    ],
+@each_row(
+    (b"3\n2\n", "{groups}: the group sizes add up to 5 lines, but {path} has 4"),
+    (b"2\n1.5\n", "{groups}:2: the group size 1.5 is not a non-negative integer"),
+    (b"5\n-1\n", "{groups}:2: the group size -1 is not a non-negative integer"),
+    (b"3\n1 1\n", "{groups}:2: 2 fields where one group size per line is expected"),
+    (b"3\nx\n", "{groups}:2: the group size 'x' is not a number"),
+    (b"", "{groups}: the file is empty"),
+    (None, "{groups}: no such file. Check the path"),
 )
 def test_wrong_groups(groups, what, tmp_path):
     path, file = tmp_path / "file", tmp_path / "sizes"
@@ -270,16 +261,13 @@ def test_ranklib(tmp_path):
     assert ranklib(tmp_path, b"7\t0\t1\n7\t1\t1\n8\t0\t1\n").values("scores", "AP").tolist() == [1.0, 1.0]
 
 
-@each(
-    ("scores", "error"),
-    [
-        (b"7\t0\t1\n7\t1\t1\n", r"1 line of .* without a score; the first is in line 3"),
-        (b"7\t0\t1.5\n7\t1\t1\n7\t2\t1\n", r":3: index 2 where query '7' has 2 lines in .*, from 0"),
-        (b"7\t0\t1.5\n7\t1\t1\n9\t0\t1\n", r":3: query '9' is not in "),
-        (b"7\t0\t1.5\n7\t1\t1\n7\t1\t2\n", r":3: index 1 of its query has a score already"),
-        (b"7\t0\t1.5\n7\t1\tx\n", r":2: the score 'x' is not a number"),
-        (b"7\t0\t1.5\n7\t1\t2\n7\tx\t3\n", r":3: the index 'x' is not a non-negative integer"),
-    ],
+@each_row(
+    (b"7\t0\t1\n7\t1\t1\n", r"1 line of .* without a score; the first is in line 3"),
+    (b"7\t0\t1.5\n7\t1\t1\n7\t2\t1\n", r":3: index 2 where query '7' has 2 lines in .*, from 0"),
+    (b"7\t0\t1.5\n7\t1\t1\n9\t0\t1\n", r":3: query '9' is not in "),
+    (b"7\t0\t1.5\n7\t1\t1\n7\t1\t2\n", r":3: index 1 of its query has a score already"),
+    (b"7\t0\t1.5\n7\t1\tx\n", r":2: the score 'x' is not a number"),
+    (b"7\t0\t1.5\n7\t1\t2\n7\tx\t3\n", r":3: the index 'x' is not a non-negative integer"),
 )
 def test_wrong_scores_of_ranklib(scores, error, tmp_path):
     raises(GradevalError, error, ranklib, tmp_path, scores, "ranklib")

@@ -6,7 +6,7 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
-from helpers import each, error_of, raises
+from helpers import each, each_row, error_of, raises
 from plain import Cut
 
 import gradeval
@@ -57,23 +57,20 @@ def test_groups(tmp_path: Path) -> None:
     assert read(tmp_path, b"group\tquery\n") == {"query": ["group"]}  # no header
 
 
-@each(
-    ("text", "message"),
-    [
-        (b"", "g: the file is empty"),
-        (b"# only this\n", "g: no data: all lines are blank or comments"),
-        (b"query,group\nq1,a\nq2,b\n", "g: no line has a tab. Write 'query TAB group' lines"),
-        (b"q1 short\n", "g: no line has a tab. Write 'query TAB group' lines"),
-        (b"q1\ta\tb\n", "g:1: a line has a query and its group, with a tab between"),
-        (
-            b"q1\t\n\tx\n",
-            "g:1: a line has a query and its group, with a tab between\ng:2: a line has a query and its group, "
-            "with a tab between",
-        ),
-        (b"q1\ta\nq1\tb\nq1\ta\n", "g:3: query 'q1' is in group 'a' twice"),
-    ],
+@each_row(
+    (b"", "g: the file is empty"),
+    (b"# only this\n", "g: no data: all lines are blank or comments"),
+    (b"query,group\nq1,a\nq2,b\n", "g: no line has a tab. Write 'query TAB group' lines"),
+    (b"q1 short\n", "g: no line has a tab. Write 'query TAB group' lines"),
+    (b"q1\ta\tb\n", "g:1: a line has a query and its group, with a tab between"),
+    (
+        b"q1\t\n\tx\n",
+        "g:1: a line has a query and its group, with a tab between\ng:2: a line has a query and its group, "
+        "with a tab between",
+    ),
+    (b"q1\ta\nq1\tb\nq1\ta\n", "g:3: query 'q1' is in group 'a' twice"),
 )
-def test_refused(tmp_path: Path, text: bytes, message: str) -> None:
+def test_refused(text: bytes, message: str, tmp_path: Path) -> None:
     assert error_of((InputError, InputErrors), read, tmp_path, text).replace(f"{tmp_path}/", "") == message
 
 
@@ -88,43 +85,37 @@ def test_toml(tmp_path: Path) -> None:
     assert toml(tmp_path / "t", b"").content == {}
 
 
-@each(
-    ("text", "key", "table", "line"),
-    [
-        ("# relative\n[options]\nrel = 1", "rel", "options", 3),
-        ("# relative\n[options]\nrel = 1", "rel", "", 3),
-        ("[options]\nx = 1  # rel = 2\n'rel' = 1", "rel", "options", 3),
-        ("[options]\nx = 'a # b rel'\n\"rel\"=1", "rel", "options", 3),
-        ("x = 'rel.run'\noptions.rel = 1\n[a.options]\nrel = 1", "rel", "options", 2),
-        ("x = 'rel'\noptions = { x = 1, rel = 1 }\n[a.options]\nrel = 1", "rel", "options", 2),
-        ("rel = 1\n[a]\noptions.rel = 1\n[a.b]\nrel = 1", "rel", "a.options", 3),
-        ("[a.options]\nrel = 1\n[options] # rel = 1\nrel = 2\n[b]\nrel = 2", "rel", "options", 4),
-        ("[options]\nquery_weights.'401' = 1", "query_weights", "options", 2),
-        ("# gates\n[x.gates]", "gates", "", 2),
-        ("key = 1\n[b]\nkey = 'text'", "text", "b", 3),
-        ("key = 1\n[b]\nkey = 'text'", "key", "none", 1),
-        ("# rel = 1", "rel", "", None),
-        ("x = [\n'a', # AP > 0\n 'AP > 0']", "AP > 0", "", 3),
-        ('x = """it\'s\nrel\n"""\nrel = 1', "rel", "", 4),
-    ],
+@each_row(
+    ("# relative\n[options]\nrel = 1", "rel", "options", 3),
+    ("# relative\n[options]\nrel = 1", "rel", "", 3),
+    ("[options]\nx = 1  # rel = 2\n'rel' = 1", "rel", "options", 3),
+    ("[options]\nx = 'a # b rel'\n\"rel\"=1", "rel", "options", 3),
+    ("x = 'rel.run'\noptions.rel = 1\n[a.options]\nrel = 1", "rel", "options", 2),
+    ("x = 'rel'\noptions = { x = 1, rel = 1 }\n[a.options]\nrel = 1", "rel", "options", 2),
+    ("rel = 1\n[a]\noptions.rel = 1\n[a.b]\nrel = 1", "rel", "a.options", 3),
+    ("[a.options]\nrel = 1\n[options] # rel = 1\nrel = 2\n[b]\nrel = 2", "rel", "options", 4),
+    ("[options]\nquery_weights.'401' = 1", "query_weights", "options", 2),
+    ("# gates\n[x.gates]", "gates", "", 2),
+    ("key = 1\n[b]\nkey = 'text'", "text", "b", 3),
+    ("key = 1\n[b]\nkey = 'text'", "key", "none", 1),
+    ("# rel = 1", "rel", "", None),
+    ("x = [\n'a', # AP > 0\n 'AP > 0']", "AP > 0", "", 3),
+    ('x = """it\'s\nrel\n"""\nrel = 1', "rel", "", 4),
 )
 def test_the_line_of_a_key(text: str, key: str, table: str, line: int | None) -> None:
     assert TomlFile("t", text, {}).line_of(key, table) == line
 
 
-@each(
-    ("data", "message"),
-    [
-        (b"a = 1\nb = \n", ":2: this is not TOML (Invalid value)"),
-        (b"a = 1\na = 2\n", ":2: this is not TOML (Cannot overwrite a value)"),
-        (b"a = '\xff'\n", ": this is not TOML, which is UTF-8"),
-        (b"a = \0\n", ":1: binary data"),
-        (b"a = " + b"[" * 100_000, ": this TOML cannot be read (RecursionError)"),
-        (b"a = " + b"9" * 9999, ": this TOML cannot be read (ValueError)"),
-        (b"q1 0 d1 1\n", ":1: this is not TOML (Expected '='"),
-    ],
+@each_row(
+    (b"a = 1\nb = \n", ":2: this is not TOML (Invalid value)"),
+    (b"a = 1\na = 2\n", ":2: this is not TOML (Cannot overwrite a value)"),
+    (b"a = '\xff'\n", ": this is not TOML, which is UTF-8"),
+    (b"a = \0\n", ":1: binary data"),
+    (b"a = " + b"[" * 100_000, ": this TOML cannot be read (RecursionError)"),
+    (b"a = " + b"9" * 9999, ": this TOML cannot be read (ValueError)"),
+    (b"q1 0 d1 1\n", ":1: this is not TOML (Expected '='"),
 )
-def test_not_toml(tmp_path: Path, data: bytes, message: str) -> None:
+def test_not_toml(data: bytes, message: str, tmp_path: Path) -> None:
     error = error_of(InputError, toml, tmp_path / "t", data)
     assert error.startswith(f"{tmp_path / 't'}{message}")
     assert "\n" not in error
@@ -168,21 +159,18 @@ def test_lists_of_documents(form, indent, tmp_path) -> None:
     assert values(*((path, RUN) if form in JUDGMENTS else (QRELS, path))) == values(QRELS, RUN)
 
 
-@each(
-    ("text", "message"),
-    [
-        ('{"q": ["a",]}', ":1: not valid JSON"),
-        ('{"q": ["a"], "q": ["b"]}', ": 'q' is in an object twice"),
-        ('{"q": ["a"], "r": 1}', ": $['r']: 1 is not a list of documents"),
-        ('{"q": ["a", null]}', ": $['q'][1]: the document id is missing"),
-        ('{"q": [{"doc_id": "a", "score": "x"}]}', ": $['q'][0]: the score 'x' is not a number"),
-        (
-            '{"q": [{"doc_id": "a", "rank_": 1}]}',
-            ": $['q'][0]: no document id and score; its members are 'doc_id', ",
-        ),
-        ('[{"query": "q", "ratings": [{"docId": "a", "rating": 1}]}]', ": these are judgments, not a run."),
-        ('{"q": []}', ": no data"),
-    ],
+@each_row(
+    ('{"q": ["a",]}', ":1: not valid JSON"),
+    ('{"q": ["a"], "q": ["b"]}', ": 'q' is in an object twice"),
+    ('{"q": ["a"], "r": 1}', ": $['r']: 1 is not a list of documents"),
+    ('{"q": ["a", null]}', ": $['q'][1]: the document id is missing"),
+    ('{"q": [{"doc_id": "a", "score": "x"}]}', ": $['q'][0]: the score 'x' is not a number"),
+    (
+        '{"q": [{"doc_id": "a", "rank_": 1}]}',
+        ": $['q'][0]: no document id and score; its members are 'doc_id', ",
+    ),
+    ('[{"query": "q", "ratings": [{"docId": "a", "rating": 1}]}]', ": these are judgments, not a run."),
+    ('{"q": []}', ": no data"),
 )
 def test_errors(text, message, tmp_path) -> None:
     path = tmp_path / "run"

@@ -7,7 +7,7 @@ import sys
 from functools import partial
 
 import pytest
-from helpers import each, raises
+from helpers import each, each_row, raises
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -127,25 +127,22 @@ QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
 JUDGED = [("q1", "a", 2.0), ("q1", "b", 0.0), ("q2", "c", 1.0)]
 
 
-@each(
-    ("text", "kind"),
-    [
-        (b"query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\nq2\tc\t1\n", "beir"),
-        (b"query_id,doc_id,relevance\r\nq1,a,2\r\nq1,b,0\r\nq2,c,1\r\n", "csv"),
-        (b"\xef\xbb\xbfquery,docid,rating\nq1,a,2\nq1,b,0\nq1,x,\nq2,c,1", "csv"),
-        (
-            b"user_id:token\titem_id:token\trating:float\ttimestamp:float\nq1\ta\t2\t1\nq1\tb\t0\t1\nq2\tc\t1\t1\n",
-            "tsv",
-        ),
-        (b"rank,qid,iter,docno,label\n1,q1,0,a,2\n\n1,q1,0,b,0\n1,q2,0,c,1\n", "csv"),
-        (b"topic, doc_id, grade\nq1, a, 2\nq1, b, 0\nq2, c, 1\n", "csv"),
-        (json.dumps(QRELS).encode(), "json"),
-        (
-            b'\n \r\n{"qid": "q1", "pid": "a", "rel": 2}\n\n{"rel": 0, "qid": "q1", "pid": "b"}\r\n'
-            b'{"qid": "q2", "pid": "c", "rel": 1}',
-            "jsonl",
-        ),
-    ],
+@each_row(
+    (b"query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\nq2\tc\t1\n", "beir"),
+    (b"query_id,doc_id,relevance\r\nq1,a,2\r\nq1,b,0\r\nq2,c,1\r\n", "csv"),
+    (b"\xef\xbb\xbfquery,docid,rating\nq1,a,2\nq1,b,0\nq1,x,\nq2,c,1", "csv"),
+    (
+        b"user_id:token\titem_id:token\trating:float\ttimestamp:float\nq1\ta\t2\t1\nq1\tb\t0\t1\nq2\tc\t1\t1\n",
+        "tsv",
+    ),
+    (b"rank,qid,iter,docno,label\n1,q1,0,a,2\n\n1,q1,0,b,0\n1,q2,0,c,1\n", "csv"),
+    (b"topic, doc_id, grade\nq1, a, 2\nq1, b, 0\nq2, c, 1\n", "csv"),
+    (json.dumps(QRELS).encode(), "json"),
+    (
+        b'\n \r\n{"qid": "q1", "pid": "a", "rel": 2}\n\n{"rel": 0, "qid": "q1", "pid": "b"}\r\n'
+        b'{"qid": "q2", "pid": "c", "rel": 1}',
+        "jsonl",
+    ),
 )
 def test_qrels(text, kind, put):
     source = put(text)
@@ -154,15 +151,12 @@ def test_qrels(text, kind, put):
     assert evaluate(source.path, QRELS, "AP").means.tolist() == evaluate(QRELS, QRELS, "AP").means.tolist()
 
 
-@each(
-    ("text", "expected"),
-    [
-        (b"query_id,doc_id,score,rank\nq,a,2,9\n", 2.0),
-        (b"query_id,doc_id,rank\nq,a,3\n", -3.0),
-        (b"qid\tquery\tdocid\tdocno\trank\tscore\nq\ttext\t7\ta\t1\t2.5\n", 2.5),  # PyTerrier
-        (b"userId|itemId|prediction\nq|a|4.5\n", 4.5),
-        (b'{"query": "q", "doc": "a", "rank": 2}\n', -2.0),
-    ],
+@each_row(
+    (b"query_id,doc_id,score,rank\nq,a,2,9\n", 2.0),
+    (b"query_id,doc_id,rank\nq,a,3\n", -3.0),
+    (b"qid\tquery\tdocid\tdocno\trank\tscore\nq\ttext\t7\ta\t1\t2.5\n", 2.5),  # PyTerrier
+    (b"userId|itemId|prediction\nq|a|4.5\n", 4.5),
+    (b'{"query": "q", "doc": "a", "rank": 2}\n', -2.0),
 )
 def test_columns_of_runs(text, expected, put):
     assert read(put(text))[0] == [("q", "a", expected)]
@@ -209,17 +203,14 @@ def test_given_columns(put):
         raises(OptionError, "columns must be", Options, columns=wrong)
 
 
-@each(
-    ("text", "kind"),
-    [
-        (b"q\td\t2\n", "trec"), (b"q\td\t1\n", "msmarco"), (b"q\td\t1\nq\te\t3\n", "trec"),
-        (b"q\td\t0.5\n", "trec"), (b"q\t0\t0.5\nq\t1\t1\n", "ranklib"), (b"q\t0\t0.5\nq\t2\t1\n", "trec"),
-        (b"q d 1\n", "trec"), (b"q \td\t1\n", "trec"), (b"q\ta document in words\t1\n", "msmarco"),
-        (b"q Q0 d\t1\t2.5 tag\n", "trec"), (b"query\tQ0\tdoc\t1\t2\ttag\n", "trec"),
-        (b"query,1 Q0 doc_id,2 1 2 tag\n", "trec"), (b"run\tquery\tmetric\tvalue\n", "trec"),
-        (b'{"a": {}}', "json"), (b"{}", "json"), (b'{"a": [1]}', "lists"), (b"{a 0 b 1\n", "trec"),
-        (b"\xff\xfeq\0", "trec"),
-    ],
+@each_row(
+    (b"q\td\t2\n", "trec"), (b"q\td\t1\n", "msmarco"), (b"q\td\t1\nq\te\t3\n", "trec"),
+    (b"q\td\t0.5\n", "trec"), (b"q\t0\t0.5\nq\t1\t1\n", "ranklib"), (b"q\t0\t0.5\nq\t2\t1\n", "trec"),
+    (b"q d 1\n", "trec"), (b"q \td\t1\n", "trec"), (b"q\ta document in words\t1\n", "msmarco"),
+    (b"q Q0 d\t1\t2.5 tag\n", "trec"), (b"query\tQ0\tdoc\t1\t2\ttag\n", "trec"),
+    (b"query,1 Q0 doc_id,2 1 2 tag\n", "trec"), (b"run\tquery\tmetric\tvalue\n", "trec"),
+    (b'{"a": {}}', "json"), (b"{}", "json"), (b'{"a": [1]}', "lists"), (b"{a 0 b 1\n", "trec"),
+    (b"\xff\xfeq\0", "trec"),
 )  # fmt: skip
 def test_detected(text, kind, put):
     assert detect(put(text)) == kind

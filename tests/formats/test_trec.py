@@ -3,7 +3,7 @@
 import re
 from itertools import pairwise
 
-from helpers import each, error_of, examples
+from helpers import each, each_row, error_of, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, read_trec_qrels
@@ -161,15 +161,12 @@ UNKNOWN = (
 
 
 @each("size", [1 << 10, 1 << 20])
-@each(
-    ("line", "fields", "hint"),
-    [
-        (b"q", "1 field", UNKNOWN),
-        (b"0.5", "1 field", OF_SCORES),
-        (b"q Q0 d 1 2.5", "5 fields", A_RUN),
-        (b"q Q0 d 1 2.5 tag", "6 fields", A_RUN),
-        (b"q 0 d 1 x y z", "7 fields", UNKNOWN),
-    ],
+@each_row(
+    (b"q", "1 field", UNKNOWN),
+    (b"0.5", "1 field", OF_SCORES),
+    (b"q Q0 d 1 2.5", "5 fields", A_RUN),
+    (b"q Q0 d 1 2.5 tag", "6 fields", A_RUN),
+    (b"q 0 d 1 x y z", "7 fields", UNKNOWN),
 )
 def test_a_file_without_a_good_line_is_one_error(line, fields, hint, size, path):
     what = f"{fields} where qrels have 4 (query iter document grade)"
@@ -258,14 +255,11 @@ def test_lines_that_end_in_a_bare_cr_are_one_error(size, before, end, path):
     assert errors_of(path, text, size) == [f"{before.count(10) + 1}: a CR inside the line {shown}. {HINT}"]
 
 
-@each(
-    ("line", "field"),
-    [
-        (b"1 Q0 b 1 2 tag\r", ""), (b"1 Q0 b 1 2 tag\r\r", ""), (b"1 Q0 b\r 1 2 \rtag", ""),
-        (b"\r1 Q0 b 1 2", ""), (b"# 1 Q0 b 1 2\rand a comment", ""),
-        (b"1 Q0 b\rc 1 2 tag", r"b\rc"), (b"1 Q0\rb 1 2\rtag", r"Q0\rb"), (b"1\r2 Q0 b 1 2", r"1\r2"),
-        (b"1 Q0 b 1 2 tag of\rmore words", r"of\rmore"),
-    ],
+@each_row(
+    (b"1 Q0 b 1 2 tag\r", ""), (b"1 Q0 b 1 2 tag\r\r", ""), (b"1 Q0 b\r 1 2 \rtag", ""),
+    (b"\r1 Q0 b 1 2", ""), (b"# 1 Q0 b 1 2\rand a comment", ""),
+    (b"1 Q0 b\rc 1 2 tag", r"b\rc"), (b"1 Q0\rb 1 2\rtag", r"Q0\rb"), (b"1\r2 Q0 b 1 2", r"1\r2"),
+    (b"1 Q0 b 1 2 tag of\rmore words", r"of\rmore"),
 )  # fmt: skip
 def test_a_cr_is_a_space_but_inside_a_field(line, field, path):
     rows, problems = run_of(path, b"1 Q0 a 1 3 tag\r\n" + line + b"\n1 Q0 c 3 1 tag\r\n")

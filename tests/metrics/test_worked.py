@@ -7,7 +7,7 @@ from math import log, log2
 
 import numpy as np
 import pytest
-from helpers import check_each, each, judgments_of, raises, ranked, scored, value, values, with_needed
+from helpers import check_each, each, each_row, judgments_of, raises, ranked, scored, value, values, with_needed
 from scipy import stats
 
 from gradeval.arrays.segments import Segments
@@ -127,34 +127,31 @@ SWAPPED = [*range(100, 91, -1), 90, 91, *range(89, 0, -1)]
 BY_PLACE = "nDCG(gain=exp,top=10/25/50)@10"
 
 
-@each(
-    ("name", "query", "expected"),
-    [
-        ("AP(rel=5)", ranked(SCHEEL), 0),
-        ("AP(rel=4)", ranked(SCHEEL), 1 / 8),
-        ("AP(rel=3)", ranked(SCHEEL), (1 / 3 + 2 / 4 + 3 / 8) / 3),
-        ("AP(rel=2)", ranked(SCHEEL), (1 / 3 + 2 / 4 + 3 / 5 + 4 / 8) / 4),
-        ("AP(rel=1)", ranked(SCHEEL), (1 / 1 + 2 / 3 + 3 / 4 + 4 / 5 + 5 / 7 + 6 / 8) / 6),
-        ("muAP", ranked(SCHEEL), 0.447817),
-        *((f"NDCNG@{k}", ranked(SCHEEL), expected) for k, expected in enumerate(NDCNG, 1)),
-        *((f"NDCNG@{k}", ranked([2 * g for g in SCHEEL]), expected) for k, expected in enumerate(NDCNG, 1)),
-        *((f"nDCG(gain=exp)@{k}", ranked(SCHEEL), expected) for k, expected in enumerate(NDCG, 1)),
-        ("nDCG(gain=exp)@8", ranked([2 * g for g in SCHEEL]), 0.4445),
-        ("CG@5", ranked([4, 3, 2, 1, 0]), 10), ("DCG@5", ranked([4, 3, 2, 1, 0]), 7.323466),
-        ("CG@5", ranked([0, 1, 2, 3, 4]), 10), ("DCG@5", ranked([0, 1, 2, 3, 4]), 4.470371),
-        ("DCG(gain=exp)@5", ranked([4, 3, 2, 1, 0]), 21.347185),
-        ("DCG(gain=exp)@5", ranked([4, 4, 3, 3, 3]), 33.686652),
-        ("nDCG@5", ranked([2, 1, 1, 1, 0]), 1), ("nDCG@5", ranked([3, 2, 1, 4, 0]), 0.8854504),
-        ("nDCG@5", ranked([4, 3, 2, 1, 1, 0, 3, 4, 0, 0]), 0.7641958),
-        (BY_PLACE, ranked([*range(91, 101), *range(90, 0, -1)]), 1), (BY_PLACE, ranked(SWAPPED), 0.963645),
-        ("rankDCG", scored(POPULAR, POPULAR), 1), ("tau", scored(POPULAR, POPULAR), 1),
-        ("rankDCG", scored(POPULAR, [9, 4, 4, 2, 2, 1, 2, 1, 1, 1]), 0.975),
-        ("tau", scored(POPULAR, [9, 4, 4, 2, 2, 1, 2, 1, 1, 1]), 0.8),
-        ("rankDCG", scored(POPULAR, [4, 4, 2, 9, 2, 2, 1, 1, 1, 1]), 0.65),
-        ("tau", scored(POPULAR, [4, 4, 2, 9, 2, 2, 1, 1, 1, 1]), 0.742857),
-        ("rankDCG", scored(POPULAR, [1, 4, 4, 2, 2, 2, 9, 1, 1, 1]), 0.325),
-        ("rankDCG", scored(POPULAR, POPULAR[::-1]), 0), ("tau", scored(POPULAR, POPULAR[::-1]), -0.8),
-    ],
+@each_row(
+    ("AP(rel=5)", ranked(SCHEEL), 0),
+    ("AP(rel=4)", ranked(SCHEEL), 1 / 8),
+    ("AP(rel=3)", ranked(SCHEEL), (1 / 3 + 2 / 4 + 3 / 8) / 3),
+    ("AP(rel=2)", ranked(SCHEEL), (1 / 3 + 2 / 4 + 3 / 5 + 4 / 8) / 4),
+    ("AP(rel=1)", ranked(SCHEEL), (1 / 1 + 2 / 3 + 3 / 4 + 4 / 5 + 5 / 7 + 6 / 8) / 6),
+    ("muAP", ranked(SCHEEL), 0.447817),
+    *((f"NDCNG@{k}", ranked(SCHEEL), expected) for k, expected in enumerate(NDCNG, 1)),
+    *((f"NDCNG@{k}", ranked([2 * g for g in SCHEEL]), expected) for k, expected in enumerate(NDCNG, 1)),
+    *((f"nDCG(gain=exp)@{k}", ranked(SCHEEL), expected) for k, expected in enumerate(NDCG, 1)),
+    ("nDCG(gain=exp)@8", ranked([2 * g for g in SCHEEL]), 0.4445),
+    ("CG@5", ranked([4, 3, 2, 1, 0]), 10), ("DCG@5", ranked([4, 3, 2, 1, 0]), 7.323466),
+    ("CG@5", ranked([0, 1, 2, 3, 4]), 10), ("DCG@5", ranked([0, 1, 2, 3, 4]), 4.470371),
+    ("DCG(gain=exp)@5", ranked([4, 3, 2, 1, 0]), 21.347185),
+    ("DCG(gain=exp)@5", ranked([4, 4, 3, 3, 3]), 33.686652),
+    ("nDCG@5", ranked([2, 1, 1, 1, 0]), 1), ("nDCG@5", ranked([3, 2, 1, 4, 0]), 0.8854504),
+    ("nDCG@5", ranked([4, 3, 2, 1, 1, 0, 3, 4, 0, 0]), 0.7641958),
+    (BY_PLACE, ranked([*range(91, 101), *range(90, 0, -1)]), 1), (BY_PLACE, ranked(SWAPPED), 0.963645),
+    ("rankDCG", scored(POPULAR, POPULAR), 1), ("tau", scored(POPULAR, POPULAR), 1),
+    ("rankDCG", scored(POPULAR, [9, 4, 4, 2, 2, 1, 2, 1, 1, 1]), 0.975),
+    ("tau", scored(POPULAR, [9, 4, 4, 2, 2, 1, 2, 1, 1, 1]), 0.8),
+    ("rankDCG", scored(POPULAR, [4, 4, 2, 9, 2, 2, 1, 1, 1, 1]), 0.65),
+    ("tau", scored(POPULAR, [4, 4, 2, 9, 2, 2, 1, 1, 1, 1]), 0.742857),
+    ("rankDCG", scored(POPULAR, [1, 4, 4, 2, 2, 2, 9, 1, 1, 1]), 0.325),
+    ("rankDCG", scored(POPULAR, POPULAR[::-1]), 0), ("tau", scored(POPULAR, POPULAR[::-1]), -0.8),
 )  # fmt: skip
 def test_examples_of_papers(name, query, expected):
     """To as many digits as they have, six at most."""

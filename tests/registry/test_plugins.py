@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 import pytest
-from helpers import each, error_of, judgments_of, raises, ranked
+from helpers import each, each_row, error_of, judgments_of, raises, ranked
 
 import gradeval
 from gradeval import MetricError
@@ -273,14 +273,11 @@ def test_what_is_made_floats_texts_sums_and_counts(plugin):
 # Its parameters, its check and its invariants
 
 
-@each(
-    ("parse_text", "what"),
-    [
-        (lambda text: sys.exit(1), "plugin .* failed: SystemExit: 1"),
-        (lambda text: int("two\nlines"), "size must be invalid literal .*, not '5'"),
-    ],
+@each_row(
+    (lambda text: sys.exit(1), "plugin .* failed: SystemExit: 1"),
+    (lambda text: int("two\nlines"), "size must be invalid literal .*, not '5'"),
 )
-def test_a_parameter_that_cannot_be_read(plugin, parse_text, what):
+def test_a_parameter_that_cannot_be_read(parse_text, what, plugin):
     plugin(declaring("Toy", taking(Annotated[float, Param("how much", parse_text, "a number", "2")], 1.0)))
     assert evaluated("Toy").means.tolist() == [[8 / 3]]
     assert re.fullmatch(rf"Toy\(size=5\): {what}", error_of(MetricError, evaluated, "Toy(size=5)"))

@@ -4,7 +4,7 @@ import pickle
 
 import ir_measures
 import pytest
-from helpers import check_each, each, error_of, examples
+from helpers import check_each, each, each_row, error_of, examples
 from hypothesis import given
 from hypothesis import strategies as st
 from metrics import strategies
@@ -36,41 +36,38 @@ def test_what_is_written_is_read_back(parameters):
     check_each(REGISTRY.values(), check)
 
 
-@each(
-    ("text", "expected"),
-    [
-        ("nDCG@10", ["nDCG@10"]),
-        ("nDCG@5,10", ["nDCG@5", "nDCG@10"]),
-        ("nDCG( gain = EXP , discount=Letor )@10", ["nDCG(gain=exp,discount=letor)@10"]),
-        ("nDCG(discount=letor,gain=exp)", ["nDCG(gain=exp,discount=letor)"]),
-        ("nDCG(gain=linear,discount=log2,ideal=global)", ["nDCG"]),
-        ("nDCG(cutoff=10)", ["nDCG@10"]),
-        ("AP(rel=2)@100", ["AP(rel=2)@100"]),
-        ("AP(rel=2.0) AP(rel=2e0)", ["AP(rel=2)"]),
-        ("AP() ap MAP map", ["AP"]),
-        ("nDCG(gain=0:0/1:1/2:10)", ["nDCG(gain=0:0/1:1/2:10)"]),
-        ("nDCG(gain=exp,top=10/25/50)@10", ["nDCG(gain=exp,top=10/25/50)@10"]),
-        ("nDCGphi(points=0:0/2.5:0.25/9:1)", ["nDCGphi(points=0:0/2.5:0.25/9:1)"]),
-        ("µAP μap µMAP mumap MUAP", ["muAP"]),
-        ("nDCGφ@10 nDCGϕ@10 NDCGPHI@10", ["nDCGphi@10"]),
-        ("kendall τ spearman ρ", ["tau", "rho"]),
-        ("AP,nDCG@5,10,P@5,  RR", ["AP", "nDCG@5", "nDCG@10", "P@5", "RR"]),
-        (["AP", "RR AP"], ["AP", "RR"]),
-        ("nDCG@010", ["nDCG@10"]),
-        # as MTEB and BEIR write it
-        ("ndcg_at_10 map_at_5,10", ["nDCG@10", "AP@5", "AP@10"]),
-        ("recall_at_5 precision_at_5 mrr_at_5 hit_rate_at_5", ["R@5", "P@5", "RR@5", "Success@5"]),
-        ("ndcg_at_10(gain=exp)", ["nDCG(gain=exp)@10"]),
-        ("R_cap@5 recall_cap@5", ["relative_P@5"]),
-        # groups of benchmarks
-        ("trec-dl", ["nDCG@10", "AP(rel=2)", "RR(rel=2)", "R(rel=2)@100", "Judged@10"]),
-        ("AP beir,P@5", ["AP", "nDCG@10", "R@100", "P@5"]),
-        ("MSMARCO", ["RR@10", "R@1000"]),
-        # objects of ir_measures, whose default p differs
-        (["AP", ir_measures.nDCG @ 10], ["AP", "nDCG@10"]),
-        (ir_measures.AP(rel=2), ["AP(rel=2)"]),
-        (ir_measures.RBP @ 10, ["rbp(p=0.8)@10"]),
-    ],
+@each_row(
+    ("nDCG@10", ["nDCG@10"]),
+    ("nDCG@5,10", ["nDCG@5", "nDCG@10"]),
+    ("nDCG( gain = EXP , discount=Letor )@10", ["nDCG(gain=exp,discount=letor)@10"]),
+    ("nDCG(discount=letor,gain=exp)", ["nDCG(gain=exp,discount=letor)"]),
+    ("nDCG(gain=linear,discount=log2,ideal=global)", ["nDCG"]),
+    ("nDCG(cutoff=10)", ["nDCG@10"]),
+    ("AP(rel=2)@100", ["AP(rel=2)@100"]),
+    ("AP(rel=2.0) AP(rel=2e0)", ["AP(rel=2)"]),
+    ("AP() ap MAP map", ["AP"]),
+    ("nDCG(gain=0:0/1:1/2:10)", ["nDCG(gain=0:0/1:1/2:10)"]),
+    ("nDCG(gain=exp,top=10/25/50)@10", ["nDCG(gain=exp,top=10/25/50)@10"]),
+    ("nDCGphi(points=0:0/2.5:0.25/9:1)", ["nDCGphi(points=0:0/2.5:0.25/9:1)"]),
+    ("µAP μap µMAP mumap MUAP", ["muAP"]),
+    ("nDCGφ@10 nDCGϕ@10 NDCGPHI@10", ["nDCGphi@10"]),
+    ("kendall τ spearman ρ", ["tau", "rho"]),
+    ("AP,nDCG@5,10,P@5,  RR", ["AP", "nDCG@5", "nDCG@10", "P@5", "RR"]),
+    (["AP", "RR AP"], ["AP", "RR"]),
+    ("nDCG@010", ["nDCG@10"]),
+    # as MTEB and BEIR write it
+    ("ndcg_at_10 map_at_5,10", ["nDCG@10", "AP@5", "AP@10"]),
+    ("recall_at_5 precision_at_5 mrr_at_5 hit_rate_at_5", ["R@5", "P@5", "RR@5", "Success@5"]),
+    ("ndcg_at_10(gain=exp)", ["nDCG(gain=exp)@10"]),
+    ("R_cap@5 recall_cap@5", ["relative_P@5"]),
+    # groups of benchmarks
+    ("trec-dl", ["nDCG@10", "AP(rel=2)", "RR(rel=2)", "R(rel=2)@100", "Judged@10"]),
+    ("AP beir,P@5", ["AP", "nDCG@10", "R@100", "P@5"]),
+    ("MSMARCO", ["RR@10", "R@1000"]),
+    # objects of ir_measures, whose default p differs
+    (["AP", ir_measures.nDCG @ 10], ["AP", "nDCG@10"]),
+    (ir_measures.AP(rel=2), ["AP(rel=2)"]),
+    (ir_measures.RBP @ 10, ["rbp(p=0.8)@10"]),
 )
 def test_ways_to_write_it(text, expected):
     assert [str(spec) for spec in parse(text)] == expected
@@ -79,38 +76,32 @@ def test_ways_to_write_it(text, expected):
 CUTS = [5, 10, 15, 20, 30, 100, 200, 500, 1000]
 
 
-@each(
-    ("text", "expected"),
-    [
-        ("map ndcg recip_rank", ["AP", "nDCG", "RR"]),
-        ("map_cut", [f"AP@{k}" for k in CUTS]),
-        ("ndcg_cut", [f"nDCG@{k}" for k in CUTS]),
-        ("map_cut.5,10 ndcg_cut_10 ndcg_cut(gain=exp)@5", ["AP@5", "AP@10", "nDCG@10", "nDCG(gain=exp)@5"]),
-        ("ndcg.1=3,2=9.5", ["nDCG(gain=1:3/2:9.5)"]),
-        ("P", [f"P@{k}" for k in CUTS]),
-        ("P(rel=2)", [f"P(rel=2)@{k}" for k in CUTS]),
-        ("P.5 P_5 P@5", ["P@5"]),
-        ("recall", ["set_recall"]),  # as in ranx
-        ("recall." + ",".join(map(str, CUTS)), [f"R@{k}" for k in CUTS]),
-        ("recall(k=5) recall_100", ["R@5", "R@100"]),
-        ("success success.3", ["Success@1", "Success@5", "Success@10", "Success@3"]),
-        ("set_F.0.5 set_F_0.5 set_F.1", ["set_F(x=0.5)", "set_F"]),
-        *((name, [name]) for name in "set_P set_recall set_F num_q num_ret num_rel num_rel_ret".split()),
-    ],
+@each_row(
+    ("map ndcg recip_rank", ["AP", "nDCG", "RR"]),
+    ("map_cut", [f"AP@{k}" for k in CUTS]),
+    ("ndcg_cut", [f"nDCG@{k}" for k in CUTS]),
+    ("map_cut.5,10 ndcg_cut_10 ndcg_cut(gain=exp)@5", ["AP@5", "AP@10", "nDCG@10", "nDCG(gain=exp)@5"]),
+    ("ndcg.1=3,2=9.5", ["nDCG(gain=1:3/2:9.5)"]),
+    ("P", [f"P@{k}" for k in CUTS]),
+    ("P(rel=2)", [f"P(rel=2)@{k}" for k in CUTS]),
+    ("P.5 P_5 P@5", ["P@5"]),
+    ("recall", ["set_recall"]),  # as in ranx
+    ("recall." + ",".join(map(str, CUTS)), [f"R@{k}" for k in CUTS]),
+    ("recall(k=5) recall_100", ["R@5", "R@100"]),
+    ("success success.3", ["Success@1", "Success@5", "Success@10", "Success@3"]),
+    ("set_F.0.5 set_F_0.5 set_F.1", ["set_F(x=0.5)", "set_F"]),
+    *((name, [name]) for name in "set_P set_recall set_F num_q num_ret num_rel num_rel_ret".split()),
 )
 def test_trec_eval_names(text, expected):
     assert [str(spec) for spec in parse(text)] == expected
 
 
-@each(
-    ("text", "printed"),
-    [
-        ("AP AP@5 AP(rel=2) nDCG nDCG@10 nDCG(gain=1:3/2:9) nDCG(gain=exp) P@5 R@5 RR",
-         "map map_cut_5 AP(rel=2) ndcg ndcg_cut_10 ndcg_1=3,2=9 nDCG(gain=exp) P_5 recall_5 recip_rank"),
-        ("RR@10 Success@1 set_F(x=0.5)", "RR@10 success_1 set_F_0.5"),
-        ("iprec_at_recall@0.5,0.125 utility(weights=3/-2/0/0)",
-         "iprec_at_recall_0.50 iprec_at_recall_0.125 utility_3,-2,0,0"),
-    ],
+@each_row(
+    ("AP AP@5 AP(rel=2) nDCG nDCG@10 nDCG(gain=1:3/2:9) nDCG(gain=exp) P@5 R@5 RR",
+     "map map_cut_5 AP(rel=2) ndcg ndcg_cut_10 ndcg_1=3,2=9 nDCG(gain=exp) P_5 recall_5 recip_rank"),
+    ("RR@10 Success@1 set_F(x=0.5)", "RR@10 success_1 set_F_0.5"),
+    ("iprec_at_recall@0.5,0.125 utility(weights=3/-2/0/0)",
+     "iprec_at_recall_0.50 iprec_at_recall_0.125 utility_3,-2,0,0"),
 )  # fmt: skip
 def test_what_trec_eval_prints(text, printed):
     assert [spec.trec for spec in parse(text)] == printed.split()
@@ -213,14 +204,11 @@ def test_any_text_is_a_metric_or_an_error_of_one_line(text):
         assert all(parse_one(str(spec)) == [spec] for spec in specs)
 
 
-@each(
-    ("word", "found"),
-    [
-        ("map", "map"), ("mpa", "map"), ("pa", None), ("nap", None), ("mab", None),  # too short
-        ("", None), ("ndcg2", None), ("num_rel2", None), ("alpha_ndcg", None),
-        ("recll", "recall"), ("rcll", None),  # two slips in four letters
-        ("num_rle", "num_rel"),  # the nearer one, wherever it stands
-    ],
+@each_row(
+    ("map", "map"), ("mpa", "map"), ("pa", None), ("nap", None), ("mab", None),  # too short
+    ("", None), ("ndcg2", None), ("num_rel2", None), ("alpha_ndcg", None),
+    ("recll", "recall"), ("rcll", None),  # two slips in four letters
+    ("num_rle", "num_rel"),  # the nearer one, wherever it stands
 )  # fmt: skip
 def test_nearest(word: str, found: str | None) -> None:
     assert nearest(word, ["num_ret", "num_rel", "map", "p", "recall", "ideal_dcg", "ndcg"]) == found

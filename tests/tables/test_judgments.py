@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from helpers import each, error_of, raises
+from helpers import each, each_row, error_of, raises
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import ranking
@@ -226,14 +226,11 @@ TIED = [(b"b", 1.0), (b"u", 1.0), (b"a", 1.0), (b"c", 2.0), (b"\xff", 1.0), (b"a
 GRADES = {b"a": 2, b"b": 1, b"aa": 0, b"\xff": -1, b"c": 0, b"d": 5}
 
 
-@each(
-    ("ties", "order"),
-    [
-        ("trec", [b"c", b"\xff", b"u", b"b", b"aa", b"a", b"d"]),
-        ("input", [b"c", b"b", b"u", b"a", b"\xff", b"aa", b"d"]),
-        ("best", [b"c", b"a", b"b", b"u", b"aa", b"\xff", b"d"]),
-        ("worst", [b"c", b"\xff", b"u", b"aa", b"b", b"a", b"d"]),
-    ],
+@each_row(
+    ("trec", [b"c", b"\xff", b"u", b"b", b"aa", b"a", b"d"]),
+    ("input", [b"c", b"b", b"u", b"a", b"\xff", b"aa", b"d"]),
+    ("best", [b"c", b"a", b"b", b"u", b"aa", b"\xff", b"d"]),
+    ("worst", [b"c", b"\xff", b"u", b"aa", b"b", b"a", b"d"]),
 )
 def test_ties(ties, order):
     """By id as bytes, as they stand, or by grade with unjudged documents as grade 0, then by id."""

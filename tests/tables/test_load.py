@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-from helpers import each, error_of, raises
+from helpers import each, each_row, error_of, raises
 
 import gradeval
 from gradeval import evaluate
@@ -32,42 +32,36 @@ LISTS = "Lists {query: [document, …]} are read from JSON files"
 NEEDED = "Give a path, a data frame, {query: {document: grade}} or (query, document, grade) rows"
 
 
-@each(
-    ("data", "what"),
-    [
-        (5, f"qrels: 5 are not qrels. {NEEDED}"),
-        (None, f"qrels: None are not qrels. {NEEDED}"),
-        ({"p": {"d": 1}, "q": 3}, "qrels: query 'q': 3 is not a dict {document: grade}"),
-        ({"q": ["d"]}, f"qrels: query 'q': ['d'] is not a dict {{document: grade}}. {LISTS} only"),
-        ([("q", "d", 1), ("q", "d")], f"qrels:2: {ROW}: ('q', 'd') has 2 items"),
-        ([("q", "d", "x")], "qrels:1: the grade 'x' is not a number"),
-        ([("q", "d", 10**400)], "qrels:1: the grade is too large for a floating-point number"),
-        ([("q\ud800", "d", 1)], r"qrels:1: the query id 'q\ud800' cannot be encoded (surrogates not allowed)"),
-        ([("q", "d\0", 1)], r"qrels:1: the document id 'd\x00' contains a NUL byte"),
-        ([("q", None, 1)], "qrels:1: the document id is missing"),
-        ([(math.nan, "d", 1)], "qrels:1: the query id is missing"),
-        ([("q", "d", -math.inf)], "qrels:1: the grade -inf is not a finite number"),
-        ([("q", [1], 1)], "qrels:1: the document id cannot be [1]"),
-        ({"p": {"d": 1}, "q": {"d": "x"}}, "qrels:2: query 'q', document 'd': the grade 'x' is not a number"),
-        ({"p": {"d": 1}, 7: {None: 1}}, "qrels:2: query 7, document None: the document id is missing"),
-        ({"p": {"d": 1}, None: {"d": 1}}, "qrels:2: the query id is missing"),
-    ],
+@each_row(
+    (5, f"qrels: 5 are not qrels. {NEEDED}"),
+    (None, f"qrels: None are not qrels. {NEEDED}"),
+    ({"p": {"d": 1}, "q": 3}, "qrels: query 'q': 3 is not a dict {document: grade}"),
+    ({"q": ["d"]}, f"qrels: query 'q': ['d'] is not a dict {{document: grade}}. {LISTS} only"),
+    ([("q", "d", 1), ("q", "d")], f"qrels:2: {ROW}: ('q', 'd') has 2 items"),
+    ([("q", "d", "x")], "qrels:1: the grade 'x' is not a number"),
+    ([("q", "d", 10**400)], "qrels:1: the grade is too large for a floating-point number"),
+    ([("q\ud800", "d", 1)], r"qrels:1: the query id 'q\ud800' cannot be encoded (surrogates not allowed)"),
+    ([("q", "d\0", 1)], r"qrels:1: the document id 'd\x00' contains a NUL byte"),
+    ([("q", None, 1)], "qrels:1: the document id is missing"),
+    ([(math.nan, "d", 1)], "qrels:1: the query id is missing"),
+    ([("q", "d", -math.inf)], "qrels:1: the grade -inf is not a finite number"),
+    ([("q", [1], 1)], "qrels:1: the document id cannot be [1]"),
+    ({"p": {"d": 1}, "q": {"d": "x"}}, "qrels:2: query 'q', document 'd': the grade 'x' is not a number"),
+    ({"p": {"d": 1}, 7: {None: 1}}, "qrels:2: query 7, document None: the document id is missing"),
+    ({"p": {"d": 1}, None: {"d": 1}}, "qrels:2: the query id is missing"),
 )
 def test_data_that_is_no_table(data, what):
     assert error_of(InputError, qrels_of, data) == what
 
 
-@each(
-    ("run", "what"),
-    [
-        (None, "runs: None is not a run. Give a path"),
-        ([5], "run1: 5 is not a run. Give a path"),
-        ({"x": 5}, "x: 5 is not a run. Give a path"),
-        ({"x": {"q1": {"d": 1}}, "y": 5}, "y: 5 is not a run. Give a path"),
-        ({"q1": {"d1": 1}, "q2": 5}, "run1: query 'q2': 5 is not a dict {document: score}"),
-        ({"q1": ["d"]}, f"q1:1: {ROW}: 'd' is a string; files are given by their paths, and lists {{query:"),
-        ("", "'': no such file. Check the path"),
-    ],
+@each_row(
+    (None, "runs: None is not a run. Give a path"),
+    ([5], "run1: 5 is not a run. Give a path"),
+    ({"x": 5}, "x: 5 is not a run. Give a path"),
+    ({"x": {"q1": {"d": 1}}, "y": 5}, "y: 5 is not a run. Give a path"),
+    ({"q1": {"d1": 1}, "q2": 5}, "run1: query 'q2': 5 is not a dict {document: score}"),
+    ({"q1": ["d"]}, f"q1:1: {ROW}: 'd' is a string; files are given by their paths, and lists {{query:"),
+    ("", "'': no such file. Check the path"),
 )  # fmt: skip
 def test_what_is_no_run(run, what):
     assert error_of(InputError, gradeval.evaluate, {"q1": {"d1": 1}}, run).startswith(what)
@@ -82,20 +76,17 @@ def test_empty_data():
 # Options
 
 
-@each(
-    ("options", "what"),
-    [
-        ({"depht": 3}, "unknown option depht: did you mean depth? The options are rel, depth, "),
-        ({"depth": 0}, "depth must be an integer from 1 to 1000000000, not 0"),
-        ({"depth": 2.0}, "depth must be an integer from 1 to 1000000000, not 2.0"),
-        ({"jobs": -1}, "jobs must be an integer from 0 to 1000, not -1"),
-        ({"rel": math.nan}, "rel must be a finite number, not nan"),
-        ({"rel": "2"}, "rel must be a finite number, not '2'"),
-        ({"ties": "random"}, "ties must be trec or input or best or worst or expected, not 'random'"),
-        ({"columns": "query=a, foo"}, "columns must be some of query=NAME, document=NAME, grade=NAME, "),
-        ({"qrels_format": "xml"}, f"qrels_format must be {' or '.join(QRELS_FORMATS)}, not 'xml'"),
-        ({"run_format": "xml"}, f"run_format must be {' or '.join(RUN_FORMATS)}, not 'xml'"),
-    ],
+@each_row(
+    ({"depht": 3}, "unknown option depht: did you mean depth? The options are rel, depth, "),
+    ({"depth": 0}, "depth must be an integer from 1 to 1000000000, not 0"),
+    ({"depth": 2.0}, "depth must be an integer from 1 to 1000000000, not 2.0"),
+    ({"jobs": -1}, "jobs must be an integer from 0 to 1000, not -1"),
+    ({"rel": math.nan}, "rel must be a finite number, not nan"),
+    ({"rel": "2"}, "rel must be a finite number, not '2'"),
+    ({"ties": "random"}, "ties must be trec or input or best or worst or expected, not 'random'"),
+    ({"columns": "query=a, foo"}, "columns must be some of query=NAME, document=NAME, grade=NAME, "),
+    ({"qrels_format": "xml"}, f"qrels_format must be {' or '.join(QRELS_FORMATS)}, not 'xml'"),
+    ({"run_format": "xml"}, f"run_format must be {' or '.join(RUN_FORMATS)}, not 'xml'"),
 )
 def test_wrong_options(options, what):
     assert error_of(OptionError, Options, **options).startswith(what)

@@ -4,7 +4,7 @@ import random
 from decimal import Decimal
 
 import numpy as np
-from helpers import each, raises
+from helpers import each, each_row, raises
 
 from gradeval import InputError, read_qrels
 from gradeval.formats.memory import Nested
@@ -92,17 +92,14 @@ def test_runs_for_reduction():
         assert looked_up(Nested("run", RUN, "score"), read_qrels(QRELS).qrels, ties) is None
 
 
-@each(
-    ("documents", "message"),
-    [
-        ({"a": 1.0, "b": float("nan")}, "query '2', document 'b': the score nan is not a finite number"),
-        ({"a": float("inf")}, "query '2', document 'a': the score inf is not a finite number"),
-        ({"a": np.timedelta64(5, "ns")}, "query '2', document 'a': the score .* is not a number"),
-        ({"a": 10**400}, "query '2', document 'a': the score is too large for a floating-point number"),
-        ({"a\0b": 1.0}, r"query '2', document .*: the document id 'a\\x00b' contains a NUL byte"),
-        ({"\ud800": 1.0}, "query '2', document .*: the document id .* cannot be encoded"),
-        ({"é": 1.0, "\udcc3\udca9": 1.0}, "duplicate document 'é' for its query"),
-    ],
+@each_row(
+    ({"a": 1.0, "b": float("nan")}, "query '2', document 'b': the score nan is not a finite number"),
+    ({"a": float("inf")}, "query '2', document 'a': the score inf is not a finite number"),
+    ({"a": np.timedelta64(5, "ns")}, "query '2', document 'a': the score .* is not a number"),
+    ({"a": 10**400}, "query '2', document 'a': the score is too large for a floating-point number"),
+    ({"a\0b": 1.0}, r"query '2', document .*: the document id 'a\\x00b' contains a NUL byte"),
+    ({"\ud800": 1.0}, "query '2', document .*: the document id .* cannot be encoded"),
+    ({"é": 1.0, "\udcc3\udca9": 1.0}, "duplicate document 'é' for its query"),
 )
 def test_errors_are_those_of_reduction(documents, message):
     run = run_of_data(Nested("run", changed("2", documents), "score"), "run")
@@ -116,18 +113,15 @@ class Odd(str):
     __eq__, __hash__ = object.__eq__, object.__hash__
 
 
-@each(
-    ("qrels", "names"),
-    [
-        ({"1": {"a": 1, "b": 0}, "2": {"é": 1}}, ["a", "b", "é"]),
-        ({"1": {"a": 1}, "2": {}, "3": {"b": 1}}, ["a", "b"]),
-        ({1: {"a": 1}, "2": {"b": 1}, "1": {"c": 1}}, ["a", "c", "b"]),
-        ({"1": {"a": 1, b"a": 1, "b": 1}}, ["a", "b"]),
-        ({"1": {"\udcc3\udca9": 1, 7: 1}}, ["é", "7"]),
-        ({"\udcc3\udca9": {"a": 1}, "2": {"b": 1}, "é": {"c": 1}}, ["a", "c", "b"]),
-        ({"1": {Odd("a"): 1, Odd("a"): 1, "b": 1}}, ["a", "b"]),
-        ({Odd("1"): {"a": 1}, "2": {"b": 1}, Odd("1"): {"c": 1}}, ["a", "c", "b"]),
-    ],
+@each_row(
+    ({"1": {"a": 1, "b": 0}, "2": {"é": 1}}, ["a", "b", "é"]),
+    ({"1": {"a": 1}, "2": {}, "3": {"b": 1}}, ["a", "b"]),
+    ({1: {"a": 1}, "2": {"b": 1}, "1": {"c": 1}}, ["a", "c", "b"]),
+    ({"1": {"a": 1, b"a": 1, "b": 1}}, ["a", "b"]),
+    ({"1": {"\udcc3\udca9": 1, 7: 1}}, ["é", "7"]),
+    ({"\udcc3\udca9": {"a": 1}, "2": {"b": 1}, "é": {"c": 1}}, ["a", "c", "b"]),
+    ({"1": {Odd("a"): 1, Odd("a"): 1, "b": 1}}, ["a", "b"]),
+    ({Odd("1"): {"a": 1}, "2": {"b": 1}, Odd("1"): {"c": 1}}, ["a", "c", "b"]),
 )
 def test_names_of_judged_documents(qrels, names):
     """They are those of the rows, whether the keys of the dicts are taken for them or not."""

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from helpers import each, error_of, examples, raises
+from helpers import each, each_row, error_of, examples, raises
 from hypothesis import given
 from hypothesis import strategies as st
 from plain import Cut, Halting, pipe, reduced, repeated
@@ -50,16 +50,13 @@ def test_queries_that_are_not_judged_take_little_memory(folder, scattered, monke
 
 @each("size", [1, 25, 1 << 20])
 @each("first", [b"1", b"2"])
-@each(
-    ("ends", "tag"),
-    [
-        ([b" a", b" b", b" c"], "c"),
-        ([b" a", b" b", b""], ""),
-        ([b"", b"", b"\tc  d\r"], "c"),
-        ([b" a", b" b", b" \xff x\n# no\n\n \n"], "\udcff"),
-    ],
+@each_row(
+    ([b" a", b" b", b" c"], "c"),
+    ([b" a", b" b", b""], ""),
+    ([b"", b"", b"\tc  d\r"], "c"),
+    ([b" a", b" b", b" \xff x\n# no\n\n \n"], "\udcff"),
 )
-def test_tag_is_that_of_the_last_line(folder, size, first, ends, tag):
+def test_tag_is_that_of_the_last_line(ends, tag, folder, size, first):
     path = folder / "run"
     starts = (first + b" Q0 a 0 1", b"1 Q0 b 0 1", b"2 Q0 c 0 1")
     path.write_bytes(b"\n".join(start + end for start, end in zip(starts, ends, strict=True)))
@@ -293,14 +290,11 @@ class Endless(Source):
 
 @each("size", [500, 3000])
 @each("jobs", [1, 3])
-@each(
-    ("lines", "what"),
-    [
-        ([b"1 Q0 a 0 x\n"], "none of the [0-9,]+ lines read is right"),
-        ([b"1 Q0 a\n", b"1 Q0 b 0 1\n", b"2 Q0 c 0 1\n"], "reading stopped here"),
-    ],
+@each_row(
+    ([b"1 Q0 a 0 x\n"], "none of the [0-9,]+ lines read is right"),
+    ([b"1 Q0 a\n", b"1 Q0 b 0 1\n", b"2 Q0 c 0 1\n"], "reading stopped here"),
 )
-def test_errors_end_what_is_endless(folder, lines, what, size, jobs):
+def test_errors_end_what_is_endless(lines, what, folder, size, jobs):
     table = table_of(folder, {b"1": {b"a": 1.0, b"3": 1.0}})
     blocks = run_table(Endless(lines, size))
     raises((InputError, InputErrors), what, reduce_blocks, blocks, table, "trec", jobs)

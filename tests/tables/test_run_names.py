@@ -1,27 +1,24 @@
-from helpers import each
+from helpers import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gradeval.tables.run_names import labelled, run_files, run_names
 
 
-@each(
-    "paths, names",
-    [
-        (["runs/bm25.run", "neural.txt", "x.res"], ["bm25", "neural", "x"]),
-        (["a.run.gz", "b.txt.bz2", "c.res.xz", "d.zst"], ["a", "b", "c", "d"]),
-        (["input.bm25", "bm25.k1=0.9.b=0.4"], ["input.bm25", "bm25.k1=0.9.b=0.4"]),
-        (["a.gz.run", "b.run.txt"], ["a.gz", "b.run"]),
-        (["-", "/dev/fd/63"], ["-", "63"]),
-        (["a.arrows", "b.arrow", "c.parquet"], ["a", "b", "c"]),
-        ([".run", ".gz", "dir/.txt"], [".run", ".gz", ".txt"]),
-        (["x/a.run", "y/a.run", "b.run"], ["x/a.run", "y/a.run", "b"]),
-        (["a.run", "a.txt"], ["a.run", "a.txt"]),
-        (["a.run", "a.run", "a.run"], ["a.run", "a.run#2", "a.run#3"]),
-        (["a.run", "a.run", "a.run#2"], ["a.run", "a.run#3", "a.run#2"]),
-        (["a.run", "x/a.run", "a.run.txt"], ["a.run", "x/a.run", "a.run.txt"]),
-        ([], []),
-    ],
+@each_row(
+    (["runs/bm25.run", "neural.txt", "x.res"], ["bm25", "neural", "x"]),
+    (["a.run.gz", "b.txt.bz2", "c.res.xz", "d.zst"], ["a", "b", "c", "d"]),
+    (["input.bm25", "bm25.k1=0.9.b=0.4"], ["input.bm25", "bm25.k1=0.9.b=0.4"]),
+    (["a.gz.run", "b.run.txt"], ["a.gz", "b.run"]),
+    (["-", "/dev/fd/63"], ["-", "63"]),
+    (["a.arrows", "b.arrow", "c.parquet"], ["a", "b", "c"]),
+    ([".run", ".gz", "dir/.txt"], [".run", ".gz", ".txt"]),
+    (["x/a.run", "y/a.run", "b.run"], ["x/a.run", "y/a.run", "b"]),
+    (["a.run", "a.txt"], ["a.run", "a.txt"]),
+    (["a.run", "a.run", "a.run"], ["a.run", "a.run#2", "a.run#3"]),
+    (["a.run", "a.run", "a.run#2"], ["a.run", "a.run#3", "a.run#2"]),
+    (["a.run", "x/a.run", "a.run.txt"], ["a.run", "x/a.run", "a.run.txt"]),
+    ([], []),
 )
 def test_run_names(paths: list[str], names: list[str]) -> None:
     assert run_names(paths) == names
@@ -37,15 +34,12 @@ def test_run_names_differ(paths: list[str]) -> None:
     assert all(names)
 
 
-@each(
-    ("argument", "label", "path"),
-    [
-        ("a.run", None, "a.run"), ("BM25=a.run", "BM25", "a.run"),
-        ("BM25 + RM3=runs/k=9.run", "BM25 + RM3", "runs/k=9.run"), ("x=-", "x", "-"),
-        ("x=/dev/fd/63", "x", "/dev/fd/63"), ("runs/k1=0.9", None, "runs/k1=0.9"),
-        ("./k1=0.9", None, "./k1=0.9"), ("b=0.4", None, "b=0.4"), ("=a.run", None, "=a.run"),
-        ("a=", None, "a="), ("-", None, "-"), ("", None, ""),
-    ],
+@each_row(
+    ("a.run", None, "a.run"), ("BM25=a.run", "BM25", "a.run"),
+    ("BM25 + RM3=runs/k=9.run", "BM25 + RM3", "runs/k=9.run"), ("x=-", "x", "-"),
+    ("x=/dev/fd/63", "x", "/dev/fd/63"), ("runs/k1=0.9", None, "runs/k1=0.9"),
+    ("./k1=0.9", None, "./k1=0.9"), ("b=0.4", None, "b=0.4"), ("=a.run", None, "=a.run"),
+    ("a=", None, "a="), ("-", None, "-"), ("", None, ""),
 )  # fmt: skip
 def test_labels(argument: str, label: str | None, path: str, tmp_path, monkeypatch) -> None:
     """An existing file of the whole name, here b=0.4, wins."""
