@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -28,15 +28,11 @@ class Measure(NamedTuple):
     digits: str = ""
     decimals: int | None = None
 
-    @property
-    def has_pairs(self) -> bool:
-        return "=" in self.example
-
     def read(self, values: str, separator: str) -> list[dict[str, str]]:
         """The parameters after the dot, as texts, for each metric; none for incomplete pairs."""
         if not self.example:
             return [{self.param: value} for value in values.split(",")]
-        if not self.has_pairs:
+        if "=" not in self.example:
             return [{self.param: values}]
         if self.digits and separator == "." and values.isdigit():
             return [{self.digits: f"0.{values}"}]
@@ -57,7 +53,7 @@ class Measure(NamedTuple):
         parts = [f"{key}={rest.pop(key)}" for key in self.named if key in rest]
         if self.param in rest:
             text = to_theirs(rest.pop(self.param))
-            if self.has_pairs and "=" not in text:
+            if "=" in self.example and "=" not in text:
                 return None
             # with the decimals that trec_eval prints, if that is exact
             short = text if self.decimals is None else f"{float(text):.{self.decimals}f}"
@@ -257,26 +253,25 @@ class Spelling(NamedTuple):
     if they are equal. example: a value whose notation differs from ours.
     """
 
+    tool: str
+    name: str
     param: str
     metric: str = ""
     words: Mapping[str, str] | None = None
     example: str = ""
 
 
-PARAMS = {
-    "ir_measures": {
-        "gains": Spelling("gain", example="{0:0,1:5}"),
-        "dcg": Spelling("gain", words={"log2": "linear", "exp-log2": "exp"}),
-        "beta": Spelling("x", "set_F"),
-    },
-    "NTCIREVAL": {"logb": Spelling("base", "JKnDCG")},
-}
+SPELLINGS = (
+    Spelling("ir_measures", "gains", "gain", example="{0:0,1:5}"),
+    Spelling("ir_measures", "dcg", "gain", words={"log2": "linear", "exp-log2": "exp"}),
+    Spelling("ir_measures", "beta", "x", "set_F"),
+    Spelling("NTCIREVAL", "logb", "base", "JKnDCG"),
+)
 
 
-def spellings(metric: str) -> Iterator[tuple[str, str, Spelling]]:
-    """(tool, name there, spelling) of the gradeval parameters that other tools have."""
-    for tool, names in PARAMS.items():
-        yield from ((tool, name, of) for name, of in names.items() if of.metric in ("", metric))
+def spellings(metric: str) -> list[Spelling]:
+    """The parameters of other tools that a gradeval metric takes."""
+    return [spelling for spelling in SPELLINGS if spelling.metric in ("", metric)]
 
 
 class Alias(NamedTuple):
@@ -317,12 +312,11 @@ def resolve(name: str, items: Items, with_cutoff: bool) -> tuple[str, Items]:
     fitting = [
         alias
         for alias in named(name)
-        if not alias.param
-        or (alias.param in values and (not alias.value or values[alias.param] == alias.value.lower()))
+        if not alias.param or values.get(alias.param) == (alias.value.lower() or values.get(alias.param, ""))
     ]
     if not fitting:
         return name, items
-    alias = next((item for item in fitting if item.param or item.cutoff == with_cutoff), fitting[0])
+    alias = next((alias for alias in fitting if alias.param or alias.cutoff == with_cutoff), fitting[0])
     target, _, inside = alias.target.rstrip(")").partition("(")
     meant: Items = [
         (key, value) for key, _, value in (item.partition("=") for item in inside.split(",") if item)
@@ -338,45 +332,22 @@ _RANGE = {"min_rel": 0, "max_rel": None}
 
 # The parameters of each besides the cutoff, with their defaults, which it does not print; None for no default.
 IR_MEASURES: dict[str, dict[str, Any]] = {
-    "AP": _BINARY,
-    "Accuracy": _REL,
-    "BPM": {"T": 1.0, **_RANGE},
-    "Bpref": _REL,
+    **dict.fromkeys(("AP", "IPrec", "P", "R", "RR", "Rprec", "SetAP", "Success"), _BINARY),
+    **dict.fromkeys(("ERR_IA", "nERR_IA", "AP_IA", "P_IA"), _BINARY),
+    **dict.fromkeys(("Accuracy", "Bpref", "infAP", "NumRel", "SetR", "StRecall"), _REL),
+    **{name: {"T": 1.0, **_RANGE} for name in ("BPM", "INSQ", "INST", "NERR11")},
+    **dict.fromkeys(("NERR8", "NERR9"), _RANGE),
+    **{name: {} for name in ("ERR", "Judged", "NumQ")},
+    **{name: {**_BINARY, "alpha": 0.5} for name in ("alpha_DCG", "alpha_nDCG")},
+    **{name: {"rel": 1, "alpha": 0.5, "beta": 0.5} for name in ("NRBP", "nNRBP")},
     "Compat": {"p": 0.95, "normalize": True},
-    "ERR": {},
-    "INSQ": {"T": 1.0, **_RANGE},
-    "INST": {"T": 1.0, **_RANGE},
-    "IPrec": _BINARY,
-    "infAP": _REL,
-    "Judged": {},
-    "NERR8": _RANGE,
-    "NERR9": _RANGE,
     "NERR10": {"p": 0.9, **_RANGE},
-    "NERR11": {"T": 1.0, **_RANGE},
-    "NumQ": {},
-    "NumRel": _REL,
     "NumRet": {"rel": None},
-    "P": _BINARY,
-    "R": _BINARY,
     "RBP": {"p": 0.8, "rel": None},
-    "RR": _BINARY,
-    "Rprec": _BINARY,
     "SDCG": {"dcg": "log2", **_RANGE},
-    "SetAP": _BINARY,
     "SetF": {"beta": 1.0, **_BINARY},
     "SetP": {"relative": False, **_BINARY},
-    "SetR": _REL,
-    "Success": _BINARY,
     "nDCG": {"dcg": "log2", "gains": None, "judged_only": False},
-    "alpha_DCG": {**_BINARY, "alpha": 0.5},
-    "alpha_nDCG": {**_BINARY, "alpha": 0.5},
-    "ERR_IA": _BINARY,
-    "nERR_IA": _BINARY,
-    "NRBP": {"rel": 1, "alpha": 0.5, "beta": 0.5},
-    "nNRBP": {"rel": 1, "alpha": 0.5, "beta": 0.5},
-    "AP_IA": _BINARY,
-    "P_IA": _BINARY,
-    "StRecall": _REL,
 }
 _SAME: dict[str, tuple[str, dict[str, Any]]] = {
     "BPref": ("Bpref", {}),

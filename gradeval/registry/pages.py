@@ -149,10 +149,10 @@ def _about(metric: Metric, param: Param) -> str:
     if param.aliases:
         parts.append("also " + ", ".join(f"{name}=" for name in param.aliases))
     of_tools: dict[str, list[str]] = {}
-    for tool, name, spelling in spellings(metric.name):
+    for spelling in spellings(metric.name):
         if spelling.param == param.name:
-            words = [f"{name}={word} ({ours})" for word, ours in (spelling.words or {}).items()]
-            of_tools.setdefault(tool, []).extend(words or [f"{name}={spelling.example}"])
+            words = [f"{spelling.name}={word} ({ours})" for word, ours in (spelling.words or {}).items()]
+            of_tools.setdefault(spelling.tool, []).extend(words or [f"{spelling.name}={spelling.example}"])
     return "; ".join([*parts, *(f"also {', '.join(texts)} as in {tool}" for tool, texts in of_tools.items())])
 
 

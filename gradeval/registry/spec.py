@@ -350,7 +350,7 @@ def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]
     for param in metric.params:
         if name in (param.name.lower(), *param.aliases):
             return param, value
-    theirs = (spelling for _, called, spelling in dialects.spellings(metric.name) if called == name)
+    theirs = (spelling for spelling in dialects.spellings(metric.name) if spelling.name == name)
     spelling = next(theirs, None)
     if spelling is None or spelling.param not in metric.by_name:
         raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
