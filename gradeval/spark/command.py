@@ -123,9 +123,9 @@ def spark_command(
     _check_printed(job.format, bool(how), options)
 
     from gradeval.formats.csv import OPTION
-    from gradeval.spark.files import check_new, evaluate_files, named_runs, resolved
+    from gradeval.spark.files import check_new, named_runs, opened, resolved
     from gradeval.spark.merge import chosen_options
-    from gradeval.spark.results import Request
+    from gradeval.spark.results import Request, SparkResults
     from gradeval.spark.sessions import (
         check_installed,
         engine_errors,
@@ -146,7 +146,9 @@ def spark_command(
     with engine_errors(), opened_session(master, settings) as spark:
         if values is not None:
             check_new(values, spark)
-        evaluation = evaluate_files(spark, qrels, named, may_be_table, request)
+        judged = opened(spark, qrels, "grade", request)
+        tables = {name: opened(spark, path, "score", request) for name, path in named.items()}
+        evaluation = SparkResults(judged, tables, request, may_be_table=may_be_table)
         with job.running() as progress, tasks_shown(spark, progress.steps):
             if values is not None:
                 evaluation.persist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from glob import glob
@@ -24,7 +24,7 @@ from gradeval.formats.trec import qrels_columns, run_columns
 from gradeval.formats.write import text_column
 from gradeval.spark.kernel import NO_ROW
 from gradeval.spark.merge import without_values
-from gradeval.spark.results import WRONG_LINE, Input, Request, SparkResults, quoted
+from gradeval.spark.results import WRONG_LINE, Input, Request, quoted
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored
 from gradeval.tables.run_names import labelled, short_name
 
@@ -88,15 +88,6 @@ def local_files(path: str) -> Iterator[str]:
         yield file
         for folder, _, names in os.walk(file):
             yield from (os.path.join(folder, name) for name in names)
-
-
-def evaluate_files(
-    session: SparkSession, qrels: str, runs: Mapping[str, str], may_be_table: bool, request: Request
-) -> SparkResults:
-    """The evaluation of what named_runs() gives. Raises GradevalError."""
-    judged = opened(session, qrels, "grade", request)
-    tables = {name: opened(session, path, "score", request) for name, path in runs.items()}
-    return SparkResults(judged, tables, request, may_be_table=may_be_table)
 
 
 def resolved(session: SparkSession, path: str) -> str:

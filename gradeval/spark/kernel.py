@@ -43,31 +43,20 @@ from gradeval.tables.ranking import Collapse, Lines
 from gradeval.tables.reduction import Total
 from gradeval.version import __version__
 
-# the columns of a table; in the rows of the qrels, RUN is QRELS
-QUERY, DOCUMENT, NUMBER, RUN, PLACE, SUBTOPIC = "query", "document", "number", "run", "place", "subtopic"
-QRELS = -1
+QRELS = -1  # in the column run, the rows of the qrels
 # a line of a file that is no row has as its query NO_ROW, the error, NO_ROW, and the line
 NO_ROW = "\0"
 RunValues = tuple[int, Ids, Floats]
 """The position of a run, the ids of its counted queries in a bucket, (n,), and their values, (M, n)."""
 
 
-class Names(NamedTuple):
-    """What messages call a table and its values. path: '' for runs, which have names. subtopic: '' without."""
-
-    path: str
-    query: str = "query id"
-    document: str = "document id"
-    number: str = "score"
-    subtopic: str = ""
-
-
 class Job(NamedTuple):
     """An evaluation, the same for every bucket.
 
     scale: the distinct grades of all qrels, as they count, ascending. runs: their names. paths: what errors
-    call the runs. by_rank: whether the numbers of the runs are ranks. pairs: (baseline, run) to compare, as
-    positions in runs. version: of gradeval, which the workers must have too.
+    call the runs. qrels: the path. qrels_labels, run_labels: what messages call the query, the document, the
+    number and, of qrels that have one, the subtopic. by_rank: whether the numbers of the runs are ranks. pairs:
+    (baseline, run) to compare, as positions in runs. version: of gradeval, which the workers must have too.
     """
 
     specs: tuple[Spec, ...]
@@ -75,8 +64,9 @@ class Job(NamedTuple):
     scale: Floats
     runs: tuple[str, ...]
     paths: tuple[str, ...]
-    qrels_names: Names = Names("qrels", number="grade")
-    run_names: Names = Names("")
+    qrels: str = "qrels"
+    qrels_labels: Sequence[str] = ("query id", "document id", "grade")
+    run_labels: Sequence[str] = ("query id", "document id", "score")
     by_rank: bool = False
     pairs: tuple[tuple[int, int], ...] = ()
     version: str = __version__
@@ -206,8 +196,7 @@ def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunVa
     def compared(baseline: int, run: int) -> Statistics | None:
         if baseline not in results or run not in results:
             return None
-        both = (np.where(results[r].counted, results[r].values, np.nan) for r in (baseline, run))
-        first, second = both
+        first, second = (np.where(results[r].counted, results[r].values, np.nan) for r in (baseline, run))
         differences = paired_differences(first, second)
         return Statistics.of(np.where(np.isnan(differences), np.nan, [differences, first, second]))
 
@@ -252,9 +241,9 @@ class Rows(NamedTuple):
         return problem.replace(line=None, what=f"{where}: {problem.what}")
 
 
-def read_rows(table: Any, names: Names) -> Rows:
-    """The rows of a table (an object with Arrow's C stream) with the columns above, of which RUN, PLACE and
-    SUBTOPIC may be absent.
+def read_rows(table: Any, labels: Sequence[str]) -> Rows:
+    """The rows of a table (an object with Arrow's C stream) with the columns query, document and number, and
+    perhaps run, place and subtopic. labels: as in Job.
     """
     parts = list(batches(table))
     columns = {
@@ -263,18 +252,18 @@ def read_rows(table: Any, names: Names) -> Rows:
     if not columns:
         return Rows(Ids.of([]), Ids.of([]), np.empty(0))
     every = slice(None)
-    queries, wrong_query = columns[QUERY].ids(every, names.query)
-    documents, wrong_document = columns[DOCUMENT].ids(every, names.document)
-    number, wrong_number = columns[NUMBER].numbers(every, names.number)
+    queries, wrong_query = columns["query"].ids(every, labels[0])
+    documents, wrong_document = columns["document"].ids(every, labels[1])
+    number, wrong_number = columns["number"].numbers(every, labels[2])
     rows, wrong = Rows(queries, documents, number), [wrong_query, wrong_document, wrong_number]
-    if RUN in columns:
-        rows = rows._replace(run=columns[RUN].numbers(every, RUN)[0].astype(np.int64))
-    if PLACE in columns:  # integers may have more digits than doubles
-        places = [chunk.numbers() for chunk in columns[PLACE].chunks]
+    if "run" in columns:
+        rows = rows._replace(run=columns["run"].numbers(every, "run")[0].astype(np.int64))
+    if "place" in columns:  # integers may have more digits than doubles
+        places = [chunk.numbers() for chunk in columns["place"].chunks]
         rows = rows._replace(place=np.concatenate([place for place in places if place is not None]))
-        wrong.append(columns[PLACE].numbers(every, "place in the order of the run")[1])
-    if names.subtopic:
-        subtopics, wrong_subtopic = columns[SUBTOPIC].ids(every, names.subtopic)
+        wrong.append(columns["place"].numbers(every, "place in the order of the run")[1])
+    if len(labels) > 3:
+        subtopics, wrong_subtopic = columns["subtopic"].ids(every, labels[3])
         rows = rows._replace(subtopic=light_subtopics(subtopics))
         wrong.append(wrong_subtopic)
     errors: dict[int, Problem] = {}
@@ -295,16 +284,12 @@ def read_rows(table: Any, names: Names) -> Rows:
     return rows._replace(errors=dict(sorted(errors.items())))
 
 
-def _check(path: str, problems: Iterable[Problem]) -> None:
-    LineProblems.listed([*problems]).check(path)
-
-
 def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     """The judgments, in an order that does not depend on that of the rows: by the ids of the queries, and those
     of a query by the keys of their documents.
     """
-    names, judged = job.qrels_names, read_rows(table, job.qrels_names)
-    _check(names.path, judged.errors.values())
+    judged = read_rows(table, job.qrels_labels)
+    LineProblems.listed([*judged.errors.values()]).check(job.qrels)
     groups, bounds = grouped(judged.queries)
     first, number = groups.distinct()
     place = np.empty(len(first), np.int64)
@@ -312,7 +297,7 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     query = np.repeat(place[number], np.diff(bounds))
     judged = judged.take(np.lexsort((judged.documents.keys(), query)))
     columns = Columns.whole(judged.queries, judged.documents, judged.number, subtopic=judged.subtopic)
-    rows = JudgmentRows.of(names.path, [columns])
+    rows = JudgmentRows.of(job.qrels, [columns])
     line, grade = rows.line(), rows.qrels.grade
     differing = []
     for again, before in zip(rows.again.tolist(), rows.first.tolist(), strict=True):
@@ -320,7 +305,7 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
             low, high = sorted((float(grade[again]), float(grade[before])))
             differing.append(Problem(int(line[again]), f"it has two grades, {low:g} and {high:g}"))
     wrong = LineProblems.joined([rows.out_of_range(), LineProblems.listed(differing)])
-    wrong.changed(judged.named).check(names.path)
+    wrong.changed(judged.named).check(job.qrels)
     qrels = rows.without_duplicates()
     notices = (*qrels_notices_for(qrels, job.specs), *no_subtopics_notices(qrels, job.specs))
     qrels = qrels.evaluated(job.options)
@@ -332,7 +317,7 @@ def _rows_of_runs(table: Any, job: Job) -> Iterator[Rows]:
     """The rows of each run, in the order of its places if it has any; of equal places, by document id from the
     last to the first, so that the values do not depend on the order of the rows.
     """
-    rows = read_rows(table, job.run_names)
+    rows = read_rows(table, job.run_labels)
     if job.by_rank:
         rows = rows._replace(number=-rows.number)
     run = np.zeros(len(rows.number), np.int64) if rows.run is None else rows.run
@@ -350,7 +335,7 @@ def _evaluated(rows: Rows, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
     """The outcome of a run, and its state. Raises InputError(s)."""
     name, path, options = job.runs[r], job.paths[r], job.options
     ties = options.ties or DEFAULT_TIES
-    _check(path, rows.errors.values())
+    LineProblems.listed([*rows.errors.values()]).check(path)
     columns = Columns.whole(rows.queries, rows.documents, rows.number)
     if options.ignore_identical_ids:
         columns = columns.without_identical_ids(options.delimiter)
@@ -386,7 +371,7 @@ def tables(batches: Iterable[Any]) -> tuple[Any, Any]:
 
     judged, retrieved = [], []
     for batch in batches:
-        is_judged = batch.column(RUN).to_numpy(zero_copy_only=False) == QRELS
+        is_judged = batch.column("run").to_numpy(zero_copy_only=False) == QRELS
         if is_judged.all():  # as in most batches: a map task writes the rows of one table
             judged.append(batch)
         elif not is_judged.any():
@@ -397,7 +382,7 @@ def tables(batches: Iterable[Any]) -> tuple[Any, Any]:
     qrels, runs = (
         pa.Table.from_batches(of).combine_chunks() if of else pa.table({}) for of in (judged, retrieved)
     )
-    return qrels.select([name for name in qrels.column_names if name not in (RUN, PLACE)]), runs
+    return qrels.select([name for name in qrels.column_names if name not in ("run", "place")]), runs
 
 
 def arrow_table(bucket: Bucket, of_runs: Sequence[RunValues], metrics: int, large: bool) -> Any:

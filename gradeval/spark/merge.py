@@ -121,15 +121,14 @@ class SparkSummary(Results):
 
 def joined_error(failures: Sequence[GradevalError]) -> GradevalError:
     """The errors of all buckets as one: the first by their text, which the order of rows does not change."""
-    errors: list[InputError] = []
-    total = 0
-    for failure in sorted(failures, key=str):
-        if not isinstance(failure, (InputErrors, InputError)):  # of a metric: the same for all buckets
-            return failure
+    errors: list[GradevalError] = []
+    for failure in failures:
         errors += failure.errors if isinstance(failure, InputErrors) else [failure]
-        total += failure.total if isinstance(failure, InputErrors) else 1
-    first = sorted(errors, key=str)[:SHOWN]
-    return InputErrors(first, total) if total > 1 else first[0]
+    total = sum(failure.total if isinstance(failure, InputErrors) else 1 for failure in failures)
+    errors.sort(key=lambda error: (isinstance(error, InputError), str(error)))
+    if total == 1 or not isinstance(errors[0], InputError):  # of a metric: the same for all buckets
+        return errors[0]
+    return InputErrors(errors[:SHOWN], total)  # type: ignore[arg-type]
 
 
 def no_rows(path: str) -> InputError:
@@ -140,7 +139,7 @@ def merged(buckets: Sequence[Bucket], job: Job, of_metrics: Sequence[Notice] = (
     """of_metrics: notices that no bucket has. Raises GradevalError where the qrels or the options are wrong."""
     if failures := [bucket.failure for bucket in buckets if bucket.failure is not None]:
         raise joined_error(failures)
-    qrels, options = job.qrels_names.path, job.options.to_dict()
+    qrels, options = job.qrels, job.options.to_dict()
     known = {query for bucket in buckets for query in bucket.known}
     if unknown := [query for query in job.options.query_ids or () if query not in known]:
         raise UnknownQueryError(unknown, qrels)
@@ -215,11 +214,11 @@ def _run_notices(run: RunResult, parts: Sequence[Part], share: float, in_run: in
     ]
     cutoff = first_ranks(job.specs, job.options)
     short = np.sum([part.noticed.short for part in parts], axis=0)
-    for notice in (
+    few = [
         *judged_notices(share, cutoff, job.specs, job.scale, job.options),
         *short_notices(job.specs, short, in_run),
-    ):
-        notices.append(notice.replace(subject=run.name))
+    ]
+    notices += [notice.replace(subject=run.name) for notice in few]
 
     def place(notice: Notice) -> tuple[bool, int, int]:  # as in an evaluation of files
         return notice.kind is Kind.JUDGED_SHARE, _KINDS.index(notice.kind), _metric(notice, job)
@@ -257,21 +256,20 @@ def _with_range(notice: Notice, run: RunResult, parts: Sequence[Part], job: Job)
     m = _metric(notice, job)
     spec, size = job.specs[m], sum(part.values.size[m] for part in parts)
     ties = [
-        next((tie for tie in part.noticed.notices if (tie.kind, tie.metric) == (Kind.TIES, str(spec))), None)
+        {tie.metric: tie for tie in part.noticed.notices if tie.kind is Kind.TIES}.get(notice.metric)
         for part in parts
     ]
 
     def whole(name: str) -> float | None:
         total = np.zeros(1)
         for part, tie in zip(parts, ties, strict=True):
-            summary = getattr(tie, name, None)
-            if summary is None:
+            mean = getattr(tie, name, None)
+            if mean is not None and spec.metric.kind is MetricKind.GEOMETRIC:
+                mean = math.log(mean)
+            if mean is None:
                 total += part.values.total[m]
-            elif spec.metric.is_summed:
-                total += summary
             else:
-                is_geometric = spec.metric.kind is MetricKind.GEOMETRIC
-                total += (math.log(summary) if is_geometric else summary) * part.values.size[m]
+                total += mean if spec.metric.is_summed else mean * part.values.size[m]
         with np.errstate(invalid="ignore"):
             return defined(summaries([spec], total, total / size)[0])
 

@@ -41,16 +41,9 @@ from gradeval.options import (
 )
 from gradeval.registry.spec import Metrics, Spec, usable
 from gradeval.spark.kernel import (
-    DOCUMENT,
-    NUMBER,
-    PLACE,
     QRELS,
-    QUERY,
-    RUN,
-    SUBTOPIC,
     Bucket,
     Job,
-    Names,
     arrow_table,
     evaluate_bucket,
     tables,
@@ -152,12 +145,13 @@ class Input(NamedTuple):
 class Wire(NamedTuple):
     """A table as it is sent to the workers, without its buckets.
 
-    frame: with the columns of kernel.read_rows(). names: for messages. by_rank: whether the numbers are ranks.
+    frame: with the columns of kernel.read_rows(). labels: as in Job. by_rank: whether the numbers are ranks.
     run: the column with the names of the runs, None without one.
     """
 
+    path: str
     frame: DataFrame
-    names: Names
+    labels: Sequence[str]
     by_rank: bool = False
     run: str | None = None
 
@@ -172,7 +166,7 @@ def wire(table: Input, number: str, request: Request) -> Wire:
     types = {name: re.split(r"[ (<]", kind)[0] for name, kind in frame.dtypes}  # without their parameters
     columns = dict(request.options.columns) if table.has_names else {}
     chosen = choose(names, number, columns, path, request.naming)._replace(run="")
-    labels = Names(path, *column_labels(chosen, number))
+    labels = column_labels(chosen, number)
 
     def identifier(name: str, label: str) -> Column:
         """Strings without a collation, or integers."""
@@ -187,17 +181,17 @@ def wire(table: Input, number: str, request: Request) -> Wire:
             raise InputError(path, f"the {label} has the type {types[name]}", hint="Cast it to a number")
         return F.col(quoted(name)).cast("string" if types[name] in _STRINGS else "double")
 
-    query, document = identifier(chosen.query, labels.query), identifier(chosen.document, labels.document)
+    query, document = identifier(chosen.query, labels[0]), identifier(chosen.document, labels[1])
     if WRONG_LINE in types:  # the query of a wrong line is its error
         query = F.coalesce(F.col(WRONG_LINE), query)
         document = F.when(F.col(WRONG_LINE).isNull(), document)
-    numbers = value(chosen.number, labels.number)
-    selected = [query.alias(QUERY), document.alias(DOCUMENT), numbers.alias(NUMBER)]
+    numbers = value(chosen.number, labels[2])
+    selected = [query.alias("query"), document.alias("document"), numbers.alias("number")]
     if number == "grade":
         if chosen.subtopic:
-            subtopic = identifier(chosen.subtopic, labels.subtopic)
-            selected.append(subtopic.cast("string").alias(SUBTOPIC))
-        return Wire(frame.select(*selected), labels)
+            subtopic = identifier(chosen.subtopic, labels[3])
+            selected.append(subtopic.cast("string").alias("subtopic"))
+        return Wire(path, frame.select(*selected), labels)
     for name in request.run_columns.values():
         check_has(table.names, name, path)
     usual = [name for name in names if simplified(name) in _RUN_NAMES]
@@ -206,13 +200,13 @@ def wire(table: Input, number: str, request: Request) -> Wire:
         hint = f"Choose with {request.naming.format('run')}"
         raise InputError(path, f"the run column may be {' or '.join(map(named, usual))}", hint=hint)
     if run is not None:
-        selected.append(identifier(run, f"run (column {run})").cast("string").alias(RUN))
+        selected.append(identifier(run, f"run (column {run})").cast("string").alias("run"))
     if order := request.run_columns.get("order"):
         place = value(order, f"order (column {order})")
         # integers may be too large for exact doubles, as times are
         place = F.col(quoted(order)).cast("long") if types[order] in _INTEGERS else place.try_cast("double")
-        selected.append(place.alias(PLACE))
-    return Wire(frame.select(*selected), labels, chosen.by_rank, run)
+        selected.append(place.alias("place"))
+    return Wire(path, frame.select(*selected), labels, chosen.by_rank, run)
 
 
 def quoted(name: str) -> str:
@@ -225,7 +219,7 @@ def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
     from pyspark.sql import functions as F
 
     types = [dict(frame.dtypes) for frame in frames]
-    differing = [name for name in (QUERY, DOCUMENT, NUMBER) if len({of[name] for of in types}) > 1]
+    differing = [name for name in ("query", "document", "number") if len({of[name] for of in types}) > 1]
     return [frame.withColumns({name: F.col(name).cast("string") for name in differing}) for frame in frames]
 
 
@@ -241,9 +235,9 @@ def in_buckets(qrels: DataFrame, runs: DataFrame, buckets: int) -> DataFrame:
     """
     from pyspark.sql import functions as F
 
-    runs = runs if RUN in runs.columns else runs.withColumn(RUN, F.lit(0))
-    judged, retrieved = _alike([qrels.withColumn(RUN, F.lit(QRELS)), runs])
-    return judged.unionByName(retrieved, allowMissingColumns=True).repartition(buckets, QUERY)
+    runs = runs if "run" in runs.columns else runs.withColumn("run", F.lit(0))
+    judged, retrieved = _alike([qrels.withColumn("run", F.lit(QRELS)), runs])
+    return judged.unionByName(retrieved, allowMissingColumns=True).repartition(buckets, "query")
 
 
 def _frame(data: Any, path: str) -> Input:
@@ -312,14 +306,14 @@ class SparkResults:
         self._tables = [wire(table, "score", request) for table in runs.values()]
         self._qrels, self._request = wire(qrels, "grade", request), request
         is_table = may_be_table and self._tables[0].run is not None
-        self._names = None if is_table else [*runs]  # None where they are in the column RUN
+        self._names = None if is_table else [*runs]  # None where they are in the column "run"
         self._runs = self._tables[0].frame  # all runs
         if not is_table:
             if len({table.by_rank for table in self._tables}) > 1:
                 raise OptionError("some runs have scores and some have ranks: give all the same columns")
-            frames = _alike([table.frame.drop(RUN) for table in self._tables])
+            frames = _alike([table.frame.drop("run") for table in self._tables])
             if len(frames) > 1:
-                frames = [frame.withColumn(RUN, F.lit(r)) for r, frame in enumerate(frames)]
+                frames = [frame.withColumn("run", F.lit(r)) for r, frame in enumerate(frames)]
             self._runs = reduce(lambda above, below: above.unionByName(below), frames)
         self._persisted: DataFrame | None = None
         self._evaluated: list[Bucket] | None = None
@@ -327,7 +321,7 @@ class SparkResults:
     def __repr__(self) -> str:
         runs = f"column {self._tables[0].run}" if self._names is None else [*self._names]
         metrics = [*map(str, self._request.specs)]
-        return f"SparkResults(qrels={self._qrels.names.path!r}, runs={runs}, metrics={metrics})"
+        return f"SparkResults(qrels={self._qrels.path!r}, runs={runs}, metrics={metrics})"
 
     @cached_property
     def _plan(self) -> tuple[Job, DataFrame]:
@@ -337,39 +331,39 @@ class SparkResults:
         names, request, qrels, runs = self._names, self._request, self._qrels, self._runs
         for table in self._tables if names is not None else ():
             if table.run is not None:  # an action over each that has a column of runs
-                [(first, last)] = table.frame.agg(F.min(RUN), F.max(RUN)).collect()
+                [(first, last)] = table.frame.agg(F.min("run"), F.max("run")).collect()
                 if first != last:
                     what = f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
-                    raise InputError(table.names.path, what, hint="Give it alone, and without a name")
-        grades = qrels.frame.groupBy(NUMBER).count()
-        if SUBTOPIC in qrels.frame.columns:  # the highest grade of a document counts
-            highest = F.max_by(NUMBER, F.expr(f"try_cast({NUMBER} as double)")).alias(NUMBER)
-            of_documents = qrels.frame.groupBy(QUERY, DOCUMENT).agg(highest, F.count("*").alias("count"))
-            grades = of_documents.groupBy(NUMBER).agg(F.sum("count").alias("count"))
+                    raise InputError(table.path, what, hint="Give it alone, and without a name")
+        grades = qrels.frame.groupBy("number").count()
+        if "subtopic" in qrels.frame.columns:  # the highest grade of a document counts
+            highest = F.max_by("number", F.expr("try_cast(number as double)")).alias("number")
+            of_documents = qrels.frame.groupBy("query", "document").agg(highest, F.count("*").alias("count"))
+            grades = of_documents.groupBy("number").agg(F.sum("count").alias("count"))
         counted = grades.withColumn("is_grade", F.lit(True))
         if names is None or request.buckets is None:
             of_runs = (
-                runs.groupBy(*([RUN] if names is None else [])).count().withColumn("is_grade", F.lit(False))
+                runs.groupBy(*(["run"] if names is None else [])).count().withColumn("is_grade", F.lit(False))
             )
             counted = counted.unionByName(of_runs, allowMissingColumns=True)
         table = counted.toArrow()
         is_grade, rows = table["is_grade"].to_numpy(), table["count"].to_numpy()
         if not is_grade.any():
-            raise InputError(qrels.names.path, "no judgments given")
+            raise InputError(qrels.path, "no judgments given")
         # others than numbers are reported with their rows later
-        numbers, _ = object_numbers(table.filter(is_grade)[NUMBER].to_pylist(), "grade")
+        numbers, _ = object_numbers(table.filter(is_grade)["number"].to_pylist(), "grade")
         scale = distinct(counted_grades(distinct(numbers[np.isfinite(numbers)]), request.options))
-        paths = [of_run.names.path for of_run in self._tables]
+        paths = [of_run.path for of_run in self._tables]
         if names is None:
             of_run = self._tables[0]
-            names = paths = table.filter(~is_grade)[RUN].to_pylist()
+            names = paths = table.filter(~is_grade)["run"].to_pylist()
             if None in names:
-                raise InputError(of_run.names.path, f"the run (column {of_run.run}) is missing in some rows")
+                raise InputError(of_run.path, f"the run (column {of_run.run}) is missing in some rows")
             if not names:
-                raise no_rows(of_run.names.path)
+                raise no_rows(of_run.path)
             names.sort()
-            position = F.array_position(F.array(*map(F.lit, names)), F.col(RUN)).cast("int") - 1
-            runs = runs.withColumn(RUN, position) if len(names) > 1 else runs.drop(RUN)
+            position = F.array_position(F.array(*map(F.lit, names)), F.col("run")).cast("int") - 1
+            runs = runs.withColumn("run", position) if len(names) > 1 else runs.drop("run")
         specs = request.specs if request.judged is None else (*request.specs, request.judged)
         job = Job(
             tuple(with_levels(specs, scale) if request.options.by_level else specs),
@@ -377,8 +371,9 @@ class SparkResults:
             scale,
             tuple(names),
             tuple(paths),
-            qrels.names,
-            self._tables[0].names,
+            qrels.path,
+            qrels.labels,
+            self._tables[0].labels,
             self._tables[0].by_rank,
             () if request.compared is None else pairs_of(without_values(names, paths), request.compared),
         )

@@ -17,7 +17,7 @@ from gradeval.errors import GradevalError, OptionError
 from gradeval.formats.diagnostics import COLLAPSES
 from gradeval.notices import Kind
 from gradeval.options import Options
-from gradeval.spark.kernel import Job, Names, Statistics, evaluate_bucket
+from gradeval.spark.kernel import Job, Statistics, evaluate_bucket
 from gradeval.spark.merge import chosen_options, comparison, merged
 from gradeval.spark.results import Request, SparkResults, bucket_count
 
@@ -177,7 +177,7 @@ def test_bad_rows_are_named() -> None:
     ]
     notices = one_bucket(judged[:1] * 3, []).notices
     assert [notice.count for notice in notices if notice.kind is Kind.DUPLICATES] == [2]
-    line = one_bucket([("\0" + "1 field\0x", None, None)], [], qrels_names=Names("qrels.txt"))
+    line = one_bucket([("\0" + "1 field\0x", None, None)], [], qrels="qrels.txt")
     assert str(line.failure).splitlines() == ["qrels.txt: line 'x': 1 field"]
     [error] = str(one_bucket(QREL, [], version="0").failure).splitlines()
     assert error.endswith("the driver 0: install one version on both")
