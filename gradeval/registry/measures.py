@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gradeval.errors import MetricError
 from gradeval.registry.dialects import MEASURES, TREC_EVAL, translated
 from gradeval.registry.spec import Spec, parse, parse_measure, parse_one, split
 
-_OTHER_INPUT = re.compile(r"(all_)?prefs|prefs_\w+|qrels_jg|\w+_avgjg")
 _DECIMAL = re.compile(r"(\d+)\.\d*")
 
 
@@ -31,19 +30,12 @@ def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[PrintedSpec
     ours: list[Spec] = []
     for text in texts:
         name, dot, values = text.partition(".")
-        if _OTHER_INPUT.fullmatch(name):
-            hint = "gradeval reads qrels only; this measure requires preferences or several judges"
-            raise MetricError(f"{text}: not a measure for qrels", hint=hint)
-        if name in TREC_EVAL and dot:
-            raise MetricError(f"{text}: {name} is a group of measures and takes no value after '.'")
-        if dot and not values:
-            raise MetricError(f"{text}: the value after '.' is missing")
-        if name in TREC_EVAL:
+        named: Sequence[str] = ()
+        if name in TREC_EVAL and not dot:
             named = TREC_EVAL[name].measures
-        elif name in MEASURES:
+        elif name in MEASURES and bool(dot) == bool(values):
             named = (name,)
         else:
-            named = ()
             ours += parse(text)
         for measure in named:
             marked[measure] = marked.get(measure) or values

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -116,11 +115,17 @@ def spark_command(
     if how["baseline"] is None and not how["all_pairs"]:  # the runs are not compared
         refuse_options(how, "requires --baseline or --all-pairs")
         how = {}
+    else:
+        refuse_options(("tie_range", "by_level"), "is of evaluations; a comparison has no values for it")
     values = job.output if job.output is not None and job.output.endswith(_VALUES) else None
     job.output = None if values else job.output
     job.formats = COMPARISON_FORMATS if how else tuple(WRITERS)
     job.open(*(file for path in input_files() for file in local_files(path)), more=(_VALUES,))
-    _check_printed(job.format, bool(how), options)
+    if how and job.format not in COMPARISON_FORMATS:
+        known = ", ".join(COMPARISON_FORMATS)
+        raise click.UsageError(f"A comparison has no format {job.format}. Formats: {known}.")
+    if options["tie_range"] and job.format == "trec":
+        raise click.UsageError("--tie-range and -f trec are mutually exclusive: it has no columns for ranges.")
 
     from gradeval.formats.csv import OPTION
     from gradeval.spark.files import check_new, named_runs, opened, resolved
@@ -171,16 +176,3 @@ def spark_command(
     elif results.runs and not how:
         job.print(results)
     return 2 if results.failed else 0
-
-
-def _check_printed(format_: str, is_comparison: bool, options: Mapping[str, Any]) -> None:
-    if is_comparison and format_ not in COMPARISON_FORMATS:
-        known = ", ".join(COMPARISON_FORMATS)
-        raise click.UsageError(f"A comparison has no format {format_}. Formats: {known}.")
-    if is_comparison and (unusable := [name for name in ("tie_range", "by_level") if options[name]]):
-        flag = f"--{unusable[0].replace('_', '-')}"
-        raise click.UsageError(f"{flag} is of evaluations; a comparison has no values for it.")
-    if options["tie_range"] and format_ == "trec":
-        raise click.UsageError(
-            "--tie-range and -f trec are mutually exclusive: the format has no columns for ranges."
-        )

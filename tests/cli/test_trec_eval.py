@@ -140,11 +140,11 @@ def test_help_and_version() -> None:
 
 @each("args, what", [
     ("-m mpa q r", "mpa: did you mean map?"),
-    ("-m prefs q r", "gradeval reads qrels only"),
-    ("-m P. q r", "P.: the value after '.' is missing"),
+    ("-m prefs q r", "prefs: unknown metric"),
+    ("-m P. q r", "P.: cutoff must be a positive integer, not ''"),
     ("-m P.5,5.2 q r", "5 is given more than once"),
     ("-m map.5,10 q r", "map takes no value after '.': did you mean map_cut.5,10?"),
-    ("-m official.5 q r", "official is a group of measures"),
+    ("-m official.5 q r", "official.5: did you mean official?"),
     ("-m utility.1,2 q r", "weights must be 4 numbers separated by ',', such as 1,-1,0,0, not '1,2'"),
     ("-m 11pt_avg.2,3 q r", "such as 0,0.1,0.2, each a number in [0, 1], not '2,3'"),
     ("-m ndcg.5 q r", "ndcg takes grade=gain pairs after '.': did you mean ndcg_cut.5?"),
