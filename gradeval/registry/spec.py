@@ -454,15 +454,8 @@ def _named(name: str, text: str) -> Metric:
 
 def split(text: str) -> list[str]:
     """'AP nDCG@5,10, P(rel=2)@5' -> the single names, separated by spaces, or by commas before a letter."""
-    names, start, depth = [], 0, 0
-    for i, char in enumerate(text):
-        depth = max(depth + (char == "(") - (char == ")"), 0)
-        following = text[i + 1 : i + 2]
-        if depth == 0 and (char.isspace() or (char == "," and (following.isalpha() or following.isspace()))):
-            names.append(text[start:i])
-            start = i + 1
-    names.append(text[start:])
-    return [name.strip().rstrip(",") for name in names if name.strip(" ,\t\n")]
+    names = re.findall(r"(?:\([^()]*\)?|,(?!\s|[^\W\d_])|[^\s,(])+", text)
+    return [name.rstrip(",") for name in names if name.strip(",")]
 
 
 def _meant(text: str) -> Iterator[str]:
