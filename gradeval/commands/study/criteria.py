@@ -37,24 +37,18 @@ open; these are the orders by which the paper's nDCG was computed."""
 EQUAL = 1e-9  # values that differ by no more are equal: rounding meets and misses no criterion
 
 
-CRITERIA: Final = {
-    "ties": "lists 4 and 5, which exchange the highest grade with different documents of the lowest, have the "
-    "same value, below that of list 1; evidence: the difference between 4 and 5, expected 0",
-    "skew": "the values fall with the error: list 1, 2, 3, then 4 and 5, then 6; evidence: the smallest fall, "
-    "expected > 0",
-    "emphasis": "misplacing the highest grade (list 3) costs more, relative to misplacing a low one (list 2), "
-    "than by Kendall's tau, which counts pairs; evidence: the ratio of the two ratios, expected > 1",
-    "range": "the reference has the best value of the metric's range, its reverse the worst; evidence: how far "
-    "the value of the reverse is from the worst, expected 0",
-}
-
-
 @takes({})
 def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 
-    A list has the scores that a system predicts for ten documents with the grades REFERENCE; what the criteria
-    ask for is in CRITERIA.
+    A list has the scores that a system predicts for ten documents with the grades REFERENCE. The criteria:
+    ties: lists 4 and 5, which exchange the highest grade with different documents of the lowest, have the same
+    value, below that of list 1; evidence: the difference between 4 and 5, expected 0. skew: the values fall
+    with the error: list 1, 2, 3, then 4 and 5, then 6; evidence: the smallest fall, expected > 0. emphasis:
+    misplacing the highest grade (list 3) costs more, relative to misplacing a low one (list 2), than by
+    Kendall's tau, which counts pairs; evidence: the ratio of the two ratios, expected > 1. range: the reference
+    has the best value of the metric's range, its reverse the worst; evidence: how far the value of the reverse
+    is from the worst, expected 0.
 
     The AveP of the paper is no metric of relevance: it is the mean over the places of the share right so far,
     where a place is right with its own grade. So AP(rel=2), which stands for it here, has other values; the
@@ -112,6 +106,6 @@ def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
             Table("verdicts", what, decided, verdicts, shown=False),
             Table("values", title, ("list", "scores", "metric", "value"), each, shown=False),
             Table("lists", title, ("list", "scores", *names), lists, data=False),
-            Table("criteria", "Which criteria each metric meets", ("metric", *CRITERIA), by_metric, data=False),
+            Table("criteria", "Which criteria each metric meets", ("metric", *evidence), by_metric, data=False),
         ),
     )

@@ -174,11 +174,10 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
         finding = f"By {', '.join(map(str, specs[1:]))}, {specs[0]} overestimates {errors} of the draws."
     title = f"Share of draws in which {specs[0]} over- or underestimates the error, by each metric"
     of_impacts = (*labelled, "overestimates", "underestimates", "seed")
-    sizes = {"cutoff": cutoff, "items": items, "draws": draws, "seed": seed}
     return Study(
         name="divergence",
         finding=finding,
-        options={"metrics": list(map(str, specs)), **sizes},
+        options={"metrics": list(map(str, specs)), **vars(how)},
         tables=(
             Table("quartiles", "Values over the draws", (*labelled, *QUARTILES, "seed"), boxes),
             Table("impact", title, of_impacts, impacts, shown=bool(impacts)),

@@ -110,18 +110,11 @@ def swaps(
 
     values = np.concatenate(with_fewer(all_values, how.jobs or default_jobs()), axis=3)
     mean, sd, count = _mean_sd_count(values, axis=3)
-    noise = [[_noise(values[u, :, m], seed) for m in range(len(specs))] for u in range(len(USES))]
-    tables = _tables(specs, counts, mean, sd, noise, seed)
+    tables = _tables(specs, counts, values, mean, sd, seed)
+    sizes = {"items": items, "repeats": repeats, "swaps": steps, "seed": seed}
     return Swaps(
         name="swaps",
-        options={
-            "metrics": [str(spec) for spec in specs],
-            "levels": list(counts),
-            "items": items,
-            "repeats": repeats,
-            "swaps": steps,
-            "seed": seed,
-        },
+        options={"metrics": [str(spec) for spec in specs], "levels": list(counts), **sizes},
         specs=tuple(specs),
         levels=counts,
         mean=mean,
@@ -144,7 +137,7 @@ def _finding(distances: Sequence[Row]) -> str:
 
 
 def _tables(
-    specs: Sequence[Spec], levels: Sequence[int], mean: Floats, sd: Floats, noise: list[list[float]], seed: int
+    specs: Sequence[Spec], levels: Sequence[int], values: Floats, mean: Floats, sd: Floats, seed: int
 ) -> tuple[Table, ...]:
     shown = spaced(mean.shape[-1], _SHOWN)
     distances: list[Row] = []
@@ -155,7 +148,8 @@ def _tables(
         apart = np.ptp(means, axis=0)
         at = int(np.argmax(apart))  # so many swaps
         ends = levels[int(means[:, at].argmin())], levels[int(means[:, at].argmax())]
-        distances.append((use, str(spec), float(apart[at]), noise[u][m], at, *ends, seed))
+        noise = _noise(values[u, :, m], seed)
+        distances.append((use, str(spec), float(apart[at]), noise, at, *ends, seed))
         for i, level in enumerate(levels):
             label, of_steps = (use, str(spec), level), means[i].tolist()
             overview.append((*label, *(of_steps[k] for k in shown)))
