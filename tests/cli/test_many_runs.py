@@ -113,26 +113,3 @@ def test_summaries_are_all_that_is_printed_of_them(tie_range: bool) -> None:
         assert left.render(format) == kept.render(format), format
     assert left.notices == kept.notices
     assert np.array_equal(left.means, kept.means, equal_nan=True)
-
-
-@each("jobs", [2, 4])
-def test_too_little_memory_for_several_threads(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The runs that are left are evaluated one after another, each once, in order."""
-    evaluate, seen = evaluator.outcome_of, []
-
-    def scarce(*args: object) -> object:
-        if len(seen) == 7 and args[5] != 1:
-            raise MemoryError
-        seen.append(args[1])
-        if len(seen) == 8:
-            raise MemoryError
-        return evaluate(*args)  # type: ignore[arg-type]
-
-    runs = [(f"x{i}", f"runs/r{i % 5}.run") for i in range(12)]
-    shown: list[str] = []
-    expected = evaluate_all("q", runs, parse("AP"), Options(jobs=1))
-    monkeypatch.setattr(evaluator, "outcome_of", scarce)
-    options = Options(jobs=jobs)
-    results = evaluate_all("q", runs, parse("AP"), options, on_run=lambda run: shown.append(run.runs[0].name))
-    assert [run.name for run in results.runs] == shown == [name for name, _ in runs]
-    assert np.array_equal(results.means, expected.means)

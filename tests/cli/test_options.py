@@ -140,13 +140,10 @@ def test_tie_range() -> None:
         assert found["all", "runid"] == ["tag", "", "", ""]
         assert found["q1", "relstring"][1:] == ["", "", ""]
     # only texts, which have no range to print, need the notice
-    for metrics, option, what in (
-        ("nDCG", [], ["ties in 1 query could change nDCG"]),
-        ("nDCG relstring", ["--tie-range"], ["ties could change relstring in 1 query"]),
-        ("nDCG", ["--tie-range"], []),
-    ):
-        notices = [line for line in gradeval("q", "r", "-q", "-m", metrics, *option).lines if "ties" in line]
-        assert len(notices) == len(what) and all(map(str.__contains__, notices, what))
+    notices = [
+        line for line in gradeval("q", "r", "-q", "-m", "nDCG relstring", "--tie-range").lines if "ties" in line
+    ]
+    assert len(notices) == 1 and "ties could change relstring in 1 query" in notices[0]
     assert "--tie-range and -f trec are mutually exclusive" in fails("q", "r", "--tie-range", "-f", "trec")
 
 
