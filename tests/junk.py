@@ -9,8 +9,6 @@ import numpy as np
 
 
 class Hostile:
-    """An object that fails wherever it is looked at."""
-
     def _fails(self, *_: object) -> Any:
         raise RuntimeError("hostile")
 
@@ -22,15 +20,11 @@ class Hostile:
 
 
 class HostilePath:
-    """A path that has none."""
-
     def __fspath__(self) -> str:
         raise RuntimeError("hostile")
 
 
 class NoPath:
-    """A path that is a number."""
-
     def __fspath__(self) -> Any:
         return 5
 
@@ -41,7 +35,6 @@ def failing():
 
 
 def junk() -> dict[str, Any]:
-    """Fresh ones, by what they are."""
     return {
         "None": None, "True": True, "0": 0, "1": 1, "-1": -1, "1.5": 1.5, "nan": float("nan"),
         "inf": float("inf"), "-inf": float("-inf"), "1e200": 1e200, "-1e151": -1e151, "1e-200": 1e-200,

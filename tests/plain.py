@@ -82,7 +82,6 @@ def number_of(text: bytes) -> float | None:
 
 
 def gathered(run: Sequence[Line]) -> dict[bytes, list[tuple[bytes, float]]]:
-    """The documents and scores of each query, in order."""
     queries: dict[bytes, list[tuple[bytes, float]]] = {}
     for query, document, score in run:
         queries.setdefault(query, []).append((document, score))
@@ -90,7 +89,6 @@ def gathered(run: Sequence[Line]) -> dict[bytes, list[tuple[bytes, float]]]:
 
 
 def ranking(lines: Sequence[tuple[bytes, float]], grades: Mapping[bytes, float], ties: str) -> list[bytes]:
-    """The documents of a query from the first rank to the last."""
     if ties != "input":
         lines = sorted(lines, reverse=True)
     if ties in ("best", "worst"):

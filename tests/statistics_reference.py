@@ -24,7 +24,6 @@ def all_signs(n):
 
 
 def random_signs(n, samples, seed):
-    """The signs of each random flip, of n rows."""
     size = -(-n // 64)
     flips = []
     for block in range(-(-samples // 1024)):
@@ -50,7 +49,6 @@ def sign_flip_p(values, flips, observed_too):
 
 
 def t_squared(values):
-    """t^2 of the values, or infinity."""
     n, total = len(values), sum(values)
     rest = n * sum(value * value for value in values) - total * total
     return (n - 1) * total * total / rest if rest else math.inf
@@ -136,7 +134,6 @@ def split_permutations(values, samples, seed):
 
 
 def fisher_yates(values, samples, seed):
-    """The permuted values of each sample, by exchanges."""
     queries, systems = len(values), len(values[0])
     block_rows = max(1, 2**15 // (queries * systems))
     found = []

@@ -106,8 +106,6 @@ def run(command: str) -> str:
 
 
 def shown(text: str) -> str:
-    """A page with what its commands print now."""
-
     def with_outputs(match: re.Match[str]) -> str:
         if match[1] != "console":
             return match[0]

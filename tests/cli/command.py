@@ -49,13 +49,10 @@ class Done(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """Of stderr."""
         return self.err.splitlines()
 
 
 class Stream(io.TextIOWrapper):
-    """A standard stream whose bytes are kept."""
-
     def __init__(self, terminal: bool = False) -> None:
         self.kept = io.BytesIO()
         self.isatty = lambda: terminal
@@ -90,7 +87,6 @@ def gradeval(
 
 
 def values(*args: object, run: str = "r") -> dict[tuple[str, str], float]:
-    """(query, metric) -> value, in order, of a call that succeeds."""
     done = gradeval(*args, "--digits", "full", "-f", "tsv")
     assert done.code == 0, done.err
     head, *rows = (line.split("\t") for line in done.out.splitlines())
@@ -99,7 +95,6 @@ def values(*args: object, run: str = "r") -> dict[tuple[str, str], float]:
 
 
 def mean_of(*args: object, query: str = "all", metric: str = "AP") -> float:
-    """The value of AP for q and r."""
     return values("q", "r", "-m", metric, *args)[query, metric]
 
 

@@ -119,7 +119,6 @@ def test_files_that_are_none() -> None:
 
 
 def test_files_that_are_another() -> None:
-    """Each is one error."""
     Path("q").write_text("".join(f"q1 0 d{n} 1\n" for n in range(5000)))
     Path("r").write_text("".join(f"q1 Q0 d{n} 1 {n} tag\n" for n in range(5000)))
     rest = ", and none of the 5,000 lines is right. This looks like {}; the qrels come first, then the runs"

@@ -43,7 +43,6 @@ def files(tmp_path, monkeypatch):
 
 
 def theirs(*args: str) -> str:
-    """What ir_measures prints."""
     from ir_measures.__main__ import main_cli
 
     out = io.StringIO()
@@ -71,7 +70,6 @@ def test_its_numbers(files):
 
 @each("options", ["", "-n", "-p 2", "--places 0", "--no_summary"])
 def test_by_query(files, options):
-    """Theirs has other rows first, as the help says."""
     mine, other = (one("q", "r", "AP", "nDCG@2", "Judged@2", "-q", *options.split()) for one in (ours, theirs))
     assert sorted(mine.splitlines()) == sorted(other.splitlines())
     summary = [line for line in mine.splitlines() if line.startswith("all")]

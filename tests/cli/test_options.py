@@ -27,7 +27,6 @@ def per_query(metric: str, *args: object) -> dict[str, float]:
 
 
 def test_metric() -> None:
-    """In the order they are given, each once, by any name."""
     for args in (
         ("-m", "AP nDCG@5,10 P(rel=2)@5"),
         ("-m", "map,nDCG@5,10", "--metric", "P(rel=2)@5"),

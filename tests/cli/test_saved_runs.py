@@ -13,7 +13,6 @@ QRELS = "".join(f"q{q} 0 d{d} {(q * d) % 3}\n" for q in range(5) for d in range(
 
 @pytest.fixture(autouse=True)
 def files(folder: Path) -> Path:
-    """qrels, the runs a to c, and the saved result of b."""
     Path("qrels").write_text(QRELS)
     for shift, name in enumerate("abc"):
         queries = range(4 if name == "b" else 5)

@@ -22,7 +22,6 @@ TSV = "run\tquery\tmetric\tvalue\n{}\tall\tAP\t0.2593\n"
 
 
 def shell(command: str) -> subprocess.CompletedProcess[str]:
-    """The command in a shell, where gradeval is this one."""
     text = f'set -o pipefail; gradeval() {{ "{sys.executable}" -m gradeval "$@"; }}; {command}'
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=60, check=False)
     assert "Traceback" not in done.stderr
@@ -92,7 +91,6 @@ def test_output_that_has_no_room_yet_is_waited_for() -> None:
 
 
 def many(queries: int) -> None:
-    """Qrels and a run of so many queries."""
     Path("q").write_text("".join(f"q{n} 0 a 1\n" for n in range(queries)))
     Path("r").write_text("".join(f"q{n} Q0 a 1 2 t\n" for n in range(queries)))
 

@@ -49,7 +49,6 @@ def check_help(group: str, *names: str) -> None:
 
 
 def check_error(*call: str, says: str) -> None:
-    """The call is refused in one line."""
     text = fails(*call)
     assert says in text
     assert "\n" not in text

@@ -66,7 +66,6 @@ def options(rng: random.Random, qrels: Grades) -> dict[str, Any]:
 
 
 def written(rng: random.Random, metric: Metric) -> str:
-    """The metric as a user may write it."""
     name, params = metric
     texts = {key: _text(value) for key, value in params}
     at = texts.pop(REGISTRY[name].at, None)

@@ -70,7 +70,6 @@ def rng_of(name: str, seed: int, number: int) -> random.Random:
 
 
 def attempt(name: str, seed: int, number: int, folder: Path) -> Done:
-    """Run a case in this folder."""
     attack, before = attack_of(name), os.getcwd()
     os.chdir(folder)
     try:

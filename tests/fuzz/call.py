@@ -24,7 +24,6 @@ TURNS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u206
 
 
 def shell(args: Sequence[object]) -> str:
-    """The command as it is typed in the folder of the case."""
     return shlex.join(["gradeval", *map(str, args)])
 
 
@@ -107,7 +106,6 @@ def _rows(values: Values, per_query: bool, summary: bool) -> Iterator[tuple[str,
 
 
 def printed(text: str, form: str) -> Iterator[tuple[str, str, Any]]:
-    """(query, metric, value) of each row of an output, in order."""
     if form == "tsv":
         for line in text.split("\n")[1:-1]:
             yield tuple(line.split("\t")[1:])  # type: ignore[misc]

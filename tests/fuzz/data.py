@@ -168,7 +168,6 @@ ARCHIVE_ERRORS: tuple[type[Exception], ...] = (zlib.error, lzma.LZMAError, *([ZS
 
 
 def unpacker(packer: str) -> Any:
-    """A decompressor of one stream."""
     if packer == "zst":
         return ZSTD.ZstdDecompressor()
     return bz2.BZ2Decompressor() if packer == "bz2" else lzma.LZMADecompressor()

@@ -271,7 +271,6 @@ def _check_values(case: Case, rows: Sequence[int], values: np.ndarray, expected:
 
 
 def _write(case: Case, rows: Iterable[int], name: str) -> None:
-    """A file with a line for each of these texts."""
     line = ROLES[case.role].line
     Path(name).write_bytes(b"".join(line(n, case.texts[row]) + b"\n" for n, row in enumerate(rows)))
 
@@ -294,7 +293,6 @@ def _check_errors(case: Case, wrong: Sequence[int]) -> None:
 
 
 def _check_calls(case: Case, expected: Sequence[float | None]) -> None:
-    """Each number by itself: taken, or refused."""
     Path("q").write_bytes(b"q 0 d 1\n")
     Path("r").write_bytes(b"q Q0 d 1 1 t\n")
     for text, number in zip(case.texts, expected, strict=True):

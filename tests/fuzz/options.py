@@ -110,7 +110,6 @@ def _asked(
     qrels: slow.Grades,
     runs: list[slow.Run],
 ) -> tuple[Any, ...]:
-    """With random metrics and options."""
     by_level = rng.random() < 0.15
     names = [name for name in REGISTRY if name in slow.REFERENCE and not (by_level and name == "AP")]
     chosen = asked.metrics(rng, names)

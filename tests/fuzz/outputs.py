@@ -127,7 +127,6 @@ def check(args: list[str], option: str, target: str, alias: str) -> int:
 
 
 def _named(target: str, alias: str) -> str:
-    """A name of the file that is the output; links are made."""
     if alias == "symbolic link":
         os.symlink(target, "alias.svg")
     elif alias == "hard link":

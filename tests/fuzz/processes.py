@@ -52,6 +52,5 @@ def check_manners(how: str, code: int, out: bytes, err: bytes) -> None:
 
 
 def typed(args: Sequence[str], before: str = "", after: str = "") -> str:
-    """What start() does, as one would type it."""
     command = " ".join(filter(None, [before, shlex.join(["gradeval", *args]), after]))
     return f"({command})" if before else command

@@ -31,7 +31,6 @@ def make(rng: random.Random) -> tuple[Any, ...]:
 
 
 def places(content: Any) -> list[tuple[Any, Any]]:
-    """(container, key) of everything in it."""
     if not isinstance(content, (dict, list)):
         return []
     items = list(content.items() if isinstance(content, dict) else enumerate(content))

@@ -85,7 +85,6 @@ def read_qrels(text: bytes) -> Grades:
 
 
 def is_grade(number: float) -> bool:
-    """Whether a number is not too large nor too small for a grade."""
     return number == 0 or 1e-150 <= abs(number) <= 1e150
 
 
@@ -246,7 +245,6 @@ class Values(NamedTuple):
 
 
 def evaluate(qrels: Grades, run: Run, asked: Asked) -> Values:
-    """The values of a run. Raises Refused where there is nothing to evaluate."""
     grades = {  # the double nearest to the difference of the two decimals
         query: {d: float(EXACT.subtract(grade, asked.zero_grade)) for d, grade in of.items()}
         for query, of in qrels.items()

@@ -157,7 +157,6 @@ def _check(case: Case, code: int, out: bytes, err: bytes, expected: bytes) -> No
 
 
 def _run(case: Case, expected: bytes) -> tuple[int, bytes, bytes]:
-    """The process from its start to its end: exit code, what came out of stdout and of stderr."""
     stdin, stdout, stderr = _ends(case.stdin, is_input=True), _ends(case.stdout), _ends(case.stderr)
     ends = [way.theirs if way.theirs is not None else subprocess.DEVNULL for way in (stdin, stdout, stderr)]
     env = environment(**({"PYTHONUNBUFFERED": "1"} if case.unbuffered else {}))
@@ -225,7 +224,6 @@ def _ends(way: str, *, is_input: bool = False) -> _Ends:
 
 
 def _feed(case: Case, end: int | None) -> None:
-    """Bring the run, a chunk at a time."""
     if end is None:
         return
     text = case.files["r"]

@@ -27,7 +27,6 @@ CASES = {
 
 
 def failures(name: str, folder: Path, count: int) -> list[str]:
-    """What is wrong in the first cases of an attack."""
     found = []
     for number in range(count):
         (folder / str(number)).mkdir(parents=True)
@@ -44,7 +43,6 @@ def fails_in_children(*args: Any, parent: int = os.getpid(), plain: Any = Evalua
 
 
 def loses_a_byte(readinto: Any, size: int, plain: Any = sources._cut) -> Any:
-    """Between two blocks."""
     for block in plain(readinto, size):
         yield block
         readinto(bytearray(1))

@@ -417,7 +417,6 @@ def test_titles_and_columns_of_grids_fit_where_they_can() -> None:
 
 
 def test_names_are_text() -> None:
-    """They cannot steer the terminal, and are no markup."""
     results = make("AP", {"a\x1b[31m\n": [[0.5]]}, queries=["q\x07\x9b\u202e\u2028"])
     text = results.render("table", per_query=True)
     assert text.startswith("a\\x1b[31m\\n\nquery")

@@ -46,7 +46,6 @@ def batched(resume: str | None = None, baseline: str | None = None, pool: bool =
 
 
 def slow(collection: str, system: str, metric: str) -> list[float]:
-    """The values of the queries, evaluated by themselves."""
     results = gradeval.evaluate(f"{collection}/qrels", f"{collection}/{system}.run", metric)
     return [value for value in results.per_query(0, metric).values() if not math.isnan(value)]
 
@@ -100,7 +99,6 @@ def test_features_as_systems() -> None:
 
 
 def test_significance() -> None:
-    """The paired t-test of each cell, with Holm's correction over all of the table."""
     values = {cell: slow(*cell) for cell in product(SIZES, SYSTEMS, METRICS.split())}
     verdicts = {"one": {"", "worse"}, "three": {"better"}}
     for baseline in verdicts:
@@ -126,7 +124,6 @@ def test_significance() -> None:
 
 @pytest.fixture
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """The (collection, system) that are evaluated."""
     seen: list[tuple[str, str]] = []
     evaluate = module.evaluate_all
 

@@ -22,12 +22,10 @@ def compare(*args: object, stdin: str | None = None) -> Done:
 
 
 def rows(*args: object) -> list[dict[str, str]]:
-    """The comparisons as tsv has them."""
     return list(csv.DictReader(io.StringIO(compare(*args, "--quiet").out), delimiter="\t"))
 
 
 def runs_of(*args: object) -> list[tuple[str, str]]:
-    """Baseline and run of each comparison."""
     return [(row["baseline"], row["run"]) for row in rows(*args)]
 
 

@@ -217,7 +217,6 @@ def test_labels_name_tables() -> None:
 
 
 def test_tables_of_values() -> None:
-    """CSV, gradeval's own, trec_eval's: of the same runs."""
     values = per_query("good.run", "AP")
     Path("a.csv").write_bytes(b"topic,AP\r\n" + "".join(f"{q},{v!r}\r\n" for q, v in values.items()).encode())
     full = ("--digits", "full", "-m", "AP", "-q", "--quiet")

@@ -34,7 +34,6 @@ EXACT = {"rel": 1e-9, "abs": 1e-12}
 
 
 def table(runs: dict[str, dict[str, list[float]]], queries=None, lower=()) -> QueryValues:
-    """run -> metric -> values of the queries."""
     metrics = list(next(iter(runs.values())))
     values = np.array([[of[metric] for metric in metrics] for of in runs.values()], np.float64)
     queries = queries or [f"q{i:02}" for i in range(values.shape[2])]
@@ -57,7 +56,6 @@ def compared(values: QueryValues, **options) -> Comparison:
 
 
 def pairs_of(values: QueryValues, baseline: str, run: str, metric: str) -> tuple[list[float], list[float]]:
-    """The values of both runs for the queries where both have one."""
     m = [column.name for column in values.metrics].index(metric)
     both = [values.values[values.runs.index(name), m].tolist() for name in (baseline, run)]
     pairs = [pair for pair in zip(*both, strict=True) if not any(map(math.isnan, pair))]

@@ -12,7 +12,6 @@ from gradeval import explain as gradeval_explain
 
 @pytest.fixture(autouse=True)
 def files(folder):
-    """q and r.run."""
     Path("r.run").write_text(RUN)
 
 

@@ -61,7 +61,6 @@ def explained(options: int) -> dict[str, list[tuple[Explanation, Explanation]]]:
 
 @each("o", range(len(OPTIONS)))
 def test_sums_add_up_to_the_value(o):
-    """And differences to that of the values."""
     values = gradeval.evaluate(QRELS, RUN, [*map(str, SPECS)], **OPTIONS[o]).runs[0].values.tolist()
     for spec, of_queries in zip(SPECS, values, strict=True):
         is_sum = spec.metric.terms(judgments_of([ranked([1, None, 2])]), **spec.params) is not None

@@ -49,7 +49,6 @@ def tables(ids, numbers):
 
 
 def as_csv(table, role):
-    """Python's csv, which holds any bytes."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(["query_id", "doc_id", "relevance" if role == "qrels" else "score"])
@@ -110,7 +109,6 @@ def expected(table, role, kind):
 @examples(times=0.4)
 @given(st.data(), ROLES)
 def test_every_pair_of_formats(folder, data, role):
-    """From one format to another and back to where it came from."""
     first, second = (data.draw(st.sampled_from(TARGETS[role])) for _ in range(2))
     numbers = st.integers(-3, 9).map(float) if role == "qrels" else FLOATS
     table = data.draw(tables(PLAIN.filter(bool).map(str.encode), numbers))

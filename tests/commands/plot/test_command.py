@@ -39,7 +39,6 @@ def test_formats_say_the_same(call):
 
 @each("call", [call for name, call in CALLS.items() if name not in ("phi", "phi of queries", "swaps")])
 def test_the_picture_is_the_default(call, monkeypatch):
-    """Everywhere; with colours on a terminal."""
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -22,7 +22,6 @@ from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQuer
 
 
 def interval(values, confidence=0.95):
-    """By the book."""
     values = values[~np.isnan(values)]
     half = student.ppf((1 + confidence) / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
     return values.mean() - half, values.mean() + half
@@ -122,7 +121,6 @@ def test_metrics_of_curves():
 
 
 def rows_of(picture, table):
-    """The rows by the curve."""
     found = {}
     for curve, *row in picture.table(table).rows:
         found.setdefault(curve, []).append(tuple(row))
@@ -214,7 +212,6 @@ def test_whole_output(name):
 
 
 def drawn(values, width=80):
-    """The lines of a drawing of bars."""
     return _bars(Bars((), np.array(values, float), 0.0, 0.0, 0.0), width)
 
 

@@ -20,8 +20,6 @@ VISIBLE = "section.metric:not([hidden]) table.values"
 
 
 class Browser:
-    """A browser that shows a report."""
-
     def __init__(self, profile: Path) -> None:
         assert PROGRAM is not None
         command_in, self._commands = os.pipe()
@@ -59,7 +57,6 @@ class Browser:
         return answer["result"]
 
     def _next(self) -> dict[str, Any]:
-        """The next answer or event."""
         while b"\0" not in self._unread:
             if not select.select([self._answers], [], [], _SECONDS)[0]:
                 raise TimeoutError("Chromium does not answer")
@@ -72,7 +69,6 @@ class Browser:
         return found
 
     def open(self, path: Path) -> None:
-        """Load a page, and wait until it is loaded."""
         self.events.clear()
         self("Page.navigate", url=path.as_uri())
         while "Page.loadEventFired" not in [name for name, _ in self.events]:
@@ -89,7 +85,6 @@ class Browser:
         return found["result"].get("value")
 
     def click(self, selector: str) -> None:
-        """Click in the middle of an element."""
         found = f"const of = document.querySelector({json.dumps(selector)})"
         middle = "const at = of.getBoundingClientRect(); return [at.x + at.width / 2, at.y + at.height / 2]"
         x, y = self.run(f"(() => {{ {found}; of.scrollIntoView({{block: 'center'}}); {middle} }})()")
@@ -114,7 +109,6 @@ class Browser:
         self.run(f"new Promise((done) => {{ {look} }})")
 
     def rows(self) -> list[list[str]]:
-        """The texts of the rows of the table of queries that is shown."""
         rows = f"[...document.querySelectorAll('{VISIBLE} > tbody > tr:not(.why)')]"
         found: list[list[str]] = self.run(f"{rows}.map((row) => [...row.cells].map((cell) => cell.innerText))")
         return found

@@ -19,7 +19,6 @@ pytest.importorskip("jinja2", reason="jinja2 is not installed (gradeval[report])
 
 @pytest.fixture(autouse=True)
 def files(folder):
-    """q, r.run and s.run."""
     Path("r.run").write_text(RUN)
     Path("s.run").write_text("q1 Q0 a 1 1 t\nq2 Q0 e 1 1 t\nq3 Q0 z 1 1 t\n")
 

@@ -350,7 +350,6 @@ def test_without_javascript(chromium: Browser, path: Path) -> None:
 
 
 def test_ranks_that_are_left_out_are_marked(browser: Browser, path: Path) -> None:
-    """As in explain."""
     browser.show(path)
     browser.choose("metric", 1)  # AP, without a cutoff
     browser.choose("filter", "424")
