@@ -26,12 +26,7 @@ FUNCTIONS: dict[str, list[Callable[..., Any]]] = {
     "Compare": [gradeval.compare],
     "Report": [gradeval.report],
     "CompareResults": [gradeval.compare_tables, Results.compare],
-    "Runs": [
-        gradeval.explain,
-        gradeval.plot.curve,
-        gradeval.plot.queries,
-        gradeval.study.levels,
-    ],
+    "Runs": [gradeval.explain, gradeval.plot.curve, gradeval.plot.queries, gradeval.study.levels],
     "SwapsKeywords": [gradeval.study.swaps, gradeval.plot.swaps],
     "Divergence": [gradeval.study.divergence],
     "Agreement": [gradeval.study.agreement],

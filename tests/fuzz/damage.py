@@ -25,15 +25,12 @@ FILES = {
     "z": b"q1 map 0.5 0.1\nq2 map 0.25 0\nq1 P_5 1e-1 2\n",
 }
 # of these the slow reader can say what must come out, where both files are read as what they are meant to be
-PLAIN = {
-    ("q", "r"): ("trec", "trec"),
-    ("l", "s"): ("letor", "scores"),
-    ("l", "--feature", "2"): ("letor", "letor"),
-}
+PLAIN = ("q", "r")
 CALLS = (
-    *PLAIN,
+    PLAIN,
     ("q", "r", "r2"),
     ("l", "s"),
+    ("l", "--feature", "2"),
     ("l", "--feature", "1,2"),
     ("q", "l", "--feature", "1"),
     ("l", "r"),
@@ -77,7 +74,7 @@ def changed(rng: random.Random, text: bytes, most: int = 5) -> bytes:
 
 
 def make(rng: random.Random) -> tuple[Any, ...]:
-    files, call = dict(FILES), list(rng.choice([*CALLS, *PLAIN, *PLAIN, ("q", "r"), ("q", "r")]))
+    files, call = dict(FILES), list(rng.choice([*CALLS, *[PLAIN] * 4]))
     if rng.random() < 0.5:
         collection = data.made(rng, runs=2)
         files["q"] = data.dressed(rng, data.qrels_rows(collection.qrels))
@@ -104,11 +101,9 @@ def make(rng: random.Random) -> tuple[Any, ...]:
         ways = [stored, changed(rng, stored, 2), changed(rng, stored, 2), stored[: -rng.randrange(1, 13)]]
         files[damaged] = rng.choice(ways)
     given = [] if call[0] in ("trec_eval", "ir_measures") else [f"-j{rng.choice([1, 1, 2])}"]
-    plain: tuple[str, ...] = ()
-    if tuple(call) in PLAIN and rng.random() < 0.85:
-        plain = tuple(call)
-        of_qrels, of_run = PLAIN[plain]
-        given += ["--digits", "full", "--qrels-format", of_qrels, "--run-format", of_run, *_METRICS]
+    plain = tuple(call) == PLAIN and rng.random() < 0.85
+    if plain:
+        given += ["--digits", "full", "--qrels-format", "trec", "--run-format", "trec", *_METRICS]
     elif given and rng.random() < 0.3:
         given += ["--qrels-format", rng.choice(["trec", "letor"])]
     elif given and rng.random() < 0.3:
@@ -121,11 +116,11 @@ def check(
     args: list[str],
     damaged: str,
     packer: str,
-    plain: tuple[str, ...],
+    plain: bool,
     block: int | None,
 ) -> int:
-    """damaged: the file that was changed. packer: how it is compressed, if it is. plain: the call, where it is
-    one of PLAIN in formats that are given: it is read just where the slow reader reads it, and as that does.
+    """damaged: the file that was changed. packer: how it is compressed, if it is. plain: whether the call is
+    PLAIN in formats that are given: it is read just where the slow reader reads it, and as that does.
     """
     for name, content in files.items():
         Path(name).write_bytes(content)
@@ -146,11 +141,11 @@ def check(
     try:
         if packer:
             texts[damaged] = _decompressed(texts[damaged], packer)
-        qrels, run = _read(texts, plain)
+        qrels, run = slow.read_qrels(texts["q"]), slow.read_run(texts["r"])
         expected = [slow.evaluate(qrels, run, slow.Asked((("AP", ()), ("nDCG", ()), ("muAP", ()))))]
     except slow.Refused as refused:
         require(done.code == 2, f"a file is taken that should be refused: {refused}", args, done)
-        lines = [int(n) for n in re.findall(r"^[qrls]:(\d+): (?!reading stopped)", done.err, re.MULTILINE)]
+        lines = [int(n) for n in re.findall(r"^[qr]:(\d+): (?!reading stopped)", done.err, re.MULTILINE)]
         wrong = not MORE_RULES.search(done.err) and refused.lines and not set(lines) <= set(refused.lines)
         require(not wrong, f"lines {lines} are refused, not {refused.lines}", args, done)
         return 1
@@ -159,15 +154,6 @@ def check(
     else:
         check_values(args, done, expected)
     return 1
-
-
-def _read(texts: dict[str, bytes], call: tuple[str, ...]) -> tuple[slow.Grades, slow.Run]:
-    if call == ("q", "r"):
-        return slow.read_qrels(texts["q"]), slow.read_run(texts["r"])
-    lines = slow.read_letor(texts["l"], (2,) if "2" in call else ())
-    if "2" in call:
-        return slow.letor_qrels(lines), slow.letor_run(lines, 2)
-    return slow.letor_qrels(lines), slow.scores_run(lines, texts["s"], b"s")
 
 
 def _decompressed(stored: bytes, packer: str) -> bytes:

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -27,9 +26,6 @@ SEEN = ("table", "md")  # formats for people, in which nothing may stand that a 
 
 
 def make(rng: random.Random) -> tuple[Any, ...]:
-    while rng.random() < 0.25:
-        with suppress(slow.Refused):  # where an id is that of a place, too
-            return _letor(rng)
     collection = data.made(rng, runs=rng.choice([1, 1, 1, 2, 3]))
     qrels = data.dressed(rng, data.ordered(rng, data.qrels_rows(collection.qrels), key=lambda row: row[0]))
     files = {"q": data.compressed(rng, qrels)}
@@ -45,7 +41,7 @@ def make(rng: random.Random) -> tuple[Any, ...]:
     given = [word for pair in formats if rng.random() < 0.2 for word in pair]
     given += ["--max-passage", delimiter.decode()] if delimiter else []
     given += ["--duplicates=best"] if is_best else []
-    return _asked(rng, files, [*files], given, slow.read_qrels(qrels), runs)
+    return _asked(rng, files, given, slow.read_qrels(qrels), runs)
 
 
 def _repeated(
@@ -64,48 +60,9 @@ def _repeated(
     return repeated
 
 
-def _letor(rng: random.Random) -> tuple[Any, ...]:
-    """Labels or a feature as grades; features, scores or TREC runs."""
-    with_query = rng.random() < 0.7
-    rows, sizes = data.letor_rows(rng, with_query)
-    text = data.dressed(rng, data.ordered(rng, rows, key=lambda row: row[1]) if with_query else rows)
-    files = {"l": data.compressed(rng, text)}
-    lines = slow.read_letor(text, (1, 2, 3), None if with_query else sizes)
-    given: list[str] = []
-    if not with_query:
-        name = rng.choice(["l.query", "l.group", "sizes"])
-        files[name] = data.dressed(rng, [[b"%d" % size] for size in sizes])
-        given += ["--groups", name] if name == "sizes" else []
-    chosen = None
-    if rng.random() < 0.2:
-        chosen = 3
-        given += ["--qrels-feature", "3"]
-    qrels = slow.letor_qrels(lines, chosen)
-    kind = rng.choice(["features", "features of a run", "scores", "trec"])
-    words = ["l"]
-    if kind.startswith("features"):
-        words += ["l"] * (kind == "features of a run")
-        numbers = sorted(rng.sample([1, 2, 3], rng.randint(1, 3)))
-        given += ["--feature", ",".join(map(str, numbers))]
-        runs = [slow.letor_run(lines, number) for number in numbers]
-    elif kind == "scores":
-        files["s"] = data.dressed(rng, [[rng.choice(data.SCORES)(rng).encode()] for _ in lines])
-        words.append("s")
-        runs = [slow.scores_run(lines, files["s"], b"s")]
-    else:
-        retrieved = [line for line in lines if rng.random() < 0.8] or lines[:1]
-        found = [(line.query, line.document, b"%d" % rng.randrange(5), b"t") for line in retrieved]
-        files["r"] = data.dressed(rng, data.run_rows(found))
-        words.append("r")
-        runs = [slow.read_run(files["r"])]
-    given += ["--qrels-format", "letor"] if rng.random() < 0.2 else []
-    return _asked(rng, files, words, given, qrels, runs)
-
-
 def _asked(
     rng: random.Random,
     files: dict[str, bytes],
-    words: list[str],
     given: list[str],
     qrels: slow.Grades,
     runs: list[slow.Run],
@@ -115,7 +72,7 @@ def _asked(
     chosen = asked.metrics(rng, names)
     if by_level:
         chosen = [one for one in chosen if one[1][0] != "AP"] or [("muAP", ("muAP", ()))]
-    args = [*words, *given]
+    args = [*files, *given]
     if rng.random() < 0.5:
         args += [f"-m{rng.choice([' ', ', ']).join(word for word, _ in chosen)}"]
     else:

@@ -11,9 +11,7 @@ from decimal import Context, Decimal
 from typing import Any, NamedTuple
 
 from metrics.reference import REFERENCE, Topic
-from plain import Line, data_of, gathered, number_of, ranking, repeated
-
-_FEATURE = re.compile(rb"(\d{1,8}):(.*)", re.DOTALL)
+from plain import Line, data_of, gathered, number_of, ranking
 
 Grades = dict[bytes, dict[bytes, Decimal]]
 Value = float | str
@@ -38,26 +36,10 @@ class Refused(Exception):
 
 
 class Run(NamedTuple):
-    """tag: what it calls itself, '' where it has no tag; its name then takes the place. ties: the default rule.
-    numbered: whether no document has an id but its position.
-    """
+    """tag: what it calls itself, '' where it has no tag; its name then takes the place."""
 
     lines: list[Line]
     tag: bytes = b""
-    ties: str = "trec"
-    numbered: bool = False
-
-
-class LetorLine(NamedTuple):
-    """document, query: '' where the line names none. features: those that are wanted. has_id: whether the line
-    names the document.
-    """
-
-    query: bytes
-    document: bytes
-    label: bytes
-    features: dict[int, bytes]
-    has_id: bool
 
 
 # Reading
@@ -81,17 +63,13 @@ def read_qrels(text: bytes) -> Grades:
             wrong.append(n + 1)
     if wrong or not grades:
         raise Refused("bad judgments", wrong)
-    return _in_range(grades)
+    if not all(is_grade(float(grade)) for of in grades.values() for grade in of.values()):
+        raise Refused("a grade out of range")
+    return grades
 
 
 def is_grade(number: float) -> bool:
     return number == 0 or 1e-150 <= abs(number) <= 1e150
-
-
-def _in_range(grades: Grades) -> Grades:
-    if not all(is_grade(float(grade)) for of in grades.values() for grade in of.values()):
-        raise Refused("a grade out of range")
-    return grades
 
 
 def read_run(text: bytes, delimiter: bytes = b"", is_best: bool = False) -> Run:
@@ -131,90 +109,6 @@ def _holds_two_records(fields: list[bytes]) -> bool:
     )
 
 
-def read_letor(text: bytes, wanted: Sequence[int] = (), sizes: Sequence[int] | None = None) -> list[LetorLine]:
-    """The data lines. wanted: the features that are read. sizes: of the queries, where no line names one."""
-    rows, wrong = [], []
-    for n, line in enumerate(_plain(text).split(b"\n"), 1):
-        data, _, comment = line.partition(b"#")
-        label, *fields = _words(data) or [b""]
-        if not label:
-            continue
-        has_query = bool(fields) and fields[0].startswith(b"qid:")
-        query = fields.pop(0)[4:] if has_query else b""
-        features = [match.groups() for match in map(_FEATURE.fullmatch, fields) if match]
-        numbers = [label, *(value for name, value in features if int(name) in wanted)]
-        again = len({int(name) for name, _ in features if int(name) in wanted}) < len(numbers) - 1
-        if None in map(number_of, numbers) or len(features) < len(fields) or has_query > bool(query) or again:
-            wrong.append(n)
-        own = {int(name): value for name, value in features if int(name) in wanted}
-        document = _document(comment)
-        rows.append(LetorLine(query, document, label, own, bool(document)))
-    if wrong or not rows:
-        raise Refused("bad lines", wrong)
-    if len({bool(row.query) for row in rows}) > 1 or (sizes is None) == (not rows[0].query):
-        raise Refused("not all lines have a query, or none has and there are no sizes")
-    if sizes is not None:
-        queries = [b"%d" % n for n, size in enumerate(filter(None, sizes), 1) for _ in range(size)]
-        if len(queries) != len(rows):
-            raise Refused("the sizes are not those of the file")
-        rows = [row._replace(query=query) for query, row in zip(queries, rows, strict=True)]
-    counts: dict[bytes, int] = {}
-    placed = []
-    for row in rows:
-        counts[row.query] = counts.get(row.query, 0) + 1
-        placed.append(row if row.document else row._replace(document=b"%d" % counts[row.query]))
-    return placed
-
-
-def _words(text: bytes) -> list[bytes]:
-    return re.findall(rb"[^ \t\r]+", text)
-
-
-def _document(comment: bytes) -> bytes:
-    """X of 'docid = X', however it is spaced, or the first word, or nothing."""
-    first, *more = _words(comment) or [b""]
-    if first.startswith(b"docid"):
-        behind = [first[5:], *more] if first[5:] else more
-        if behind and behind[0].startswith(b"="):
-            return behind[0][1:] or (behind[1] if len(behind) > 1 else b"")
-    return first
-
-
-def letor_qrels(lines: Sequence[LetorLine], feature: int | None = None) -> Grades:
-    grades: Grades = {}
-    for line in lines:
-        grade = Decimal((line.label if feature is None else line.features.get(feature, b"0")).decode())
-        if grades.setdefault(line.query, {}).setdefault(line.document, grade) != grade:
-            raise Refused("a document with two grades")
-    return _in_range(grades)
-
-
-def letor_run(lines: Sequence[LetorLine], feature: int) -> Run:
-    if not any(feature in line.features for line in lines):
-        raise Refused("no line has the feature")
-    scores = [float(line.features.get(feature, b"0")) for line in lines]
-    return _scored(lines, scores, b"feature%d" % feature)
-
-
-def scores_run(lines: Sequence[LetorLine], text: bytes, name: bytes) -> Run:
-    rows = data_of(_plain(text))
-    numbers = [number_of(fields[0]) if len(fields) == 1 else None for _, fields in rows]
-    if None in numbers or len(numbers) != len(lines):
-        raise Refused(
-            "bad scores", [n + 1 for (n, _), number in zip(rows, numbers, strict=True) if number is None]
-        )
-    return _scored(lines, [number for number in numbers if number is not None], name)
-
-
-def _scored(lines: Sequence[LetorLine], scores: Sequence[float], name: bytes) -> Run:
-    pairs = zip(lines, scores, strict=True)
-    numbered = not any(line.has_id for line in lines)
-    run = Run([(line.query, line.document, score) for line, score in pairs], name, "input", numbered)
-    if repeated(run.lines):
-        raise Refused("a document comes twice")
-    return run
-
-
 # Evaluating
 
 
@@ -227,7 +121,7 @@ class Asked:
     zero_grade: Decimal = Decimal(0)
     depth: int | None = None
     judged_only: bool = False
-    ties: str | None = None
+    ties: str = "trec"
     queries: str = "judged"
     query_ids: tuple[bytes, ...] | None = None
     by_level: bool = False
@@ -263,15 +157,12 @@ def evaluate(qrels: Grades, run: Run, asked: Asked) -> Values:
         names = [name for name, _ in metrics]
         at = names.index("muAP") if "muAP" in names else 0
         metrics = list(dict.fromkeys([*metrics[:at], *levels, *metrics[at:]]))
-    ties = asked.ties or run.ties
-    if run.numbered and ties == "trec":  # by number, from the last to the first
-        lines, ties = {query: of[::-1] for query, of in lines.items()}, "input"
 
     rows: list[list[Value]] = []
     for query in counted:
         of_query, of_run = grades[query], dict(lines.get(query, []))
         rows.append([])
-        order = ranking(lines.get(query, []), of_query, ties)[: asked.depth]
+        order = ranking(lines.get(query, []), of_query, asked.ties)[: asked.depth]
         for name, pairs in metrics:
             if name == "runid":
                 rows[-1].append(run.tag.decode("utf-8", "surrogateescape"))

@@ -153,13 +153,7 @@ def test_every_table_is_a_frame() -> None:
     pytest.importorskip("polars")
     whys = gradeval.explain(MARKUP_QRELS, MARKUP_RUNS["y"], "AP", "1")
     study = gradeval.study.levels(MARKUP_QRELS, MARKUP_RUNS)
-    tables = [
-        evaluated().compare("AP"),
-        whys,
-        whys[0],
-        study.table("values"),
-        gradeval.validate("nowhere"),
-    ]
+    tables = [evaluated().compare("AP"), whys, whys[0], study.table("values"), gradeval.validate("nowhere")]
     for table in tables:
         pandas, polars = table.to_pandas(), table.to_polars()
         assert list(pandas.columns) == polars.columns and len(pandas) == len(polars) > 0

@@ -229,8 +229,7 @@ def test_leave_one_out_of_many_documents_is_bounded(monkeypatch):
     """Of the first ranks and the highest grades; a sentence and JSON say that the others were not tried."""
     every = gradeval.explain(QRELS, RUN, "F@3", "q2")[0]
     monkeypatch.setattr(
-        "gradeval.commands.explain.explain._AT_MOST",
-        5 * sum(one.grade is not None for one in every.documents),
+        "gradeval.commands.explain.explain._AT_MOST", 5 * sum(one.grade is not None for one in every.documents)
     )
     [one] = gradeval.explain(QRELS, RUN, "F@3", "q2")
     changes = {change.document: change for change in every.changes}

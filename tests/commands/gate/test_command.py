@@ -221,12 +221,10 @@ PLAIN = "plain plain --feature 1 --require 'AP > 0' --quiet"
 READ = {
     f"{PLAIN} --groups sizes -o sizes": "--output",
     f"{PLAIN} --junit plain.query": "--junit",
-    f"{PLAIN} --config ci/groups.toml --github ci/sizes": "GITHUB_STEP_SUMMARY",
     "qrels good.run --config ci/baseline.toml -f tsv -o ci/old": "--output",
     "qrels good.run --config ci/wrong.toml --junit ci/old": "--junit",
     "qrels good.run --config ci/ids.toml --github ci/q.ids": "GITHUB_STEP_SUMMARY",
     "qrels good.run --junit pyproject.toml": "--junit",
-    "qrels good.run --github qrels": "GITHUB_STEP_SUMMARY",
 }
 
 
@@ -237,9 +235,7 @@ def test_no_file_that_is_read_is_written(command: str, monkeypatch: pytest.Monke
         "plain": "".join(f"{d % 2} 1:{d}\n" for d in range(8)),
         "plain.query": "4\n4\n",
         "sizes": "4\n4\n",
-        "ci/sizes": "4\n4\n",
         "ci/old": Path("good.run").read_text(),
-        "ci/groups.toml": "[options]\ngroups = 'sizes'\n",
         "ci/baseline.toml": "max-drop = 'AP 0.9'\nbaseline = 'old'\n",
         "ci/wrong.toml": "max-fall = 'AP 1'\nbaseline = 'old'\n",
         "ci/ids.toml": "require = 'AP > 0'\noptions.query_ids = 'q.ids'\n",
