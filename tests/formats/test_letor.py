@@ -86,7 +86,10 @@ def test_features(path, data):
 
 
 CONVERT = r"Where lines end in CR, convert them with tr '\r' '\n'"
-ERRORS = [
+
+
+@each(("size", "before"), zip(SIZES, [b"0 qid:1 1:1\n" * 9, b"0 qid:1 1:2 # x\r\n\n# y\n", b""], strict=True))
+@each_row(
     (b"x qid:1 1:1", "the grade 'x' is not a number"),
     (b"qid:1 1:1", "the grade 'qid:1' is not a number"),
     (b"1 qid: 1:1", "no query id after qid:"),
@@ -100,11 +103,7 @@ ERRORS = [
     (b"1 qid:1 \0", "binary data (a NUL byte). Is this the right file?"),
     (b"1 qid:1 1:1\r0 qid:1 1:2", rf"a CR inside the line '1 qid:1 1:1\r0 qid:1 1:2'. {CONVERT}"),
     (b"1 qid:1 1:1 # a\r0 qid:1 # b", rf"a CR inside the line '1 qid:1 1:1 # a\r0 qid:1 # b'. {CONVERT}"),
-]  # fmt: skip
-
-
-@each(("line", "what"), ERRORS)
-@each(("size", "before"), zip(SIZES, [b"0 qid:1 1:1\n" * 9, b"0 qid:1 1:2 # x\r\n\n# y\n", b""], strict=True))
+)  # fmt: skip
 def test_errors_name_the_line(line, what, size, before, path):
     text = before + line + b"\n0 qid:1 1:5\n"
     assert errors_of(path, text, [1], size) == [f"{before.count(10) + 1}: {what}"]

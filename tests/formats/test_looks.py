@@ -5,7 +5,6 @@ import re
 import tarfile
 from pathlib import Path
 
-import pytest
 from helpers import each, error_of
 
 import gradeval
@@ -57,19 +56,12 @@ OTHERS = {
 # fmt: on
 
 
-def said(text: str, role: str, folder: Path) -> str:
-    (folder / "given").write_text(text)
-    run, qrels = (folder / "given", QRELS) if role == "run" else (RUN, folder / "given")
-    with pytest.raises((InputError, InputErrors)) as caught:
-        if role == "letor":
-            gradeval.evaluate(qrels, run, "AP", qrels_format=role)
-        gradeval.evaluate(qrels, run, "AP", **{f"{role}_format": "trec"})
-    return str(caught.value)
-
-
 @each(("role", "text"), [*TABLES, *OTHERS])
 def test_what_it_looks_like(role: str, text: str, tmp_path: Path) -> None:
-    error = said(text, role, tmp_path)
+    (tmp_path / "given").write_text(text)
+    files = (QRELS, tmp_path / "given") if role == "run" else (tmp_path / "given", RUN)
+    how = {"qrels_format": role} if role == "letor" else {f"{role}_format": "trec"}
+    error = error_of((InputError, InputErrors), gradeval.evaluate, *files, "AP", **how)
     looks = ({**TABLES, **OTHERS})[role, text]
     assert "\n" not in error
     assert error.startswith(f"{tmp_path}/given:1: ")

@@ -74,11 +74,6 @@ def grades(change: Callable[[float], float]) -> Qrels:
     return {query: {d: change(grade) for d, grade in of.items()} for query, of in QRELS.items()}
 
 
-def rankings(order: Callable[[str, dict[str, float]], list[str]]) -> Run:
-    """The run with each query's documents in the order that order(query, run) gives, all scores different."""
-    return {q: {d: -float(place) for place, d in enumerate(order(q, of))} for q, of in RUN.items()}
-
-
 def binary(name: str) -> str:
     return with_needed(name, **BINARY.get(name, {}))
 
@@ -130,7 +125,8 @@ ORDERS = {
 @each("ties", ORDERS)
 def test_ties(ties):
     by_order = [name for name in REGISTRY if name not in BY_SCORE]
-    assert differing(values(by_order, ties=ties), values(by_order, run=rankings(ORDERS[ties]))) == {}
+    run = {q: {d: -float(place) for place, d in enumerate(ORDERS[ties](q, of))} for q, of in RUN.items()}
+    assert differing(values(by_order, ties=ties), values(by_order, run=run)) == {}
     assert differing(values(BY_SCORE, ties=ties), values(BY_SCORE)) == {}, "equal scores stay equal"
 
 

@@ -19,27 +19,17 @@ from gradeval.tables.judgments import Judgments
 load()
 
 D = [0, 1, log2(3), 2, log2(5), log2(6)]  # the discounts from rank 1
-FIVE = ranked([1, 1, 0, 0, 1], missed=[1])
-TWO_GRADES = ranked([2, None, 1], missed=[1, -1])
 # R = 4; relevant at ranks 1, 3 and 6, where P is 1, 2/3 and 1/2
-SIX = ranked([1, 0, 2, None, 0, 1], missed=[1])
 POOLED = ranked([1, None, 0, -1, 1])  # at rank 5 are 4 above, 3 of them pooled: 1 relevant, 1 not
-THREE = ranked([1, 0, None, 1], missed=[1])
-LISTED = ranked([0, 2, 1, None, 0], missed=[1])
 DCG = [0, 0, 2 / D[2], 2 / D[2] + 1 / D[3]]
 IDEAL = [0, 2, 2 + 1 / D[2], 2 + 1 / D[2] + 1 / D[3]]
 LAST = DCG[3] / IDEAL[3]
-GOOD = ranked([3, 2, 4])
-HALF = ranked([1, 2])  # of a scale up to 2: gains 0.5 and 1
-SPARSE = ranked([1, None, 3])
-SECOND = ranked([None, 1])
-LATE = ranked([2, *[None] * 50, 2, 1])
 ERR = 7 / 16 + 9 / 16 * 3 / 16 / 2 + 9 / 16 * 13 / 16 * 15 / 16 / 3
 BEST_ERR = 15 / 16 + 1 / 16 * 7 / 16 / 2 + 1 / 16 * 9 / 16 * 3 / 16 / 3
 
 
 BY_HAND = [
-    (FIVE, {
+    (ranked([1, 1, 0, 0, 1], missed=[1]), {
         "P@5": 0.6, "R@2": 0.5, "F(x=4)@2": 5 * 1 * 0.5 / (4 * 1 + 0.5),
         "set_F(x=0.5)": 1.5 * 0.6 * 0.75 / (0.5 * 0.6 + 0.75), "set_map": 0.6 * 0.75, "relative_P@3": 2 / 3,
         "num_rel_ret@2": 2, "scaled_utility": (3 * 3 - 2 * 2 + 200) / (12 + 200),
@@ -47,10 +37,10 @@ BY_HAND = [
     }),
     (ranked([1, 0, 2, 0]), {"Success(need=all)@3": 1}),
     (ranked([0] * 150, missed=[1]), {"scaled_utility": 0}),
-    (TWO_GRADES, {
+    (ranked([2, None, 1], missed=[1, -1]), {
         "gP": (1 + 1 / 2) / 3, "gR@1": 1 / 2,
     }),
-    (SIX, {
+    (ranked([1, 0, 2, None, 0, 1], missed=[1]), {
         "Rprec": 2 / 4, "Rprec_mult@0.2": 1,  # 0.8 + 0.9 = 1.7: one rank
         "iprec_at_recall@0.38": 2 / 3,  # 1.52 documents are two
         "11pt_avg": (4 * 1 + 3 * (2 / 3) + 2 * (1 / 2)) / 11,
@@ -60,7 +50,7 @@ BY_HAND = [
         "infAP": (1 + 1 / 5 + 4 / 5 * (3 / 4) * (1.00001 / 2.00002)) / 2, "unj@3": 1 / 3,
         "num_nonrel_judged_ret": 1, "rbp": 0.1 * (1 + 0.9**4),
     }),
-    (THREE, {
+    (ranked([1, 0, None, 1], missed=[1]), {
         "gm_map": 1.5 / 3, "yaap": log((1 + 1.5) / (1 + 3 - 1.5)),
     }),
     (ranked([1, 4, 2]), {"rbp(p=0.5)": 0.5 * (1 / 4 + 1 / 2 + 1 / 8)}),
@@ -68,7 +58,7 @@ BY_HAND = [
     (ranked([1, None, 1, 0], missed=[1]), {"rbp.95": 0.095125}),  # as ranx 0.3.21 has it
     (ranked([1, 2, None, 3]), {"rbp(p=0.5,gain=binary)": 0.5 * (1 + 1 / 2 + 1 / 8)}),
     (ranked([1, None, 0, 1, -1]), {"rbp_resid(p=0.5)": 0.5 * (0.5 + 0.5**4) + 0.5**5}),
-    (LISTED, {
+    (ranked([0, 2, 1, None, 0], missed=[1]), {
         "ndcg_rel": (DCG[2] / IDEAL[2] + LAST + LAST) / 3,
         "Rndcg": (DCG[1] / IDEAL[1] + DCG[3] / IDEAL[3] + LAST) / 3,
         "G": (2 / log2(2 + 1) + 1 / log2(2 + 1)) / 4, "binG(rel=2)": 1 / log2(3),
@@ -79,7 +69,7 @@ BY_HAND = [
         "G(gain=0:-1/1:0/2:4)": (-1 / log2(7) + 4 / log2(2 + 5 - 3) - 1 / log2(2 + 8 - 2)) / 4,
     }),
     (ranked([0.5]), {"G": 0.5 / log2(2 + 1 - 0.5) / 0.5}),  # each rank of the ideal counts for 1 at least
-    (GOOD, {
+    (ranked([3, 2, 4]), {
         "ERR": ERR, "ERR(max_grade=5)@1": 7 / 32, "ERR(gain=linear)@1": 3 / 5,
         "ERR(gain=1:1/2:1/3:9/4:9)@2": 9 / 10 + 1 / 10 * 1 / 10 / 2, "nERR": ERR / BEST_ERR,
         "iRBU(p=0.5)": 0.5 * 7 / 16 + 0.25 * 9 / 16 * 3 / 16 + 0.125 * 9 / 16 * 13 / 16 * 15 / 16,
@@ -87,20 +77,20 @@ BY_HAND = [
     (ranked([5], missed=[6]), {"ERR@1": 31 / 64}),  # above 4 the largest grade is that of the qrels
     (ranked([5000]), {"ERR": 1}),
     (ranked([5000, 4999]), {"nERR": 1}),
-    (SECOND, {
+    (ranked([None, 1]), {
         "INST(max_rel=1,n=3)": (4 / 9) / (1 + 4 / 9 + 16 / 81), "INSQ(max_rel=3,n=2)": 4 / 13 / 3,
     }),
-    (LATE, {
+    (ranked([2, *[None] * 50, 2, 1]), {
         "INST(T=0.5,max_rel=2)": 1,  # full gain ends the search for good
         "NERR8(max_rel=2)@60": 1,
     }),
     (ranked([3, 1, 2, 3]), {"BPM(T=2,max_rel=3)@2": (1 + 1 / 3) / 2}),
     (ranked([3, None, 1]), {"SDCG(max_rel=3)@3": (1 + 1 / 3 / 2) / (1 + 1 / log2(3) + 1 / 2)}),
-    (HALF, {
+    (ranked([1, 2]), {  # of a scale up to 2: gains 0.5 and 1
         "NERR8(max_rel=2)@3": (0.5 + 0.5) / 1.5, "NERR9(max_rel=2)@3": (0.5 + 0.25) / 1.25,
         "NERR10(p=0.8,max_rel=2)": (0.5 + 0.4) / 1.4, "NERR11(max_rel=2)": (0.5 + 2 / 9) / (1 + 2 / 9),
     }),
-    (SPARSE, {
+    (ranked([1, None, 3]), {
         "Q": (2 / 4 + 6 / 7) / 2, "Q(beta=10)": (11 / 31 + 42 / 43) / 2, "JKnDCG": (1 + 3 / log2(3)) / 4,
         "JKnDCG(base=4)@2": 1 / 4,
     }),

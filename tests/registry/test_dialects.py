@@ -4,7 +4,7 @@ import functools
 from contextlib import suppress
 
 import ir_measures
-from helpers import each
+from helpers import each, each_row
 from ir_measures.providers import registry
 
 from gradeval import MetricError, evaluate
@@ -13,16 +13,14 @@ from gradeval.registry.dialects import MEASURES, PROVIDERS, printed, to_ours
 from gradeval.registry.metric import Metric
 from gradeval.registry.spec import metric_of
 
-READ = [
+
+@each_row(
     ("P", "5,10", [{"cutoff": "5"}, {"cutoff": "10"}]), ("set_F", "0.5", [{"x": "0.5"}]),
     ("iprec_at_recall", "0.25", [{"recall": "0.25"}]), ("utility", "3,-2,0,0", [{"weights": "3,-2,0,0"}]),
     ("ndcg", "2=9,1=3", [{"gain": "2=9,1=3"}]), ("rbp", "p=0.8", [{"p": "0.8"}]),
     ("rbp", "p=0.8,1=3", [{"p": "0.8", "gain": "1=3"}]), ("rbp", "95", [{"p": "0.95"}]),
     ("rbp_resid", "p=0.8", [{"p": "0.8"}]),
-]  # fmt: skip
-
-
-@each(("name", "after", "texts"), READ)
+)  # fmt: skip
 def test_there_and_back(name: str, after: str, texts: list[dict[str, str]]) -> None:
     measure = MEASURES[name]
     assert measure.read(after, ".") == texts

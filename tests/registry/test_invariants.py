@@ -35,10 +35,6 @@ def trial(invariant):
     return keep
 
 
-def declares(metric: Metric, invariant: Invariant) -> bool:
-    return any(one.about == invariant.about for one in metric.invariants)
-
-
 def unmet(metric: Metric, invariant: Invariant, params: dict[str, object], scale: Floats) -> list[Condition]:
     given = {param.name: param.default for param in metric.params} | params
     declared = next((one for one in metric.invariants if one.about == invariant.about), invariant)
@@ -207,27 +203,23 @@ def _(data):
     return compare(queries, longer, same)
 
 
-def try_out(invariant: Invariant, metrics: Collection[Metric], how: settings) -> None:
-    @how
-    @given(strategies.parameters, st.data())
-    def run(parameters, data):
-        check, params = TRIALS[invariant](data), params_under(invariant, parameters)
-        check_each(metrics, lambda metric: check(metric, params))
-
-    run()
-
-
 CLAIMS = {
-    invariant: [metric for metric in REGISTRY.values() if declares(metric, invariant)] for invariant in TRIALS
+    invariant: [of for of in REGISTRY.values() if invariant.about in [one.about for one in of.invariants]]
+    for invariant in TRIALS
 }
 
 
 @each("invariant", TRIALS)
 def test_holds(invariant):
-    try_out(invariant, CLAIMS[invariant], examples(times=0.3))
+    @examples(times=0.3)
+    @given(strategies.parameters, st.data())
+    def run(parameters, data):
+        check, params = TRIALS[invariant](data), params_under(invariant, parameters)
+        check_each(CLAIMS[invariant], lambda metric: check(metric, params))
+
+    run()
 
 
-GENERATED = settings(derandomize=True, database=None, phases=[Phase.generate])
 CONDITIONS = {
     invariant: [
         (metric, one)
@@ -240,12 +232,14 @@ CONDITIONS = {
 }
 
 
-@each("invariant", [one for one in TRIALS if CONDITIONS[one]], ids=lambda invariant: invariant.about[:30])
+@each("invariant", [one for one in TRIALS if CONDITIONS[one]])
 def test_does_not_hold_outside_its_conditions(invariant):
     """No condition is there without need: where it alone is not met, some query shows that."""
     pending = {(metric.name, one.about): (metric, one) for metric, one in CONDITIONS[invariant]}
 
-    @settings(max_examples=400, suppress_health_check=[*HealthCheck], parent=GENERATED)
+    how = {"max_examples": 400, "derandomize": True, "database": None, "phases": [Phase.generate]}
+
+    @settings(**how, suppress_health_check=[*HealthCheck])
     @given(strategies.parameters, st.data())
     def run(parameters, data):
         check = TRIALS[invariant](data)

@@ -68,15 +68,10 @@ def texts(draw, lines):
     return b"".join(text), number
 
 
-def qrels_text(qrels):
-    return b"".join(
-        b"%s 0 %s %r\n" % (q, d, grade) for q, grades in qrels.items() for d, grade in grades.items()
-    )
-
-
 def table_of(folder, qrels):
     path = folder / "qrels"
-    path.write_bytes(qrels_text(qrels))
+    lines = (b"%s 0 %s %r\n" % (q, d, grade) for q, grades in qrels.items() for d, grade in grades.items())
+    path.write_bytes(b"".join(lines))
     return read_trec_qrels(Cut(path))
 
 
