@@ -9,24 +9,26 @@ gradeval.formats, and imported when they are needed.
 from gradeval.records import Record
 
 _QRELS_FIRST = "The qrels come first, then the runs"
+_EITHER = "each of its first lines is one number, so that it may hold labels or scores"
+_AS_LABELS = "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file"
 
 
 class Format(Record):
     """A row of the table: the format that options have this name.
 
     why: what shows that a file is of it. begins: a function (beginning of the file, options) -> the name of the
-    format that it has, or '', which several formats may share. of_line: likewise (first line of data, fields
-    before any '#'); only formats whose fields are between spaces and tabs have it. reader: by default
-    'name.table'. of_letor: what messages call its rows, where these are the lines of the LETOR file that the
-    qrels are. ties: the default rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a
-    hint, where it can be a run only.
+    format that it has, or '', which several formats may share. reader: by default 'name.table'. of_line: a
+    function (first line of data, fields before any '#') -> likewise; only formats whose fields are between
+    spaces and tabs have it. of_letor: what messages call its rows, where these are the lines of the LETOR file
+    that the qrels are. ties: the default rule for tied scores. no_qrels: what is wrong with such a file as
+    qrels, and a hint, where it can be a run only.
     """
 
     name: str
     why: str
     begins: str = ""
-    of_line: str = ""
     reader: str = ""
+    of_line: str = ""
     of_letor: str = ""
     ties: str = "trec"
     no_qrels: tuple[str, str] | None = None
@@ -37,32 +39,30 @@ class Format(Record):
         return self.of_line != ""
 
 
+_HEADER, _JSON, _MAGIC, _FIELDS = "detect.of_header", "detect.of_json", "detect.of_magic", "detect.of_fields"
 # In the order of messages; where a file may be of several, the last of them is right.
 FORMATS = (
     Format(
         "trec",
         "its lines are fields between spaces or tabs",
         begins="detect.of_trec_with_tabs",
-        of_line="detect.of_fields",  # its errors describe unknown files best
+        of_line=_FIELDS,  # its errors describe unknown files best
     ),
-    Format("letor", "its first line of data has qid: or numbered features", of_line="detect.of_fields"),
+    Format("letor", "its first line of data has qid: or numbered features", of_line=_FIELDS),
     Format(
         "scores",
         "its first lines of data are numbers, one per line",
-        of_line="detect.of_fields",
         reader="letor.read_scores",
+        of_line=_FIELDS,
         of_letor="scores, one per line,",
         ties="input",
-        no_qrels=(
-            "each of its first lines is one number, so that it may hold labels or scores",
-            "--qrels-format letor reads labels; scores are a run, which comes after a LETOR file",
-        ),
+        no_qrels=(_EITHER, _AS_LABELS),
     ),
     Format(
         "ranklib",
         "the second field counts 0, 1, … within the first query",
-        begins="detect.of_indexes",
-        reader="letor.read_ranklib",
+        "detect.of_indexes",
+        "letor.read_ranklib",
         of_letor="scores of RankLib",
         ties="input",
         no_qrels=("this looks like scores of RankLib (query index score)", _QRELS_FIRST),
@@ -70,33 +70,20 @@ FORMATS = (
     Format(
         "msmarco",
         "the third field counts 1, 2, … within the first query",
-        begins="detect.of_ranks",
-        reader="trec.msmarco_table",
+        "detect.of_ranks",
+        "trec.msmarco_table",
         no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
     ),
+    Format("beir", "its header is BEIR's: query-id, corpus-id, score", _HEADER, "csv.beir_table"),
+    Format("csv", "its first line is a header of known column names", _HEADER),
     Format(
-        "beir",
-        "its header is BEIR's: query-id, corpus-id, score",
-        begins="detect.of_header",
-        reader="csv.beir_table",
+        "tsv", "its first line is a header of known column names, separated by tabs", _HEADER, "csv.tsv_table"
     ),
-    Format("csv", "its first line is a header of known column names", begins="detect.of_header"),
-    Format(
-        "tsv",
-        "its first line is a header of known column names, separated by tabs",
-        begins="detect.of_header",
-        reader="csv.tsv_table",
-    ),
-    Format("json", "it begins with a JSON object of objects", begins="detect.of_json"),
-    Format("lists", "it begins with JSON whose first value is a list", begins="detect.of_json"),
-    Format("jsonl", "it begins with a JSON object of values", begins="detect.of_json"),
-    Format(
-        "parquet",
-        "it begins with Parquet's magic number",
-        begins="detect.of_magic",
-        reader="arrow.parquet_table",
-    ),
-    Format("arrow", "it begins with Arrow's magic number", begins="detect.of_magic"),
+    Format("json", "it begins with a JSON object of objects", _JSON),
+    Format("lists", "it begins with JSON whose first value is a list", _JSON),
+    Format("jsonl", "it begins with a JSON object of values", _JSON),
+    Format("parquet", "it begins with Parquet's magic number", _MAGIC, "arrow.parquet_table"),
+    Format("arrow", "it begins with Arrow's magic number", _MAGIC),
 )
 RUN_FORMATS = tuple(row.name for row in FORMATS)
 QRELS_FORMATS = tuple(row.name for row in FORMATS if row.no_qrels is None)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
-_ROW_BYTES = 32
 RUN_NAMES = "run"  # the column of a table that has the names of runs
 QUERY, DOCUMENT, SUBTOPIC = "query id", "document id", "subtopic"  # what messages call them
 A_TIME = "is a time, neither text nor number. Cast it to one of these"
@@ -137,9 +136,8 @@ class Categories:
 
 
 def missing_rows(is_missing: Bools | None, what: str) -> LineProblems:
-    if is_missing is None or not is_missing.any():
-        return NOTHING
-    return LineProblems.of(np.flatnonzero(is_missing), lambda _: f"the {what} is missing")
+    rows = np.flatnonzero(False if is_missing is None else is_missing)
+    return LineProblems.of(rows, lambda _: f"the {what} is missing")
 
 
 def _of_codes(code: Ints, wrong: LineProblems, what: str) -> LineProblems:
@@ -154,10 +152,7 @@ def _of_codes(code: Ints, wrong: LineProblems, what: str) -> LineProblems:
 def _not_finite(values: Floats, what: str, is_missing: Bools | None = None) -> LineProblems:
     """The rows whose value is missing or no finite number."""
     is_finite = np.isfinite(values)
-    if is_missing is None and is_finite.all():
-        return NOTHING
-    is_wrong = ~is_finite
-    rows = np.flatnonzero(is_wrong if is_missing is None else is_wrong | is_missing)
+    rows = np.flatnonzero(~is_finite if is_missing is None else ~is_finite | is_missing)
 
     def why(i: int) -> str:
         if is_missing is not None and is_missing[rows[i]]:
@@ -340,11 +335,9 @@ class Data:
         return self.rows <= BLOCK_ROWS
 
     @property
-    def stored_size(self) -> int:
+    def expected_size(self) -> int:
         """About what a file with these rows would have in bytes."""
-        return _ROW_BYTES * max(self.rows, 1)
-
-    expected_size = stored_size
+        return 32 * max(self.rows, 1)
 
 
 def is_ranx(data: Any) -> bool:
@@ -476,21 +469,18 @@ class Three(Data):
         return columns if self.finished is None else self.finished(columns)
 
 
-class Tuples(Three):
+def tuples(path: str, rows: list[Any], number: str, places: Sequence[int] = (0, 1, 2)) -> Three:
     """Rows (query, document, number) of three items or more. places: of these in a row. Raises InputError."""
-
-    def __init__(self, path: str, rows: list[Any], number: str, places: Sequence[int] = (0, 1, 2)) -> None:
-        what = ROWS if len(places) == 3 else ROWS_OF_SUBTOPICS
-        with readable(path, what):
-            if not all(issubclass(kind, (tuple, list)) for kind in set(map(type, rows))):
-                rows = [_tuple(row, path, line, len(places)) for line, row in enumerate(rows, 1)]
-            try:
-                columns = [Objects([row[place] for row in rows]) for place in places]
-            except IndexError:
-                for line, row in enumerate(rows, 1):
-                    _tuple(row, path, line, len(places))
-                raise
-        super().__init__(path, columns, (QUERY, DOCUMENT, number, SUBTOPIC))
+    count = len(places)
+    with readable(path, ROWS if count == 3 else ROWS_OF_SUBTOPICS):
+        if not all(issubclass(kind, (tuple, list)) for kind in set(map(type, rows))):
+            rows = [_tuple(row, path, line, count) for line, row in enumerate(rows, 1)]
+        try:
+            columns = [Objects([row[place] for row in rows]) for place in places]
+        except IndexError:
+            rows = [_tuple(row, path, line, count) for line, row in enumerate(rows, 1)]
+            raise
+    return Three(path, columns, (QUERY, DOCUMENT, number, SUBTOPIC))
 
 
 def _tuple(row: Any, path: str, line: int, count: int) -> tuple[Any, ...]:

@@ -437,10 +437,10 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
         SUBTOPIC,
         Nested,
         Three,
-        Tuples,
         array_values,
         is_frame,
         is_ranx,
+        tuples,
     )
 
     with readable(path, ROWS):
@@ -466,7 +466,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
         rows = list(data)
         first = rows[0] if rows else ()
         count = len(first) if isinstance(first, (tuple, list)) else None
-        return Tuples(path, rows, number, _places(getattr(first, "_fields", None), count, number))
+        return tuples(path, rows, number, _places(getattr(first, "_fields", None), count, number))
 
 
 def _places(fields: Sequence[str] | None, count: int | None, number: str) -> list[int]:
