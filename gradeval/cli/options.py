@@ -86,6 +86,12 @@ def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorat
     return click.option(*names, **_prints(text, "Show the version and exit."))
 
 
+def option(flags: str, about: str, metavar: str = "", **settings: Any) -> Callable[[Decorated], Decorated]:
+    """click.option with its names in one text; a flag where there is no metavar."""
+    how = {"metavar": metavar} if metavar else {"is_flag": True}
+    return click.option(*flags.split(), help=about, **how, **settings)
+
+
 class SectionedOption(click.Option):
     """An option that the help lists under a heading."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gradeval.cli.job import Job, with_job
-from gradeval.cli.options import Command
+from gradeval.cli.options import Command, option
 from gradeval.errors import OptionError
 
 PAGES = Path(__file__).parents[1] / "guide"
@@ -30,9 +30,7 @@ Examples:
   gradeval guide --search bootstrap   the lines with this word""",
 )
 @click.argument("topic", required=False, metavar="[TOPIC]", type=click.Choice(TOPICS, case_sensitive=False))
-@click.option(
-    "--search", "word", metavar="WORD", help="List the lines that contain WORD, with topic and heading."
-)
+@option("--search word", "List the lines that contain WORD, with topic and heading.", "WORD")
 @with_job()
 def guide_command(job: Job, topic: str | None, word: str | None) -> None:
     """Show a page of the user guide, or list its topics.

@@ -9,7 +9,7 @@ import click
 from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, with_job
-from gradeval.cli.options import AbbreviatedCommand
+from gradeval.cli.options import AbbreviatedCommand, option
 from gradeval.cli.types import File, Integer, complete_metric
 from gradeval.errors import MetricError
 
@@ -27,18 +27,16 @@ TOLD |= {"qrels_as_run", "identical_ids", "ties"}
 @click.argument(
     "measures", nargs=-1, required=True, shell_complete=partial(complete_metric, tool="ir_measures")
 )
-@click.option("-p", "--places", type=Integer(-1, 100), default=PLACES, help="Number of decimals; -1 for all.")
-@click.option(
-    "-q",
-    "--by_query",
-    is_flag=True,
-    help="Print the values of each query too, in the order of the qrels. ir_measures prints them by provider, "
+@option("-p --places", "Number of decimals; -1 for all.", "N", type=Integer(-1, 100), default=PLACES)
+@option(
+    "-q --by_query",
+    "Print the values of each query too, in the order of the qrels. ir_measures prints them by provider, "
     "in the order of the run.",
 )
-@click.option("-n", "--no_summary", is_flag=True, help="Do not print the summary; requires -q.")
+@option("-n --no_summary", "Do not print the summary; requires -q.")
 @click.option("-o", "--output_format", type=click.Choice(("tsv", "jsonl")), default="tsv", show_default=True)
-@click.option("--provider", metavar="NAME", help="Ignored: gradeval has no providers.")
-@click.option("--quiet", is_flag=True, help="Do not print warnings.")
+@option("--provider", "Ignored: gradeval has no providers.", "NAME")
+@option("--quiet", "Do not print warnings.")
 @with_job()
 def ir_measures_command(
     job: Job,

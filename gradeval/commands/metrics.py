@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import click
 
-from gradeval.cli.options import Command
+from gradeval.cli.options import Command, option
 from gradeval.cli.types import complete_family, complete_metric
 
 
 @click.command("metrics", cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
-@click.option(
-    "--family", default="", metavar="NAME", shell_complete=complete_family, help="List the metrics of a family."
-)
-@click.option("--graded", is_flag=True, help="List metrics that distinguish degrees of relevance.")
-@click.option(
+@option("--family", "List the metrics of a family.", "NAME", default="", shell_complete=complete_family)
+@option("--graded", "List metrics that distinguish degrees of relevance.")
+@option(
     "--search",
+    "List metrics whose names or page contain all WORDS, the best matches first.",
+    "WORDS",
     default="",
-    metavar="WORDS",
-    help="List metrics whose names or page contain all WORDS, the best matches first.",
 )
 def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:
     """List the metrics, or show the formula, parameters, range and source of NAME."""

@@ -11,7 +11,7 @@ import click
 
 from gradeval import process
 from gradeval.cli.job import Job, input_files, with_job
-from gradeval.cli.options import AbbreviatedCommand, version_option
+from gradeval.cli.options import AbbreviatedCommand, option, version_option
 from gradeval.cli.types import File, Grade, Integer, complete_metric
 from gradeval.options import Options
 
@@ -31,81 +31,54 @@ UNKNOWN = -1_000_000.0  # a z-score where the file has none, or the deviation is
 )
 @click.argument("qrels", type=File())
 @click.argument("run", type=File())
-@click.option(
-    "-q", "--query_eval_wanted", "per_query", is_flag=True, help="Print the values of each query too."
-)
-@click.option(
-    "-m",
-    "--measure",
-    "measures",
-    multiple=True,
-    metavar="NAME[.VALUES]",
-    shell_complete=partial(complete_metric, tool="trec_eval"),
-    help="A measure, such as map, P.5,10 or ndcg.1=3,2=9; a group: official (the default), all_trec or set; "
+@option("-q --query_eval_wanted per_query", "Print the values of each query too.")
+@option(
+    "-m --measure measures",
+    "A measure, such as map, P.5,10 or ndcg.1=3,2=9; a group: official (the default), all_trec or set; "
     "or a metric of gradeval, such as muAP. 'gradeval metrics NAME' describes it.",
+    "NAME[.VALUES]",
+    multiple=True,
+    shell_complete=partial(complete_metric, tool="trec_eval"),
 )
-@click.option(
-    "-c",
-    "--complete_rel_info_wanted",
-    "all_judged",
-    is_flag=True,
-    help="Average over all judged queries, with 0 for those missing from the run.",
+@option(
+    "-c --complete_rel_info_wanted all_judged",
+    "Average over all judged queries, with 0 for those missing from the run.",
 )
-@click.option("-n", "--nosummary", is_flag=True, help="Do not print the summary.")
-@click.option(
-    "-l",
-    "--level_for_rel",
-    "level",
+@option("-n --nosummary", "Do not print the summary.")
+@option(
+    "-l --level_for_rel level",
+    "Relevance threshold: the lowest grade that counts as relevant. Default: 1.",
+    "GRADE",
     type=Grade(),
     default=1.0,
-    metavar="GRADE",
-    help="Relevance threshold: the lowest grade that counts as relevant. Default: 1.",
 )
-@click.option(
-    "-M",
-    "--Max_retrieved_per_topic",
-    "depth",
+@option(
+    "-M --Max_retrieved_per_topic depth",
+    "Evaluate the first N documents of each query only.",
+    "N",
     type=Integer(1, LONGEST),
-    metavar="N",
-    help="Evaluate the first N documents of each query only.",
 )
-@click.option(
-    "-J",
-    "--Judged_docs_only",
-    "judged_only",
-    is_flag=True,
-    help="Remove unjudged documents from the rankings first (condensed lists).",
+@option(
+    "-J --Judged_docs_only judged_only", "Remove unjudged documents from the rankings first (condensed lists)."
 )
-@click.option(
-    "-N",
-    "--Number_docs_in_coll",
-    "size",
+@option(
+    "-N --Number_docs_in_coll size",
+    "Number of documents in the collection, for utility.",
+    "N",
     type=Integer(0, LONGEST),
     default=0,
-    metavar="N",
-    help="Number of documents in the collection, for utility.",
 )
-@click.option(
-    "-Z",
-    "--Zscore",
-    "zscores",
+@option(
+    "-Z --Zscore zscores",
+    "Print z-scores, based on a file with lines 'query measure mean deviation'.",
+    "FILE",
     type=File(),
-    metavar="FILE",
-    help="Print z-scores, based on a file with lines 'query measure mean deviation'.",
 )
-@click.option(
-    "-R", "--Rel_info_format", type=click.Choice(["qrels"]), metavar="qrels", help="Format of the judgments."
-)
-@click.option(
-    "-T",
-    "--Results_format",
-    type=click.Choice(["trec_results"]),
-    metavar="trec_results",
-    help="Format of the run.",
-)
-@click.option("-D", "--Debug_level", type=click.Choice(["0"]), metavar="0", help="Ignored.")
-@click.option("-o", "old_output", is_flag=True, help="Ignored, as in trec_eval.")
-@click.option("--Output_old_results_format", metavar="X", help="Ignored; takes a value, as in trec_eval.")
+@option("-R --Rel_info_format", "Format of the judgments.", "qrels", type=click.Choice(["qrels"]))
+@option("-T --Results_format", "Format of the run.", "trec_results", type=click.Choice(["trec_results"]))
+@option("-D --Debug_level", "Ignored.", "0", type=click.Choice(["0"]))
+@option("-o old_output", "Ignored, as in trec_eval.")
+@option("--Output_old_results_format", "Ignored; takes a value, as in trec_eval.", "X")
 @version_option("-v", "--version", more=f", as trec_eval {VERSION}")
 @with_job()
 def trec_eval_command(
