@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +23,6 @@ from gradeval.tables.run_names import LabelledRuns, labelled
 
 if TYPE_CHECKING:
     from gradeval.commands.plot.picture import Picture
-    from gradeval.render.progress import Progress
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -82,28 +81,33 @@ def runs_options(metric: str, *tables: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-def _plot(job: Job, draw: Callable[[Progress], Picture], options: dict[str, Any], *read: str) -> int:
-    """Draw a picture, print it, and save it. options: those of the picture are taken out before it is drawn.
-    read: files that are read, though no argument of type File names them.
+def _plot(
+    job: Job, name: str, *inputs: Any, files: Sequence[str] = (), has_steps: bool = False, **options: Any
+) -> int:
+    """Draw the picture of this name, print it, and save it. files: those that are read, though no argument of
+    type File names them. has_steps: whether it shows its progress.
     """
+    from gradeval.commands.plot import pictures
     from gradeval.commands.plot.picture import drawing, format_of, without_glyphs
 
     save, size = options.pop("save"), options.pop("size")
     if save is None and size is not None:
         raise click.UsageError("--size requires --save.")
-    file, kind, data, missing = None, "", b"", ""
-    job.open(*read)
+    options = {name: value for name, value in options.items() if name != "metrics" or value}
+    file, kind, data, notices = None, "", b"", []
+    job.open(*files)
     if save is not None:  # what would prevent it is an error before anything is read
         kind = format_of(save, "--save")
         drawing()
-        file = job.output_file(save, input_files(*read), "--save")
+        file = job.output_file(save, input_files(*files), "--save")
         if job.file is not None and os.path.realpath(job.file.path) == os.path.realpath(save):
             raise click.UsageError("--output and --save name the same file.")
     with job.running() as progress:
-        picture = draw(progress)
+        options |= {"progress": progress.steps} if has_steps else {}
+        picture: Picture = getattr(pictures, name)(*inputs, **options)
     if file is not None:
         data, missing = drawing().image(picture, kind, size)
-    notices = [without_glyphs(missing)] if missing else []
+        notices = [without_glyphs(missing)] if missing else []
     if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2
     text = picture.render(job.format, table=job.table, **job.how)
@@ -143,9 +147,7 @@ def picture(
 @click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
 @cli.row_option(CompareOptions, "baseline", section=DRAWING)
 @runs_options("nDCG@10", "queries", "summary")
-def queries_command(
-    job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], baseline: str | None, **options: Any
-) -> int:
+def queries_command(job: Job, qrels: str, runs: tuple[str, ...], baseline: str | None, **options: Any) -> int:
     """The value of each query, the highest first; of several runs, differences from a baseline.
 
     The first RUN is the baseline. The mean has its t interval, and differences are counted as won, tied and
@@ -153,12 +155,9 @@ def queries_command(
     """
     check_runs(runs, options["features"])
     labelled_runs = with_baseline(runs, baseline)
-
-    from gradeval.commands.plot import pictures
-
-    arguments = qrels, labelled_runs or LabelledRuns([(None, qrels)]), metrics or pictures.QUERIES_METRIC
     paths = [path for _, path in labelled_runs]
-    return _plot(job, lambda _: pictures.queries(*arguments, baseline=baseline, **options), options, *paths)
+    inputs = qrels, labelled_runs or LabelledRuns([(None, qrels)])
+    return _plot(job, "queries", *inputs, baseline=baseline, **options, files=paths)
 
 
 @picture(
@@ -179,19 +178,15 @@ def queries_command(
 )
 @drawing("--log", is_flag=True, help="Logarithmic axis of the cutoffs.")
 @runs_options("nDCG", "curve")
-def curve_command(job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[str, ...], **options: Any) -> int:
+def curve_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """The mean of a metric at each cutoff, with its t interval.
 
     A metric is given without cutoffs, which are then those of --at, or with them: nDCG@5,10,20.
     -m iprec_at_recall draws interpolated precision by recall. NAME=RUN labels a run.
     """
     check_runs(runs, options["features"])
-
-    from gradeval.commands.plot import pictures
-
     labelled_runs = LabelledRuns(map(labelled, runs)) or LabelledRuns([(None, qrels)])
-    arguments = qrels, labelled_runs, metrics or pictures.CURVE_METRIC
-    return _plot(job, lambda _: pictures.curve(*arguments, **options), options)
+    return _plot(job, "curve", qrels, labelled_runs, **options)
 
 
 @picture(
@@ -203,23 +198,20 @@ def curve_command(job: Job, qrels: str, runs: tuple[str, ...], metrics: tuple[st
     "gradeval plot phi qrels.txt -f tsv --table points",
 )
 @click.argument("qrels", type=File())
-@cli.queries("--query", "drawn", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
+@cli.queries("--query", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
 @picture_options("phi", "points", "quartiles")
 @cli.metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
 @cli.row_options(Options, OF_METRICS, within=OF_GRADES)
 @cli.row_options(Options, INPUT, within=OF_QRELS, without=(RUNS,))
 @cli.other_options
 @with_job(FORMATS, otherwise="table")
-def phi_command(job: Job, qrels: str, drawn: tuple[str, ...], metrics: tuple[str, ...], **options: Any) -> int:
+def phi_command(job: Job, qrels: str, metrics: tuple[str, ...], **options: Any) -> int:
     """φ of nDCGφ by grade, with its control points: lowest, median, whisker, highest.
 
     By default φ of all judgments as one query, and the median and the quartiles of φ over the queries that have
     the grade or a higher one. --query draws φ of one query, or of several.
     """
-    from gradeval.commands.plot import pictures
-
-    metric = metrics or pictures.PHI_METRIC
-    return _plot(job, lambda _: pictures.phi(qrels, metric, drawn, **options), options)
+    return _plot(job, "phi", qrels, *([metrics] if metrics else []), **options)
 
 
 @picture(
@@ -236,13 +228,10 @@ def phi_command(job: Job, qrels: str, drawn: tuple[str, ...], metrics: tuple[str
 @cli.row_option(Options, "jobs")
 @cli.quiet_option
 @with_job(FORMATS, otherwise="table")
-def swaps_picture_command(job: Job, metrics: tuple[str, ...], **options: Any) -> int:
+def swaps_picture_command(job: Job, **options: Any) -> int:
     """The curves of 'gradeval study swaps': metrics after 0, 1, 2 … random swaps in an ideal ranking.
 
     One chart for each metric, with levels evenly used and unevenly, and a curve for each number of levels. A
     metric that does not depend on the number of relevance levels has the same curve for all.
     """
-    from gradeval.commands.plot import pictures
-
-    chosen = metrics or SWAPS_METRICS
-    return _plot(job, lambda progress: pictures.swaps(chosen, **options, progress=progress.steps), options)
+    return _plot(job, "swaps", **options, has_steps=True)
