@@ -156,20 +156,17 @@ def convert_command(
     opened, *letor = (Source(path) for path in (source, qrels) if path is not None)
     with job.running(), out.stream(file) as sink:
         done = convert_file(opened, sink, "" if file is None else target, conversion, chosen, *letor)
-    remarks = []
-    if done.duplicates:
-        what = many(done.duplicates, "duplicate judgment", "duplicate judgments")
-        remarks.append(f"warning: {opened.name}: {what} with the same grade, written once")
-    if done.subtopics:
-        what = many(done.subtopics, "judgment of a further subtopic", "judgments of further subtopics")
-        remarks.append(f"note: {opened.name}: {what}; the highest grade of a document is written")
-    if done.collapsed:
-        noun = "duplicate" if chosen.max_passage is None else "passage"
-        what = f"{many(done.collapsed, noun, f'{noun}s')} collapsed"
-        remarks.append(f"note: {opened.name}: {what}: each document is written once, with its best score")
-    if done.real and conversion.to == "trec":
-        what = many(done.real, "grade is no integer", "grades are no integers")
-        remarks.append(f"warning: {opened.name}: {what}; trec_eval reads integers only")
-    if not job.quiet:
-        job.report(remarks)
+
+    def remark(level: str, count: int, singular: str, plural: str, what: str) -> None:
+        if count and not job.quiet:
+            job.report([f"{level}: {opened.name}: {many(count, singular, plural)}{what}"])
+
+    same, highest = " with the same grade, written once", "; the highest grade of a document is written"
+    remark("warning", done.duplicates, "duplicate judgment", "duplicate judgments", same)
+    remark("note", done.subtopics, "judgment of a further subtopic", "judgments of further subtopics", highest)
+    noun = "duplicate" if chosen.max_passage is None else "passage"
+    best = " collapsed: each document is written once, with its best score"
+    remark("note", done.collapsed, noun, f"{noun}s", best)
+    real = done.real if conversion.to == "trec" else 0
+    remark("warning", real, "grade is no integer", "grades are no integers", "; trec_eval reads integers only")
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,8 +27,8 @@ from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
-from gradeval.formats.write import Content, Writer, writer
-from gradeval.options import OF_FILES, Options, takes, whole
+from gradeval.formats.write import Content, writer
+from gradeval.options import OF_FILES, Options, choice, integer, takes
 from gradeval.tables.load import TableFile, check_columns, open_file
 from gradeval.tables.qrels import JudgmentRows
 from gradeval.tables.ranking import Collapse, Repeats
@@ -35,9 +36,6 @@ from gradeval.tables.reduction import QueryNotGrouped
 
 if TYPE_CHECKING:
     from gradeval.keywords import Files, Unpack
-
-MOST = 10**9
-_TIES = ("trec", "input")
 
 
 @dataclass(frozen=True)
@@ -56,35 +54,31 @@ class Conversion:
     ties: str | None = None
 
     def __post_init__(self) -> None:
-        if self.to not in WRITTEN_FORMATS:
-            raise OptionError(f"to must be one of {', '.join(WRITTEN_FORMATS)}, not {described(self.to)}")
-        if self.role not in (None, *ROLES):
-            raise OptionError(f"role must be qrels or run, not {described(self.role)}")
-        if self.ties not in (None, *_TIES):
-            raise OptionError(f"ties must be trec or input, not {described(self.ties)}")
-        if self.top is not None:
-            whole("top", self.top, 1, MOST)
-        if self.tag is not None and not (
-            isinstance(self.tag, str) and re.fullmatch(r"[^ \t\r\n\0]+", self.tag)
+        choice(*WRITTEN_FORMATS, listed=True).read("to", self.to)
+        for name, kind in (
+            ("role", choice(*ROLES)),
+            ("top", integer(1, 10**9)),
+            ("ties", choice("trec", "input")),
         ):
+            if getattr(self, name) is not None:
+                kind.read(name, getattr(self, name))
+        is_text = isinstance(self.tag, str) and re.fullmatch(r"[^ \t\r\n\0]+", self.tag)
+        if self.tag is not None and not is_text:
             raise OptionError(f"tag must be a string without spaces, not {described(self.tag)}")
 
 
 class Converted(NamedTuple):
-    """A summary of the rows written. role: 'qrels' or 'run'. duplicates: judgments left out, whose document is
-    judged before with the same grade. real: how many grades are not integers, which trec_eval does not read.
-    subtopics: judgments of a document for a further subtopic, in a format without subtopics; the highest grade
-    is written. collapsed: lines of a run whose document has a better one, by the options max_passage and
-    duplicates.
-    """
+    """A summary of the rows written."""
 
-    role: str
+    role: str  # 'qrels' or 'run'
     queries: int
     rows: int
-    duplicates: int = 0
-    real: int = 0
-    subtopics: int = 0
-    collapsed: int = 0
+    duplicates: int = 0  # judgments left out, whose document is judged before with the same grade
+    real: int = 0  # grades that are not integers, which trec_eval does not read
+    subtopics: int = (
+        0  # judgments for a further subtopic, in a format without them: the highest grade is written
+    )
+    collapsed: int = 0  # lines of a run whose document has a better one, by max_passage and duplicates
 
 
 @takes(OF_FILES)
@@ -160,14 +154,14 @@ def convert_file(
     elif of_letor:
         what = f"{of_letor} need the LETOR file whose lines they are of"
         raise InputError(source.name, what, hint="Give it with --qrels")
-    files = open_file(source, role, options, letor, Problems(source.name, math.inf))
-    if len(files) > 1:
+    file, *others = open_file(source, role, options, letor, Problems(source.name, math.inf))
+    if others:
         raise OptionError("choose one feature: a file holds one run")
 
     def write(jobs: int, by_query: bool = role == "run") -> Converted:
         sink.seek(0)
         sink.truncate()
-        reading = _Reading(files[0], conversion, written, jobs, Collapse.of(options))
+        reading = _Reading(file, conversion, Collapse.of(options), jobs)
         with compressed(sink, name) as opened:
             batches = reading.batches(by_query)
             first = next(batches)  # whose block has the tag
@@ -183,21 +177,17 @@ def convert_file(
 class _Reading:
     """Reads batches of whole queries, and counts what Converted has."""
 
-    def __init__(
-        self, file: TableFile, conversion: Conversion, writer: Writer, jobs: int, collapse: Collapse
-    ) -> None:
-        self.file, self.conversion, self.writer, self.jobs = file, conversion, writer, jobs
-        self.collapse = collapse
-        self.name, self.role = file.source.name, file.role
+    def __init__(self, file: TableFile, conversion: Conversion, collapse: Collapse, jobs: int) -> None:
+        self.file, self.conversion, self.collapse, self.jobs = file, conversion, collapse, jobs
+        self.name, self.role, self.writer = file.source.name, file.role, writer(conversion.to)
         self.problems = Problems(self.name, math.inf, "gradeval validate lists all of them")
-        self.tag: bytes | None = None
+        self.tag = b""
         self.left_out = self.has_subtopics = False
-        self.counts = {"queries": 0, "rows": 0}
+        self.counts = Counter(queries=0, rows=0)
 
     def content(self) -> Content:
-        tag = self.conversion.tag
-        tag_bytes = (self.tag or b"gradeval") if tag is None else os.fsencode(tag)
-        return Content(self.role, tag_bytes, self.has_subtopics)
+        tag = os.fsencode(self.conversion.tag or "") or self.tag or b"gradeval"
+        return Content(self.role, tag, self.has_subtopics)
 
     def batches(self, by_query: bool) -> Iterator[Columns]:
         """Raises InputError(s) at the end where something is wrong, after a part of the batches; and by_query,
@@ -210,8 +200,7 @@ class _Reading:
                 self.problems.hint = ""
             self.problems.add(refused)
             if not self.problems.found.total:
-                self.counts["queries"] += len(batch.queries)
-                self.counts["rows"] += len(batch.value)
+                self.counts.update(queries=len(batch.queries), rows=len(batch.value))
                 yield batch
         self.problems.check()
         if not self.counts["rows"]:
@@ -221,7 +210,7 @@ class _Reading:
         table = self.file.table
         blocks = ordered_map(table.columns, table.blocks(), self.jobs)
         for before, part in self.problems.until_enough(blocks):
-            self.tag = self.tag or part.tag
+            self.tag = self.tag or part.tag or b""
             self.left_out |= part.left_out
             yield part.replace(line=part.line + before, lines=0)
 
@@ -245,9 +234,7 @@ class _Reading:
             is_last = np.arange(len(part.value)) >= part.bounds[last]
             if last or (last_query and not continues):
                 # light: the ids of other queries are not kept alive
-                yield JudgmentRows.of(
-                    self.name, [*last_query, *([part.take(~is_last).light()] if last else [])]
-                )
+                yield JudgmentRows.of(self.name, [*last_query, part.take(~is_last).light()])
                 last_query = []
             last_query.append(part.take(is_last).light())
         if last_query:
@@ -277,7 +264,7 @@ class _Reading:
             if self.collapse:
                 query = np.repeat(np.arange(len(table.queries)), np.diff(table.offsets))
                 documents, best = self.collapse.best(table.documents, table.grade, query)
-                self.counts["collapsed"] = self.counts.get("collapsed", 0) + len(line) - len(best)
+                self.counts["collapsed"] += len(line) - len(best)
                 offsets = np.searchsorted(best, table.offsets)
                 table = table.replace(offsets=offsets, documents=documents, grade=table.grade[best])
                 line = line[best]

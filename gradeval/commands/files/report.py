@@ -116,6 +116,9 @@ class FileReport:
     facts: QrelsFacts | RunFacts | None = None
     end: int | None = None  # the line, from 1, at which reading stopped before the file's end
 
+    def warn(self, kind: Kind, what: str, hint: str = "", line: int | None = None) -> None:
+        self.warnings.add(Problem(line, what, hint), notice=kind)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "path": self.path,

@@ -121,10 +121,9 @@ class Checks:
             return report
         about = report.description = source.described(format_of(file.kind).is_of_fields)
         if about.not_utf8 is not None:
-            problem = Problem(about.not_utf8 - 1, "the text is not UTF-8 from here on")
-            report.warnings.add(problem, notice=Kind.TEXT)
+            report.warn(Kind.TEXT, "the text is not UTF-8 from here on", line=about.not_utf8 - 1)
         if " and " in about.line_ends:
-            report.warnings.add(Problem(None, f"lines end in {about.line_ends}"), notice=Kind.TEXT)
+            report.warn(Kind.TEXT, f"lines end in {about.line_ends}")
         chosen = self.options.qrels_format if file.role == "qrels" else self.options.run_format
         report.why = f"given with --{file.role}-format" if chosen else format_of(file.kind).why
         return report
@@ -137,7 +136,7 @@ class Checks:
         report.end = problems.end
         if not any(len(part.value) for part in parts):
             if not report.errors.total:
-                report.errors.add(Problem(None, no_data(problems.path, problems.lines).what))
+                _add(report, no_data(problems.path, problems.lines))
             return
         unrated = sum(part.unrated for part in parts)
         rows = JudgmentRows.of(file.source.name, parts, self.jobs)  # which takes them
@@ -160,7 +159,7 @@ class Checks:
             report.warnings.add(problem, notice=Kind.DUPLICATES)
         if without.any():
             what = _of_queries(qrels, without, "has no relevant document", "have no relevant document")
-            report.warnings.add(what, notice=Kind.NO_RELEVANT)
+            report.warn(Kind.NO_RELEVANT, what)
 
     def _run(self, file: TableFile, report: FileReport) -> None:
         qrels = self.judgments or _NO_QRELS
@@ -190,38 +189,34 @@ class Checks:
         if has_common_query:
             share = judged_share(qrels, reduced, np.ones(len(qrels.queries), bool), FIRST_RANKS)
         facts = report.facts = run.facts(self.judgments is not None, share)
-        warnings: dict[Kind, Problem] = {}
         if reduced.extra.lines:
             what = f"{many(reduced.extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
-            hint = "What follows the tag is ignored"
-            warnings[Kind.EXTRA_FIELDS] = Problem(reduced.extra.first, what, hint)
+            report.warn(Kind.EXTRA_FIELDS, what, "What follows the tag is ignored", reduced.extra.first)
         unjudged = facts.first_ids.get("unjudged", ())
         if has_common_query:
             missing = reduced.retrieved == 0
             if missing.any():
-                predicates = "of the qrels is not in the run", "of the qrels are not in the run"
-                warnings[Kind.MISSING] = _of_queries(qrels, missing, *predicates)
+                what = _of_queries(
+                    qrels, missing, "of the qrels is not in the run", "of the qrels are not in the run"
+                )
+                report.warn(Kind.MISSING, what)
             if reduced.unjudged:
                 ids = first_names(map(named, unjudged), SHOWN_IDS)
                 what = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
-                warnings[Kind.UNJUDGED] = Problem(None, f"{what}: {ids}" if ids else what)
+                report.warn(Kind.UNJUDGED, f"{what}: {ids}" if ids else what)
             if not np.isfinite(reduced.rank).any():
-                what, hint = "no document of the run is judged", "Check the document ids"
-                warnings[Kind.NOTHING_JUDGED] = Problem(None, what, hint)
+                report.warn(Kind.NOTHING_JUDGED, "no document of the run is judged", "Check the document ids")
             if any(qrels_notices(qrels, reduced, Options())):
                 what = "every document is judged and its score is its grade"
-                warnings[Kind.QRELS_AS_RUN] = Problem(None, what, "Is this the qrels file?")
+                report.warn(Kind.QRELS_AS_RUN, what, "Is this the qrels file?")
         elif self.judgments is not None:
-            nothing = no_common_query(file.source.name, qrels.path, unjudged, Texts(qrels.queries))
-            report.errors.add(Problem(None, nothing.what, nothing.hint))
-        for kind, problem in warnings.items():
-            report.warnings.add(problem, notice=kind)
+            _add(report, no_common_query(file.source.name, qrels.path, unjudged, Texts(qrels.queries)))
 
 
-def _of_queries(qrels: Qrels, chosen: Bools, singular: str, plural: str) -> Problem:
+def _of_queries(qrels: Qrels, chosen: Bools, singular: str, plural: str) -> str:
     rows = np.flatnonzero(chosen)
     ids = first_names(map(shown, qrels.queries.take(rows[: SHOWN_IDS + 1]).tolist()), SHOWN_IDS)
-    return Problem(None, f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}")
+    return f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}"
 
 
 def _add(report: FileReport, error: InputError | InputErrors) -> None:
