@@ -41,9 +41,6 @@ _ROWS = 1 << 12  # samples that share a stream
 _SPAN = 1 << 18  # samples whose sums are held at once, a multiple of _ROWS
 _PERMUTED = 1 << 15  # values permuted in a block of Fisher and Yates, all its samples together: cached too
 
-Add = Callable[[Sequence[Ints], Halves, Ints], None]
-"""Adds what halves (draws, rows) draw to the sums of groups of systems, (rows, size); it may use the cells."""
-
 
 class Sampling(Record):
     """Random sampling: the number of samples, the seed, and the number of threads.
@@ -234,16 +231,19 @@ def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
 
 
 class _Lookup(Record):
-    """A way to look permutations up. adder: makes what adds the sums of some queries, from their values (q, S).
-    together: how many queries. tile: how many times that share a stream. draws: for each sample of them.
-    groups: the sizes of groups of systems whose sums are added, of all systems or all but the last.
+    """A way to look permutations up: what they add to the sums of groups of systems is in tables.
+
+    sizes: of the groups, of all systems or all but the last. tables: of each group, (rows, size), from the
+    values of some queries (q, S). together: how many queries these are, but for the last. tile: how many times
+    that share a stream. draws: for each sample of them. rows: of each table, from the draws (draws, samples).
     """
 
-    adder: Callable[[Ints], Add]
+    sizes: tuple[int, ...]
+    tables: Callable[[Ints], list[Ints]]
     together: int
     tile: int
     draws: int
-    groups: tuple[int, ...]
+    rows: Callable[[list[Ints], Halves], Iterator[Ints]]
 
 
 def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[Floats]:
@@ -255,26 +255,27 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
     tiles = -(-len(starts) // lookup.tile)
     total = integers.sum()
 
-    def add(adders: Sequence[Add], block: int, part: tuple[int, list[Ints]]) -> None:
+    def add(tables_of: Sequence[list[Ints]], block: int, part: tuple[int, list[Ints]]) -> None:
         """Add to a part of a span: its place there, the sums of its groups. block: that of the first part."""
         place, sums = part
-        rows = len(sums[0])
+        samples = len(sums[0])
         stream = Stream(sampling.seed, PERMUTATIONS, block + place * tiles)
-        drawn = stream.take(len(adders) * lookup.draws * rows, "<u4")
-        cells = np.empty(rows * sum(lookup.groups), np.int64)
-        for adder, halves in zip(adders, drawn.reshape(len(adders), lookup.draws, rows), strict=True):
-            adder(sums, halves, cells)
+        drawn = stream.take(len(tables_of) * lookup.draws * samples, "<u4")
+        cells = np.empty(samples * max(lookup.sizes), np.int64)
+        for tables, halves in zip(tables_of, drawn.reshape(len(tables_of), -1, samples), strict=True):
+            for sum_, table, row in zip(sums, tables, lookup.rows(tables, halves), strict=True):
+                moved = cells[: sum_.size].reshape(sum_.shape)
+                table.take(row, axis=0, out=moved, mode="clip")  # which is fast, since no row is out of bounds
+                np.add(sum_, moved, out=sum_)
 
     for begin in range(0, sampling.samples, _SPAN):
         end = min(begin + _SPAN, sampling.samples)
-        ends = [*range(begin, end, _ROWS), end]
-        parts = [
-            [np.zeros((rows, size), np.int64) for size in lookup.groups] for rows in np.diff(ends).tolist()
-        ]
+        sizes = np.diff([*range(begin, end, _ROWS), end]).tolist()
+        parts = [[np.zeros((samples, size), np.int64) for size in lookup.sizes] for samples in sizes]
         for tile in range(tiles):
-            tables = starts[tile * lookup.tile : (tile + 1) * lookup.tile]
-            adders = [lookup.adder(integers[start : start + lookup.together]) for start in tables]
-            adding = partial(add, adders, begin // _ROWS * tiles + tile)
+            some = starts[tile * lookup.tile : (tile + 1) * lookup.tile]
+            tables_of = [lookup.tables(integers[start : start + lookup.together]) for start in some]
+            adding = partial(add, tables_of, begin // _ROWS * tiles + tile)
             for _ in ordered_map(adding, [*enumerate(parts)], sampling.jobs):
                 pass
         for part in parts:
@@ -293,19 +294,16 @@ def _listed(systems: int) -> _Lookup:
     while len(listed) ** (together + 1) <= _TABLE:
         together += 1
 
-    def adder(values: Ints) -> Add:
+    def tables(values: Ints) -> list[Ints]:
         table = np.zeros((1, systems - 1), np.int64)
         for row in values:
             table = (table[:, None] + row[listed]).reshape(-1, systems - 1)
+        return [table]
 
-        def add(sums: Sequence[Ints], halves: Halves, cells: Ints) -> None:
-            moved = cells.reshape(sums[0].shape)
-            table.take(scaled(halves[0], len(table)), axis=0, out=moved, mode="clip")  # fast: all are in it
-            np.add(sums[0], moved, out=sums[0])
+    def rows(tables: list[Ints], halves: Halves) -> Iterator[Ints]:
+        yield scaled(halves[0], len(tables[0]))
 
-        return add
-
-    return _Lookup(adder, together, max(1, _TILE // len(listed) ** together), 1, (systems - 1,))
+    return _Lookup((systems - 1,), tables, together, max(1, _TILE // len(listed) ** together), 1, rows)
 
 
 def _split(systems: int) -> _Lookup:
@@ -330,22 +328,18 @@ def _split(systems: int) -> _Lookup:
     ).T.copy()
     ordered = np.indices([factorial(size) for size in sizes]).reshape(3, -1)
 
-    def adder(values: Ints) -> Add:
-        tables = {size: values[0][members[size]] for size in sizes}
+    def tables(values: Ints) -> list[Ints]:
+        of_size = {size: values[0][order] for size, order in members.items()}
+        return [of_size[size] for size in sizes]
 
-        def add(sums: Sequence[Ints], halves: Halves, cells: Ints) -> None:
-            split = scaled(halves[0], splits.shape[1])
-            order = scaled(halves[1], ordered.shape[1])
-            for g, size in enumerate(sizes):
-                row = splits[g].take(split, mode="clip")
-                row += ordered[g].take(order, mode="clip")
-                moved = cells[: len(row) * size].reshape(-1, size)
-                tables[size].take(row, axis=0, out=moved, mode="clip")
-                np.add(sums[g], moved, out=sums[g])
+    def rows(tables: list[Ints], halves: Halves) -> Iterator[Ints]:
+        split, order = scaled(halves[0], splits.shape[1]), scaled(halves[1], ordered.shape[1])
+        for of_split, of_order in zip(splits, ordered, strict=True):
+            row = of_split.take(split, mode="clip")
+            row += of_order.take(order, mode="clip")
+            yield row
 
-        return add
-
-    return _Lookup(adder, 1, _SPLIT_TILE, 2, tuple(sizes))
+    return _Lookup(tuple(sizes), tables, 1, _SPLIT_TILE, 2, rows)
 
 
 def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
