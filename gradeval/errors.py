@@ -71,10 +71,7 @@ def described(value: object) -> str:
 
 
 class GradevalError(Exception):
-    """Base class of all errors of gradeval. Its text is one line.
-
-    lines: an error that contains several has a line for each.
-    """
+    """Base class of all errors of gradeval. Its text is one line, or several of errors."""
 
     def __init__(self, *lines: str) -> None:
         super().__init__("\n".join(map(printable, lines)))
@@ -84,9 +81,7 @@ class GradevalError(Exception):
 
 
 class InputError(GradevalError):
-    """Invalid input.
-
-    path: the file as the user gave it. line: 1-based, or None for an error of the whole file.
+    """Invalid input. path: the file as the user gave it. line: 1-based, or None for an error of the whole file.
     what: the reason, with what was read. hint: what to do next, or ''.
     """
 
@@ -97,17 +92,15 @@ class InputError(GradevalError):
 
 
 class InputErrors(GradevalError):
-    """Several errors of one file: the first of them, and their total number.
-
-    end: the line, from 1, at which reading stopped; None if the whole file was read. hint: how to see those
-    that are only counted, or ''.
+    """Several errors of one file: the first of them, and their total number. end: the line, from 1, at which
+    reading stopped; None if the whole file was read. hint: how to see those that are only counted, or ''.
     """
 
     def __init__(self, errors: list[InputError], total: int, end: int | None = None, hint: str = "") -> None:
         self.errors, self.total, self.end = errors, total, end
         lines = [str(error) for error in errors]
         path, more = errors[0].path, total - len(errors)
-        count = f"{more} more error{'s' if more > 1 else ''}" if more else ""
+        count = f"{more} more error{'s' if more > 1 else ''}"
         if end is not None:
             lines.append(f"{path}:{end}: reading stopped here" + (f", after {count}" if more else ""))
         elif more:

@@ -1,8 +1,8 @@
 """The table of options: types, defaults and checks, for the command line, Python, manifests and gates.
 
-An option is a row: an attribute of Options, or of CompareOptions (gradeval.compare_options). From it
-come the attribute, the click option, the keys of manifests and gates, what saved results must agree in, the
-options of Spark, and the documentation. Nothing here imports numpy: --help needs the names and the defaults.
+An option is a row: an attribute of Options, or of CompareOptions (gradeval.compare_options). From it come the
+attribute, the click option, the keys of manifests and gates, what saved results must agree in, the options of
+Spark, and the documentation. Nothing here imports numpy: --help needs the names and the defaults.
 """
 
 import math
@@ -110,10 +110,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class OptionTable(Record, init=False):
-    """Options, which a subclass declares in order as attributes.
-
-    Raises OptionError for a value of the wrong type or out of range. Equal where all options are; immutable.
-    """
+    """Options, which a subclass declares in order as attributes. Raises OptionError for an invalid value."""
 
     if TYPE_CHECKING:  # it is no field
         table: ClassVar[Mapping[str, Option]]
@@ -123,10 +120,7 @@ class OptionTable(Record, init=False):
         cls.table = {name: row for name, row in vars(cls).items() if isinstance(row, Option)}
 
     def __init__(self, **values: Any) -> None:
-        """The values may be what a Python caller has: lists, or '401,402' for ids, '1,5,9-12' for features.
-
-        Ids that contain commas need a list.
-        """
+        """The values may be what a Python caller has: '401,402' or a list, for ids with commas a list."""
         check_known(values, list(self.table))
         for name, row in self.table.items():
             value = values.get(name, row.default)
@@ -156,10 +150,8 @@ class OptionTable(Record, init=False):
 
 def takes(rows: Mapping[str, Option], refused: Iterable[str] = ()) -> Callable[[Function], Function]:
     """Show these options in the signature and the documentation of a function with **options, and raise
-    OptionError for others; a decorator; of a function without **options the rows are empty. refused: names for
-    which the function raises a better error.
-
-    Type checkers see the same: gradeval.keywords is made from these signatures.
+    OptionError for others. refused: names for which the function raises a better error. Type checkers see the
+    same: gradeval.keywords is made from these signatures.
     """
 
     def decorate(function: Function) -> Function:

@@ -24,9 +24,8 @@ class Record:
             y: int = 0
 
     A dataclass compiles its methods whenever its module is imported, and a NamedTuple its annotations: for the
-    60 records of a small command this took 15 % of its time. Here all share the methods below, which take
-    a microsecond longer when called. Field names are in __match_args__, as in a dataclass.
-    eq=False: a record is equal to itself only, as one with arrays should be. kw_only, init: for type checkers.
+    60 records of a small command this took 15 % of its time. Here all share the methods below, which take 1 µs
+    longer. eq=False: equal to itself only, as a record with arrays should be. kw_only, init: for type checkers.
     """
 
     __match_args__: tuple[str, ...] = ()

@@ -55,10 +55,9 @@ class Evaluator:
         >>> evaluator = gradeval.Evaluator("qrels.txt", "nDCG@10 AP")
         >>> evaluator.evaluate("bm25.run").mean(0, "AP")
 
-    The arguments are those of evaluate(). Nothing changes after the construction, so that several threads can
-    evaluate at once. Nothing is warned of, unlike in evaluate(): a loop reads Results.notices or
-    Results.warnings, which are found on first access, from the ranks of the judged documents, which the results
-    keep until then.
+    The arguments are those of evaluate(). Several threads can evaluate at once. Nothing is warned of: a loop
+    reads Results.notices or Results.warnings, which are found on first access, from the ranks of the judged
+    documents, which the results keep until then.
     """
 
     @takes(Options.table)
@@ -85,12 +84,10 @@ class Evaluator:
         as_trec_eval: bool = False,
         optional: Sequence[Spec] = (),
     ) -> None:
-        """at_once: whether notices are found with the values, so that nothing else is kept of a run.
-
-        details: whether notices of several runs have what only that of a single run prints. hashes: whether to
-        take the SHA-256 of the files. unlisted: those of the metrics that the user does not see. as_trec_eval:
-        whether the lines of runs are read as trec_eval reads them. optional: further metrics, which a saved
-        result may lack.
+        """at_once: whether notices are found with the values, so that nothing else is kept of a run. details:
+        whether notices of several runs have what only that of a single run prints. hashes: whether to take the
+        SHA-256 of the files. unlisted: metrics that the user does not see. as_trec_eval: whether the lines of
+        runs are read as trec_eval reads them. optional: metrics that a saved result may lack.
         """
         self._at_once, self._details, self._hashes = at_once, details, hashes
         self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
@@ -137,9 +134,9 @@ class Evaluator:
     ) -> Results:
         """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, next to the others.
 
-        on_run: is shown the results of each run separately, in order, as soon as they are known. keep_values:
-        whether the returned results have the values of the queries, not only the summaries. With on_run, or
-        without keep_values, the notices are found with the values: nothing else is kept of a run.
+        on_run: is shown the results of each run, in order, as soon as they are known. keep_values: whether the
+        returned results have the values of the queries, not only the summaries. With on_run, or without
+        keep_values, the notices are found with the values: nothing else is kept of a run.
         """
         check_labels(runs)
         at_once = self._at_once or on_run is not None or not keep_values

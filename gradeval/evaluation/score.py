@@ -28,9 +28,8 @@ def score(judgments: Judgments, specs: Sequence[Spec]) -> Floats:
 
 
 def summarize(specs: Sequence[Spec], values: Floats, counted: Bools, weights: Floats | None = None) -> Floats:
-    """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q).
-
-    weights: of the queries in means, (Q,); sums have none.
+    """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q). weights:
+    of the queries in means, (Q,); sums have none.
     """
     values = summands(specs, values)
     defined = counted & ~np.isnan(values)

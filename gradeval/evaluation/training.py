@@ -23,9 +23,8 @@ from gradeval.tables.qrels import range_problems
 
 
 class Scores(Mapping[str, float]):
-    """The mean of each metric over the queries, by its canonical name, or any other spelling of it.
-
-    queries: the id of each query in order of first appearance, (Q,); with group sizes, its index from 0.
+    """The mean of each metric over the queries, by any spelling of its name. queries: the id of each query in
+    order of first appearance, (Q,); with group sizes, its index from 0.
     """
 
     def __init__(

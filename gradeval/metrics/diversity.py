@@ -34,10 +34,8 @@ _NORMALIZED = _OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE, SCALE_FREE.unless("r
 
 
 class _Covered(NamedTuple):
-    """The relevant judgments of a table by subtopic, in rank order within it.
-
-    row: of the table, (T,). within: how they fall into the subtopics. number: the subtopics of each query with
-    a relevant document, every: those in the qrels, int64 (Q,).
+    """The relevant judgments of a table by subtopic, in rank order within it. row: of the table, (T,). within:
+    how they fall into the subtopics. number, every: each query's subtopics with a relevant document, and all.
     """
 
     row: Ints
