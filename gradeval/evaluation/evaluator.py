@@ -29,7 +29,7 @@ from gradeval.evaluation.outcome import (
     with_weights,
     without_relevant,
 )
-from gradeval.evaluation.results import FailedRun, Results
+from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.runs import Runs, SavedResult, check_labels, names_by_path, path_of, separate_runs
 from gradeval.evaluation.ties import check_expected
 from gradeval.formats.sources import Source
@@ -166,7 +166,8 @@ class Evaluator:
                 for opened_run in several
             ]
 
-        parts: list[Results] = []
+        results: list[RunResult] = []
+        failed: list[FailedRun] = []
         noticed: list[Callable[..., Noticed]] = []
         empty: Bools | None = None
         counted = np.zeros(len(self._chosen), np.bool_)
@@ -175,6 +176,7 @@ class Evaluator:
         evaluate = partial(self._outcome, at_once, with_expected)
         for outcome in _each(len(runs), opened, evaluate, self._jobs, sum(map(len, names))):
             if isinstance(outcome, FailedRun):
+                failed.append(outcome)
                 part = self._nothing.replace(failed=(outcome,))
             else:
                 run_notices = outcome.noticed(with_expected).notices if at_once else ()
@@ -184,10 +186,12 @@ class Evaluator:
                 counted |= outcome.result.counted
             if on_run is not None:
                 on_run(part)
-            parts.append(part if keep_values else part.summarized())
-        depths = [(run.name, run.depths) for part in parts for run in part.runs]
-        notices = partial(self._notices, noticed, with_expected, depths, empty, counted)
-        return self._nothing.joined(parts, notices() if at_once else notices)
+            results += (part if keep_values else part.summarized()).runs
+        depths = [(run.name, run.depths) for run in results]
+        notices: Any = partial(self._notices, noticed, with_expected, depths, empty, counted)
+        if at_once:
+            notices = notices()
+        return self._nothing.replace(runs=tuple(results), failed=tuple(failed), notices=notices)
 
     def _checked(self, run: Any) -> Any:
         """The run, or a FailedRun for a saved result that was made otherwise than runs are evaluated here."""

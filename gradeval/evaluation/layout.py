@@ -35,7 +35,7 @@ def document(
     for each metric; json and jsonl stay as they are. labels: for trec, the first column of each metric; by
     default its name in trec_eval. signature: that of each metric, in md, latex and json. Raises OptionError.
     """
-    if wide and (how.format == "trec" or results.has_ends):
+    if wide and (how.format == "trec" or _ends(results)):
         what = "the format trec" if how.format == "trec" else "ranges and intervals"
         raise OptionError(f"{what} cannot be printed wide")
     texts = partial(_texts, digits=how.digits)
@@ -101,8 +101,9 @@ def _exact_texts(column: Column) -> list[str]:
 
 def _ends(results: Results) -> tuple[str, ...]:
     """The names of Column.ends."""
-    has_ties = any(run.tie_range is not None for run in results.runs)
-    return ("low", "high", "expected") if has_ties else ("low", "high") if results.has_ends else ()
+    if any(run.tie_range is not None for run in results.runs):
+        return ("low", "high", "expected")
+    return ("low", "high") if any(run.interval is not None for run in results.runs) else ()
 
 
 # --- rows for programs

@@ -139,10 +139,7 @@ Notices = tuple[Notice, ...]
 
 
 class _Deferred:
-    """The field Results.notices: given as notices, or as a function that finds them on first access.
-
-    Threads with concurrent first access find the same notices.
-    """
+    """The field Results.notices: given as notices, or as a function that finds them on first access."""
 
     def __get__(self, results: Results | None, owner: type) -> Notices:
         if results is None:  # the default
@@ -218,11 +215,6 @@ class Results(Record, WithNotices, eq=False):
         ends: Floats = of_runs.reshape(len(self.runs), -1, len(self.specs)).swapaxes(0, 1)
         return ends
 
-    @property
-    def has_ends(self) -> bool:
-        """Whether there are two ends beside the means: a range over ties, or an interval."""
-        return any(run.tie_range is not None or run.interval is not None for run in self.runs)
-
     def by_id(self) -> Results:
         """The same results with the queries ordered by their ids as bytes, as in trec_eval."""
         ids = [query.encode("utf-8", "surrogateescape") for query in self.queries]
@@ -246,13 +238,6 @@ class Results(Record, WithNotices, eq=False):
         nothing = np.empty(0, np.int64)
         pairs = zip(self.runs, self._summaries, strict=True)
         return self.replace(runs=tuple(run.taken(nothing).replace(summary=summary) for run, summary in pairs))
-
-    def joined(self, parts: Iterable[Results], notices: Notices | Callable[[], Notices]) -> Results:
-        """These results, with the runs and failures of others made in the same way. notices: those of all."""
-        parts = list(parts)
-        runs = (*self.runs, *(run for part in parts for run in part.runs))
-        failed = (*self.failed, *(run for part in parts for run in part.failed))
-        return self.replace(runs=runs, notices=notices, failed=failed)
 
     def mean(self, run: str | int, metric: str | Spec | int) -> float:
         """The summary value: the mean over the counted queries where it is defined, or the sum of a count."""
@@ -370,10 +355,7 @@ class Results(Record, WithNotices, eq=False):
         return [self.queries[q] for q in np.flatnonzero(counted).tolist()]
 
     def columns(self, run: str | int, *, per_query: bool) -> list[Column]:
-        """The values to print for a run: of each counted query, or the summary of each metric.
-
-        num_q and gm_map have a summary only, relstring has values per query only.
-        """
+        """The values to print for a run: of each counted query, or the summary of each metric that has one."""
         r = self._run(run)
         result, summary = self.runs[r], self._summaries[r]
         if per_query:
