@@ -147,8 +147,6 @@ def test_a_feature_that_is_given_twice(size, path):
     assert error.splitlines() == [f"{path}:2: {what}", f"{path}:5: {what}"]
 
 
-# of any comment, against a plain reader
-
 WORDS = st.sampled_from([b"docid", b"=", b"docid=", b"docid=Y", b"=Y", b"X", b"#", b"#X", b"docidX", b"inc"])
 
 

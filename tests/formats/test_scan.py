@@ -103,9 +103,6 @@ def test_tokenize(text, data):
     assert tokens.lines == text.count(b"\n")
 
 
-# Numbers
-
-
 def column(texts, gap=b" "):
     text = gap.join(texts) + b"\n"
     length = np.array([len(t) for t in texts], np.int64)

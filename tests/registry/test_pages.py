@@ -119,9 +119,6 @@ def test_the_example_can_be_redone_by_hand(name):
             assert float(ideal) == pytest.approx(divisor, abs=1e-4)
 
 
-# of the documents a, c, d, e and f by the sentences of the pages: ranks 1, 3, 4, 5, none; grades 1, 3, 0, 2, 2
-
-
 @functools.cache
 def without_relevant(grade: int, rule: str) -> gradeval.Results:
     """All metrics on a table without a relevant document, with this grade beside 0."""

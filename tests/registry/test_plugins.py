@@ -79,9 +79,6 @@ def taking(annotation, default=None):
     return toy
 
 
-# Where it is loaded
-
-
 @each("what", ["SystemExit: 3", "KeyboardInterrupt", "Silent"])
 def test_a_plugin_that_cannot_be_loaded(plugin, what, monkeypatch):
     def fail():
@@ -97,14 +94,11 @@ def test_a_plugin_that_cannot_be_loaded(plugin, what, monkeypatch):
     assert load_plugins() == (f"plugins cannot be listed: {what}",)
 
 
-# What it claims
-
-
-OWNERS = {"ap": "AP", "map": "AP", "P_10": "P@10", "kendall": "tau", "set": "the group set", "first": "First"}
-
-
-@each(("name", "owner"), [*OWNERS.items(), ("dcg_burges", "DCG(gain=exp)")])
-def test_a_name_that_is_taken(plugin, name, owner):
+@each_row(
+    *(("ap", "AP"), ("map", "AP"), ("P_10", "P@10"), ("kendall", "tau"), ("set", "the group set")),
+    *(("dcg_burges", "DCG(gain=exp)"), ("first", "First")),
+)
+def test_a_name_that_is_taken(name, owner, plugin):
     plugin(
         declaring("First", total),
         lambda: [declaring(name, raising(KeyboardInterrupt))(), declaring("Second", total)()],
@@ -165,9 +159,6 @@ def test_a_declaration_that_is_wrong(plugin, what):
     assert failed.endswith(what)
     assert "\n  Second " in table()
     assert evaluated(f"second third {OTHERS}").means[0, 0] == 8 / 3
-
-
-# Where a metric is computed
 
 
 RETURNING = {
@@ -270,9 +261,6 @@ def test_what_is_made_floats_texts_sums_and_counts(plugin):
     assert results.render("trec").split()[2::3] == ["3.0000", "6"]
 
 
-# Its parameters, its check and its invariants
-
-
 @each_row(
     (lambda text: sys.exit(1), "plugin .* failed: SystemExit: 1"),
     (lambda text: int("two\nlines"), "size must be invalid literal .*, not '5'"),
@@ -301,9 +289,6 @@ def test_code_of_a_plugin_that_fails_elsewhere(plugin, monkeypatch):
     raises(MetricError, r"^Ends: plugin .* failed: SystemExit: 3$", evaluated, "AP Ends", jobs=3)
 
 
-# What it prints
-
-
 def printing(judgments, *, level: Annotated[float, LEVEL] = 1.0):
     for _ in range(20):  # in several threads at a time
         print("computing")
@@ -320,8 +305,6 @@ def test_what_it_prints_goes_to_standard_error(plugin, monkeypatch, capsys, jobs
     assert out == ""
     assert set(err.split()) == {"loading", "computing"}
 
-
-# Installed
 
 MODULE = '''
 from __future__ import annotations

@@ -43,10 +43,8 @@ def data() -> dict[str, str]:
     return {**papers(), **search(), **questions(), **popularity(), **letor(), "batch.toml": BATCH}
 
 
-# -- the tables of the papers ---------------------------------------------------------------------------
-
-
 def papers() -> dict[str, str]:
+    """The tables of the papers."""
     scheel = dict(zip("ABCDEFGH", (1, 0, 3, 3, 2, 0, 1, 4), strict=True))
     truth = (9, 4, 4, 2, 2, 2, 1, 1, 1, 1)
     hypotheses = [
@@ -76,8 +74,6 @@ def papers() -> dict[str, str]:
     return files
 
 
-# -- three systems on fifty topics ----------------------------------------------------------------------
-
 DEPTH = 25
 # how much each grade adds to the score: bm25 tells relevant from not, dense the best from the good
 SYSTEMS = {
@@ -88,6 +84,7 @@ SYSTEMS = {
 
 
 def search() -> dict[str, str]:
+    """Three systems on fifty topics."""
     random = Random(SEED)
     judged: list[tuple[str, str, float]] = []
     runs: dict[str, dict[str, dict[str, float]]] = {name: {} for name in SYSTEMS}
@@ -113,8 +110,6 @@ def search() -> dict[str, str]:
     }
 
 
-# -- a second collection, on which dense was not run ----------------------------------------------------
-
 BATCH = """\
 # What 'gradeval batch' evaluates. Paths are relative to this file.
 metrics = ["nDCG@10", "AP"]
@@ -126,6 +121,7 @@ collections = ["search", "questions"]
 
 
 def questions() -> dict[str, str]:
+    """A second collection, on which dense was not run."""
     random = Random(SEED + 3)
     judged: list[tuple[str, str, float]] = []
     runs: dict[str, dict[str, dict[str, float]]] = {"bm25": {}, "hybrid": {}}
@@ -171,10 +167,8 @@ def _best(scores: dict[str, float], count: int) -> dict[str, float]:
     return dict(sorted(scores.items(), key=lambda row: -row[1])[:count])
 
 
-# -- popularity: most items are shared by nobody, and a few by thousands ---------------------------------
-
-
 def popularity() -> dict[str, str]:
+    """Most items are shared by nobody, and a few by thousands."""
     random = Random(SEED + 1)
     judged: list[tuple[str, str, float]] = []
     runs: dict[str, dict[str, dict[str, float]]] = {"order": {}, "bands": {}}
@@ -208,8 +202,6 @@ def _shares(random: Random, count: int) -> list[int]:
     return sorted(found, reverse=True) + [0] * (count - len(found))
 
 
-# -- learning to rank ------------------------------------------------------------------------------------
-
 STRENGTHS = (0.3, 0.9, 0.0, 0.6, 0.45)
 
 
@@ -225,9 +217,6 @@ def letor() -> dict[str, str]:
             lines.append(f"{grade} qid:{query} {features} # docid = {name}\n")
             scores.append(f"{sum(s * v for s, v in zip(STRENGTHS, values, strict=True)):.6f}\n")
     return {"letor/test.letor": "".join(lines), "letor/model.scores": "".join(scores)}
-
-
-# -- the formats -----------------------------------------------------------------------------------------
 
 
 def qrels(rows: Iterable[tuple[str, str, float]]) -> str:

@@ -48,9 +48,6 @@ def test_corrections_by_their_definitions(drawn: list[float]) -> None:
         np.testing.assert_array_equal(correction(table), correction(table.ravel()).reshape(2, -1))
 
 
-# maxT
-
-
 def columns_of(d: np.ndarray, unit: int) -> list[dict[int, Fraction]]:
     """The columns as exact multiples of 1 / unit, by row, without NaN."""
     return [
@@ -163,9 +160,6 @@ def test_no_f() -> None:
     assert math.isnan(parallel.system.f) and np.isnan(parallel.effect_sizes).all()
     assert parallel.means == pytest.approx([13 / 30, 16 / 30])
     assert parallel.system.squares == pytest.approx(0.015)
-
-
-# the randomized Tukey HSD test
 
 
 def test_against_slow_permutations_of_the_documented_stream() -> None:

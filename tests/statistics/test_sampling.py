@@ -44,9 +44,6 @@ def test_the_stream_of_a_seed_is_fixed_and_the_published_one() -> None:
     assert words.tolist() == [0x87B092C3013FE90B, 0x438C3C67BE8D0224, 0x9CC7D7C69CD777B6, 0xA09CAEBF594F0BA0]
 
 
-# sums on a grid
-
-
 # what metric values differ by: nothing below 2^-20 of the largest but 0, so that every bit is on the grid
 differences = st.one_of(st.just(0.0), st.floats(2**-20, 1), st.floats(-1, -(2**-20)))
 
@@ -71,9 +68,6 @@ def test_parts_are_integers_that_cannot_overflow(drawn: list[float]) -> None:
         assert abs((high * 2**fixed.bits + low) * unit - Fraction(value)) <= unit / 2
 
 
-# sign flips
-
-
 def sums(columns: np.ndarray, **sampling: int) -> np.ndarray:
     return np.concatenate(list(over_flips(columns, Sampling(**sampling), lambda found: found)))
 
@@ -91,9 +85,6 @@ def test_random_flips_are_those_of_the_documented_stream(n: int, samples: int) -
     columns = np.random.default_rng(n).integers(-(2**40), 2**40, (n, 3)).astype(np.float64)
     is_flipped = np.array(random_signs(n, samples, seed=9)) < 0
     assert sums(columns, samples=samples, seed=9).tolist() == (is_flipped @ columns).tolist()
-
-
-# resamples
 
 
 @each(("n", "restarted"), [(2, 0), (17, 0), (50, 0), (200, 1)])

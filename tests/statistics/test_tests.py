@@ -36,9 +36,6 @@ def outcome(test: str, d, alpha: float = 0.05, sampling: Sampling = FEW) -> Outc
     return found
 
 
-# published examples
-
-
 def test_published_examples() -> None:
     """Darwin's maize: 863 of 32,768 sums are at least 314, 28 of them equal to it: 5.267 % both ways; t 4.97 %.
 
@@ -57,9 +54,6 @@ def test_published_examples() -> None:
     assert round(outcome("t", TEN_QUERIES).p / 2, 2) == 0.02
     assert round(outcome("sign", np.where(TEN_QUERIES == 0, -1, TEN_QUERIES)).p / 2, 2) == 0.17
     assert outcome("sign", TEN_QUERIES).p == pytest.approx(2 * (36 + 9 + 1) / 512)
-
-
-# scipy
 
 
 @each("n", [2, 3, 10, 50, 1000])
@@ -122,9 +116,6 @@ def test_bca_is_scipys_for_the_same_resamples(alpha: float) -> None:
     assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval), rel=1e-9)
 
 
-# slow enumerations
-
-
 @examples(times=0.8)
 @given(st.lists(st.integers(-6, 6), min_size=2, max_size=7))
 def test_rounding_neither_makes_nor_breaks_a_tie(tenths: list[int]) -> None:
@@ -163,8 +154,6 @@ def test_the_interval_is_what_the_test_does_not_reject(test: str, n: int) -> Non
         assert found.low <= found.estimate <= found.high
 
 
-# p and interval
-
 values = st.one_of(
     st.integers(-4, 4).map(lambda k: k / 10), st.floats(-1, 1), st.floats(-1, 1).map(lambda x: x / 1e9)
 )
@@ -193,9 +182,6 @@ def test_0_is_in_the_interval_exactly_where_p_is_at_least_alpha(
             assert (same.low <= 0 <= same.high) == (same.p >= level), level
 
 
-# what does not matter
-
-
 @given(st.lists(values, min_size=2, max_size=16), st.sampled_from(WITH_P), st.randoms())
 def test_the_order_of_the_queries_does_not_matter(d: list[float], test: str, random) -> None:
     shuffled = list(d)
@@ -216,9 +202,6 @@ def test_threads_and_other_comparisons_do_not_matter(test: str) -> None:
     assert [one.reason for one in together[9:11]] == [TOO_FEW_PAIRS, ALL_EQUAL]
 
 
-# no p
-
-
 @each("test", list(TESTS))
 def test_no_p(test: str) -> None:
     assert outcome(test, []).reason == outcome(test, [NAN]).reason == TOO_FEW_PAIRS
@@ -231,9 +214,6 @@ def test_no_p(test: str) -> None:
     none = outcome(test, [0.0, 0.0])
     assert (none.reason, none.low, none.high) == (ALL_EQUAL, 0, 0)
     assert paired_tests(test, np.empty((4, 0)), 0.05, FEW) == []
-
-
-# differences and their summary
 
 
 def test_differences_and_their_summary() -> None:

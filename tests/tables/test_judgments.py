@@ -86,11 +86,9 @@ def test_grades_out_of_range_are_errors_with_their_lines():
         ]
 
 
-# The table of ranks. A query is a list of (grade, rank or None), its documents being retrieved or not.
-
-
 @st.composite
 def rankings(draw):
+    """Queries, each a list of (grade, rank or None), its documents being retrieved or not, and its depth."""
     queries = []
     for size in draw(st.lists(st.integers(1, 8), min_size=1, max_size=5)):
         retrieved = draw(st.integers(0, 30))

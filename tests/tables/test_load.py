@@ -73,9 +73,6 @@ def test_empty_data():
         assert ranks_of(data) == [("run1", {})]
 
 
-# Options
-
-
 @each_row(
     ({"depht": 3}, "unknown option depht: did you mean depth? The options are rel, depth, "),
     ({"depth": 0}, "depth must be an integer from 1 to 1000000000, not 0"),
