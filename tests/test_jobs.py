@@ -1,16 +1,43 @@
-"""Threads change nothing, and systems that have too few are no hindrance."""
+"""Threads and processes: they change nothing, systems with too few are no hindrance; what is pickled."""
 
+import pickle
 import random
 import threading
+from concurrent.futures import ProcessPoolExecutor
+from copy import copy
+from multiprocessing import get_context
+from typing import Any
 
+import numpy as np
 import pytest
 from helpers import each
 
-from gradeval import evaluate
-from gradeval.evaluation import evaluator, outcome
+import gradeval
+from gradeval import errors, evaluate
+from gradeval.arrays.strings import Ids, Texts
+from gradeval.errors import (
+    GradevalError,
+    InputError,
+    InputErrors,
+    MetricError,
+    OptionError,
+    UnknownQueryError,
+    UnsuitableOptionError,
+)
+from gradeval.evaluation import evaluate_all, evaluator, outcome
+from gradeval.evaluation.results import FailedRun, Results, RunResult
+from gradeval.evaluation.score import score
 from gradeval.formats import letor as letor_module
 from gradeval.formats import trec
+from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Source
+from gradeval.notices import Kind, Notice
+from gradeval.options import Options
+from gradeval.records import fields_of
+from gradeval.registry.metric import REGISTRY, load
+from gradeval.registry.spec import parse
+from gradeval.tables.judgments import Judgments
+from gradeval.tables.qrels import Qrels
 
 
 def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
@@ -79,3 +106,112 @@ def test_a_system_without_memory_for_several_threads(module, name, calls, monkey
     monkeypatch.setattr(module, name, limited)
     assert calls(8) == alone
     assert failed == [name]
+
+
+QRELS = {"q\udcff": {"a": 3, "b": 0, "c": 1}, "2": {"a": 1}, "3": {"z": 0}}
+RUN = {"q\udcff": {"a": 0.2, "b": 0.9, "c": 0.2, "x": 0.1}, "3": {"z": 1.0}}
+METRICS = "nDCG(gain=1:2/3:9)@5 relstring runid Q(beta=10) rankDCG num_q"
+
+
+def again(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are equal, to their last part; NaN is as NaN."""
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    if isinstance(a, GradevalError):
+        return type(a) is type(b) and str(a) == str(b) and same(vars(a), vars(b))
+    if isinstance(a, (Judgments, Results, RunResult, FailedRun)):
+        return same(fields_of(a), fields_of(b))
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, (tuple, list)):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    if hasattr(a, "offsets"):
+        return same(a.offsets, b.offsets)
+    return list(a) == list(b) if hasattr(a, "ids") else bool(a == b)
+
+
+def results() -> Results:
+    runs = [("mine", RUN), (None, "/no\udcff/such.run"), ("other", {"7": {"a": 1.0}})]
+    return evaluate_all(QRELS, runs, parse(METRICS), Options(tie_range=True, rel=2))
+
+
+def judgments() -> Judgments:
+    queries, documents = [b"a", b"a", b"b"], [b"1", b"2", b"1"]
+    qrels = Qrels.of("qrels", [Columns.whole(Ids.of(queries), Ids.of(documents), np.array([2.0, 0, 1]))])
+    rank, score = np.array([2.0, 1, np.inf]), np.array([0.5, 0.75, -np.inf])
+    return Judgments.of(qrels, slice(0, 2), rank, score, np.array([3, 0]), 2.0, "tag")
+
+
+def test_specs_options_notices_and_ids() -> None:
+    load()
+    for metric in REGISTRY.values():
+        for spec in parse(metric.usage):
+            assert again(spec) == spec
+            assert len(pickle.dumps(spec)) < 100 + len(str(spec))  # as their names
+    options = Options(rel=2, query_ids=["a\udcff"], features="1,5-9", groups="x", tie_range=True)
+    assert again(options) == options
+    for kind in Kind:
+        notice = Notice(kind, "r\udcff", 3, "AP", ("q1", "q2"), "trec", 0.5, 0.25, 0.75, True)
+        assert again(notice) == notice and str(again(notice)) == str(notice)
+    texts = Texts(Ids.of([b"q\xff", b"a long id of a query"]))
+    before = pickle.dumps(texts)
+    assert list(again(texts)) == list(texts) == ["q\udcff", "a long id of a query"]
+    assert pickle.dumps(texts) == before  # without their texts
+
+
+def test_judgments_without_what_was_computed_from_them() -> None:
+    table = judgments()
+    before = len(pickle.dumps(table))
+    specs = parse("AP nDCG@10 nDCGphi Rndcg relstring")
+    values = score(table, specs)
+    assert len(pickle.dumps(table)) == before
+    assert same(again(table), table)
+    assert same(score(again(table), specs), values)
+
+
+def test_results() -> None:
+    found = results()
+    assert found.means.shape == (1, 6) and len(found.failed) == 2 and found.notices
+    read = again(found)
+    assert same(read, found) and same(read.runs[0], found.runs[0])
+    assert same(read.means, found.means) and read.range(0, 3) == found.range(0, 3)
+    assert read.to_dict(per_query=True) == found.to_dict(per_query=True)
+    assert read.warnings == found.warnings and repr(read) == repr(found)
+
+
+ERRORS = [
+    GradevalError("one\x1b", "two"),
+    InputError("a\nb", "wrong", line=3, hint="Try"),
+    InputErrors([InputError("a", "wrong", line=1), InputError("a", "no")], 25, 30),
+    MetricError("nDGC", hint="did you mean nDCG?"),
+    errors.NoExpectedValueError("no expected value"),
+    OptionError("x"),
+    UnsuitableOptionError("groups", "--groups x", "groups x"),
+    UnknownQueryError(["q1", "q\udcff"], "qrels"),
+]
+
+
+def test_errors() -> None:
+    classes = {value for value in vars(errors).values() if isinstance(value, type)}
+    assert {type(error) for error in ERRORS} == {one for one in classes if issubclass(one, GradevalError)}
+    for error in ERRORS:
+        assert same(again(error), error)
+
+
+@pytest.mark.slow
+def test_processes() -> None:
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        table, specs = judgments(), parse("AP nDCG(gain=exp)@10")
+        values = pool.submit(score, table, specs)
+        found = pool.submit(evaluate_all, QRELS, [("mine", RUN)], specs, Options(tie_range=True))
+        wrong = pool.submit(gradeval.evaluate, QRELS, RUN, "nDGC@10")
+        assert same(values.result(), score(table, specs))
+        assert same(found.result(), evaluate_all(QRELS, [("mine", RUN)], specs, Options(tie_range=True)))
+        with pytest.raises(MetricError, match="did you mean nDCG@10") as caught:
+            wrong.result()
+        assert caught.value.hint == "did you mean nDCG@10?"
+        assert same(pool.submit(copy, ERRORS).result(), ERRORS)
