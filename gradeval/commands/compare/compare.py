@@ -617,23 +617,21 @@ def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Ite
         values = replace(values, values=np.where(incomplete, np.nan, values.values))
     keys = list(product(pairs, range(len(values.metrics))))
     differences = np.concatenate([values.differences(*pair) for pair in pairs])
+    alpha = options.alpha
     if options.test == TUKEY:
         outcomes, corrected = [], []
-        of_metrics = [
-            randomized_tukey_hsd(of.T, options.alpha, sampling) for of in values.values.transpose(1, 0, 2)
-        ]
+        of_metrics = [randomized_tukey_hsd(of, alpha, sampling) for of in values.values.transpose(1, 2, 0)]
         for ((baseline, run), m), column in zip(keys, differences, strict=True):
             hsd, outcome, p = of_metrics[m], tests.without_p(tests.valid_pairs(column)), math.nan
             if outcome is None:
                 difference, p = float(hsd.differences[run, baseline]), float(hsd.p[run, baseline])
                 interval = difference - hsd.margin, difference + hsd.margin
-                outcome = tests.Outcome(
-                    math.nan, *agreeing(interval, p, options.alpha, difference), difference, hsd.method
-                )
+                interval = agreeing(interval, p, alpha, difference)
+                outcome = tests.Outcome(math.nan, *interval, difference, hsd.method)
             outcomes.append(outcome)
             corrected.append(p)
     else:
-        outcomes = tests.paired_tests(options.test, differences.T, options.alpha, sampling)
+        outcomes = tests.paired_tests(options.test, differences.T, alpha, sampling)
         p_values = np.array([outcome.p for outcome in outcomes])
         is_maxt = options.used_correction == MAXT
         by_size = maxt(differences.T, sampling) if is_maxt else CORRECTIONS[options.used_correction](p_values)

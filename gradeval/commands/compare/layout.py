@@ -30,6 +30,7 @@ from gradeval.statistics.anova import TwoWayAnova
 from gradeval.statistics.sampling import EXHAUSTIVE
 
 BETTER, WORSE = "▲", "▼"
+Marks = dict[tuple[str, str], str]  # by (run, metric)
 _SMALLEST = math.ulp(0.0)  # an end of an interval that leaves out 0 but begins next to it
 _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "maxt": "maxT"}
 
@@ -131,16 +132,10 @@ def letters(count: int) -> list[str]:
 
 
 def means_and_differences(
-    comparison: Comparison,
-    digits: Digits,
-    section: Section | None = None,
-    with_letters: bool | None = None,
-    relative: bool = False,
+    comparison: Comparison, digits: Digits, section: Section, with_letters: bool, relative: bool = False
 ) -> tuple[doc.Grid, doc.Grid]:
-    """The tables of a section. section: by default all queries."""
+    """The tables of a section."""
     values, several = comparison.values, comparison.options.all_pairs
-    section = section or comparison.sections[0]
-    with_letters = several if with_letters is None else with_letters
     marks = significance(values.runs, section.comparisons, with_letters)
     head = ["run"]
     columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
@@ -175,7 +170,7 @@ def mean_cells(
     means: Sequence[float],
     metric: ComparedMetric,
     digits: Digits,
-    marks: Mapping[tuple[str, str], str],
+    marks: Marks,
     without: Mapping[str, str] | None = None,
 ) -> list[doc.Cell]:
     """The means of a metric; those with the text of the best one are equally good. marks: of significance.
@@ -189,11 +184,9 @@ def mean_cells(
     return [doc.Cell(text, mark, bold=text == best) for text, mark in cells]
 
 
-def significance(
-    runs: Sequence[str], pairs: Iterable[PairComparison], with_letters: bool
-) -> dict[tuple[str, str], str]:
-    """(run, metric) -> the letters of the runs that it is significantly better than, or whether it is
-    significantly better or worse than the baseline.
+def significance(runs: Sequence[str], pairs: Iterable[PairComparison], with_letters: bool) -> Marks:
+    """The letters of the runs that each is significantly better than, or whether it is significantly better or
+    worse than the baseline.
     """
     significant = [pair for pair in pairs if pair.verdict]
     if not with_letters:
@@ -217,12 +210,8 @@ _NEEDED = doc.ColumnKind(
     lambda value, digits: f"{value:.0f}" if math.isfinite(value) else repr(value),
     lambda value, digits: ABSENT if math.isnan(value) else f"{value:,.0f}",
 )
-_GROUP = doc.ColumnKind(
-    lambda name, digits: name or ALL, lambda name, digits: visible(name or ""), is_name=True
-)
-_METRIC = doc.ColumnKind(
-    lambda metric, digits: metric.name, lambda metric, digits: visible(metric.display), is_name=True
-)
+_GROUP = doc.ColumnKind(lambda name, _: name or ALL, lambda name, _: visible(name or ""), is_name=True)
+_METRIC = doc.ColumnKind(lambda metric, _: metric.name, lambda metric, _: visible(metric.display), is_name=True)
 
 
 def _comparisons(

@@ -129,8 +129,9 @@ def _summary(report: Report, digits: Digits) -> list[tuple[Any, ...]]:
         means = [number(mean, digits) for mean in of_run.tolist()]
         rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
         return [(Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows),)]
-    table, differences = means_and_differences(report.comparison, digits)
-    grids: list[tuple[Any, ...]] = [(table, (), report.comparison.options.all_pairs)]
+    several, sections = report.comparison.options.all_pairs, report.comparison.sections
+    table, differences = means_and_differences(report.comparison, digits, sections[0], several)
+    grids: list[tuple[Any, ...]] = [(table, (), several)]
     if report.interval:
         of_runs = [
             (visible(run), *_ends_of_means(report, r, digits)) for r, run in enumerate(report.values.runs)
