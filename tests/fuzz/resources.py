@@ -10,7 +10,7 @@ from pathlib import Path
 from cli.command import gradeval
 
 from . import data
-from .processes import WAIT, check_manners, environment, require, start, typed
+from .streams import WAIT, check_manners, environment, require, start, typed
 
 UNIT = "processes"
 

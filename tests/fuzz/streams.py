@@ -4,11 +4,13 @@ import os
 import pty
 import random
 import re
+import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +18,10 @@ from typing import Any, NamedTuple
 
 from cli.command import gradeval
 
+from gradeval import __file__ as PACKAGE
+
 from . import data
-from .processes import HOME, WAIT, check_manners, environment, require, start, typed
+from .attack import Wrong
 
 UNIT = "processes"
 
@@ -29,6 +33,54 @@ INPUTS = (*PIPES, "file", "closed")
 OUTPUTS = (*PIPES, "slow pipe", "full", "closed", "closes", "limit", "-o")
 EARLY = (1, 120, -signal.SIGINT)  # Python's own ends; 120 where its traceback cannot be written
 ERRORS = ("pipe", "pipe", "pipe", "closed", "full")
+
+
+# A process of its own, for the attacks from outside
+
+COMMAND = [sys.executable, "-m", "gradeval"]
+HOME = str(Path(PACKAGE).parents[1])
+WAIT = 30  # seconds after which a process hangs
+LEFT_OVER = (".gradeval-*", "tmp/*")
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Its temporary files are in the folder tmp of the case."""
+    Path("tmp").mkdir(exist_ok=True)
+    path = os.pathsep.join(filter(None, [HOME, os.environ.get("PYTHONPATH", "")]))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("COV_", "PYTHON"))}
+    return kept | {"PYTHONPATH": path, "TMPDIR": str(Path("tmp").resolve())} | more
+
+
+def start(args: Sequence[str], before: str = "", after: str = "", **more: Any) -> subprocess.Popen[bytes]:
+    """Start it from a shell, whose process it becomes. before: what the shell does first, as 'ulimit -c 0;'.
+    after: what stands behind the command, as '>&-'.
+    """
+    script = f'{before} exec "$@" {after}'
+    return subprocess.Popen(["sh", "-c", script, "sh", *COMMAND, *args], **{"env": environment()} | more)
+
+
+def require(is_right: bool, what: str, how: str, code: int, out: bytes, err: bytes) -> None:
+    """how: the command, as a shell takes it, with what stands around it in words."""
+    if not is_right:
+        errors = err[-3000:].decode(errors="replace")
+        raise Wrong(f"{what}\n{how}\nexit code {code}\nstdout: {out[:2000]!r}\nstderr: {errors}")
+
+
+def check_manners(how: str, code: int, out: bytes, err: bytes) -> None:
+    """No traceback, nothing of Python's own, and no file left over."""
+    noise = re.search(rb"Traceback|Exception ignored|Fatal Python|RuntimeWarning|Error in sys|core dumped", err)
+    errors = re.findall(rb"^\w+(?:Error|Exception|Interrupt|Warning)\b[^'\n]*", err, re.MULTILINE) or [b""]
+    require(noise is None, f"a traceback: {errors[-1].decode()}", how, code, out, err)
+    left = [path.name for pattern in LEFT_OVER for path in Path().glob(pattern)]
+    require(not left, f"{len(left)} files are left over", how, code, out, err)
+
+
+def typed(args: Sequence[str], before: str = "", after: str = "") -> str:
+    command = " ".join(filter(None, [before, shlex.join(["gradeval", *args]), after]))
+    return f"({command})" if before else command
+
+
+# The attack
 
 
 @dataclass(frozen=True)

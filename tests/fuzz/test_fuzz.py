@@ -16,7 +16,7 @@ from gradeval.formats import arrow, diagnostics, output, scan, sources, template
 from gradeval.tables import judgments
 
 from . import __main__ as command
-from . import keys, numbers, processes, resources
+from . import keys, numbers, resources, streams
 from .attack import attack_of, attempt, kind_of, rng_of
 
 SEED = 6
@@ -63,8 +63,8 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "keys": [(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))],
     "arguments": [(cli, "_failed", lambda text: 2)],
     "outputs": [(output, "_as_input", lambda path, about, inputs: "")],
-    "streams": [(processes, "COMMAND", BROKEN)],
-    "resources": [(processes, "COMMAND", BROKEN)],
+    "streams": [(streams, "COMMAND", BROKEN)],
+    "resources": [(streams, "COMMAND", BROKEN)],
     "fork": [(Evaluator, "evaluate", fails_in_children)],
 }
 
