@@ -39,6 +39,7 @@ class Format(Record):
         return self.of_line != ""
 
 
+_KNOWN = "its first line is a header of known column names"
 _HEADER, _JSON, _MAGIC, _FIELDS = "detect.of_header", "detect.of_json", "detect.of_magic", "detect.of_fields"
 # In the order of messages; where a file may be of several, the last of them is right.
 FORMATS = (
@@ -71,14 +72,12 @@ FORMATS = (
         "msmarco",
         "the third field counts 1, 2, … within the first query",
         "detect.of_ranks",
-        "trec.msmarco_table",
+        "csv.msmarco_table",
         no_qrels=("this looks like a run of MS MARCO (query passage rank)", _QRELS_FIRST),
     ),
     Format("beir", "its header is BEIR's: query-id, corpus-id, score", _HEADER, "csv.beir_table"),
-    Format("csv", "its first line is a header of known column names", _HEADER),
-    Format(
-        "tsv", "its first line is a header of known column names, separated by tabs", _HEADER, "csv.tsv_table"
-    ),
+    Format("csv", _KNOWN, _HEADER),
+    Format("tsv", f"{_KNOWN}, separated by tabs", _HEADER, "csv.tsv_table"),
     Format("json", "it begins with a JSON object of objects", _JSON),
     Format("lists", "it begins with JSON whose first value is a list", _JSON),
     Format("jsonl", "it begins with a JSON object of values", _JSON),

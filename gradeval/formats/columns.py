@@ -13,7 +13,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import LineProblems, Problem, shown
-from gradeval.formats.scan import TAB, DataLines, floats, split_at, unreadable
+from gradeval.formats.scan import DataLines, floats
 from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
 from gradeval.records import Record
@@ -318,21 +318,3 @@ def not_a_number(name: str, field: bytes) -> str:
     except ValueError:
         kind = "number"
     return f"the {name} {shown(field)} is not a {kind}"
-
-
-def separated_columns(
-    block: Block,
-    name: str,
-    fields: str,
-    separator: int = TAB,
-    wrong: Callable[[DataLines], LineProblems] | None = None,
-) -> Columns:
-    """The columns of lines with three fields between separators: query, document and a number.
-
-    name: what messages call the number, and fields: all three. wrong: what else is wrong with the rows.
-    """
-    rows = split_at(separator, block.bytes, block.size, 3)
-    by = "tabs" if separator == TAB else chr(separator)
-    problems = odd_lines(rows, f"a line has 3, separated by {by} ({fields})")
-    problems = LineProblems.joined([problems, wrong(rows)]) if wrong else problems
-    return columns_of(block, rows, name, unreadable(block, rows), problems)

@@ -1,4 +1,7 @@
-"""CSV and TSV with a header: recommenders' files, Quepid's, BEIR's, and those of frames and spreadsheets."""
+"""CSV and TSV with a header: recommenders' files, Quepid's, BEIR's, and those of frames and spreadsheets.
+
+And TSV without a header: runs of MS MARCO.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ import numpy as np
 from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, first_names, named
-from gradeval.formats.columns import Columns, Table, columns_of, of_one_run
-from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
+from gradeval.formats.columns import Columns, RankCheck, Table, columns_of, of_one_run
+from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.memory import RUN_NAMES, object_ids
 from gradeval.formats.scan import CR, LF, DataLines, not_text
 from gradeval.formats.sources import LONGEST_LINE, Block, Source
@@ -274,7 +277,7 @@ def _blocks(source: Source, header: Header) -> Iterator[Block]:
 
 
 def _columns(block: Block, header: Header, chosen: Chosen, number: str) -> Columns:
-    skipped = int(block.first)  # the header's line
+    skipped = int(block.first and header.size > 0)  # the header's line
     if (problem := not_text(block, skipped)) is not None:
         return Columns.failed(0, block, problem)
     wanted, problems = [header.names.index(name) for name in chosen.names], NOTHING
@@ -347,7 +350,12 @@ def _parsed(
                 is_split = len(record) > n and header.has_quotes
                 hint = f"A field with '{header.delimiter}' in it must be in double quotes" if is_split else ""
                 fields = many(len(record), "field", "fields")
-                wrong.append(Problem(begin, f"{fields} where the header has {n}", hint))
+                where = (
+                    f"the header has {n}"
+                    if header.size
+                    else f"a line has {n}, separated by tabs ({' '.join(header.names)})"
+                )
+                wrong.append(Problem(begin, f"{fields} where {where}", hint))
             begin = skipped + reader.line_num
     except csv.Error as reason:
         is_open = "end of data" in str(reason) or "field limit" in str(reason)
@@ -369,3 +377,35 @@ def beir_table(source: Source, number: str, options: Options) -> Table:
             raise InputError(source.name, what, line=1, hint="Omit the format, or give csv or tsv")
         break
     return table(source, number, options, "\t", has_quotes=False)
+
+
+def without_header(block: Block, names: tuple[str, str, str]) -> Columns:
+    """The columns of lines with three fields between tabs: query, document and a number."""
+    header = Header("\t", False, names, has_quotes=False)
+    return _columns(block, header, Chosen(*names), names[2]).replace(ranks=RankCheck())
+
+
+def msmarco_table(source: Source, number: str, options: Options) -> Table:
+    """The score is -rank; each rank must follow that of the line of its query before."""
+
+    def blocks() -> Iterator[Columns]:
+        last: dict[bytes, int] = {}  # the last rank of each query so far
+        for block in source.blocks():
+            columns = without_header(block, ("query", "passage", "rank"))
+            counts = np.diff(columns.bounds)
+            before = []
+            for query, count in zip(columns.queries.tolist(), counts.tolist(), strict=True):
+                before.append(last.get(query, 0))
+                last[query] = before[-1] + count
+            rows = np.arange(len(columns.value))
+            expected = rows - np.repeat(columns.bounds[:-1] - np.array(before, np.int64) - 1, counts)
+            for row in np.flatnonzero(columns.value != expected)[:1].tolist():
+                query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
+                rank = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
+                hint = "Ranks must be 1, 2, … for each query in the order of the file"
+                wrong = LineProblems.of(columns.line[[row]], lambda _, rank=rank: rank, hint)  # type: ignore[misc]
+                problems = LineProblems.joined([columns.problems, wrong.replace(final=True)])
+                columns = columns.replace(problems=problems)
+            yield columns.replace(value=-columns.value)
+
+    return Table.of(source, lambda columns: columns, blocks=blocks)

@@ -18,12 +18,12 @@ from gradeval.arrays.segments import distinct, order_of, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
-from gradeval.formats.columns import Columns, columns_of, not_a_number, odd_lines, separated_columns
+from gradeval.formats.columns import Columns, columns_of, not_a_number, odd_lines
+from gradeval.formats.csv import without_header
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
 from gradeval.formats.scan import (
     HASH,
-    DataLines,
     Tokens,
     floats,
     leading_integers,
@@ -355,8 +355,18 @@ def read_scores(source: Source, letor: Letor, problems: Problems | None = None) 
 
 def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
     """The scores of a LETOR file's lines. problems: collects those of the lines. Raises InputError(s)."""
+
+    def read(block: Block) -> Columns:
+        columns = without_header(block, ("query", "index", "score")).light()
+        index = columns.documents
+        bad = [row for row, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
+        of_index = LineProblems.of(
+            columns.line[bad], lambda i: f"the index {shown(index[bad[i]])} is not a non-negative integer"
+        )
+        return columns.replace(problems=LineProblems.joined([columns.problems, of_index]))
+
     problems = problems or Problems(source.name)
-    parts = [part for _, part in problems.until_enough(ordered_map(_ranklib_columns, source.blocks(), 1))]
+    parts = [part for _, part in problems.until_enough(map(read, source.blocks()))]
     problems.check()
     columns = Columns.joined(parts)
     if not len(columns.value):
@@ -392,14 +402,3 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
     number = np.empty(len(row))
     number[row] = columns.value
     return letor.columns(letor.label).replace(value=number, line=line)
-
-
-def _ranklib_columns(block: Block) -> Columns:
-    def of_index(rows: DataLines) -> LineProblems:
-        index = rows.fields[1]
-        bad = [row for row, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
-        return LineProblems.of(
-            rows.line[bad], lambda i: f"the index {shown(index[bad[i]])} is not a non-negative integer"
-        )
-
-    return separated_columns(block, "score", "query index score", wrong=of_index).light()

@@ -121,31 +121,6 @@ def _regular(
     return DataLines(tuple(fields), np.arange(lines), lines, counts=n)
 
 
-def split_at(separator: int, block: Bytes, size: int, count: int) -> DataLines:
-    """The fields of each line that is not blank: all between separators, without a CR at the end of the line.
-
-    Lines with another count of fields, or with an empty one, are listed, not returned.
-    """
-    text = block[:size]
-    is_end = text == LF
-    ends = np.flatnonzero(is_end | (text == separator))
-    line_end = np.flatnonzero(is_end)
-    bounds = np.append(0, np.searchsorted(ends, line_end) + 1)  # of the fields of each line
-    start = np.append(0, ends[:-1] + 1)[: len(ends)]
-    length = ends - start
-    last = bounds[1:] - 1
-    length[last] -= (length[last] > 0) & (text[ends[last] - 1] == CR)
-    counts = np.diff(bounds)
-    is_blank = (counts == 1) & (length[last] == 0)
-    is_empty = np.add.reduceat(length == 0, bounds[:-1]) > 0 if len(line_end) else is_blank
-    is_odd = ~is_blank & ((counts != count) | is_empty)
-    data, odd = np.flatnonzero(~is_blank & ~is_odd), np.flatnonzero(is_odd)
-    odd_counts = counts[odd] - np.add.reduceat(length == 0, bounds[:-1])[odd] if len(odd) else counts[odd]
-    first = bounds[data]
-    fields = tuple(Ids(block, start[first + k], length[first + k]) for k in range(count))
-    return DataLines(fields, data, len(line_end), odd, odd_counts, _returns(text, line_end))
-
-
 class Tokens(Record):
     """The fields of a block, between spaces.
 

@@ -1,9 +1,8 @@
-"""TREC's qrels (query iter document grade) and runs (query Q0 document rank score tag), and MS MARCO's runs."""
+"""TREC's qrels (query iter document grade) and runs (query Q0 document rank score tag)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -20,7 +19,6 @@ from gradeval.formats.columns import (
     columns_of,
     odd_lines,
     places,
-    separated_columns,
 )
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
 from gradeval.formats.scan import LF, DataLines, floats, split, unreadable
@@ -132,29 +130,3 @@ def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:
 
 def _line_from(block: Block, start: int) -> bytes:
     return block.bytes[start : block.size].tobytes().split(b"\n", 1)[0]
-
-
-def msmarco_table(source: Source, number: str, options: Options) -> Table:
-    """The score is -rank; each rank must follow that of the line of its query before."""
-
-    def blocks() -> Iterator[Columns]:
-        last: dict[bytes, int] = {}  # the last rank of each query so far
-        for block in source.blocks():
-            columns = separated_columns(block, "rank", "query passage rank")
-            counts = np.diff(columns.bounds)
-            before = []
-            for query, count in zip(columns.queries.tolist(), counts.tolist(), strict=True):
-                before.append(last.get(query, 0))
-                last[query] = before[-1] + count
-            rows = np.arange(len(columns.value))
-            expected = rows - np.repeat(columns.bounds[:-1] - np.array(before, np.int64) - 1, counts)
-            for row in np.flatnonzero(columns.value != expected)[:1].tolist():
-                query = columns.queries[int(np.searchsorted(columns.bounds, row, "right")) - 1]
-                rank = f"the rank is {columns.value[row]:g} where query {shown(query)} needs {expected[row]}"
-                hint = "Ranks must be 1, 2, … for each query in the order of the file"
-                wrong = LineProblems.of(columns.line[[row]], lambda _, rank=rank: rank, hint)  # type: ignore[misc]
-                problems = LineProblems.joined([columns.problems, wrong.replace(final=True)])
-                columns = columns.replace(problems=problems)
-            yield columns.replace(value=-columns.value)
-
-    return Table.of(source, lambda columns: columns, blocks=blocks)

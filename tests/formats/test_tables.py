@@ -315,7 +315,7 @@ RATING = "Remove rows without a judgment, or name the column rating: an empty ra
         (b"q\td\t1\nq\te\t2\nr\td\t1\nq\tf\t1\n", "score", [
             f"4: the rank is 1 where query 'q' needs 3. {RANKS}"]),
         (b"q\td\t1\nq\te\t2\nr\td\n\nr\t\t2\nr x 3\n", "score", [
-            f"3: 2 fields {THREE}", f"5: 2 fields {THREE}", f"6: 1 field {THREE}"]),
+            f"3: 2 fields {THREE}", "5: the document id is empty", f"6: 1 field {THREE}"]),
         (b"q\td\t1\nq\te\t2\n", "grade", [
             f" this looks like a run of MS MARCO (query passage rank). {QRELS_FIRST}"]),
         (b"q\t0\t0.5\nq\t1\t2\n", "grade", [
