@@ -164,34 +164,35 @@ def run(args: Sequence[str] | None = None) -> int:
         code = app.main(args, prog_name="gradeval", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
+        return code if isinstance(code, int) else 0
     except click.UsageError as error:
-        path = error.ctx.command_path.split() if error.ctx is not None else []
-        has_own_help = path[1:2] not in ([], ["eval"], ["metrics"])
-        command = " ".join(path) if has_own_help else "gradeval"
-        hint = "" if type(error) is click.BadParameter else f" Try '{command} --help'."
-        if isinstance(error, click.NoSuchOption):  # click suggests options that are no typo of it
-            from gradeval.registry.spec import nearest
-
-            known = {name.lstrip("-"): name for name in error.possibilities or ()}
-            near = nearest(error.option_name.lstrip("-"), known)  # dashes are no letters that match
-            error = click.NoSuchOption(error.option_name, possibilities=[known[near]] if near else [])
-        message = error.format_message()
-        stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there
-        return _failed(f"gradeval: {message}{stop}{hint}")
+        lines = [_usage(error)]
     except GradevalError as error:
-        out.report(error)
-        return 2
+        lines = out.lines_of(error)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click exits if the pipe it writes to is closed
         return 0  # the consumer closed the pipe
     except OSError as error:
-        return _failed(f"gradeval: {error.filename or 'standard output'}: {error.strerror or error}")
+        lines = [f"gradeval: {error.filename or 'standard output'}: {error.strerror or error}"]
     except MemoryError:
-        return _failed("gradeval: out of memory")
-    return code if isinstance(code, int) else 0
-
-
-def _failed(text: str) -> int:
-    out.echo_error(text)
+        lines = ["gradeval: out of memory"]
+    for line in lines:
+        out.echo_error(line)
     return 2
+
+
+def _usage(error: click.UsageError) -> str:
+    if isinstance(error, click.NoSuchOption):  # click suggests options that are no typo of it
+        from gradeval.registry.spec import nearest
+
+        known = {name.lstrip("-"): name for name in error.possibilities or ()}
+        near = nearest(error.option_name.lstrip("-"), known)  # dashes are no letters that match
+        nearby = [known[near]] if near else []
+        error = click.NoSuchOption(error.option_name, possibilities=nearby, ctx=error.ctx)
+    path = error.ctx.command_path.split() if error.ctx is not None else []
+    command = "gradeval" if path[1:2] in ([], ["eval"], ["metrics"]) else " ".join(path)
+    hint = "" if type(error) is click.BadParameter else f" Try '{command} --help'."
+    message = error.format_message()
+    stop = "" if message.endswith((".", "?")) else "."  # click leaves it out here and there
+    return f"gradeval: {message}{stop}{hint}"

@@ -42,12 +42,10 @@ class RenderOptions(Record):
 
 
 class Cell(Record):
-    """A text in a grid. mark: after it, such as the letters of runs (a superscript where there are any), or
-    ' [low, high]'.
-    """
+    """A text in a grid."""
 
     text: str
-    mark: str = ""
+    mark: str = ""  # after it: the letters of runs (a superscript where there are any), or ' [low, high]'
     bold: bool = False
 
     @property
@@ -56,18 +54,13 @@ class Cell(Record):
 
 
 class Grid(Record):
-    """A table for people. A row holds cells, or strings, which are cells without a mark.
-
-    labels: how many of the first columns hold names, which every further table repeats. left: the columns that
-    are aligned to the left, by default the labels. Nothing in it can steer a terminal, or change the direction
-    of other text.
-    """
+    """A table for people. Nothing in it can steer a terminal, or change the direction of other text."""
 
     title: str
     head: tuple[str, ...]
-    rows: Sequence[Sequence[str | Cell]]
-    labels: int = 1
-    left: frozenset[int] | None = None
+    rows: Sequence[Sequence[str | Cell]]  # strings are cells without a mark
+    labels: int = 1  # how many of the first columns hold names, which every further table repeats
+    left: frozenset[int] | None = None  # columns that are aligned to the left, by default the labels
 
     @property
     def cells(self) -> list[list[Cell]]:
@@ -104,13 +97,12 @@ class Rows(Record):
     """A table for programs, in parts that have the same columns.
 
     A part is one or several rows for each of its items, such as a row for each metric of each query: for each
-    of these rows the texts of its columns. names: the columns whose text comes from the input, which a
-    spreadsheet could read as a formula.
+    of these rows the texts of its columns.
     """
 
     head: Sequence[str]
     parts: Iterable[Sequence[Sequence[Text]]]
-    names: frozenset[int] = frozenset()
+    names: frozenset[int] = frozenset()  # columns of input text, which a spreadsheet could read as a formula
 
     @classmethod
     def of(cls, head: Sequence[str], rows: Iterable[Sequence[str]], names: Iterable[str] = ()) -> Rows:
@@ -120,14 +112,11 @@ class Rows(Record):
 
 
 class ColumnKind(Record):
-    """How the values of a column become text: for programs, and for people.
+    """How the values of a column become text."""
 
-    is_name: whether it is text of the input, which could be a formula, or steer a terminal.
-    """
-
-    plain: Callable[[Any, Digits], str]
-    shown: Callable[[Any, Digits], str | Cell]
-    is_name: bool = False
+    plain: Callable[[Any, Digits], str]  # for programs
+    shown: Callable[[Any, Digits], str | Cell]  # for people
+    is_name: bool = False  # text of the input, which could be a formula, or steer a terminal
 
 
 NAME = ColumnKind(lambda text, digits: text, lambda text, digits: visible(text), is_name=True)
@@ -138,15 +127,12 @@ PROBABILITY = ColumnKind(significant, probability)
 
 
 class Column(Record):
-    """A column of a table, declared once. name: for programs; head: for people; '' where they do not have it.
+    """A column of a table, declared once."""
 
-    key: of the value in a row, by default the name.
-    """
-
-    name: str
-    head: str
+    name: str  # for programs, '' where they do not have it
+    head: str  # for people, likewise
     kind: ColumnKind = WORD
-    key: str = ""
+    key: str = ""  # of the value in a row, by default the name
 
 
 def grid_of(
@@ -188,21 +174,15 @@ def _labelled(
 
 
 class Document(Record, kw_only=True):
-    """The parts of what is printed, each made when a format asks for it; None for those that do not exist.
+    """The parts of what is printed, each made when a format asks for it; None for those that do not exist."""
 
-    blocks: for people (table, md, latex). rows: for programs (tsv, csv). content: the object of json. records:
-    the objects of jsonl, or Rows whose texts are JSON. columns: rows without a head (trec). page: the text of
-    html, which has no other format beside it. is_log: whether it is printed where a runner of a CI service
-    reads commands, so that no line may be one.
-    """
-
-    blocks: Callable[[], Iterable[Block]] | None = None
-    rows: Callable[[], Iterable[Rows]] | None = None
-    content: Callable[[], Mapping[str, Any]] | None = None
-    records: Callable[[], Iterable[Mapping[str, Any]] | Rows] | None = None
-    columns: Callable[[], Iterable[Rows]] | None = None
-    page: Callable[[], str] | None = None
-    is_log: bool = False
+    blocks: Callable[[], Iterable[Block]] | None = None  # for people: table, md, latex
+    rows: Callable[[], Iterable[Rows]] | None = None  # for programs: tsv, csv
+    content: Callable[[], Mapping[str, Any]] | None = None  # the object of json
+    records: Callable[[], Iterable[Mapping[str, Any]] | Rows] | None = None  # of jsonl; texts of Rows are JSON
+    columns: Callable[[], Iterable[Rows]] | None = None  # rows without a head: trec
+    page: Callable[[], str] | None = None  # the text of html, which has no other format beside it
+    is_log: bool = False  # printed where a runner of a CI service reads commands: no line may be one
 
     def write(self, how: RenderOptions) -> str:
         """The document in the format of `how`, with '\\n' at the end of each line. Raises OptionError."""
