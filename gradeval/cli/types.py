@@ -1,4 +1,4 @@
-"""The types of option values, and the completion of names of metrics, measures and families."""
+"""The types of option values, and the completion of names of metrics and measures."""
 
 from __future__ import annotations
 
@@ -123,14 +123,6 @@ class Kinds(Value):
         except KeyError:
             raise ValueError(f"a list of kinds of warnings: {', '.join(kinds)}") from None
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """The kinds that begin as the last of several, without those given."""
-        before, comma, last = incomplete.rpartition(",")
-        names = [kind.value for kind in Kind if kind.value not in before.split(",")]
-        return [completion(before + comma + name) for name in names if name.startswith(last)]
-
 
 def complete_metric(
     ctx: click.Context, param: click.Parameter, incomplete: str, tool: str = ""
@@ -157,13 +149,3 @@ def complete_metric(
             about = GROUPS[name].about if name in GROUPS else metric_of(name).summary
             offered[fold(name)] = completion(before + name, help=about)
     return list(offered.values())
-
-
-def complete_family(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The first words of the names of families: bash would take a name with spaces as several."""
-    from gradeval.registry.metric import REGISTRY, load
-
-    load()
-    words = {metric.group.split()[0]: metric.group for metric in REGISTRY.values()}
-    chosen = (word for word in sorted(words, key=str.lower) if word.lower().startswith(incomplete.lower()))
-    return [completion(word, help=words[word]) for word in chosen]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from gradeval.cli.options import Command, option
-from gradeval.cli.types import complete_family, complete_metric
+from gradeval.cli.types import complete_metric
 
 
 @click.command("metrics", cls=Command)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_metric)
-@option("--family", "List the metrics of a family.", "NAME", default="", shell_complete=complete_family)
+@option("--family", "List the metrics of a family.", "NAME", default="")
 @option("--graded", "List metrics that distinguish degrees of relevance.")
 @option(
     "--search",

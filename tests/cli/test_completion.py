@@ -37,10 +37,6 @@ def test_files_are_completed() -> None:
     ("q r --ties ", ["trec", "input", "best", "worst", "expected"]),
     ("q r --run-format ", [*RUN_FORMATS]),
     ("q r -m zzz", []),
-    ("q r --allow ties,no_r", ["ties,no_relevant"]),
-    ("q r --allow ties,ti", []),
-    ("compare q r --allow ti", ["ties"]),
-    ("metrics --family n", ["nDCG", "novelty", "NTCIR"]),
 ])  # fmt: skip
 def test_values_are_completed(line: str, found: list[str]) -> None:
     assert words(line) == found

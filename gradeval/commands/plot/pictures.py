@@ -314,11 +314,8 @@ def phi(
     the queries that have the grade or a higher one. Raises GradevalError.
     """
     specs = parse(metric)
-    for spec in specs:
-        if spec.metric.name != PHI_METRIC:
-            raise MetricError(f"{spec} has no φ", hint=f"only {PHI_METRIC} has")
-    if len(specs) > 1:
-        raise MetricError(f"φ of one metric is drawn at a time, not of {', '.join(map(str, specs))}")
+    if len(specs) != 1 or specs[0].metric.name != PHI_METRIC:
+        raise MetricError(f"φ is drawn of {PHI_METRIC} alone, not of {', '.join(map(str, specs))}")
     chosen = Options(**options)
     judged = open_qrels(qrels, chosen).qrels
     params = {name: value for name, value in specs[0].given if name in ("variant", "points")}
