@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -89,7 +89,7 @@ def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) ->
     rows += _rest("loss", [loss.loss for loss in losses[ranks:]])
     rows.append({"document": "1 - value", "loss": 1 - explanation.value})
     names = "rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title"
-    yield _grid("What each document loses by not being at its ideal rank", rows, names, digits)
+    yield _grid("What each document loses by not being at its ideal rank", rows, digits, names)
 
 
 def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
@@ -105,7 +105,7 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
     removed = "Leave-one-out: the document removed from run and judgments, ranks closed up"
     names = ["rank", "position", "document", "score", "grade", explanation.scaled, "gain", "discount", "term"]
     names += [_sum_name(explanation), "adds", f"{_name(explanation)}@k", "value without", "change", "title"]
-    yield _grid("" if explanation.is_sum else removed, rows, [*filter(None, names)], digits)
+    yield _grid("" if explanation.is_sum else removed, rows, digits, filter(None, names))
     if explanation.ideal and all(term.position for term in explanation.ideal):
         rows = []
         for term in explanation.ideal[:ranks]:
@@ -116,22 +116,21 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
             rows.append({**row, "discount": "" if term.discount is None else term.discount})
         rows += _rest("term", [term.value for term in explanation.ideal[ranks:]])
         names = ["rank", "document", "run rank", "grade", "gain", "discount", "term", "title"]
-        yield _grid("Ideal ranking", rows, names, digits)
+        yield _grid("Ideal ranking", rows, digits, names)
     yield fraction(explanation, digits) if explanation.is_sum else no_sum(explanation)
     if sentences := notes(explanation, selection, ranks, digits):
         yield " ".join(sentences)
 
 
-def _grid(
-    title: str, rows: Sequence[Row], names: Sequence[str], digits: Digits, left: frozenset[str] = _LEFT
-) -> Grid:
-    """The columns of these names that are not blank everywhere."""
+def _grid(title: str, rows: Sequence[Row], digits: Digits, names: Iterable[str] = ()) -> Grid:
+    """The columns of these names, by default all, that are not blank everywhere."""
+    names = list(names or dict.fromkeys(chain(*rows)))
     texts = [{name: _text(name, row.get(name, ""), digits) for name in names} for row in rows]
     names = [name for name in names if any(row[name] for row in texts)]
     cells = [tuple(row[name] for name in names) for row in texts]
     labels = next((c for c, name in enumerate(names) if name not in _LABELS), len(names))
-    columns = frozenset((0, *(c for c, name in enumerate(names) if name in left)))
-    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), columns)
+    left = (c for c, name in enumerate(names) if name in _LEFT or name.endswith((" document", " title")))
+    return Grid(title, tuple(map(visible, names)), cells, max(labels, 1), frozenset((0, *left)))
 
 
 def _text(name: str, value: Any, digits: Digits) -> str:
@@ -241,16 +240,10 @@ def fraction(explanation: Explanation, digits: Digits) -> str:
 
 def no_sum(explanation: Explanation, differences: bool = False) -> str:
     """The sentence about a metric whose value is no sum. differences: about those of two runs."""
-    text = f"{visible(explanation.display)} is no sum over documents"
-    if differences:
-        text += (
-            ": what a document adds is what the value loses if it is removed from run and judgments "
-            "(leave-one-out), and need not add up."
-        )
-    else:
-        text += ", so the changes need not add up."
-    untried = max(side.untried for side in (explanation, explanation.against or explanation))
-    if untried:
+    removed = "what a document adds is what the value loses if it is removed from run and judgments"
+    what = f": {removed} (leave-one-out), and need not" if differences else ", so the changes need not"
+    text = f"{visible(explanation.display)} is no sum over documents{what} add up."
+    if untried := max(side.untried for side in (explanation, explanation.against or explanation)):
         text += (
             " Only documents of the first ranks, and those of the highest grades that were not retrieved, were "
             f"removed: {many(untried, 'other would take', 'others would take')} too long."
@@ -275,13 +268,11 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
         count = many(selection.missed, "document", "documents")
         sentences.append(f"Not retrieved (rank {ABSENT}): {count} with a grade above 0{which}.")
     first = explanation.ranked[:ranks]
-    unjudged = sum(document.grade is None for document in first)
-    if unjudged:
+    if unjudged := sum(document.grade is None for document in first):
         of = f"the first {len(first)}" if len(first) > 1 else "those retrieved"
         sentences.append(f"Not judged: {unjudged} of {of} (grade {ABSENT}).")
     scores = [document.score for document in first]
-    tied = sum(scores.count(score) > 1 for score in scores)
-    if tied:
+    if tied := sum(scores.count(score) > 1 for score in scores):
         order = "the lowest grade first" if explanation.groups else f"ordered by --ties {explanation.ties}"
         sentences.append(f"Tied scores: {tied} of the first {len(first)}, {order}.")
     return sentences
@@ -313,7 +304,7 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
         adds = {f"{run} adds": value_of(explanation, digits), f"{other_run} adds": value_of(other, digits)}
         rows.append({"document": "total", **adds, "difference": explanation.value - other.value})
     if differences:
-        yield _grid("Documents that make the difference", rows, list(rows[0]), digits)
+        yield _grid("Documents that make the difference", rows, digits)
     else:
         yield "No document makes a difference."
     if not explanation.is_sum:
@@ -321,24 +312,19 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
     displaced = []
     for row, difference in zip(rows, differences[:ranks], strict=False):
         above = explanation.displaced_by(difference.id)
-        texts = [f"{visible(document.id)} ({grade_of(document.grade)})" for document in above]
-        if above:
-            displaced.append({**row, "displaced by": first_names(texts, _DISPLACING)})
+        texts = (f"{visible(document.id)} ({grade_of(document.grade)})" for document in above)
+        displaced += [{**row, "displaced by": first_names(texts, _DISPLACING)}] if above else []
     if displaced:
-        names = ["document", "grade", f"{other_run} rank", f"{run} rank", "displaced by"]
-        yield _grid("What displaced the documents that were lost (grade)", displaced, names, "full")
+        names = "document", "grade", f"{other_run} rank", f"{run} rank", "displaced by"
+        yield _grid("What displaced the documents that were lost (grade)", displaced, "full", names)
     length = max(len(side.ranked[:ranks]) for side in (explanation, other))
     ranked: list[Row] = [{"rank": place + 1} for place in range(length)]
-    names, left = ["rank"], {"rank"}
     for side in (explanation, other):
-        column, grade, title = (f"{visible(side.run)} {what}" for what in ("document", "grade", "title"))
-        names += [column, grade, title]
-        left |= {column, title}
         for row, document in zip(ranked, side.ranked, strict=False):
-            text = _cut(explanation.titles.get(document.id, ""))
-            row |= {column: visible(document.id), grade: document.grade, title: text}
+            described, name = _described(explanation, document), visible(side.run)
+            row |= {f"{name} {column}": described[column] for column in ("document", "grade", "title")}
     if ranked:
-        yield _grid(f"The first {length} ranks", ranked, names, "full", frozenset(left))
+        yield _grid(f"The first {length} ranks", ranked, "full")
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
@@ -360,20 +346,18 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
         others = [level.average_precision * level.weight for level in heaviest[_MOST:]]
         rows += _rest("AP · weight", others, "levels")
         rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
-        yield _grid("AP at each level: + reaches it, - does not", rows, list(rows[0]), digits)
+        yield _grid("AP at each level: + reaches it, - does not", rows, digits)
     if (phi := explanation.phi) is not None:
         if phi.points:
-            columns = ("point", "grade", "φ")
-            rows = [dict(zip(columns, point, strict=True)) for point in phi.points]
-            yield _grid("Control points of φ", rows, columns, digits)
+            rows = [dict(zip(("point", "grade", "φ"), point, strict=True)) for point in phi.points]
+            yield _grid("Control points of φ", rows, digits)
         else:
             yield "There are no control points of φ: no grade is above 0."
         if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
             whisker = number(phi.whisker, digits)
             yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
-        names = ("grade", "judged", "φ", "gain")
-        rows = [dict(zip(names, value, strict=True)) for value in phi.values]
-        yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(rows), names, digits)
+        rows = [dict(zip(("grade", "judged", "φ", "gain"), value, strict=True)) for value in phi.values]
+        yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(rows), digits)
     if explanation.groups:
         rows = [
             {
@@ -385,7 +369,7 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
             for group in explanation.groups
         ]
         title = "Levels, which are the gains, and the discount that documents of a level share"
-        yield _grid(title, _first_rows(rows), list(rows[0]), digits)
+        yield _grid(title, _first_rows(rows), digits)
 
 
 def _first_rows(rows: list[Row]) -> list[Row]:

@@ -26,7 +26,6 @@ from gradeval.commands.compare.compare import Comparison, PairComparison, judged
 from gradeval.commands.compare.layout import BETTER, WORSE, interval, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
-from gradeval.commands.explain.result import Document as RankedDocument
 from gradeval.commands.explain.result import Explanation
 from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report
 from gradeval.errors import visible
@@ -50,7 +49,6 @@ COVERAGE = (
 _SEPARATOR = "\t"  # of the texts of a list; visible() leaves none in them
 _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
 _TITLE_WIDTH = 100
-_PARTS = ("rows", "adds", "others", "sums", "notes", "blocks")  # of an explanation, besides its columns
 
 
 def document(report: Report, how: RenderOptions) -> Document:
@@ -223,9 +221,9 @@ def _queries(report: Report, digits: Digits) -> list[Grid]:
     head = ("query", *map(visible, values.runs))
     names = [visible(query) for query in values.queries]
     grids = []
-    for m, column in enumerate(values.metrics):
-        texts = ([number(value, digits) for value in of_query] for of_query in values.values[:, m].T.tolist())
-        rows = [(name, *of_query) for name, of_query in zip(names, texts, strict=True)]
+    for column, of_metric in zip(values.metrics, values.values.transpose(1, 2, 0).tolist(), strict=True):
+        of_queries = zip(names, of_metric, strict=True)
+        rows = [(name, *(number(value, digits) for value in of_query)) for name, of_query in of_queries]
         grids.append(Grid(visible(column.display), head, rows))
     return grids
 
@@ -345,8 +343,7 @@ def _explanations(report: Report, digits: Digits) -> str:
             ranks.append(_texts(str(rank_of.get(name) or ABSENT) for name, _ in query.documents))
             scores.append(_texts(score_of.get(name, "") for name, _ in query.documents))
             tables += [_table(value, query, digits, blocks) for value in values]
-            tables += [] if values else [{"columns": {}} for _ in report.values.metrics]
-    names = dict.fromkeys(chain.from_iterable(table["columns"] for table in tables))
+            tables += [] if values else [{} for _ in report.values.metrics]
 
     def shortened(title: str) -> str:
         return title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
@@ -357,8 +354,7 @@ def _explanations(report: Report, digits: Digits) -> str:
         "grades": [_texts(grade_of(grade) for _, grade in query.documents) for query in queries],
         "ranks": ranks,
         "scores": scores,
-        "parts": {part: [table.get(part) for table in tables] for part in _PARTS},
-        "columns": {name: [table["columns"].get(name, 0) for table in tables] for name in names},
+        "tables": {name: [table.get(name) for table in tables] for name in dict.fromkeys(chain(*tables))},
     }
     if report.titles:
         titles = {name: shortened(visible(title)) for name, title in report.titles.items()}
@@ -376,7 +372,7 @@ def _table(
 ) -> dict[str, Any]:
     """An explanation. rows: which of the query's documents it shows. adds: what each of these documents adds.
     others: whether further ones add, as 0 or 1. sums: the fraction that gives the value. notes: what is not
-    shown. blocks: what is below; new ones are added to the blocks of the page. columns: further ones.
+    shown. blocks: what is below; new ones are added to the blocks of the page. And columns.
     """
     explanation, documents = value.explanation, value.selection.documents
     ranks = explanation.first_ranks
@@ -402,11 +398,11 @@ def _table(
         "sums": fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
         "notes": " ".join(notes(explanation, value.selection, ranks, digits)),
         "blocks": positions,
-        "columns": {name: _texts(texts) for name, texts in columns if any(texts)},
+        **{name: _texts(texts) for name, texts in columns if any(texts)},
     }
 
 
-def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, dict[RankedDocument, str]]]:
+def _columns(explanation: Explanation, digits: Digits) -> Iterator[tuple[str, dict[Any, str]]]:
     """Columns besides those that every explanation has, and the texts of documents."""
     if explanation.positions is not None:
         places = {document: explanation.place(document) for document in explanation.documents}

@@ -182,7 +182,7 @@ def test_the_data_are_those_of_explain(report: Report, html: str) -> None:
             q = explained["queries"].index(list(report.values.queries).index(query))
             names = explained["documents"][q].split("\t")
             run = q * len(RUNS) + r
-            parts = {name: part[run * len(report.specs) + m] for name, part in explained["parts"].items()}
+            parts = {name: part[run * len(report.specs) + m] for name, part in explained["tables"].items()}
             shown = [names[int(d)] for d in parts["rows"].split()]
             ranks, scores = (explained[name][run].split("\t") for name in ("ranks", "scores"))
             adds = dict(zip(names, parts["adds"].split("\t"), strict=False))
@@ -200,7 +200,7 @@ def test_the_data_are_those_of_explain(report: Report, html: str) -> None:
             assert parts["sums"] in text
             if metric == "nDCG@10":
                 terms = {term.document.id: f"{term.gain:.4f}" for term in explanation.terms if term.document}
-                gains = explained["columns"]["gain"][run * len(report.specs) + m] or "\t" * (len(shown) - 1)
+                gains = parts["gain"] or "\t" * (len(shown) - 1)
                 assert gains.split("\t") == [terms.get(name, "") for name in shown]
 
 

@@ -115,14 +115,13 @@ function kindOf(change) {
   return change === null ? "" : gain > 0 ? "better" : gain < 0 ? "worse" : "equal";
 }
 
-function makeButton(cell, action, attributes = {}) {
-  const button = element("button", cell.textContent, { type: "button", ...attributes });
-  button.addEventListener("click", action);
-  cell.replaceChildren(button);
-}
-
 // Buttons in the cells of a table, a column for the difference, and one for a drawing.
 function prepare(table, m) {
+  const makeButton = (cell, action, attributes = {}) => {
+    const button = element("button", cell.textContent, { type: "button", ...attributes });
+    button.addEventListener("click", action);
+    cell.replaceChildren(button);
+  };
   const head = table.tHead.rows[0];
   table.classList.add("values");
   if (several) {
@@ -170,20 +169,16 @@ function update() {
   }
   shown = ordered();
   tables[m].tBodies[0].replaceChildren(...shown.flatMap((q) => [rows[m][q], ...below(q)]));
-  describe();
-  drawChart();
-}
-
-// What the table and the chart show, in words.
-function describe() {
-  const { name } = data.metrics[state.metric];
+  // what the table and the chart show, in words
+  const { name } = data.metrics[m];
   const both = several ? `${runs[state.run]} minus ${runs[state.baseline]}` : "";
   const of = shown.length === queries.length ? "" : ` of ${queries.length}`;
   const count = `${name}, ${shown.length}${of} ${queries.length === 1 ? "query" : "queries"}.`;
-  const known = several ? data.pairs[state.baseline][state.run][state.metric] : "";
+  const known = several ? data.pairs[state.baseline][state.run][m] : "";
   byId("status").textContent = known ? `${count} ${both}, all queries: ${known}.` : count;
   const what = several ? `${name}: difference on each query, ${both}` : `${name} of each query`;
   byId("about").textContent = `${what}, in the order of the table`;
+  drawChart();
 }
 
 // The row below that of a query, if it is open.
@@ -313,35 +308,29 @@ const COLUMNS = ["rank", "position", "document", "title", "score", "grade", "gra
   "term", "value without", "change", "adds", "ideal rank", "loss"];
 
 function why(q) {
-  const { explained } = data;
+  const { explained, saved, unread } = data;
   const place = explained ? explained.queries.indexOf(q) : -1;
-  let content = element("p", missing());
+  let content;
   if (place >= 0) {
     const sides = [...new Set([state.run, state.baseline])].map((run) => sideOf(place, run));
     const lines = [sides.map((side) => explanation(place, side))];
     if (sides.length > 1) lines.unshift(comparison(place, q, sides));
     content = lines.map((line) => element("div", line, { class: "tables" }));
     if (explained.texts) content.unshift(element("p", split(explained.texts)[place]));
-  }
+  } else if (saved) content = element("p", "The runs are saved results, whose documents are not known.");
+  else if (unread) content = element("p", `This browser cannot read the explanations: ${unread}`);
+  else if (!explained) content = element("p", "Reading the explanations …");
+  else content = element("p", "This page has no explanation of this query; gradeval explain prints it.");
   const cell = element("td", content, { colspan: runs.length + (several ? 3 : 2) });
   return element("tr", cell, { class: "why" });
 }
 
-// Why a query has no explanation.
-function missing() {
-  if (data.saved) return "The runs are saved results, whose documents are not known.";
-  if (data.unread) return `This browser cannot read the explanations: ${data.unread}`;
-  return data.explained
-    ? "This page has no explanation of this query; gradeval explain prints it." : "Reading the explanations …";
-}
-
 // What the lists by query and run, and those by query, run and metric, have of an explanation.
 function sideOf(place, run) {
-  const { ranks, scores, parts, columns } = data.explained;
+  const { ranks, scores, tables: lists } = data.explained;
   const at = place * runs.length + run;
-  const of = (lists) => Object.entries(lists).map(([name, list]) => [name, list[at * data.metrics.length + state.metric]]);
-  const further = of(columns).filter(([, texts]) => texts).map(([name, texts]) => [name, split(texts)]);
-  return { run, rank: split(ranks[at]), score: split(scores[at]), further, ...Object.fromEntries(of(parts)) };
+  const parts = Object.entries(lists).map(([name, list]) => [name, list[at * data.metrics.length + state.metric]]);
+  return { run, rank: split(ranks[at]), score: split(scores[at]), ...Object.fromEntries(parts) };
 }
 
 // The documents of a query, whatever the run.
@@ -359,8 +348,11 @@ function explanation(place, side) {
   const adds = split(side.adds).map((text) => (["", "-"].includes(text) ? text : number(Number(text))));
   const known = Object.entries({ rank: side.rank, score: side.score, ...documentsOf(place), adds });
   const documents = side.rows.split(" ").filter(Boolean); // those that are shown
-  const shownOf = ([name, texts]) => [name, documents.map((d) => texts[d] || "")];
-  const texts = Object.fromEntries([...known.map(shownOf), ...side.further]);
+  const further = COLUMNS.filter((name) => name !== "adds" && typeof side[name] === "string");
+  const texts = Object.fromEntries([
+    ...known.map(([name, of]) => [name, documents.map((d) => of[d] || "")]),
+    ...further.map((name) => [name, split(side[name])]),
+  ]);
   const head = COLUMNS.filter((name) => name in texts && !(name === "adds" && "change" in texts));
   const places = (texts.position || texts.rank).map(Number);
   const body = documents.flatMap((_, row) => {
