@@ -35,22 +35,18 @@ FILES = {
     "list": "# runs\nB=r\nother\n",
     "titles": "d1\tA title\n",
     "gates.toml": "require = 'AP > 0'\nmax-drop = 'AP 90%'\nbaseline = 'other'\n",
-    "sizes.toml": "require = 'AP > 0'\n[options]\ngroups = 'sizes'\n",
     "wrong.toml": "reqire = 'AP > 0'\nbaseline = 'other'\n",
     "pyproject.toml": "[tool.gradeval.gate]\nrequire = 'AP > 0'\n",
-    "batch.toml": "systems = ['r', 'other']\nruns = '{system}'\n[collections.c]\nqrels = 'q'\n",
     "letor.toml": "features = '1,2'\n[collections.c]\nqrels = 'l'\n"
     "[collections.d]\nqrels = 'm'\noptions = { groups = 'sizes' }\n",
 }
 COMMANDS = """
 q r -f tsv
-q A=r -m AP --query-ids ids -f tsv
 q runs --runs-from list -f tsv
 l scores --groups sizes -f tsv
 l m --feature 1,2 -f tsv
 q saved.json r -m AP -f tsv
 compare q r other --by groups -f tsv
-compare q r --baseline other -f tsv
 compare q r saved.json -m AP -f tsv
 compare l --feature 1,2 -f tsv
 explain q r --worst 1 --text titles -f json
@@ -58,23 +54,18 @@ explain q r --query q1 --against A=other -f json
 explain l --feature 1 --worst 1 --groups sizes -f json
 report q r --baseline other --text titles --explain 1
 validate q r other -f json
-validate l scores
 validate m scores --groups sizes
 convert l OUT --to csv
-convert m OUT --to json --groups sizes
 convert scores OUT --qrels l --to trec
-convert r OUT --to tsv
 plot queries q r other --query-ids ids -f tsv
 plot curve l --feature 1,2 --groups sizes.svg -f tsv
 study levels l scores -f tsv
 study agreement q r other --qrels2 q -f tsv
 gate q r --require AP>0 --baseline other -f tsv
 gate q r --config gates.toml -f tsv
-gate l scores --config sizes.toml -f tsv
-gate q saved.json --require AP>0 -f tsv
 gate q r -f tsv
+gate q saved.json --require AP>0 -f tsv
 gate m --feature 1 --query-ids q1 -f tsv
-batch batch.toml -f tsv
 batch letor.toml -f tsv
 """
 ALIASES = ("itself", "itself", "./", "absolute", "symbolic link", "hard link", "another file")

@@ -127,21 +127,6 @@ def test_missing_runs_are_warnings() -> None:
     os.remove("south/good.run")
     done = batch("m.toml", "--baseline", "good", "-f", "table")
     assert "nothing is compared on 2 of 2 collections (north, south)" in done.err and "Holm" not in done.out
-    # one that a table of runs lacks
-    tables = '[collections.north]\n[collections.south]\nruns = { good = "south/qrels" }\n'
-    text = "\n".join(
-        line for line in MANIFEST.splitlines() if "collections =" not in line and "runs =" not in line
-    )
-    runs = '[collections.north.runs]\ngood = "north/good.run"\n"bad <b>" = "north/bad <b>.run"\n'
-    Path("m.toml").write_text(f"{text}\n{tables}{runs}")
-    done = batch("m.toml", code=2)
-    assert (
-        "warning: 2 of 4 cells have no run: north/good (north/good.run does not exist), south/bad <b> (no p"
-        in done.err
-    )
-    assert "south\tbad <b>\tAP\tnan\t0\tmissing" in done.out
-    Path("m.toml").write_text(f"{text}\n[collections.north]\n")
-    assert "no path of the runs of 'good' on 'north'" in fails("batch", "m.toml")
 
 
 @each("args, what", [

@@ -80,14 +80,8 @@ def test_rows_per_value(tmp_path: Path) -> None:
     csv = 'run,query,metric,value\n"a,1","q1",AP,0.5\n'
     assert values(read(tmp_path, csv)[0]) == {"AP": {"q1": 0.5}}
     # trec evals rows
-    text = (
-        "runid                 \tall\tSTANDARD\n"
-        "num_ret               \tq1\t10\n"
-        "map                   \tq1\t0.5000\n"
-        "map                   \tq2\t0.25\n"
-        "relstring             \tq2\t'10-'\n"
-        "map                   \tall\t0.3750\n"
-    )
+    rows = ("runid all STANDARD", "num_ret q1 10", "map q1 0.5000", "map q2 0.25", "relstring q2 '10-'")
+    text = "".join("{:22}\t{}\t{}\n".format(*row.split()) for row in (*rows, "map all 0.3750"))
     [table] = read(tmp_path, text)
     assert values(table) == {"num_ret": {"q1": 10.0}, "map": {"q1": 0.5, "q2": 0.25}}
     assert list(table.queries) == ["q1", "q2"]

@@ -96,13 +96,11 @@ def test_the_tables_have_everything_without_a_script(report: Report, page: Page,
     one = report.comparison.find("dense", "AP")
     row = next(row for row in page.tables["Differences from bm25"] if row[:2] == ["dense", "AP"])
     assert f"[{one.low:.4f}, {one.high:.4f}]" in row
-    for metric, of in zip(report.values.metrics, range(5), strict=True):
-        rows = page.tables[metric.display]
-        assert rows[0] == ["query", "bm25", "dense", "hybrid"]
-        assert [row[0] for row in rows[1:]] == list(report.results.queries)
-        expected = report.values.values[:, of].T.tolist()
-        assert [row[1:] for row in rows[1:]] == [
-            ["-" if value != value else f"{value:.4f}" for value in row] for row in expected
+    for m, metric in enumerate(report.values.metrics):
+        of_queries = zip(report.results.queries, report.values.values[:, m].T.tolist(), strict=True)
+        assert page.tables[metric.display] == [
+            ["query", "bm25", "dense", "hybrid"],
+            *([q, *("-" if value != value else f"{value:.4f}" for value in row)] for q, row in of_queries),
         ]
     # coverage and how it was made
     assert page.tables["Coverage"][2] == [
@@ -256,17 +254,11 @@ def test_one_run() -> None:
         options = {"interval": method, "query_ids": "401,402,403,404,405"}
         report = gradeval.report(QRELS, RUNS[:2], "nDCG@10 AP", explain=0, **options)
         page = Page(report.render())
-        ends = [
-            [report.results.interval(run, metric, method=method) for metric in ("nDCG@10", "AP")]
-            for run in report.values.runs
-        ]
-        assert page.tables["95 % intervals of the means"] == [
-            ["run", "nDCG@10", "AP"],
-            *(
-                [run, *(f"[{low:.4f}, {high:.4f}]" for low, high in of_run)]
-                for run, of_run in zip(report.values.runs, ends, strict=True)
-            ),
-        ]
+        rows = [["run", "nDCG@10", "AP"]]
+        for run in report.values.runs:
+            ends = [report.results.interval(run, metric, method=method) for metric in ("nDCG@10", "AP")]
+            rows.append([run, *(f"[{low:.4f}, {high:.4f}]" for low, high in ends)])
+        assert page.tables["95 % intervals of the means"] == rows
     assert any("over queries (bootstrap, BCa)" in text for text in page.texts["p"])
 
 
