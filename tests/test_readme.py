@@ -19,11 +19,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import click
+import numpy as np
 import pytest
 from cli.command import gradeval
 from helpers import examples, own_metrics_only
 from registry import test_invariants, test_metric
 
+import gradeval as package
 from gradeval.cli import COMMANDS, app
 from gradeval.commands.batch.command import batch_command
 from gradeval.commands.compare.command import compare_command
@@ -303,6 +305,72 @@ def test_make_has_the_commands_that_are_named() -> None:
     named = set(re.findall(r"\bmake (demo|test|thorough|lint|bench|clean|help)\b", TEXT))
     assert {"demo", "test", "thorough", "lint", "bench"} <= named
     assert named <= set(re.findall(r"make (\w+)", help_text))
+
+
+RNG = np.random.default_rng(2)
+SIZES = RNG.integers(5, 30, 40)
+QUERY = np.repeat(np.arange(40), SIZES)
+GRADE = RNG.integers(0, 4, len(QUERY))
+FEATURES = np.column_stack([QUERY, GRADE + RNG.normal(size=len(QUERY)), RNG.normal(size=len(QUERY))])
+
+
+def recipes() -> dict[str, Any]:
+    [text] = [block for block in blocks("py", PAGES["python.md"].read_text("utf-8")) if "lightgbm" in block]
+    names: dict[str, Any] = {"gradeval": package, "np": np}
+    exec(text, names)
+    return names
+
+
+def expected(scores, metric="nDCG@10", **how):
+    return package.score_arrays(metric, grade=GRADE, score=scores, query=QUERY, **how)[metric]
+
+
+def test_names():
+    assert {"lightgbm_ndcg", "xgboost_ndcg", "sklearn_ndcg"} <= {*recipes()}
+
+
+def check(found: dict[str, list[float]], scores: Any, own: float) -> None:
+    """What a library recorded of its model: by the recipe, and by its own nDCG as near as it computes it."""
+    assert found["nDCG@10"][-1] == pytest.approx(expected(scores), abs=1e-6)
+    ours = expected(scores, "nDCG(gain=exp)@10", no_relevant=1)
+    assert found["ndcg@10"][-1] == pytest.approx(ours, abs=own)
+
+
+def test_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    data = lightgbm.Dataset(FEATURES[:, 1:], GRADE, group=SIZES)
+    found: dict[str, Any] = {}
+    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [10], "verbose": -1, "num_threads": 1}
+    more = {"feval": recipes()["lightgbm_ndcg"], "callbacks": [lightgbm.record_evaluation(found)]}
+    model = lightgbm.train(params, data, 5, valid_sets=[data], valid_names=["valid"], **more)
+    check(found["valid"], model.predict(FEATURES[:, 1:]), 1e-6)
+
+
+def test_xgboost():
+    xgboost = pytest.importorskip("xgboost")
+    data = xgboost.DMatrix(FEATURES[:, 1:], GRADE)
+    data.set_group(SIZES)
+    found: dict[str, Any] = {}
+    params = {"objective": "rank:ndcg", "eval_metric": "ndcg@10", "nthread": 1}
+    more = {"custom_metric": recipes()["xgboost_ndcg"], "evals_result": found, "verbose_eval": False}
+    model = xgboost.train(params, data, 5, evals=[(data, "valid")], **more)
+    check(found["valid"], model.predict(data), 1e-5)
+
+
+def test_scikit_learn():
+    pytest.importorskip("sklearn")
+    from sklearn.linear_model import LinearRegression
+    from sklearn.metrics import ndcg_score
+    from sklearn.model_selection import GroupKFold, cross_val_score
+
+    folds = cross_val_score(
+        LinearRegression(), FEATURES, GRADE, groups=QUERY, cv=GroupKFold(4), scoring=recipes()["sklearn_ndcg"]
+    )
+    assert len(folds) == 4 and (folds > 0.5).all()
+    scores = LinearRegression().fit(FEATURES, GRADE).predict(FEATURES)
+    rows = np.split(np.arange(len(QUERY)), np.cumsum(SIZES)[:-1])
+    own = [ndcg_score([GRADE[of]], [scores[of]], k=10) for of in rows]
+    assert np.mean(own) == pytest.approx(expected(scores), abs=1e-12)
 
 
 if __name__ == "__main__":
