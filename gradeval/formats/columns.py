@@ -282,6 +282,12 @@ def columns_of(
     name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
     lines. kind: as in explained(). hint: why the number of a row may be none.
     """
+
+    def hint_of_value(field: bytes) -> str:
+        if not field and name == "grade":
+            return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
+        return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, field) else ""
+
     fields, line, text = rows.fields, rows.line, rows.fields[2]
     value, bad = floats(text)
     lines = len(line) + problems.total
@@ -292,7 +298,7 @@ def columns_of(
         of_values = LineProblems.of(
             line[bad],
             lambda i: not_a_number(name, text[int(bad[i])]),
-            lambda i: hint_of_number(text[int(bad[i])], name) or hint(int(bad[i])),
+            lambda i: hint_of_value(text[int(bad[i])]) or hint(int(bad[i])),
         )
         problems = LineProblems.joined([problems, of_values])
     number = "grade" if name == "grade" else "score"
@@ -304,12 +310,6 @@ def columns_of(
     subtopic = light_subtopics(fields[3]) if len(fields) > 3 else None
     columns = Columns(*grouped(fields[0]), fields[1], value, line, rows.lines, block.first, block.last)
     return columns.replace(problems=problems, subtopic=subtopic)
-
-
-def hint_of_number(field: bytes, name: str = "") -> str:
-    if not field and name == "grade":
-        return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
-    return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, field) else ""
 
 
 def not_a_number(name: str, field: bytes) -> str:

@@ -12,9 +12,9 @@ import numpy as np
 
 from gradeval.arrays.strings import Ids
 from gradeval.errors import InputError, described, named
-from gradeval.formats.columns import Columns, Table, grouped, light_subtopics, of_one_run
+from gradeval.formats.columns import Columns, Table, columns_of, of_one_run
 from gradeval.formats.csv import Chosen, choose
-from gradeval.formats.diagnostics import LineProblems, Problem
+from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem
 from gradeval.formats.json import (
     RepeatedKey,
     are_numbers,
@@ -25,7 +25,7 @@ from gradeval.formats.json import (
     unique_keys,
 )
 from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, Objects, read_values
-from gradeval.formats.scan import LF, floats, not_text
+from gradeval.formats.scan import LF, DataLines, not_text
 from gradeval.formats.sources import Block, Source
 from gradeval.options import Options
 
@@ -77,16 +77,14 @@ def _columns(block: Block, chosen: Chosen, number: str) -> Columns:
     fields = _plain(block) if not_utf8(text) is None else None
     if fields is not None and set(chosen.names) <= fields.keys():  # strings for ids, and a number
         texts = [fields[name] for name in chosen.names]
-        queries, documents, numbers = texts[:3]
+        numbers = texts[2]
         are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in texts]
-        values, bad = floats(numbers)
         is_number = are_strings[2] or are_numbers(numbers.block, numbers.start, numbers.length)
-        if all(are_strings[:2] + are_strings[3:]) and not len(bad) and is_number:
-            line = np.arange(lines)
-            columns = Columns(*grouped(queries), documents, values, line, lines, block.first, block.last)
-            if len(texts) > 3:
-                columns = columns.replace(subtopic=light_subtopics(texts[3]))
-            return chosen.finished(columns, number)
+        if all(are_strings[:2] + are_strings[3:]) and is_number:
+            rows = DataLines(tuple(texts), np.arange(lines), lines)
+            columns = columns_of(block, rows, number, None, NOTHING)
+            if not columns.problems.total:
+                return chosen.finished(columns, number)
     columns = _exact_columns(block, text, lines, chosen, "rank" if chosen.by_rank else number)
     return chosen.finished(columns, number)
 

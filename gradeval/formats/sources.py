@@ -124,9 +124,8 @@ class Block(Record):
 class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
 
-    A folder of BEIR, which has a folder qrels, is its judgments.
-
-    What a pipe delivers is copied to a temporary file, since a pipe cannot be read twice.
+    A folder of BEIR, which has a folder qrels, is its judgments. What a pipe delivers is copied to a temporary
+    file, since a pipe cannot be read twice.
     progress, if set, is called with the number of bytes of each read. compression: known once it was read, ''
     for none. watch: is shown each file before it is read, by the progress bar of a command.
     """
@@ -152,7 +151,7 @@ class Source:
         self.name = "<stdin>" if self.path == "-" else self.path
         self.progress: Callable[[int], object] | None = None
         self.compression = ""
-        self._pipe: _Replayed | None = None
+        self._pipe: _Pipe | None = None
         self._begin: int | None = None
         self._digest: Any = None
         self._hashed = 0  # bytes from the beginning that the digest has
@@ -169,23 +168,19 @@ class Source:
         InputError.
         """
         with self._reader() as readinto:
-            first = True
-            while True:
+            first, filled = True, size
+            while filled == size:
                 chunk = np.empty(size, np.uint8)
                 filled = _fill(readinto, chunk)
-                chunk = chunk[:filled]
-                yield chunk[3:] if first and chunk[:3].tobytes() == _UTF8_MARK else chunk
+                has_mark = first and chunk[:filled][:3].tobytes() == _UTF8_MARK
+                yield chunk[3 * has_mark : filled]
                 first = False
-                if filled < size:
-                    return
 
-    def beginning(self) -> tuple[bytes, bytes]:
-        """The first bytes, as they are stored and decompressed, enough for magic numbers. Raises InputError."""
-        with self._system_errors(), io.BufferedReader(self._from(0), 1 << 16) as stored:
-            first = stored.peek(MAGIC_BYTES)[:MAGIC_BYTES]
+    def begins_with_mark(self) -> bool:
+        """Whether the text has a byte order mark. Raises InputError."""
         with self._reader() as readinto:
-            text = np.empty(MAGIC_BYTES, np.uint8)
-            return first, text[: _fill(readinto, text)].tobytes()
+            text = np.empty(len(_UTF8_MARK), np.uint8)
+            return text[: _fill(readinto, text)].tobytes() == _UTF8_MARK
 
     @contextmanager
     def seekable(self) -> Iterator[Any]:
@@ -193,8 +188,7 @@ class Source:
         import tempfile
 
         with self._system_errors():
-            with io.BufferedReader(self._from(0), 1 << 16) as stored:
-                self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
+            next(self.chunks(1))  # which shows the compression, and whether it is a pipe
             if not self.compression and self._pipe is None and self.path != "-":
                 with open(self.path, "rb") as file:
                     yield file
@@ -302,11 +296,10 @@ class Source:
                 if self._begin is None:
                     self._begin = file.tell()
                 file.seek(self._begin + offset)
-                return _Counted(file, self._take, offset, closes=True)
-            self._pipe = _Replayed(file, self.name)
+                return _Stored(lambda buffer, _: file.readinto(buffer) or 0, self._take, offset, file)
+            self._pipe = _Pipe(file, self.name)
             weakref.finalize(self, self._pipe.close)
-        self._pipe.seek(offset)
-        return _Counted(self._pipe, self._take, offset, closes=False)
+        return _Stored(self._pipe.readinto, self._take, offset)
 
 
 def _stdin() -> int:
@@ -315,31 +308,38 @@ def _stdin() -> int:
     return sys.stdin.fileno()
 
 
-class _Counted(io.RawIOBase):
-    """Reports what is read, from an offset on; closes the stream below only if it owns it."""
+class _Stored(io.RawIOBase):
+    """The bytes of a source from an offset on.
+
+    read: (buffer, offset) -> how many bytes. take: is shown what was read. owned: is closed with it.
+    """
 
     def __init__(
-        self, raw: io.RawIOBase, take: Callable[[int, memoryview], object], offset: int, closes: bool
+        self,
+        read: Callable[[Any, int], int],
+        take: Callable[[int, memoryview], object],
+        offset: int,
+        owned: io.RawIOBase | None = None,
     ) -> None:
-        self.raw, self.take, self.offset, self.closes = raw, take, offset, closes
+        self.read_at, self.take, self.offset, self.owned = read, take, offset, owned
 
     def close(self) -> None:
-        if self.closes:
-            self.raw.close()
+        if self.owned is not None:
+            self.owned.close()
         super().close()
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int | None:
-        count = self.raw.readinto(buffer)
+    def readinto(self, buffer: Any) -> int:
+        count = self.read_at(buffer, self.offset)
         if count:
             self.take(self.offset, memoryview(buffer)[:count])
             self.offset += count
         return count
 
 
-class _Replayed(io.RawIOBase):
+class _Pipe:
     """A pipe that can be read again from its beginning, from a copy of what it has delivered so far."""
 
     def __init__(self, pipe: io.RawIOBase, name: str) -> None:
@@ -347,36 +347,30 @@ class _Replayed(io.RawIOBase):
 
         self.pipe, self.name = pipe, name
         self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
-        self.copied = self.offset = 0
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self.offset = offset
-        return offset
+        self.copied = 0
 
     def close(self) -> None:
         self.pipe.close()
         with suppress(OSError):  # it flushes, which fails again where the disk is full
             self.copy.close()
-        super().close()
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Any, offset: int) -> int:
         buffer = memoryview(buffer)  # whose slices are views
         new = 0
-        if self.offset == self.copied:
+        if offset == self.copied:
             new = _read(self.pipe, buffer)
             # at the beginning enough bytes to detect compression
             while 0 < self.copied + new < MAGIC_BYTES and (count := _read(self.pipe, buffer[new:])):
                 new += count
-        count = new or min(len(buffer), self.copied - self.offset)
+        count = new or min(len(buffer), self.copied - offset)
         try:
-            self.copy.seek(self.offset)
+            self.copy.seek(offset)
             if new:
                 self.copy.write(buffer[:new])
             else:
                 buffer[:count] = self.copy.read(count)
         except OSError as error:
             raise temporary_error(self.name, error) from None
-        self.offset += count
         self.copied += new
         return count
 

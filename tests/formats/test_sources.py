@@ -85,11 +85,11 @@ def test_unreadable(what, file, monkeypatch):
 
     blocks = source.blocks(100)
     next(blocks)
-    for where, name in ((sources.io, "FileIO"), (sources._Counted, "readinto")):
+    for where, name in ((sources.io, "FileIO"), (sources._Stored, "readinto")):
         with monkeypatch.context() as patch:
             patch.setattr(where, name, fail)
             raises(InputError, what, text_of, source)
-    monkeypatch.setattr(sources._Counted, "readinto", fail)
+    monkeypatch.setattr(sources._Stored, "readinto", fail)
     raises(InputError, what, list, blocks)
 
 
@@ -234,7 +234,7 @@ def test_archives(name, file):
 @each("pack", PACKERS.values())
 def test_a_disk_that_fails_is_not_a_damaged_archive(pack, file, monkeypatch):
     source = file(pack(random.Random(1).randbytes(1 << 17).replace(b"\0", b" ")))
-    plain, calls = sources._Counted.readinto, []
+    plain, calls = sources._Stored.readinto, []
 
     def fail(self, buffer):
         calls.append(len(buffer))
@@ -242,7 +242,7 @@ def test_a_disk_that_fails_is_not_a_damaged_archive(pack, file, monkeypatch):
             raise OSError(5, "Input/output error")
         return plain(self, buffer)
 
-    monkeypatch.setattr(sources._Counted, "readinto", fail)
+    monkeypatch.setattr(sources._Stored, "readinto", fail)
     raises(InputError, r"the file cannot be read \(Input/output error\)", text_of, source)
 
 

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 DEFAULT_MAX_ERRORS = 10_000
 MAX_ERRORS = 10**9
-_MARK = b"\xef\xbb\xbf"
 _DELIMITERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 _HEAD = 1 << 16  # bytes in which a delimiter is looked for
 _NO_QRELS = Qrels("", Ids.of([]), np.zeros(1, np.int64), Ids.of([]), np.empty(0))
@@ -290,13 +289,12 @@ class ObservedSource(Source):
 
     def described(self, has_fields: bool) -> Description:
         """Raises InputError. has_fields: whether fields are separated by spaces and tabs."""
-        _, start = self.beginning()
         if self._is_binary:
             return Description(self.compression, "binary")
         encoding = "ASCII" if self._is_ascii else "UTF-8"
         if self._not_utf8 is not None:
             encoding = "not UTF-8"
-        elif start.startswith(_MARK):
+        elif self.begins_with_mark():
             encoding = "UTF-8 with a BOM"
         ends, separators = (
             " and ".join(name for name in names if self._counts[name])
