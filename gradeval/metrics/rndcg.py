@@ -19,12 +19,8 @@ def _dcgs(judgments: Judgments, gain: str | Pairs) -> tuple[DiscountedTerms, Dis
     """The DCG of the documents retrieved whose gain is not 0, and that of the ideal ranking, whose first ranks
     are those with a gain above 0.
     """
-
-    def find() -> tuple[DiscountedTerms, DiscountedTerms]:
-        table, worth = graded(judgments, gain)
-        return dcg(table, worth, None), ideal_dcg(table, worth)
-
-    return judgments.once(("dcgs", gain), find)
+    table, worth = graded(judgments, gain)
+    return dcg(table, worth, None), ideal_dcg(table, worth)
 
 
 def _ideally(run: DiscountedTerms, best: Segments, running: Floats) -> Floats:
