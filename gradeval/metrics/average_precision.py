@@ -32,7 +32,7 @@ _FITS = Condition(
     needs_relevant=True,
 )
 def average_precision(
-    judgments: Judgments, *, rel: Rel | None = None, norm: Norm = "relevant", cutoff: Cutoff | None = None
+    judgments: Judgments, *, rel: Rel = None, norm: Norm = "relevant", cutoff: Cutoff | None = None
 ) -> Terms:
     """Average precision.
 

@@ -16,7 +16,7 @@ _SMOOTHING = 1e-5  # of infAP: defines the precision where no document above was
 
 
 @metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], needs_relevant=True)
-def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Binary preference: how often relevant documents are ranked above judged non-relevant ones.
 
     Use when judgments are incomplete, and the run retrieves many unjudged documents.
@@ -39,7 +39,7 @@ def binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 
 
 @metric("infAP", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True)
-def inferred_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def inferred_average_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Inferred average precision, for judgments of a sample of the pool.
 
     Use when judgments are a random sample of a pool, marked as such in the qrels (grade -1).

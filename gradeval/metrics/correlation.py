@@ -162,7 +162,7 @@ def pearson(judgments: Judgments) -> Terms:
     undefined=True,
     order_free=True,
 )
-def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def area_under_curve(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Area under the ROC curve: the probability that a relevant document is ranked above a non-relevant one.
 
     Use when all judged documents are ranked by a classifier, and all pairs count alike.
@@ -194,7 +194,7 @@ def area_under_curve(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 
 
 @metric("Accuracy", invariants=[SCALE_FREE.unless("rel")], undefined=True, example="Accuracy(rel=2)@100")
-def accuracy(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
+def accuracy(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Probability that a relevant document is ranked above a non-relevant one, among those retrieved.
 
     Use when the documents retrieved are reranked, and each pair of them counts alike.

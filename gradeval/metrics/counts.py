@@ -52,7 +52,7 @@ def retrieved_count(judgments: Judgments) -> Terms:
 
 
 @metric("num_rel", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], order_free=True, **COUNT)
-def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
+def relevant_judged_count(judgments: Judgments, *, rel: Rel = None) -> Floats:
     """Number of relevant documents.
 
     Use when the number of relevant documents behind a value is to be reported.
@@ -68,9 +68,7 @@ def relevant_judged_count(judgments: Judgments, *, rel: Rel | None = None) -> Fl
 @metric(
     "num_rel_ret", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], example="num_rel_ret(rel=2)", **COUNT
 )
-def relevant_retrieved_count(
-    judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None
-) -> Terms:
+def relevant_retrieved_count(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Number of relevant documents retrieved.
 
     Use when the relevant documents found are to be counted over all queries.
@@ -86,7 +84,7 @@ def relevant_retrieved_count(
 
 
 @metric("num_nonrel_judged_ret", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)
-def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Number of judged non-relevant documents retrieved.
 
     Use when the number of judged mistakes in a run is to be counted.

@@ -32,14 +32,15 @@ Ideal = Annotated[
     ),
 ]
 MaxGrade = Annotated[
-    float, positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels")
+    float | None,
+    positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels"),
 ]
 MAX_CUTOFF = 10**6  # ideal=max sums as many gains
 
 
 @metric("CG", range=(0, None), invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="CG(gain=exp)@10")
 def cumulated_gain(
-    judgments: Judgments, *, gain: Worth = "linear", top: Top | None = None, cutoff: Cutoff | None = None
+    judgments: Judgments, *, gain: Worth = "linear", top: Top = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Cumulated gain.
 
@@ -58,7 +59,7 @@ def discounted_cumulated_gain(
     judgments: Judgments,
     *,
     gain: Worth = "linear",
-    top: Top | None = None,
+    top: Top = None,
     discount: Discount = "log2",
     cutoff: Cutoff | None = None,
 ) -> Terms:
@@ -106,10 +107,10 @@ def normalized_discounted_cumulated_gain(
     judgments: Judgments,
     *,
     gain: Worth = "linear",
-    top: Top | None = None,
+    top: Top = None,
     discount: Discount = "log2",
     ideal: Ideal = "global",
-    max_grade: MaxGrade | None = None,
+    max_grade: MaxGrade = None,
     cutoff: Cutoff | None = None,
 ) -> Terms:
     """Normalized discounted cumulated gain.

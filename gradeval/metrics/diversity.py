@@ -148,7 +148,7 @@ def _check_cutoff(params: Mapping[str, Any]) -> None:
 
 @metric("α_DCG", check=_check_cutoff, example="alpha_DCG@20", **_OF_SUBTOPICS)
 def alpha_dcg(
-    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
+    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Discounted cumulated gain that rewards novelty.
 
@@ -170,7 +170,7 @@ def alpha_dcg(
 
 @metric("α_nDCG", aliases=["alpha-nDCG", "nDCG_alpha"], example="alpha_nDCG@20", **_NORMALIZED)
 def alpha_ndcg(
-    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
+    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Normalized discounted cumulated gain that rewards novelty.
 
@@ -192,9 +192,7 @@ def alpha_ndcg(
 
 
 @metric("ERR_IA", check=_check_cutoff, example="ERR_IA@20", **_OF_SUBTOPICS)
-def err_ia(
-    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
-) -> Terms:
+def err_ia(judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Intent-aware expected reciprocal rank.
 
     Use when each user has one of the subtopics in mind, and stops at documents on it.
@@ -214,7 +212,7 @@ def err_ia(
 
 @metric("nERR_IA", example="nERR_IA@20", **_NORMALIZED)
 def normalized_err_ia(
-    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel | None = None, cutoff: Cutoff | None = None
+    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Normalized intent-aware expected reciprocal rank.
 
@@ -231,7 +229,7 @@ def normalized_err_ia(
 
 
 @metric("NRBP", example="NRBP", **_OF_SUBTOPICS)
-def nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel | None = None) -> Terms:
+def nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel = None) -> Terms:
     """Novelty- and rank-biased precision.
 
     Use when a user with a stated persistence looks for one of the subtopics.
@@ -248,9 +246,7 @@ def nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel
 
 
 @metric("nNRBP", example="nNRBP", **_NORMALIZED)
-def normalized_nrbp(
-    judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel | None = None
-) -> Terms:
+def normalized_nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.5, rel: Rel = None) -> Terms:
     """Normalized novelty- and rank-biased precision.
 
     Use when as NRBP, where queries with few relevant documents must be able to reach 1.
@@ -272,7 +268,7 @@ def normalized_nrbp(
     example="AP_IA@100",
     **_OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel")]},
 )
-def ap_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
+def ap_ia(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Intent-aware average precision.
 
     Use when queries have subtopics, and the whole ranking counts for each of them.
@@ -297,7 +293,7 @@ def ap_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None
 
 
 @metric("P_IA", example="P_IA@10", **_OF_SUBTOPICS)
-def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
+def p_ia(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Intent-aware precision.
 
     Use when the user sees the first k results at once, and has one of the subtopics in mind.
@@ -315,7 +311,7 @@ def p_ia(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Ter
 
 @metric("StRecall", aliases=["strec", "S_recall", "subtopic_recall"], example="StRecall@10", **_OF_SUBTOPICS)
 def subtopic_recall(
-    judgments: Judgments, *, rel: Rel | None = None, of: Of = "relevant", cutoff: Cutoff | None = None
+    judgments: Judgments, *, rel: Rel = None, of: Of = "relevant", cutoff: Cutoff | None = None
 ) -> Terms:
     """Subtopic recall.
 

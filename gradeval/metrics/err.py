@@ -18,7 +18,7 @@ from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups, expected_stops
 
 MaxGrade = Annotated[
-    float,
+    float | None,
     positive(
         "the largest grade of the scale",
         without="4 as in gdeval, or the largest grade in the qrels if that is higher",
@@ -86,7 +86,7 @@ def of_run(
 
 @metric("ERR", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="ERR@20")
 def expected_reciprocal_rank(
-    judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
+    judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Expected reciprocal rank.
 
@@ -115,7 +115,7 @@ def expected_reciprocal_rank(
     needs_relevant=True,
 )
 def normalized_expected_reciprocal_rank(
-    judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade | None = None, cutoff: Cutoff | None = None
+    judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Normalized expected reciprocal rank.
 
@@ -133,8 +133,7 @@ def normalized_expected_reciprocal_rank(
     places = np.flatnonzero((descending > 0) & (within.place < (np.inf if cutoff is None else cutoff)))
     best = cascade(within.take(places), places, descending[places], 1 / (within.place[places] + 1))
     return of_run(judgments, probability, cutoff, np.reciprocal).replace(
-        normalizer=best.total,
-        ideal=lambda: with_rows(best, within, probability),
+        normalizer=best.total, ideal=lambda: with_rows(best, within, probability)
     )
 
 
@@ -144,7 +143,7 @@ def intentwise_rank_biased_utility(
     *,
     p: Patience = 0.99,
     gain: Gain = "exp",
-    max_grade: MaxGrade | None = None,
+    max_grade: MaxGrade = None,
     cutoff: Cutoff | None = None,
 ) -> Terms:
     """Intentwise rank-biased utility.

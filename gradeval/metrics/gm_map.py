@@ -26,7 +26,7 @@ from gradeval.tables.terms import Terms
     kind=Kind.GEOMETRIC,
     needs_relevant=True,
 )
-def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def geometric_average_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Geometric mean of average precision: difficult queries have more weight than in the mean.
 
     Use when improving the worst queries matters more than improving good ones.
@@ -46,7 +46,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel | None = None)
     kind=Kind.GEOMETRIC,
     needs_relevant=True,
 )
-def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def geometric_binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Geometric mean of bpref.
 
     Use when as gm_map, for incomplete judgments.
@@ -60,7 +60,7 @@ def geometric_binary_preference(judgments: Judgments, *, rel: Rel | None = None)
 
 
 @metric("yaap", range=(None, None), invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS])
-def yet_another_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
+def yet_another_average_precision(judgments: Judgments, *, rel: Rel = None) -> Floats:
     """Yet another average precision: AP as log odds.
 
     Use when AP is to be compared by tests or models that assume unbounded values.

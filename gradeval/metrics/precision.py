@@ -36,7 +36,7 @@ def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | Non
 
 
 @metric("P", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], example="P(rel=2)@10")
-def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
+def precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Precision.
 
     Use when the user sees the first k results at once, and order among them does not matter.
@@ -55,7 +55,7 @@ def precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -
 @metric(
     "R", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], example="R(rel=2)@100", needs_relevant=True
 )
-def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
+def recall(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Recall.
 
     Use when a later stage, such as a reranker or a reader, takes the first k documents: has it what it
@@ -71,7 +71,7 @@ def recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> T
 
 
 @metric("F", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True, expected=True)
-def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
+def f_measure(judgments: Judgments, *, rel: Rel = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F-measure of precision and recall.
 
     Use when precision and recall at a cutoff are to be one number.
@@ -85,7 +85,7 @@ def f_measure(judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, 
 
 
 @metric("set_P", invariants=[SCALE_FREE.unless("rel")], example="set_P(rel=2)")
-def set_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
+def set_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Precision of the retrieved set.
 
     Use when the system returns a set, as in filtering or Boolean search.
@@ -106,7 +106,7 @@ def set_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutof
     example="set_recall",
     needs_relevant=True,
 )
-def set_recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
+def set_recall(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Recall of the retrieved set.
 
     Use when the system returns a set, or the whole candidate list of a first stage is evaluated.
@@ -121,14 +121,10 @@ def set_recall(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff |
 
 
 @metric(
-    "set_F",
-    invariants=[SCALE_FREE.unless("rel")],
-    example="set_F(x=0.5)",
-    needs_relevant=True,
-    expected=True,
+    "set_F", invariants=[SCALE_FREE.unless("rel")], example="set_F(x=0.5)", needs_relevant=True, expected=True
 )
 def set_f_measure(
-    judgments: Judgments, *, rel: Rel | None = None, x: Weight = 1.0, cutoff: Cutoff | None = None
+    judgments: Judgments, *, rel: Rel = None, x: Weight = 1.0, cutoff: Cutoff | None = None
 ) -> Floats:
     """F-measure of the retrieved set.
 
@@ -144,7 +140,7 @@ def set_f_measure(
 
 
 @metric("set_map", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True, order_free=True)
-def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Floats:
+def set_average_precision(judgments: Judgments, *, rel: Rel = None) -> Floats:
     """Precision times recall of the retrieved set.
 
     Use when a returned set is evaluated as trec_eval does it, with precision times recall.
@@ -159,7 +155,7 @@ def set_average_precision(judgments: Judgments, *, rel: Rel | None = None) -> Fl
 
 
 @metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")], needs_relevant=True)
-def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def set_relative_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Precision of the retrieved set, relative to the highest possible.
 
     Use when sets are small, and precision must not suffer from queries with few relevant documents.
@@ -176,7 +172,7 @@ def set_relative_precision(judgments: Judgments, *, rel: Rel | None = None) -> T
 
 
 @metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
-def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff) -> Terms:
+def relative_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Precision, relative to the highest possible.
 
     Use when P@k is wanted, but some queries have fewer than k relevant documents.
@@ -195,7 +191,7 @@ def relative_precision(judgments: Judgments, *, rel: Rel | None = None, cutoff: 
     invariants=[IDEAL_IS_ONE.where(need="one"), SCALE_FREE.unless("rel"), PROMOTION_HELPS],
     example="Success@5",
 )
-def success(judgments: Judgments, *, rel: Rel | None = None, need: Need = "one", cutoff: Cutoff) -> Terms:
+def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff: Cutoff) -> Terms:
     """Success: whether a relevant document is retrieved.
 
     Use when one relevant result on the first page is enough, as in known-item search or question answering.
@@ -225,7 +221,7 @@ def success(judgments: Judgments, *, rel: Rel | None = None, need: Need = "one",
 
 
 @metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], aliases=["MRR"])
-def reciprocal_rank(judgments: Judgments, *, rel: Rel | None = None, cutoff: Cutoff | None = None) -> Terms:
+def reciprocal_rank(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
 
     Use when the user wants one result: known items, questions, autocompletion.

@@ -90,7 +90,7 @@ def original_ndcg(
     *,
     base: Base = 2.0,
     gain: Gain = "linear",
-    top: Top | None = None,
+    top: Top = None,
     cutoff: Cutoff | None = None,
 ) -> Terms:
     """Normalized discounted cumulated gain as first defined, without a discount for the first ranks.

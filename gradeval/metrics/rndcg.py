@@ -62,7 +62,7 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     example="Rndcg(gain=1:3/2:9)",
     needs_relevant=True,
 )
-def ndcg_at_levels(judgments: Judgments, *, rel: Rel | None = None, gain: Worth = "linear") -> Floats:
+def ndcg_at_levels(judgments: Judgments, *, rel: Rel = None, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the ranks at which the gain of the ideal ranking decreases.
 
     Use when nDCG is to be seen at the depth where each grade of the ideal ranking ends.
@@ -144,7 +144,7 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
 
 
 @metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
-def binary_gain(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def binary_gain(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Binary G: each relevant document is discounted by the number of non-relevant documents above it.
 
     Use when only non-relevant documents above a relevant one are to cost something.

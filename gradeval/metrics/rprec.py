@@ -32,7 +32,7 @@ Multiple = Annotated[float, at_least(0.0, "the cutoff as a multiple of R", examp
 
 
 @metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
-def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
+def r_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
     Use when queries differ in their number of relevant documents, and one cutoff would not fit all.
@@ -49,7 +49,7 @@ def r_precision(judgments: Judgments, *, rel: Rel | None = None) -> Terms:
 
 
 @metric("Rprec_mult", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
-def r_precision_at_multiple(judgments: Judgments, *, rel: Rel | None = None, multiple: Multiple) -> Terms:
+def r_precision_at_multiple(judgments: Judgments, *, rel: Rel = None, multiple: Multiple) -> Terms:
     """Precision at a multiple of R, the number of relevant documents.
 
     Use when precision is to be seen before and beyond R, at the same relative depth for each query.
@@ -84,7 +84,7 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
     "iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True
 )
 def interpolated_precision(
-    judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", recall: Recall
+    judgments: Judgments, *, rel: Rel = None, rounding: Rounding = "nearest", recall: Recall
 ) -> Floats:
     """Interpolated precision at a recall level.
 
@@ -108,7 +108,7 @@ def interpolated_precision(
     needs_relevant=True,
 )
 def eleven_point_average(
-    judgments: Judgments, *, rel: Rel | None = None, rounding: Rounding = "nearest", points: Points = RECALLS
+    judgments: Judgments, *, rel: Rel = None, rounding: Rounding = "nearest", points: Points = RECALLS
 ) -> Floats:
     """Interpolated precision, averaged over eleven recall levels.
 

@@ -31,7 +31,7 @@ Size = Annotated[float, at_least(0.0, "the number of documents in the collection
     "scaled_utility", invariants=[SCALE_FREE.unless("rel")], example="scaled_utility(s=50)", order_free=True
 )
 def scaled_utility(
-    judgments: Judgments, *, rel: Rel | None = None, a: Gained = 3.0, b: Lost = -2.0, s: Tolerated = 100.0
+    judgments: Judgments, *, rel: Rel = None, a: Gained = 3.0, b: Lost = -2.0, s: Tolerated = 100.0
 ) -> Floats:
     """Scaled utility.
 
@@ -58,7 +58,7 @@ def scaled_utility(
     order_free=True,
 )
 def set_utility(
-    judgments: Judgments, *, rel: Rel | None = None, weights: Weights = (1.0, -1.0, 0.0, 0.0), size: Size = 0.0
+    judgments: Judgments, *, rel: Rel = None, weights: Weights = (1.0, -1.0, 0.0, 0.0), size: Size = 0.0
 ) -> Terms:
     """Utility of the documents retrieved and of those not retrieved.
 

@@ -222,9 +222,9 @@ JUDGED_ONLY = flag(
     default=False,
 )
 
-# `cutoff: Cutoff` is required, `cutoff: Cutoff | None = None` is not
+# `cutoff: Cutoff` is required, `cutoff: Cutoff | None = None` is not, and neither is `rel: Rel = None`
 Cutoff = Annotated[int, CUTOFF]
-Rel = Annotated[float, REL]
+Rel = Annotated[float | None, REL]
 Gain = Annotated[str | Pairs, GAIN]
 Worth = Annotated[str | Pairs, WORTH]
-Top = Annotated[tuple[int, ...], TOP]
+Top = Annotated[tuple[int, ...] | None, TOP]
