@@ -19,6 +19,7 @@ from gradeval.registry.params import Pairs, mapped
 from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
+SCALE_FREE_HITS = SCALE_FREE.unless("rel")  # of what counts relevant documents
 NORMALIZED_DCG: dict[str, Any] = {
     "invariants": [
         IDEAL_IS_ONE.where(GAIN_RISES),

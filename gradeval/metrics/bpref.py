@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.metrics._kernels import hit_count, retrieved
+from gradeval.metrics._kernels import SCALE_FREE_HITS, hit_count, retrieved
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel
@@ -15,7 +15,7 @@ from gradeval.tables.terms import Terms
 _SMOOTHING = 1e-5  # of infAP: defines the precision where no document above was judged
 
 
-@metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], needs_relevant=True)
+@metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED], needs_relevant=True)
 def binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Binary preference: how often relevant documents are ranked above judged non-relevant ones.
 
@@ -38,7 +38,7 @@ def binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
 
 
-@metric("infAP", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True)
+@metric("infAP", invariants=[SCALE_FREE_HITS], needs_relevant=True)
 def inferred_average_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Inferred average precision, for judgments of a sample of the pool.
 

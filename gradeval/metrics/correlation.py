@@ -9,7 +9,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, stable_order
-from gradeval.metrics._kernels import retrieved
+from gradeval.metrics._kernels import SCALE_FREE_HITS, retrieved
 from gradeval.registry.invariants import (
     IDEAL_IS_ONE,
     PROMOTION_HELPS,
@@ -158,7 +158,7 @@ def pearson(judgments: Judgments) -> Terms:
 
 @metric(
     "AUC",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
     undefined=True,
     order_free=True,
 )
@@ -193,7 +193,7 @@ def area_under_curve(judgments: Judgments, *, rel: Rel = None) -> Terms:
     return Terms(within, np.arange(len(won)), won, _normalizer(judgments, all_good * all_bad))
 
 
-@metric("Accuracy", invariants=[SCALE_FREE.unless("rel")], undefined=True, example="Accuracy(rel=2)@100")
+@metric("Accuracy", invariants=[SCALE_FREE_HITS], undefined=True, example="Accuracy(rel=2)@100")
 def accuracy(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Probability that a relevant document is ranked above a non-relevant one, among those retrieved.
 

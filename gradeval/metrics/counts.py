@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.metrics._kernels import one_each
+from gradeval.metrics._kernels import SCALE_FREE_HITS, one_each
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import Kind, metric
 from gradeval.registry.params import Cutoff, Rel
@@ -51,7 +51,7 @@ def retrieved_count(judgments: Judgments) -> Terms:
     )
 
 
-@metric("num_rel", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], order_free=True, **COUNT)
+@metric("num_rel", invariants=[SCALE_FREE_HITS, UNJUDGED_IGNORED], order_free=True, **COUNT)
 def relevant_judged_count(judgments: Judgments, *, rel: Rel = None) -> Floats:
     """Number of relevant documents.
 
@@ -65,9 +65,7 @@ def relevant_judged_count(judgments: Judgments, *, rel: Rel = None) -> Floats:
     return judgments.hits(rel).relevant.astype(np.float64)
 
 
-@metric(
-    "num_rel_ret", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], example="num_rel_ret(rel=2)", **COUNT
-)
+@metric("num_rel_ret", invariants=[SCALE_FREE_HITS, PROMOTION_HELPS], example="num_rel_ret(rel=2)", **COUNT)
 def relevant_retrieved_count(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Number of relevant documents retrieved.
 
@@ -83,7 +81,7 @@ def relevant_retrieved_count(judgments: Judgments, *, rel: Rel = None, cutoff: C
     return one_each(judgments.hits(rel), cutoff=cutoff)
 
 
-@metric("num_nonrel_judged_ret", invariants=[SCALE_FREE.unless("rel"), UNJUDGED_IGNORED], **COUNT)
+@metric("num_nonrel_judged_ret", invariants=[SCALE_FREE_HITS, UNJUDGED_IGNORED], **COUNT)
 def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Number of judged non-relevant documents retrieved.
 

@@ -11,7 +11,8 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.numbers import log2
 from gradeval.arrays.segments import Segments, distinct, ranges
-from gradeval.registry.invariants import IDEAL_IS_ONE, SCALE_FREE
+from gradeval.metrics._kernels import SCALE_FREE_HITS
+from gradeval.registry.invariants import IDEAL_IS_ONE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, below_one, choice, fraction
 from gradeval.tables.judgments import Judgments
@@ -29,8 +30,8 @@ Of = Annotated[
 ]
 Weight = Callable[[Floats], Floats]
 MAX_CUTOFF = 10**6  # the divisors of alpha_DCG and ERR_IA add up as many ranks
-_OF_SUBTOPICS: dict[str, Any] = {"invariants": [SCALE_FREE.unless("rel")], "needs_relevant": True}
-_NORMALIZED = _OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE, SCALE_FREE.unless("rel")]}
+_OF_SUBTOPICS: dict[str, Any] = {"invariants": [SCALE_FREE_HITS], "needs_relevant": True}
+_NORMALIZED = _OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE, SCALE_FREE_HITS]}
 
 
 class _Covered(NamedTuple):
@@ -266,7 +267,7 @@ def normalized_nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.
     "AP_IA",
     aliases=["MAP_IA"],
     example="AP_IA@100",
-    **_OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel")]},
+    **_OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE_HITS]},
 )
 def ap_ia(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Intent-aware average precision.

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from gradeval.arrays import Floats
 from gradeval.arrays.numbers import natural_log
+from gradeval.metrics._kernels import SCALE_FREE_HITS
 from gradeval.metrics.average_precision import average_precision
 from gradeval.metrics.bpref import binary_preference
-from gradeval.registry.invariants import (
-    BINARY_IS_AP,
-    IDEAL_IS_ONE,
-    PROMOTION_HELPS,
-    SCALE_FREE,
-    UNJUDGED_IGNORED,
-)
+from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, UNJUDGED_IGNORED
 from gradeval.registry.metric import Kind, metric
 from gradeval.registry.params import Rel
 from gradeval.tables.judgments import Judgments
@@ -21,7 +16,7 @@ from gradeval.tables.terms import Terms
 
 @metric(
     "gm_map",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS, BINARY_IS_AP.unless("rel")],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS, BINARY_IS_AP.unless("rel")],
     aliases=["GMAP"],
     kind=Kind.GEOMETRIC,
     needs_relevant=True,
@@ -42,7 +37,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel = None) -> Ter
 
 @metric(
     "gm_bpref",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), UNJUDGED_IGNORED],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED],
     kind=Kind.GEOMETRIC,
     needs_relevant=True,
 )
@@ -59,7 +54,7 @@ def geometric_binary_preference(judgments: Judgments, *, rel: Rel = None) -> Ter
     return binary_preference(judgments, rel=rel)
 
 
-@metric("yaap", range=(None, None), invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS])
+@metric("yaap", range=(None, None), invariants=[SCALE_FREE_HITS, PROMOTION_HELPS])
 def yet_another_average_precision(judgments: Judgments, *, rel: Rel = None) -> Floats:
     """Yet another average precision: AP as log odds.
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.numbers import quotient, ratio
-from gradeval.metrics._kernels import hit_count, one_each, retrieved
-from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
+from gradeval.metrics._kernels import SCALE_FREE_HITS, hit_count, one_each, retrieved
+from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, choice, positive
 from gradeval.tables.judgments import Judgments
@@ -35,7 +35,7 @@ def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | Non
     return (x + 1) * precision * recall / np.where(below == 0, 1.0, below)
 
 
-@metric("P", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], example="P(rel=2)@10")
+@metric("P", invariants=[SCALE_FREE_HITS, PROMOTION_HELPS], example="P(rel=2)@10")
 def precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Precision.
 
@@ -52,9 +52,7 @@ def precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms
     return one_each(judgments.hits(rel), cutoff, cutoff)
 
 
-@metric(
-    "R", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], example="R(rel=2)@100", needs_relevant=True
-)
+@metric("R", invariants=[SCALE_FREE_HITS, PROMOTION_HELPS], example="R(rel=2)@100", needs_relevant=True)
 def recall(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Recall.
 
@@ -70,7 +68,7 @@ def recall(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     return one_each(hits, hits.relevant, cutoff)
 
 
-@metric("F", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True, expected=True)
+@metric("F", invariants=[SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True, expected=True)
 def f_measure(judgments: Judgments, *, rel: Rel = None, x: Weight = 1.0, cutoff: Cutoff) -> Floats:
     """F-measure of precision and recall.
 
@@ -84,7 +82,7 @@ def f_measure(judgments: Judgments, *, rel: Rel = None, x: Weight = 1.0, cutoff:
     return f_value(judgments, rel, x, cutoff, cutoff)
 
 
-@metric("set_P", invariants=[SCALE_FREE.unless("rel")], example="set_P(rel=2)")
+@metric("set_P", invariants=[SCALE_FREE_HITS], example="set_P(rel=2)")
 def set_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Precision of the retrieved set.
 
@@ -101,7 +99,7 @@ def set_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | Non
 
 @metric(
     "set_recall",
-    invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE.unless("rel"), UNJUDGED_IGNORED.unless("cutoff")],
+    invariants=[IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE_HITS, UNJUDGED_IGNORED.unless("cutoff")],
     aliases=["set_R"],
     example="set_recall",
     needs_relevant=True,
@@ -120,9 +118,7 @@ def set_recall(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None =
     return one_each(hits, hits.relevant, cutoff)
 
 
-@metric(
-    "set_F", invariants=[SCALE_FREE.unless("rel")], example="set_F(x=0.5)", needs_relevant=True, expected=True
-)
+@metric("set_F", invariants=[SCALE_FREE_HITS], example="set_F(x=0.5)", needs_relevant=True, expected=True)
 def set_f_measure(
     judgments: Judgments, *, rel: Rel = None, x: Weight = 1.0, cutoff: Cutoff | None = None
 ) -> Floats:
@@ -139,7 +135,7 @@ def set_f_measure(
     return f_value(judgments, rel, x, cutoff, retrieved(judgments, cutoff))
 
 
-@metric("set_map", invariants=[SCALE_FREE.unless("rel")], needs_relevant=True, order_free=True)
+@metric("set_map", invariants=[SCALE_FREE_HITS], needs_relevant=True, order_free=True)
 def set_average_precision(judgments: Judgments, *, rel: Rel = None) -> Floats:
     """Precision times recall of the retrieved set.
 
@@ -154,7 +150,7 @@ def set_average_precision(judgments: Judgments, *, rel: Rel = None) -> Floats:
     return quotient(hits.count * hits.count, np.maximum(judgments.retrieved, 1) * hits.relevant)
 
 
-@metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel")], needs_relevant=True)
+@metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS], needs_relevant=True)
 def set_relative_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Precision of the retrieved set, relative to the highest possible.
 
@@ -171,7 +167,7 @@ def set_relative_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     return one_each(hits, np.minimum(judgments.retrieved, hits.relevant))
 
 
-@metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
+@metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True)
 def relative_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Precision, relative to the highest possible.
 
@@ -188,7 +184,7 @@ def relative_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff)
 
 @metric(
     "Success",
-    invariants=[IDEAL_IS_ONE.where(need="one"), SCALE_FREE.unless("rel"), PROMOTION_HELPS],
+    invariants=[IDEAL_IS_ONE.where(need="one"), SCALE_FREE_HITS, PROMOTION_HELPS],
     example="Success@5",
 )
 def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff: Cutoff) -> Terms:
@@ -220,7 +216,7 @@ def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff
     return one_each(hits.take(last[is_whole]).top(cutoff)).replace(expected_total=chance_of_all)
 
 
-@metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], aliases=["MRR"])
+@metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], aliases=["MRR"])
 def reciprocal_rank(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
     """Reciprocal rank.
 

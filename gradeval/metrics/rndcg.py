@@ -7,7 +7,7 @@ import numpy as np
 from gradeval.arrays import Floats
 from gradeval.arrays.numbers import log2, quotient, ratio
 from gradeval.arrays.segments import Segments
-from gradeval.metrics._kernels import NORMALIZED_DCG, dcg, graded, ideal_dcg, normalized_dcg
+from gradeval.metrics._kernels import NORMALIZED_DCG, SCALE_FREE_HITS, dcg, graded, ideal_dcg, normalized_dcg
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Pairs, Rel, Worth
@@ -143,7 +143,7 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     return DiscountedTerms.of(run.segments, run.row, run.rank, run.gain, discount, normalizer=total)
 
 
-@metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
+@metric("binG", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True)
 def binary_gain(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Binary G: each relevant document is discounted by the number of non-relevant documents above it.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from gradeval.arrays import Bools, Floats
-from gradeval.metrics._kernels import one_each
+from gradeval.metrics._kernels import SCALE_FREE_HITS, one_each
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Cutoff, Rel, at_least, choice, numbers, share
@@ -31,7 +31,7 @@ Rounding = Annotated[
 Multiple = Annotated[float, at_least(0.0, "the cutoff as a multiple of R", example="0.5", after_at=True)]
 
 
-@metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
+@metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True)
 def r_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
@@ -48,7 +48,7 @@ def r_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     return one_each(hits, hits.relevant, hits.relevant)
 
 
-@metric("Rprec_mult", invariants=[SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True)
+@metric("Rprec_mult", invariants=[SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True)
 def r_precision_at_multiple(judgments: Judgments, *, rel: Rel = None, multiple: Multiple) -> Terms:
     """Precision at a multiple of R, the number of relevant documents.
 
@@ -80,9 +80,7 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
     return judgments.once(("interpolated", rel, recall, rounding), find)
 
 
-@metric(
-    "iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS], needs_relevant=True
-)
+@metric("iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True)
 def interpolated_precision(
     judgments: Judgments, *, rel: Rel = None, rounding: Rounding = "nearest", recall: Recall
 ) -> Floats:
@@ -103,7 +101,7 @@ def interpolated_precision(
 
 @metric(
     "11pt_avg",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE.unless("rel"), PROMOTION_HELPS],
+    invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS],
     example="11pt_avg(points=0.2/0.5/0.8)",
     needs_relevant=True,
 )

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.registry.invariants import SCALE_FREE
+from gradeval.metrics._kernels import SCALE_FREE_HITS
 from gradeval.registry.metric import metric
 from gradeval.registry.params import Rel, at_least, negative, numbers, positive
 from gradeval.tables.judgments import Judgments
@@ -27,9 +27,7 @@ Weights = Annotated[
 Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last weight")]
 
 
-@metric(
-    "scaled_utility", invariants=[SCALE_FREE.unless("rel")], example="scaled_utility(s=50)", order_free=True
-)
+@metric("scaled_utility", invariants=[SCALE_FREE_HITS], example="scaled_utility(s=50)", order_free=True)
 def scaled_utility(
     judgments: Judgments, *, rel: Rel = None, a: Gained = 3.0, b: Lost = -2.0, s: Tolerated = 100.0
 ) -> Floats:
@@ -53,7 +51,7 @@ def scaled_utility(
 @metric(
     "utility",
     range=(None, None),
-    invariants=[SCALE_FREE.unless("rel")],
+    invariants=[SCALE_FREE_HITS],
     example="utility(weights=3/-2/0/0)",
     order_free=True,
 )
