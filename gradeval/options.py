@@ -91,7 +91,7 @@ class Option(Record):
     def documentation(self) -> str:
         """The line of a keyword of Python."""
         choices = f"; one of {', '.join(map(repr, self.kind.choices))}" if self.kind.choices else ""
-        about = self.python or self.about[0].lower() + self.about[1:].rstrip(".") + choices
+        about = self.python or self.about.rstrip(".") + choices
         return f"    {self.name}: {about} ({self.default!r})\n"
 
     @cached_property
@@ -441,7 +441,7 @@ class Options(OptionTable, init=False):
         QUERIES_SECTION,
         "Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
         "the name of a file, the id is used; ./NAME is the file.",
-        python="evaluate these queries only: a list, or a string such as '401,402'; None: all",
+        python="Evaluate these queries only: a list, or a string such as '401,402'; None: all",
     )
     ties: str | None = option(
         choice(*TIES),
@@ -473,7 +473,7 @@ class Options(OptionTable, init=False):
         "Weights of the queries in means, such as their traffic: 'query TAB weight' lines. Sums stay "
         "unweighted.",
         scope={MORE},
-        python="the weights of the queries in means: {query: weight}, or a file of 'query TAB weight' lines; "
+        python="The weights of the queries in means: {query: weight}, or a file of 'query TAB weight' lines; "
         "sums stay unweighted",
     )
     zero_grade: float = option(
