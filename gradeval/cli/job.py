@@ -144,14 +144,15 @@ class Job:
         from gradeval.render.progress import Progress
 
         process.imported()
-        with Progress(enabled=False if self.quiet else None) as self.progress:
-            Source.watch = self.progress.watch
-            try:
-                yield self.progress
-            except UnknownQueryError as error:
-                raise (OptionError(f"--query-ids: {error}") if self.query_ids else error) from None
-            finally:
-                Source.watch = None
+        self.progress = Progress(enabled=False if self.quiet else None)
+        Source.watch = self.progress.watch
+        try:
+            yield self.progress
+        except UnknownQueryError as error:
+            raise (OptionError(f"--query-ids: {error}") if self.query_ids else error) from None
+        finally:
+            Source.watch = None
+            self.progress.close()
 
     def report_failed(self, failed: Sequence[FailedRun]) -> bool:
         """Print the errors of runs, each once; whether there are any."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from gradeval.render.document import RenderOptions, Rows, Text
@@ -18,43 +19,35 @@ _BREAKS = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 def write_tsv(tables: Iterable[Rows], how: RenderOptions) -> str:
     """A line for each row; an empty line between tables."""
-    return "\n".join(_lines(table, "\t", one_field, header=how.header) for table in tables)
+    return "\n".join(_lines(table, how, "\t", one_field, str) for table in tables)
 
 
 def write_trec(tables: Iterable[Rows], how: RenderOptions) -> str:
     """trec_eval's columns, which have no head: for each run its queries, then the summary."""
-    return "".join(_lines(table, "\t", str, one_field) for table in tables)
+    return "".join(_lines(table, how, "\t", str, one_field) for table in tables)
 
 
 def write_csv(tables: Iterable[Rows], how: RenderOptions) -> str:
     """A line for each row; an empty line between tables."""
-    return "\n".join(
-        _lines(table, ",", _quoted, not_a_formula if how.spreadsheet else None, header=how.header)
-        for table in tables
-    )
+    name = not_a_formula if how.spreadsheet else str
+    return "\n".join(_lines(table, how, ",", _quoted, name) for table in tables)
 
 
 def _lines(
-    table: Rows,
-    separator: str,
-    field: Callable[[str], str],
-    name: Callable[[str], str] | None = None,
-    header: bool = True,
+    table: Rows, how: RenderOptions, separator: str, field: Callable[[str], str], name: Callable[[str], str]
 ) -> str:
-    """The head, if there is one, and the rows. field: writes a text; name: what is done to names before.
-
-    header: whether the head is written.
-    """
+    """The head, if there is one, and the rows. field: writes a text; name: what is done to names before."""
 
     def written(column: Text, is_name: bool) -> Text:
-        if is_name and name is not None:
+        if is_name and name is not str:
             column = name(column) if isinstance(column, str) else list(map(name, column))
         if isinstance(column, str):
             return field(column)
         together = "".join(column)
         return column if field(together) == together else list(map(field, column))
 
-    text = [separator.join(map(field, map(name or str, table.head))) + "\n"] if table.head and header else []
+    head = [field(name(column)) for column in table.head]
+    text = [separator.join(head) + "\n"] if head and how.header else []
     for part in table.parts:
         rows = [[written(column, c in table.names) for c, column in enumerate(row)] for row in part]
         starts = ["", *[separator] * (max(map(len, rows), default=1) - 1)]
@@ -99,7 +92,7 @@ class Values:
             parts += [f"{between}\n{indent}    {json.dumps(metric)}: ", texts]
             between = ","
         parts.append(f"\n{indent}  }},")
-        return "{" + joined(parts, len(self.queries)).removesuffix(",") + f"\n{indent}}}"
+        return "{" + joined(parts).removesuffix(",") + f"\n{indent}}}"
 
 
 def write_json(content: Mapping[str, Any], how: RenderOptions) -> str:
@@ -134,8 +127,9 @@ def write_jsonl(records: Iterable[Mapping[str, Any]] | Rows, how: RenderOptions)
     return "".join(interleaved(part, starts, "}\n") for part in records.parts)
 
 
-def joined(columns: Sequence[Text], count: int) -> str:
-    """The text of `count` rows from the texts of each column."""
+def joined(columns: Sequence[Text]) -> str:
+    """The text of rows from the texts of each column, of which there is one for each row."""
+    count = next((len(column) for column in columns if not isinstance(column, str)), 1)
     pieces: list[str] = [""] * (count * len(columns))
     for index, column in enumerate(columns):
         pieces[index :: len(columns)] = [column] * count if isinstance(column, str) else column
@@ -144,12 +138,4 @@ def joined(columns: Sequence[Text], count: int) -> str:
 
 def interleaved(part: Sequence[Sequence[Text]], starts: Sequence[str], end: str) -> str:
     """The rows of a part. starts: before each column; end: of a row."""
-    columns: list[Text] = []
-    count = 1
-    for row in part:
-        for start, column in zip(starts, row, strict=False):
-            columns += [start, column]
-            if not isinstance(column, str):
-                count = len(column)
-        columns.append(end)
-    return joined(columns, count)
+    return joined([text for row in part for text in (*chain(*zip(starts, row, strict=False)), end)])

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -166,7 +166,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown.count(b"warning: ") == 3
     assert out.text.count("\n") == 4
     # it never passes the end: a file may be read in part to tell its format, or twice to sort it
-    with terminal() as shown, Progress() as bar:
+    with terminal() as shown, closing(Progress()) as bar:
         source = Source("q")
         bar.watch(source)
         for _ in range(3):
