@@ -126,6 +126,11 @@ class QueryValues:
         queries = tuple(self.queries[q] for q in positions)
         return replace(self, queries=queries, values=self.values[..., positions])
 
+    def in_order_of_ids(self) -> QueryValues:
+        """Of the ids as bytes: random signs belong to rows in this order."""
+        ids = [query.encode("utf-8", "surrogateescape") for query in self.queries]
+        return self.select(np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64))
+
     def run(self, named: str | int | None) -> int:
         """The position of a run, by its name, path or position; None: the first. Raises GradevalError."""
         named = 0 if named is None else named
@@ -150,20 +155,15 @@ class QueryValues:
         raise MetricError(f"{named} was not compared", hint="there are " + ", ".join(names))
 
 
-def order_of_ids(queries: Sequence[str]) -> Ints:
-    """The positions of the queries in order of their ids as bytes, (Q,): random signs belong to rows in it."""
-    ids = [query.encode("utf-8", "surrogateescape") for query in queries]
-    return np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int64)
-
-
-def lowest(values: Floats, by_id: Ints, count: int) -> list[int]:
-    """The positions of the lowest values (Q,), the lowest first, without NaN; equal ones in the order by_id."""
-    ordered = values[by_id]
+def lowest(values: Floats, queries: Sequence[str], count: int) -> list[int]:
+    """The positions of the lowest values (Q,), the lowest first, without NaN; equal ones in order of the ids."""
     # rounding must not decide which of two equal values is the lower one
-    rounded = np.round(ordered / (np.nanmax(np.abs(ordered), initial=0.0) or 1.0), 12)
-    order = np.argsort(rounded, kind="stable")[:count]  # NaN sort last
-    positions: list[int] = by_id[order[~np.isnan(rounded[order])]].tolist()
-    return positions
+    rounded = np.round(values / (np.nanmax(np.abs(values), initial=0.0) or 1.0), 12)
+    chosen = np.flatnonzero(~np.isnan(rounded))
+    if 0 < count < len(chosen):
+        chosen = chosen[rounded[chosen] <= np.partition(rounded[chosen], count - 1)[count - 1]]
+    ids = {q: queries[q].encode("utf-8", "surrogateescape") for q in chosen.tolist()}
+    return sorted(ids, key=lambda q: (rounded[q], ids[q]))[:count]
 
 
 def is_comparable(spec: Spec) -> bool:
@@ -554,7 +554,7 @@ def compare_values(
     pairs = pairs_of(values, options)
     parts, of_groups = _parts(values, options.by)
     for group, part in () if sections else parts:
-        ordered = part.select(order_of_ids(part.queries))
+        ordered = part.in_order_of_ids()
         counted = int((~np.isnan(part.values)).any(axis=(0, 1)).sum())
         anova = map(two_way_anova, ordered.values.transpose(1, 2, 0) if options.anova else ())
         compared = tuple(_compared(ordered, pairs, options))
@@ -689,13 +689,13 @@ def pair_comparison(
 def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[Change]:
     if not options.worst and not options.best:
         return
-    by_id, kinds = order_of_ids(values.queries), {"worst": (options.worst, 1), "best": (options.best, -1)}
+    kinds = {"worst": (options.worst, 1), "best": (options.best, -1)}
     for baseline, run in pairs:
         names, differences = (values.runs[run], values.runs[baseline]), values.differences(baseline, run)
         for m, column in enumerate(values.metrics):
             for kind, (count, direction) in kinds.items():
                 gains = direction * column.sign * differences[m]
-                for rank, q in enumerate((q for q in lowest(gains, by_id, count) if gains[q] < 0), 1):
+                for rank, q in enumerate((q for q in lowest(gains, values.queries, count) if gains[q] < 0), 1):
                     old, new = values.values[[baseline, run], m, q].tolist()
                     query, difference = values.queries[q], float(differences[m, q])
                     yield Change(kind, *names, column.name, rank, query, old, new, difference, group)

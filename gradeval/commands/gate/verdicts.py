@@ -16,14 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.commands.compare.compare import (
-    Judged,
-    QueryValues,
-    judged_spec,
-    lowest,
-    missing_notices,
-    order_of_ids,
-)
+from gradeval.commands.compare.compare import Judged, QueryValues, judged_spec, lowest, missing_notices
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation import evaluate_all
 from gradeval.evaluation.results import Results
@@ -421,7 +414,7 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
     elif not holds and spec is not None and spec.metric.per_query:
         values = [results.values(r, spec) for r in range(len(results.runs))]
         furthest = values[RUN] if is_lower_bound else -values[RUN]
-        for q in lowest(furthest, order_of_ids(results.queries), worst):
+        for q in lowest(furthest, results.queries, worst):
             queries.append(WorstQuery(results.queries[q], *(float(of_run[q]) for of_run in values)))
     verdict: Verdict = "held" if holds else "failed"
     return CheckOutcome(check, verdict, value, check.amount, margin, n=n, worst=tuple(queries))
@@ -470,7 +463,7 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         exceeds = check.kind in (MAX_DROP, NON_INFERIOR) and gain > amount + TOLERANCE
         return replace(outcome, verdict="held", exceeds=exceeds)
     contains_bound = check.kind == NON_INFERIOR and at_least(test.high + amount, 0.0)
-    fell = (q for q in lowest(gains, order_of_ids(values.queries), worst) if gains[q] < 0)
+    fell = (q for q in lowest(gains, values.queries, worst) if gains[q] < 0)
     return replace(
         outcome,
         verdict="inconclusive" if contains_bound else "failed",

@@ -24,7 +24,6 @@ from gradeval.commands.compare.compare import (
     compare_results,
     evaluate_to_compare,
     notices_of,
-    order_of_ids,
 )
 from gradeval.commands.explain.explain import phi_of
 from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
@@ -111,7 +110,7 @@ def queries(
     results.check_unweighted("the intervals of pictures")
     complete(results)
     of_results = QueryValues.of(results, compared)
-    values = of_results.select(order_of_ids(of_results.queries))
+    values = of_results.in_order_of_ids()
     note = f"{confidence:g} % t interval of the mean"
     if len(results.runs) > 1:
         chosen = CompareOptions(baseline=baseline, confidence=confidence, jobs=options.get("jobs", 0))
