@@ -21,16 +21,7 @@ import numpy as np
 from gradeval.arrays import cached_property
 from gradeval.arrays.threads import default_jobs, ordered_map
 from gradeval.commands.batch.manifest import Collection, Manifest, read_manifest
-from gradeval.commands.compare.compare import (
-    ComparedMetric,
-    Judged,
-    PairComparison,
-    QueryValues,
-    Verdict,
-    compare_values,
-    judged_spec,
-    metrics_to_test,
-)
+from gradeval.commands.compare import compare as comparison
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import (
     GradevalError,
@@ -99,7 +90,7 @@ class Cell:
     judged: Mapping[str, float] = field(default_factory=dict)
     baseline: str | None = None
     baseline_sha256: str | None = None
-    comparisons: Mapping[str, PairComparison] = field(default_factory=dict)
+    comparisons: Mapping[str, comparison.PairComparison] = field(default_factory=dict)
     notices: tuple[Notice, ...] = ()
     errors: tuple[str, ...] = ()
     depths: tuple[int, int, int, int, int] | None = None
@@ -135,7 +126,7 @@ class Cell:
         pairs = {name: numbers(pair) for name, pair in parts["comparisons"].items()}
         for pair in pairs.values():
             del pair["relative_percent"]
-        parts["comparisons"] = {name: PairComparison(**pair) for name, pair in pairs.items()}
+        parts["comparisons"] = {name: comparison.PairComparison(**pair) for name, pair in pairs.items()}
         parts["notices"] = tuple(Notice.from_dict(notice, notice["subject"]) for notice in parts["notices"])
         parts["errors"] = tuple(parts["errors"])
         parts["depths"] = parts["depths"] and tuple(parts["depths"])
@@ -206,7 +197,7 @@ class Batch(WithNotices, Tabular):
         return [cell.values[str(spec)] for cell in cells if cell is not None and str(spec) in cell.values]
 
     @property
-    def comparisons(self) -> dict[tuple[str, str, str], PairComparison]:
+    def comparisons(self) -> dict[tuple[str, str, str], comparison.PairComparison]:
         """(collection, system, metric) -> the comparison with the baseline."""
         return {
             (*key, name): pair for key, cell in self.cells.items() for name, pair in cell.comparisons.items()
@@ -240,7 +231,7 @@ class Batch(WithNotices, Tabular):
                 having = [cell for cell in done[name] if measure in cell.judged]
                 [spec] = parse(measure)
                 shares, depths = [cell.judged[measure] for cell in having], [cell.depths for cell in having]
-                judged = Judged.of_means(spec, shares, depths)
+                judged = comparison.Judged.of_means(spec, shares, depths)
                 for notice in judged.notices(["/".join(cell.key) for cell in having]):
                     notices.append(notice.replace(subject=notice.subject or name))
         # those of the cells, and that their runs differ in depth, each metric's with the collection
@@ -404,8 +395,8 @@ def evaluate_batch(
         p_values = holm(np.array([pair.p for _, pair in pairs], np.float64)).tolist()
         for (of_cell, pair), p in zip(pairs, p_values, strict=True):
             [spec] = parse(pair.metric)
-            gain = ComparedMetric.of(spec).sign * pair.difference if p < TEST.alpha else 0
-            verdict: Verdict = "better" if gain > 0 else "worse" if gain < 0 else ""
+            gain = comparison.ComparedMetric.of(spec).sign * pair.difference if p < TEST.alpha else 0
+            verdict: comparison.Verdict = "better" if gain > 0 else "worse" if gain < 0 else ""
             of_cell[pair.metric] = replace(pair, p_corrected=p, verdict=verdict)
         done = {key: replace(cells[key], comparisons=of_cell) for key, of_cell in compared.items()}
         return Batch(
@@ -427,7 +418,7 @@ class _CollectionCells:
         self.manifest, self.collection, self.baseline = manifest, collection, baseline
         self.name, self.qrels, self.specs = collection.name, collection.qrels, collection.specs
         self.options = with_weights(collection.options.replace(jobs=jobs))
-        self.compared = metrics_to_test(self.specs)
+        self.compared = comparison.metrics_to_test(self.specs)
         deciding = {name: value for name, value in self.options.to_dict().items() if name != "features"}
         self.settings = json.loads(json.dumps(deciding))  # tuples are lists there
         self.paths = {system: collection.runs.get(system, collection.qrels) for system in manifest.systems}
@@ -525,7 +516,7 @@ class _CollectionCells:
                 continue
             try:
                 qrels, opened = with_saved(self.qrels, runs)
-                judged = [] if options.judged_only else [judged_spec(self.compared, opened)]
+                judged = [] if options.judged_only else [comparison.judged_spec(self.compared, opened)]
                 results = evaluate_all(
                     qrels,
                     [(name, _of_one_run(run)) for name, run in opened],
@@ -559,10 +550,10 @@ class _CollectionCells:
         compared: dict[str, Any] = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:
             both = of_baseline.replace(runs=(*of_baseline.runs, run), notices=())
-            pairs = compare_values(QueryValues.of(both, self.compared), TEST).comparisons
+            pairs = comparison.compare_values(comparison.QueryValues.of(both, self.compared), TEST).comparisons
             compared = {"baseline": self.baseline, "baseline_sha256": of_baseline.runs[0].sha256}
             compared["comparisons"] = {pair.metric: pair for pair in pairs}
-        judged = Judged.of(results)
+        judged = comparison.Judged.of(results)
         return self.cell(
             run.name,
             sha256=run.sha256,

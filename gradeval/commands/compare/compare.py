@@ -156,7 +156,7 @@ class QueryValues:
 
 
 def lowest(values: Floats, queries: Sequence[str], count: int) -> list[int]:
-    """The positions of the lowest values (Q,), the lowest first, without NaN; equal ones in order of the ids."""
+    """The positions of the lowest values (Q,), the lowest first, no NaN; equal ones in order of the ids."""
     # rounding must not decide which of two equal values is the lower one
     rounded = np.round(values / (np.nanmax(np.abs(values), initial=0.0) or 1.0), 12)
     chosen = np.flatnonzero(~np.isnan(rounded))

@@ -11,17 +11,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from gradeval.commands.compare.compare import is_comparable
-from gradeval.commands.gate.verdicts import (
-    ALPHA,
-    FULL_COVERAGE,
-    KINDS,
-    MAX_DROP,
-    REQUIRE,
-    Check,
-    check_number,
-    coverage,
-    parse_checks,
-)
+from gradeval.commands.gate import verdicts
 from gradeval.errors import GradevalError, InputError, OptionError, described, printable
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.runs import Runs
@@ -35,7 +25,7 @@ from gradeval.tables.run_names import labelled
 
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml
-_KEYS = (*KINDS, "baseline", "min-coverage", "name", "options")
+_KEYS = (*verdicts.KINDS, "baseline", "min-coverage", "name", "options")
 _PLACES = 2  # significant digits of a bound
 
 
@@ -45,7 +35,7 @@ class GateConfig:
     evaluation that a file has, by the names of Options.
     """
 
-    checks: tuple[Check, ...] = ()
+    checks: tuple[verdicts.Check, ...] = ()
     baseline: str | None = None
     min_coverage: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -57,7 +47,9 @@ class GateConfig:
         """With the checks of the command line too, texts by kind, and its baseline and coverage, where it has
         them. Raises OptionError where there are no checks, or one that lacks its baseline.
         """
-        checks = [check for kind, of in texts.items() for text in of for check in parse_checks(kind, text)]
+        checks = [
+            check for kind, of in texts.items() for text in of for check in verdicts.parse_checks(kind, text)
+        ]
         every = tuple(dict.fromkeys([*self.checks, *checks]))
         baseline = self.baseline if baseline is None else baseline
         min_coverage = self.min_coverage if min_coverage is None else min_coverage
@@ -105,8 +97,8 @@ def read_config(file: TomlFile) -> GateConfig:
     folder, content = os.path.dirname(file.path), file.content
     table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
     file.check_keys(content, _KEYS, table)
-    checks: list[Check] = []
-    for kind, (example, _) in KINDS.items():
+    checks: list[verdicts.Check] = []
+    for kind, (example, _) in verdicts.KINDS.items():
         texts = content.get(kind, [])
         texts = [texts] if isinstance(texts, str) else texts
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
@@ -114,10 +106,14 @@ def read_config(file: TomlFile) -> GateConfig:
             raise file.error(f"{kind} {what}", kind, table)
         for text in texts:
             try:
-                checks += parse_checks(kind, text)
+                checks += verdicts.parse_checks(kind, text)
             except GradevalError as error:
                 raise InputError(file.path, str(error), line=file.line_of(text, table)) from None
-    baseline, percent, name = content.get("baseline"), content.get("min-coverage", 0), content.get("name")
+    baseline, percent, name = (
+        content.get("baseline"),
+        content.get("min-coverage", 0),
+        content.get("name"),
+    )
     is_path = isinstance(baseline, str) and baseline not in ("", "-") and "\0" not in baseline
     is_percentage = type(percent) in (int, float) and 0 <= percent <= 100
     for key, is_right, what in (
@@ -151,18 +147,18 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 # --- a first file
 
 
-def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
+def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[verdicts.Check]:
     """The checks of a first file for the run, and its baseline if there is one."""
-    default = common_metrics(runs[:1])[0] or parse(COMPARED_METRICS)
-    specs = specs or list(filter(is_comparable, default))
+    specs = specs or list(filter(is_comparable, common_metrics(runs[:1])[0] or parse(COMPARED_METRICS)))
     for spec in specs:
-        check_number(spec)
-    kinds = [REQUIRE, MAX_DROP][: len(runs)]
-    return [Check(kind, spec) for spec in specs for kind in kinds if kind == REQUIRE or spec.metric.per_query]
+        verdicts.check_number(spec)
+    required = [verdicts.Check(verdicts.REQUIRE, spec) for spec in specs]
+    compared = [spec for spec in specs if spec.metric.per_query and len(runs) > 1]
+    return required + [verdicts.Check(verdicts.MAX_DROP, spec) for spec in compared]
 
 
 def first_config(
-    results: Results, checks: Iterable[Check], baseline: str | None, options: Options, path: str | None
+    results: Results, checks: Iterable[verdicts.Check], baseline: str | None, options: Options, path: str | None
 ) -> str:
     """A commented file of these checks, with bounds from the results. baseline, path: that of the baseline, and
     of the file, to which paths are relative, None for standard output.
@@ -187,8 +183,8 @@ def first_config(
     compared = [str(spec) for spec in has_direction if spec.metric.per_query]
     is_path = baseline not in (None, "-")
     off = "" if is_path else "# "
-    lowest = min(coverage(results, r).share for r in range(len(results.runs)))
-    percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
+    lowest = min(verdicts.coverage(results, r).share for r in range(len(results.runs)))
+    percent = math.floor(10 * verdicts.FULL_COVERAGE * lowest) / 10
     values = not_default({**vars(options), "query_ids": results.options["query_ids"]})
     values |= {name: beside(values[name]) for name in FILE_PATHS if name in values}
     if "columns" in values:
@@ -211,7 +207,7 @@ require = [
 {off}max-drop = {_toml([f"{name} 2%" for name in compared])}
 
 # The run must not be significantly worse: the interval of the difference must not lie below 0.
-# Where nothing changed, {100 * ALPHA / 2:g} % of these checks fail by chance.
+# Where nothing changed, {100 * verdicts.ALPHA / 2:g} % of these checks fail by chance.
 {off if options.query_weights is None else "# "}no-worse = {_toml(compared)}
 
 # The interval must show that the run is no worse than the baseline by more than this margin.
@@ -221,7 +217,7 @@ require = [
 # max-query-drop = {_toml([f"{name} 0.5 in 5%" for name in compared])}
 
 # The percentage of the judged queries that the run and the baseline must have to be judged at all.
-{"# " if percent == FULL_COVERAGE else ""}min-coverage = {number(percent, 1)}
+{"# " if percent == verdicts.FULL_COVERAGE else ""}min-coverage = {number(percent, 1)}
 
 # Options of the evaluation, such as rel = 2; the command line overrides them.
 {"" if values else "# "}[options]
