@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -96,22 +96,6 @@ class LineProblems(Record):
 NOTHING = LineProblems()
 
 
-class Part(Protocol):
-    """The result for a block: how many lines it has, whether it is the last, and its problems."""
-
-    @property
-    def lines(self) -> int: ...
-
-    @property
-    def last(self) -> bool: ...
-
-    @property
-    def problems(self) -> LineProblems: ...
-
-
-_Part = TypeVar("_Part", bound=Part)
-
-
 class Problems:
     """The problems of one file; the first by line are kept.
 
@@ -137,11 +121,12 @@ class Problems:
             self.found = LineProblems.joined([self.found, moved]).replace(every=None)
 
     def until_enough(
-        self, parts: Iterable[_Part], others: Callable[[], int] = lambda: 0
-    ) -> Iterator[tuple[int, _Part]]:
+        self, parts: Iterable[Any], others: Callable[[], int] = lambda: 0
+    ) -> Iterator[tuple[int, Any]]:
         """Each part of the file, with the number of lines before it, while there is reason to read on.
 
-        It stops after enough problems, or after a final one. others: the number of problems known elsewhere.
+        parts: of each block, with the fields lines, last and problems of Columns. It stops after enough
+        problems, or after a final one. others: the number of problems known elsewhere.
         """
         for part in parts:
             before = self.lines

@@ -187,7 +187,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     if len(hashes):
         comment[lines] = np.searchsorted(tokens.start, hashes)
     count = comment - tokens.first
-    wrong = unreadable(block, tokens)
+    wrong = unreadable(block)
     data = np.flatnonzero(count)
     first_token, count = tokens.first[data], count[data]
     labels = tokens.ids(block.bytes, first_token)
@@ -204,7 +204,8 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     of_lines = LineProblems.joined([of_labels, of_queries, of_values])
     problems = wrong or explained(of_lines, block, len(data), "grade", "letor")
     document = _documents(block.bytes, tokens, data, comment[data])
-    return _Part(query.compact(), document.compact(), label, data, values, tokens.lines, block.last, problems)
+    ids, lines = (query.compact(), document.compact()), len(tokens.counts)
+    return _Part(*ids, label, data, values, lines, block.last, problems)
 
 
 def _values(
@@ -312,7 +313,7 @@ def read_numbers(
         rows = split(block.bytes, block.size, (0, 0, 0), 1, 1)
         wrong = odd_lines(rows, f"one {name} per line is expected")
         kind = "" if name == _SIZE else "scores"
-        columns = columns_of(block, rows, name, unreadable(block, rows), wrong, kind)
+        columns = columns_of(block, rows, name, unreadable(block), wrong, kind)
         if kind:
             return columns
         value = columns.value

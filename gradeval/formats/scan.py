@@ -57,7 +57,7 @@ class DataLines(Record):
 
     fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
     lines the block has. odd, odd_counts: the lines with too few or too many fields, and how many each has.
-    returns: whether a CR is followed by more of its line. counts: how many fields each row has, or all rows.
+    counts: how many fields each row has, or all rows.
     """
 
     fields: tuple[Ids, ...]
@@ -65,7 +65,6 @@ class DataLines(Record):
     lines: int
     odd: Ints = _NONE
     odd_counts: Ints = _NONE
-    returns: bool = False
     counts: Ints | int = 0
 
 
@@ -89,7 +88,7 @@ def split(
     odd, odd_counts = data[is_odd], counts[is_odd]
     data, counts = data[~is_odd], counts[~is_odd]
     fields = tuple(tokens.ids(block, tokens.first[data] + k) for k in wanted)
-    return DataLines(fields, data, tokens.lines, odd, odd_counts, tokens.returns, counts)
+    return DataLines(fields, data, len(tokens.counts), odd, odd_counts, counts)
 
 
 def _regular(
@@ -124,20 +123,13 @@ def _regular(
 class Tokens(Record):
     """The fields of a block, between spaces.
 
-    start, end: of each token. first, counts: of each line, its first token and how many it has; lines: how many
-    lines there are. line_end: where each line ends. returns: as in DataLines.
+    start, end: of each token. first, counts: of each line, its first token and how many it has.
     """
 
     start: Ints
     end: Ints
     first: Ints
     counts: Ints
-    line_end: Ints
-    returns: bool
-
-    @property
-    def lines(self) -> int:
-        return len(self.line_end)
 
     def ids(self, block: Bytes, token: Ints) -> Ids:
         """These tokens as a column."""
@@ -155,25 +147,16 @@ def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
     before[1:] = is_space[:-1]
     edges = np.flatnonzero(before != is_space)  # a start, its end, the next start, …
     start, end = edges[::2].copy(), edges[1::2].copy()
-    line_end = np.flatnonzero(is_end)
-    bounds = np.searchsorted(start, line_end)  # tokens up to the end of each line
+    bounds = np.searchsorted(start, np.flatnonzero(is_end))  # tokens up to the end of each line
     first = np.append(0, bounds)[:-1]
-    return Tokens(start, end, first, bounds - first, line_end, _returns(text, line_end))
+    return Tokens(start, end, first, bounds - first)
 
 
-def _returns(text: Bytes, line_end: Ints) -> bool:
-    """Whether a CR is followed by more of its line; two counts show that none is, as almost always."""
-    is_return = text == CR
-    if np.count_nonzero(is_return) == np.count_nonzero(text[line_end - 1] == CR):
-        return False
-    behind = text[1:]
-    return bool((is_return[:-1] & (behind != CR) & (behind != LF)).any())
-
-
-def unreadable(block: Block, lines: DataLines | Tokens) -> LineProblems | None:
-    """Why the lines of a block cannot be read, None where they can."""
+def unreadable(block: Block, cr_separates: bool = False) -> LineProblems | None:
+    """Why the lines of a block cannot be read, None where they can. cr_separates: fields, as spaces do."""
     problem = not_text(block)
-    if problem is None and lines.returns:
+    behind = block.bytes[1 : block.size][block.bytes[: block.size - 1] == CR]
+    if problem is None and not cr_separates and ((behind != LF) & (behind != CR)).any():
         text = block.bytes[: block.size].tobytes()
         if match := re.search(_CR_INSIDE, text):
             line = text.count(b"\n", 0, match.start())

@@ -16,7 +16,6 @@ from gradeval.formats.columns import Columns
 from gradeval.formats.diagnostics import NOTHING
 from gradeval.formats.scan import DOT, HASH, LF, SPACE, TAB, eight_digits, floats
 from gradeval.formats.sources import Block
-from gradeval.records import Record
 
 _U = np.uint64
 _ONES, _ALL = _U(0x0101010101010101), _U(0xFFFFFFFFFFFFFFFF)
@@ -26,17 +25,6 @@ _1, _7, _8, _BYTE = map(_U, (1, 7, 8, 255))
 _LAST: Words = ~np.array([(1 << 8 * (8 - n)) - 1 for n in range(9)], _U)  # masks of the last n bytes of a word
 _FIELDS = 6
 _LONGEST = 31  # words of an id; their bytes still fit in 8 bits
-
-
-class _Shape(Record):
-    """What the lines of a block have in common: the byte between two fields, the widths of the second field and
-    the tag, and how many digits the score has behind its point, 0 where that is not known.
-    """
-
-    gap: np.uint64
-    second: int
-    tag: int
-    decimals: int
 
 
 def run_columns(block: Block) -> tuple[Columns, Ids] | None:
@@ -50,20 +38,21 @@ def run_columns(block: Block) -> tuple[Columns, Ids] | None:
     shape = None if ends is None else _shape(text[: block.size], ends)
     if ends is None or shape is None:
         return None
+    gap, second, tag, decimals = shape
     starts = np.empty_like(ends)
     starts[0] = 0
     np.add(ends[:-1], 1, out=starts[1:])
-    turns = _queries(view, starts, shape.gap)
+    turns = _queries(view, starts, gap)
     if turns is None:
         return None
     row, query_length = turns
     queries = Ids(text, starts[row], query_length)
     if not query_length.all() or (text[queries.start] == HASH).any():
         return None
-    document = starts + np.repeat(query_length + (shape.second + 2), np.diff(np.append(row, len(ends))))
-    if document.max() >= len(view) or (text[document - 1] != shape.gap).any():
+    document = starts + np.repeat(query_length + (second + 2), np.diff(np.append(row, len(ends))))
+    if document.max() >= len(view) or (text[document - 1] != gap).any():
         return None
-    ids = _field(view, document, shape.gap)
+    ids = _field(view, document, gap)
     if ids is None:
         return None
     length = ids[1]
@@ -71,16 +60,16 @@ def run_columns(block: Block) -> tuple[Columns, Ids] | None:
     rank += 1
     if rank.max() >= len(view):
         return None
-    bits = _up_to(shape.gap, view[rank])[1]
+    bits = _up_to(gap, view[rank])[1]
     rank_length = (bits >> 3).astype(np.int64)
-    score_end = ends - (shape.tag + 1)
+    score_end = ends - (tag + 1)
     score_length = score_end - rank
     score_length -= rank_length
     score_length -= 1
     shortest = min(length.min(), rank_length.min(), score_length.min())
-    if bits.max() > 56 or shortest < 1 or (text[score_end] != shape.gap).any():
+    if bits.max() > 56 or shortest < 1 or (text[score_end] != gap).any():
         return None
-    value = _decimal_numbers(view, score_end, score_length, shape.decimals)
+    value = _decimal_numbers(view, score_end, score_length, decimals)
     if value is None:
         value, bad = floats(Ids(text, score_end - score_length, score_length))
         if len(bad):
@@ -96,7 +85,7 @@ def run_columns(block: Block) -> tuple[Columns, Ids] | None:
         block.first,
         block.last,
         NOTHING,
-        text[ends[-1] - shape.tag : ends[-1]].tobytes(),
+        text[ends[-1] - tag : ends[-1]].tobytes(),
     )
     return columns, Ids(text, rank, rank_length)
 
@@ -116,8 +105,10 @@ def _line_ends(block: Block) -> Ints | None:
     return ends
 
 
-def _shape(text: Bytes, ends: Ints) -> _Shape | None:
-    """That of the first line, where the block has as many separators as such lines have.
+def _shape(text: Bytes, ends: Ints) -> tuple[np.uint64, int, int, int] | None:
+    """What the lines have in common, where the block has as many separators as lines like the first one have:
+    the byte between two fields, the widths of the second field and the tag, and how many digits the score has
+    behind its point, 0 where that is not known.
 
     No other byte may end a field. So once five separators of each line are known, there are no others.
     """
@@ -129,7 +120,7 @@ def _shape(text: Bytes, ends: Ints) -> _Shape | None:
     if len(fields) != _FIELDS or not fields[1]:  # the other fields are found in each line
         return None
     decimals = len(fields[4].partition(b".")[2])
-    return _Shape(_U(gap), len(fields[1]), len(fields[5]), decimals if decimals < 8 else 0)
+    return _U(gap), len(fields[1]), len(fields[5]), decimals if decimals < 8 else 0
 
 
 def _queries(view: Words, start: Ints, gap: np.uint64) -> tuple[Ints, Ints] | None:

@@ -45,7 +45,7 @@ def table(source: Source, number: str, options: Options) -> Table:
 def qrels_columns(block: Block) -> Columns:
     rows = split(block.bytes, block.size, (0, 2, 3, 1), 4, 4)
     problems = odd_lines(rows, "qrels have 4 (query iter document grade)")
-    columns = columns_of(block, rows, "grade", unreadable(block, rows), problems, "trec")
+    columns = columns_of(block, rows, "grade", unreadable(block), problems, "trec")
     return columns.replace(queries=columns.queries.light(), documents=columns.documents.light())
 
 
@@ -77,9 +77,7 @@ def ranked_columns(block: Block) -> Columns:
 
 def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> Columns:
     problems, extra = odd_lines(rows, _RUN_FIELDS), ExtraFields()
-    if as_trec_eval:
-        rows = rows.replace(returns=False)
-    else:
+    if not as_trec_eval:
         problems = LineProblems.joined([problems, _second_records(block, rows)])
         if np.max(rows.counts, initial=0) > _FIELDS:
             lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
@@ -91,7 +89,7 @@ def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> C
         return "Is Q0 missing? A line of a run is query Q0 document rank score tag" if is_without else ""
 
     three = rows.replace(fields=rows.fields[:3])
-    columns = columns_of(block, three, "score", unreadable(block, rows), problems, "trec", hint)
+    columns = columns_of(block, three, "score", unreadable(block, as_trec_eval), problems, "trec", hint)
     tag = None
     if len(rows.line):
         fields = _FIELD.findall(_line_from(block, int(rows.fields[1].start[-1])))
