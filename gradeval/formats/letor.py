@@ -204,8 +204,8 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     of_lines = LineProblems.joined([of_labels, of_queries, of_values])
     problems = wrong or explained(of_lines, block, len(data), "grade", "letor")
     document = _documents(block.bytes, tokens, data, comment[data])
-    ids, lines = (query.compact(), document.compact()), len(tokens.counts)
-    return _Part(*ids, label, data, values, lines, block.last, problems)
+    query, lines = query.compact(), len(tokens.counts)
+    return _Part(query, document.compact(), label, data, values, lines, block.last, problems)
 
 
 def _values(
