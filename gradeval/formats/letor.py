@@ -203,9 +203,8 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
     of_lines = LineProblems.joined([of_labels, of_queries, of_values])
     problems = wrong or explained(of_lines, block, len(data), "grade", "letor")
-    document = _documents(block.bytes, tokens, data, comment[data])
-    query, lines = query.compact(), len(tokens.counts)
-    return _Part(query, document.compact(), label, data, values, lines, block.last, problems)
+    document = _documents(block.bytes, tokens, data, comment[data]).compact()
+    return _Part(query.compact(), document, label, data, values, len(tokens.counts), block.last, problems)
 
 
 def _values(
