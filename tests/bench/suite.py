@@ -145,12 +145,6 @@ def added(results: Results) -> float:
     return results[DEFAULTS].median("wall") - results[OURS].median("wall")
 
 
-def against_reader(results: Results) -> float:
-    """Wall time of our whole process over that of scikit-learn's call alone, without its imports."""
-    reader = statistics.median(float(output.split()[1]) for output in results["scikit-learn"].outputs)
-    return results[OURS].median("wall") / reader
-
-
 def msmarco(folder: Path) -> Benchmark:
     targets = [
         Target("wall time, of trec_eval's", 0.18, wall(OURS, "trec_eval")),
@@ -194,6 +188,11 @@ def deep(folder: Path) -> Benchmark:
 def letor(folder: Path) -> Benchmark:
     file, command, none = folder / "letor.txt", [sys.executable, str(PEERS)], module("sklearn")
     every = gradeval("gradeval, 136 features", file, file, "--feature", "1-136", *METRICS)
+
+    def against_reader(results: Results) -> float:
+        """Wall time of our whole process over that of scikit-learn's call alone, without its imports."""
+        reader = statistics.median(float(output.split()[1]) for output in results["scikit-learn"].outputs)
+        return results[OURS].median("wall") / reader
 
     def feature_1(text: str) -> Values:
         """Of many features' values, those that can be compared."""

@@ -5,7 +5,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from helpers import each, each_row, error_of, one_by_one, raises
+from helpers import each_row, error_of, one_by_one, raises
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,9 +67,6 @@ def test_any_spelling_and_place(results: Results) -> None:
     assert repr(evaluator) == "Evaluator(qrels='qrels', metrics=2, queries=1)"
     for metric in ("nDCG@10", "NDCG@10", "ndcg_cut_10", "ndcg_cut.10", 2, -1, results.specs[2]):
         assert results.mean("run0", metric) == results.mean(0, metric) == results.mean(-2, metric) == 1.0
-
-
-def test_names_that_are_not_there(results: Results) -> None:
     raises(GradevalError, "unknown run 'bm25': the runs are run0, run1", results.mean, "bm25", "rankDCG")
     what = "nDCG@5 was not evaluated: the metrics are num_q, rankDCG, nDCG@10"
     raises(MetricError, what, results.mean, 0, "nDCG@5")
@@ -203,14 +200,11 @@ def test_a_geometric_mean_is_of_logarithms():
     assert after.means.tolist() == [[pytest.approx(exp((first + second) / 2))]]
 
 
-@each(("complete", "relevant"), [(False, 3 * UNKNOWN), (True, 6)])
-def test_counts_that_stay(complete, relevant):
+def test_counts_and_texts_that_stay():
     before = to_standardize("num_q num_rel", [[1, 1, 1, 1], [1, 2, 3, 9]])
-    after = standardized(before, ["num_q", "num_rel"], {("q", "map"): (1, 1)}, complete)
-    assert after.means.tolist() == [[3, relevant]]
-
-
-def test_texts_stay():
+    for complete, relevant in ((False, 3 * UNKNOWN), (True, 6)):
+        after = standardized(before, ["num_q", "num_rel"], {("q", "map"): (1, 1)}, complete)
+        assert after.means.tolist() == [[3, relevant]]
     before = to_standardize("relstring AP", [[NAN] * 2, [0.5] * 2], {0: ["10", "-"]})
     after = standardized(before, ["relstring", "map"], {("q1", "map"): (0.5, 0)}, False)
     assert after.texts(0, 0) == {"q1": "10"}

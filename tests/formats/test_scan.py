@@ -9,11 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from plain import data_of, fields_of, number_of
 
-from formats.scanners import columns_of, quick_and_general
-from gradeval.arrays.strings import PAD, Ids
+from formats.scanners import BEHIND, columns_of, quick_and_general
+from gradeval.arrays.strings import Ids
 from gradeval.formats.scan import floats, leading_integers, split, tokenize
-
-BEHIND = b"9.#\n \0e7" * (PAD // 8)  # what a block may hold behind its last line
 
 
 def block_of(text):

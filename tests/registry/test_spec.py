@@ -13,7 +13,7 @@ from gradeval.errors import MetricError
 from gradeval.registry import dialects
 from gradeval.registry.dialects import ABSENT
 from gradeval.registry.metric import REGISTRY
-from gradeval.registry.spec import Spec, fold, nearest, parse, parse_one
+from gradeval.registry.spec import Spec, fold, parse, parse_one
 
 
 @examples(times=0.25)
@@ -202,14 +202,3 @@ def test_any_text_is_a_metric_or_an_error_of_one_line(text):
         assert "\n" not in str(error)
     else:
         assert all(parse_one(str(spec)) == [spec] for spec in specs)
-
-
-@each_row(
-    ("map", "map"), ("mpa", "map"), ("pa", None), ("nap", None), ("mab", None),  # too short
-    ("", None), ("ndcg2", None), ("num_rel2", None), ("alpha_ndcg", None),
-    ("recll", "recall"), ("rcll", None),  # two slips in four letters
-    ("num_rle", "num_rel"),  # the nearer one, wherever it stands
-)  # fmt: skip
-def test_nearest(word: str, found: str | None) -> None:
-    assert nearest(word, ["num_ret", "num_rel", "map", "p", "recall", "ideal_dcg", "ndcg"]) == found
-    assert nearest(word, []) is None

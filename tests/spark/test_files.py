@@ -54,21 +54,19 @@ def both(spark: Any) -> Any:
     return spark.createDataFrame(rows, "run string, query_id string, doc_id string, score double")
 
 
-SUBTOPICS = [
-    *(("q1", "s1", "a", 1), ("q1", "s2", "a", 0), ("q1", "s1", "x", 0), ("q1", "s2", "x", 3)),
-    *(("q2", "s1", "a", 1), ("q2", "s1", "c", 1), ("q2", "s9", "c", 2), ("q2", "s3", "e", 1)),
-]
+SUBTOPICS = "q1 s1 a 1, q1 s2 a 0, q1 s1 x 0, q1 s2 x 3, q2 s1 a 1, q2 s1 c 1, q2 s9 c 2, q2 s3 e 1"
 
 
 @pytest.mark.parametrize("kind", ["trec", "csv", "parquet"])
 def test_subtopics(kind: str, spark: Any) -> None:
-    names = ("query", "subtopic", "doc", "grade")
-    path = f"subtopics.{kind}"
-    Path("subtopics.trec").write_text("".join(" ".join(map(str, row)) + "\n" for row in SUBTOPICS))
+    rows, path = [row.split() for row in SUBTOPICS.split(", ")], f"subtopics.{kind}"
+    Path("subtopics.trec").write_text("".join(" ".join(row) + "\n" for row in rows))
+    names = ["query", "subtopic", "doc", "grade"]
     if kind == "csv":
-        Path(path).write_text("".join(",".join(map(str, row)) + "\n" for row in (names, *SUBTOPICS)))
+        Path(path).write_text("".join(",".join(row) + "\n" for row in (names, *rows)))
     elif kind == "parquet":
-        spark.createDataFrame(SUBTOPICS, list(names)).write.parquet(str(Path(path).resolve()))
+        typed = [(*row[:3], int(row[3])) for row in rows]
+        spark.createDataFrame(typed, names).write.parquet(str(Path(path).resolve()))
     metrics = "alpha_nDCG@2 StRecall(of=all) AP_IA nDCG"
     for options in (["-m", metrics], ["-m", metrics, "--zero-grade", "1"], ["-m", "AP", "--by-level"]):
         expected = gradeval("subtopics.trec", "r.txt", *options)

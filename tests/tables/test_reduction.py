@@ -119,7 +119,6 @@ def passages(seed, delimiter, unique):
 
 @st.composite
 def collections(draw):
-    """Qrels, a run, and how its documents are collapsed."""
     delimiter, unique = draw(st.sampled_from([None, None, b"", *DELIMITERS])), draw(st.booleans())
     if delimiter is None:
         return draw(QRELS), draw(runs()), Collapse()
