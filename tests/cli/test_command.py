@@ -102,11 +102,9 @@ def test_the_list_and_the_pages_are_those_of_the_registry(monkeypatch: pytest.Mo
     for args, text in (
         ("", pages.table("", "", False)),
         ("nDCG AP", f"{page}\n\n{pages.page('AP')}"),
-        ("ndcg_cut_5", page),
         ("nDCG(gain=exp)@5", page),
         ("µAP", pages.page("muAP")),
         ("--family nDCG", pages.table("nDCG")),
-        ("--graded", pages.table(graded=True)),
         ("--search kendall", pages.table(word="kendall")),
     ):
         assert gradeval("metrics", *args.split()) == (0, text + "\n", "")

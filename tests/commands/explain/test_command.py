@@ -51,10 +51,8 @@ def test_the_worst_query():
 
 @each("args, message", [
     ("", "one of query and worst chooses what is explained (--query ID, --worst N)"),
-    ("--query q1 --worst 1", "one of query and worst chooses"),
     ("--query q1 --query-ids q1", "queries and query_ids are those that worst chooses from; query names them"),
     ("--query q1 --queries both", "queries and query_ids are those that worst chooses from"),
-    ("--worst 1 --query-ids q1,x", "--query-ids: query 'x' is not in "),
     ("--query q1 --ranks 0", "'0' is not an integer from 1"),
     ("--query q1 -f tsv", "'tsv' is not one of"),
 ])  # fmt: skip
@@ -71,7 +69,6 @@ def test_a_run_is_needed():
         "explain q r=r.run --against r=s.run --query q1":
             "gradeval: two runs have the label 'r': r.run and s.run",
         "explain l --feature 1,2 --query 1": "one run is explained at a time",
-        "explain l --feature 99 --query 1": "no line has feature 99",
         "study agreement l --feature 1,99": "no line has feature 99",
         "explain q saved.json --query q1": "a saved result has no documents. Give the run",
         "plot curve q saved.json": "a saved result has no documents. Give the run",

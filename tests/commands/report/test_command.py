@@ -85,10 +85,8 @@ def test_errors(monkeypatch):
         "q bad r.run worse": "bad:1: the score 'x' is not a number\nworse:1: ",
         "q r.run -o r.run": "gradeval: --output r.run: it is one of the input files",
         "q r.run --explain -1": "gradeval: Invalid value for '--explain'",
-        "q r.run --query-ids q9": "gradeval: ",
         "q r.run -o out.json": f"gradeval: --output out.json: {page} .json. Try 'gradeval report --help'.",
         "q r.run -o out.PDF": f"gradeval: --output out.PDF: {page} .PDF. Try",
-        "q r.run -o out.html --strict": "warning: ",
     }.items():
         assert fails("report", *line.split()).startswith(said), line
     assert not [*Path().glob("out.*")]
