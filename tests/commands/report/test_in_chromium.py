@@ -32,6 +32,13 @@ def path(html: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def page(browser: Browser, path: Path) -> Browser:
+    """The browser with the report."""
+    browser.show(path)
+    return browser
+
+
 WHY = "document.querySelector('.why').innerText"
 STATUS = "document.getElementById('status').textContent"
 
@@ -47,78 +54,74 @@ def test_it_is_whole_when_it_is_loaded(browser: Browser, path: Path) -> None:
     assert browser.run("whole") == [1, 6, 50]
 
 
-def test_it_sorts(browser: Browser, path: Path) -> None:
-    browser.show(path)
-    rows = browser.rows()
+def test_it_sorts(page: Browser) -> None:
+    rows = page.rows()
     assert len(rows) == 50
     changes = [float(row[4]) for row in rows]
     assert changes == sorted(changes, reverse=True)
 
     def sorted_by() -> list[str]:
         heads = f"[...document.querySelectorAll('{VISIBLE} > thead th[aria-sort]')]"
-        found: list[str] = browser.run(f"{heads}.map((head) => head.ariaSort)")
+        found: list[str] = page.run(f"{heads}.map((head) => head.ariaSort)")
         return found
 
     assert sorted_by() == [*["none"] * 4, "descending"]
-    browser.click(f"{VISIBLE} th:nth-child(3) button")
-    values = [float(row[2]) for row in browser.rows()]
+    page.click(f"{VISIBLE} th:nth-child(3) button")
+    values = [float(row[2]) for row in page.rows()]
     assert values == sorted(values, reverse=True)
     assert sorted_by() == ["none", "none", "descending", "none", "none"]
-    browser.click(f"{VISIBLE} th:nth-child(3) button")
-    assert [float(row[2]) for row in browser.rows()] == values[::-1]
-    browser.click(f"{VISIBLE} th:nth-child(1) button")
-    assert [row[0] for row in browser.rows()] == [str(401 + q) for q in range(50)]
+    page.click(f"{VISIBLE} th:nth-child(3) button")
+    assert [float(row[2]) for row in page.rows()] == values[::-1]
+    page.click(f"{VISIBLE} th:nth-child(1) button")
+    assert [row[0] for row in page.rows()] == [str(401 + q) for q in range(50)]
     assert sorted_by()[0] == "ascending"
-    browser.choose("metric", 3)  # rankDCG, whose undefined values are last either way
+    page.choose("metric", 3)  # rankDCG, whose undefined values are last either way
     for _ in range(2):
-        browser.click(f"{VISIBLE} th:nth-child(2) button")
-        assert sorted(row[:2] for row in browser.rows()[-2:]) == [["417", "-"], ["433", "-"]]
+        page.click(f"{VISIBLE} th:nth-child(2) button")
+        assert sorted(row[:2] for row in page.rows()[-2:]) == [["417", "-"], ["433", "-"]]
 
 
-def test_it_filters(browser: Browser, path: Path, report: Report) -> None:
-    browser.show(path)
-    browser.choose("filter", "42")
-    assert sorted(row[0] for row in browser.rows()) == [*map(str, range(420, 430)), "442"]
-    assert "nDCG@10, 11 of 50 queries." in browser.run(STATUS)
-    assert browser.run("document.querySelectorAll('#chart rect').length") == 11
-    browser.choose("filter", "")
+def test_it_filters(page: Browser, report: Report) -> None:
+    page.choose("filter", "42")
+    assert sorted(row[0] for row in page.rows()) == [*map(str, range(420, 430)), "442"]
+    assert "nDCG@10, 11 of 50 queries." in page.run(STATUS)
+    assert page.run("document.querySelectorAll('#chart rect').length") == 11
+    page.choose("filter", "")
     pair = report.comparison.find("dense", "nDCG@10")
     for kind, count in (("better", pair.won), ("equal", pair.tied), ("worse", pair.lost)):
-        browser.choose("kind", kind)
-        assert len(browser.rows()) == count
-    browser.choose("filter", "nowhere")
-    assert browser.rows() == []
+        page.choose("kind", kind)
+        assert len(page.rows()) == count
+    page.choose("filter", "nowhere")
+    assert page.rows() == []
 
 
-def test_any_two_runs(browser: Browser, path: Path, report: Report) -> None:
-    browser.show(path)
-    browser.choose("run", 0)
-    browser.choose("baseline", 2)
-    browser.choose("metric", 1)
+def test_any_two_runs(page: Browser, report: Report) -> None:
+    page.choose("run", 0)
+    page.choose("baseline", 2)
+    page.choose("metric", 1)
     expected = report.values.differences(2, 0)[1]
-    shown = {row[0]: row[4] for row in browser.rows()}
+    shown = {row[0]: row[4] for row in page.rows()}
     for query, value in zip(report.values.queries, expected.tolist(), strict=True):
         assert shown[query] == (f"{value:+.4f}" if value else "0.0000")
-    shown = browser.run(STATUS)
+    shown = page.run(STATUS)
     assert "bm25 minus hybrid, all queries: mean difference +0.0012, 95 % interval" in shown
-    browser.choose("baseline", 0)
-    assert {row[4] for row in browser.rows()} == {"0.0000"}
+    page.choose("baseline", 0)
+    assert {row[4] for row in page.rows()} == {"0.0000"}
 
 
-def test_a_click_opens_the_explanation(browser: Browser, path: Path) -> None:
-    browser.show(path)
-    browser.click(f"{VISIBLE} tbody button")
-    assert browser.rows()[0][0] == "424"
-    assert list(browser.tables()) == ["Documents that make the difference", "dense", "bm25"]
-    head, first, *_ = browser.tables()["dense"]
+def test_a_click_opens_the_explanation(page: Browser) -> None:
+    page.click(f"{VISIBLE} tbody button")
+    assert page.rows()[0][0] == "424"
+    assert list(page.tables()) == ["Documents that make the difference", "dense", "bm25"]
+    head, first, *_ = page.tables()["dense"]
     assert head == [*("rank", "document", "score", "grade", "gain", "discount", "adds", "ideal rank", "loss")]
     assert first == ["1", "LA121190-0172", "2.4681", "4", "4.0000", "1.0000", "0.4611", "1", "0.0000"]
-    assert "nDCG@10 = DCG 6.7268 / ideal DCG 8.6745 = 0.7755" in browser.run(WHY)
+    assert "nDCG@10 = DCG 6.7268 / ideal DCG 8.6745 = 0.7755" in page.run(WHY)
     # it stays open under another metric, and closes with a further click
-    browser.choose("metric", 2)
-    assert "AP at each level: + reaches it, - does not" in browser.tables()
-    browser.click(f"{VISIBLE} tbody button[aria-expanded=true]")
-    assert browser.tables() == {}
+    page.choose("metric", 2)
+    assert "AP at each level: + reaches it, - does not" in page.tables()
+    page.click(f"{VISIBLE} tbody button[aria-expanded=true]")
+    assert page.tables() == {}
 
 
 def test_the_text_of_a_query(browser: Browser, tmp_path: Path) -> None:
@@ -165,35 +168,33 @@ def test_the_differences_are_those_of_explain(browser: Browser, tmp_path: Path) 
                 assert sorted(own) == sorted(expected), (metric.name, one.query)
 
 
-def test_the_chart_opens_queries(browser: Browser, path: Path) -> None:
-    browser.show(path)
-    browser.click("#chart rect:last-of-type")
-    last = browser.rows()[-1]
-    assert browser.run("document.activeElement.textContent") == last[0].strip()
-    assert browser.run("document.activeElement.ariaExpanded") == "true"
-    about = browser.run("document.getElementById('about').textContent")
+def test_the_chart_opens_queries(page: Browser) -> None:
+    page.click("#chart rect:last-of-type")
+    last = page.rows()[-1]
+    assert page.run("document.activeElement.textContent") == last[0].strip()
+    assert page.run("document.activeElement.ariaExpanded") == "true"
+    about = page.run("document.getElementById('about').textContent")
     assert about.startswith("nDCG@10: difference on each query")
 
 
-def test_the_keyboard_suffices(browser: Browser, path: Path) -> None:
-    browser.show(path)
-    browser.run("document.getElementById('filter').focus()")
+def test_the_keyboard_suffices(page: Browser) -> None:
+    page.run("document.getElementById('filter').focus()")
     for letter in "433":
-        browser.press(letter, letter)
-    assert [row[0] for row in browser.rows()] == ["433"]
+        page.press(letter, letter)
+    assert [row[0] for row in page.rows()] == ["433"]
     active = "document.activeElement"
     stops = []
     for _ in range(20):
-        browser.press("Tab")
-        stops.append(browser.run(f"{active}.textContent"))
-        assert browser.run(f"getComputedStyle({active}).outlineStyle") != "none"
+        page.press("Tab")
+        stops.append(page.run(f"{active}.textContent"))
+        assert page.run(f"getComputedStyle({active}).outlineStyle") != "none"
         if stops[-1] == "433":
             break
     assert stops[-6:] == ["query", "bm25", "dense", "hybrid", "difference", "433"]
-    browser.press("Enter")
-    assert browser.run(f"[{active}.textContent, {active}.ariaExpanded]") == ["433", "true"]
-    browser.press(" ")
-    assert browser.run(f"[{active}.textContent, {active}.ariaExpanded]") == ["433", "false"]
+    page.press("Enter")
+    assert page.run(f"[{active}.textContent, {active}.ariaExpanded]") == ["433", "true"]
+    page.press(" ")
+    assert page.run(f"[{active}.textContent, {active}.ariaExpanded]") == ["433", "false"]
 
 
 def names_by_role(nodes: list[dict[str, Any]]) -> dict[str, list[str]]:
@@ -204,10 +205,9 @@ def names_by_role(nodes: list[dict[str, Any]]) -> dict[str, list[str]]:
     return found
 
 
-def test_a_screen_reader_finds_names_and_states(browser: Browser, path: Path) -> None:
-    browser.show(path)
-    browser.click(f"{VISIBLE} tbody button")
-    nodes = browser("Accessibility.getFullAXTree")["nodes"]
+def test_a_screen_reader_finds_names_and_states(page: Browser) -> None:
+    page.click(f"{VISIBLE} tbody button")
+    nodes = page("Accessibility.getFullAXTree")["nodes"]
     found = names_by_role(nodes)
     assert [name for name in found["heading"] if name] == [
         *("Ranking evaluation", "Summary", "Queries", "Coverage", "Notes", "How this page was made")
@@ -308,16 +308,15 @@ def test_hostile_names_stay_text(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("document.querySelectorAll('img, i, script:not([id]):not(:last-of-type)').length") == 0
 
 
-def test_numbers_are_rounded_as_in_python(browser: Browser, path: Path) -> None:
+def test_numbers_are_rounded_as_in_python(page: Browser) -> None:
     """Those in the middle too, which go to the even digit."""
-    browser.show(path)
     texts = "0.03125 0.09375 0.15625 0.5 1.5 2.5 0.00005 0.00015 0.1 0.99995 12345.67885"
     values = [*map(float, texts.split()), 1 / 3, 2 / 3]
     values += [value * 2**-n for n in range(1, 12) for value in (1, 3, 5, 7)]
     for digits in (0, 1, 2, 4, 7):
-        found = browser.run(f"{json.dumps(values)}.map((value) => fixed(value, {digits}))")
+        found = page.run(f"{json.dumps(values)}.map((value) => fixed(value, {digits}))")
         assert found == [f"{value:.{digits}f}" for value in values]
-    shown = browser.run(f"{json.dumps([-0.00001, 0.00001, -0.5, 0.5, 0])}.map(signed)")
+    shown = page.run(f"{json.dumps([-0.00001, 0.00001, -0.5, 0.5, 0])}.map(signed)")
     assert shown == ["0.0000", "0.0000", "-0.5000", "+0.5000", "0.0000"]
 
 
@@ -349,16 +348,15 @@ def test_without_javascript(chromium: Browser, path: Path) -> None:
     assert any("need JavaScript" in text for text in names["StaticText"])
 
 
-def test_ranks_that_are_left_out_are_marked(browser: Browser, path: Path) -> None:
-    browser.show(path)
-    browser.choose("metric", 1)  # AP, without a cutoff
-    browser.choose("filter", "424")
-    browser.click(f"{VISIBLE} tbody button")
+def test_ranks_that_are_left_out_are_marked(page: Browser) -> None:
+    page.choose("metric", 1)  # AP, without a cutoff
+    page.choose("filter", "424")
+    page.click(f"{VISIBLE} tbody button")
     [one] = gradeval.explain(QRELS, RUNS[1], "AP", "424")
     grid = next(grid for grid in document(one, RenderOptions(), ranks=10).blocks() if isinstance(grid, Grid))
     ranks = [row[0].text for row in grid.cells]
     first = ranks.index("…") + 2  # the page has further documents of lower ranks
-    assert [row[0] for row in browser.tables()["dense"][1:]][:first] == ranks[:first]
+    assert [row[0] for row in page.tables()["dense"][1:]][:first] == ranks[:first]
 
 
 def test_axes_end_at_round_numbers(browser: Browser, tmp_path: Path) -> None:
