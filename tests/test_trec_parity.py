@@ -78,10 +78,6 @@ def write(folder: Path, qrels, run) -> None:
     (folder / "r").write_text("".join(lines))
 
 
-def measures(text: str) -> list[str]:
-    return [part for name in text.split() for part in ("-m", name)]
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -99,7 +95,9 @@ def test_summary_as_recorded(folder: Path) -> None:
 
 
 def test_queries_as_recorded(folder: Path) -> None:
-    done = gradeval("trec_eval", "-q", "-n", *measures(MEASURES), "q", "r")
+    done = gradeval(
+        "trec_eval", "-q", "-n", *(part for name in MEASURES.split() for part in ("-m", name)), "q", "r"
+    )
     expected = [
         f"{name:<22}\t{query}\t{value}"
         for query, text in PER_QUERY.items()

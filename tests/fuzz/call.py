@@ -23,10 +23,6 @@ Row = tuple[str, Value]  # query, value
 TURNS = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # of writing
 
 
-def shell(args: Sequence[object]) -> str:
-    return shlex.join(["gradeval", *map(str, args)])
-
-
 def gradeval(*args: object, stdin: str | None = None) -> Done:
     """What the command does; code 0 or 2, and on stdout nothing where it fails."""
     done = command(*args, stdin=stdin)
@@ -42,7 +38,8 @@ def require(is_right: bool, what: str, args: Sequence[object], done: Done | None
     """Raise Wrong with all that one needs to see it again."""
     if not is_right:
         said = done and f"\nexit code {done.code}\nstdout: {done.out[:2000]}\nstderr: {done.err[:2000]}"
-        raise Wrong(f"{what}\n{shell(args)}{said or ''}")
+        typed = shlex.join(["gradeval", *map(str, args)])
+        raise Wrong(f"{what}\n{typed}{said or ''}")
 
 
 def obeyed(text: str) -> str:
@@ -80,15 +77,10 @@ def check_values(
     for (query, metric, value), (its_query, its_metric, its_value) in zip(found, wanted, strict=True):
         where = f"{metric} ({its_metric}) of query {query!r}"
         require(query == its_query, f"{where}: the query should be {its_query!r}", args, done)
-        right = same(_like(value, its_value), its_value, absolute)
+        number = math.nan if value is None else value
+        right = same(number if isinstance(its_value, str) else float(number), its_value, absolute)
         require(right, f"{where}: {value!r} where it should be {its_value!r}", args, done)
     return len(wanted)
-
-
-def _like(text: Any, value: Value) -> Value:
-    if isinstance(value, str):
-        return str(text)
-    return math.nan if text is None else float(text)
 
 
 def _rows(values: Values, per_query: bool, summary: bool) -> Iterator[tuple[str, str, Value]]:

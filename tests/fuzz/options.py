@@ -45,32 +45,7 @@ def make(rng: random.Random) -> tuple[Any, ...]:
     given = [word for pair in formats if rng.random() < 0.2 for word in pair]
     given += ["--max-passage", delimiter.decode()] if delimiter else []
     given += ["--duplicates=best"] if is_best else []
-    return _asked(rng, files, given, slow.read_qrels(qrels), runs)
-
-
-def _repeated(
-    rng: random.Random, lines: Sequence[tuple[bytes, ...]], delimiter: bytes, is_best: bool
-) -> list[tuple[bytes, ...]]:
-    """The lines of a run, of some documents several: of passages, and where the best counts, of themselves."""
-    score, repeated = rng.choice(data.SCORES), list(lines)
-    for n, (query, document, first, tag) in enumerate(lines):
-        passages = [
-            document + delimiter + b"%d" % number for number in range(rng.randrange(4) * bool(delimiter))
-        ]
-        if passages and rng.random() < 0.5:
-            repeated[n] = (query, passages.pop(), first, tag)
-        passages += [document] * (rng.randrange(3) * is_best)
-        repeated += [(query, name, score(rng).encode(), tag) for name in passages]
-    return repeated
-
-
-def _asked(
-    rng: random.Random,
-    files: dict[str, bytes],
-    given: list[str],
-    qrels: slow.Grades,
-    runs: list[slow.Run],
-) -> tuple[Any, ...]:
+    judged = slow.read_qrels(qrels)
     by_level = rng.random() < 0.15
     names = [name for name in REGISTRY if name in slow.REFERENCE and not (by_level and name == "AP")]
     chosen = random_metrics(rng, names)
@@ -81,7 +56,7 @@ def _asked(
         args += [f"-m{rng.choice([' ', ', ']).join(word for word, _ in chosen)}"]
     else:
         args += [f"--metric={word}" for word, _ in chosen]
-    values = random_options(rng, qrels)
+    values = random_options(rng, judged)
     args += [rng.choice(WRITTEN[name]).format(value) for name, value in values.items() if name in WRITTEN]
     if "queries" not in values and rng.random() < 0.3:
         args += [rng.choice(["-c", "--queries=judged"])]
@@ -105,7 +80,23 @@ def _asked(
         args += ["--by-level"]
     share, block = rng.choice([1, 5, 1 << 16]), rng.choice([None, None, 1, 30, 100])
     shown = {"form": form, "per_query": per_query, "summary": summary, "digits": digits}
-    return files, args, what, qrels, runs, shown, share, block
+    return files, args, what, judged, runs, shown, share, block
+
+
+def _repeated(
+    rng: random.Random, lines: Sequence[tuple[bytes, ...]], delimiter: bytes, is_best: bool
+) -> list[tuple[bytes, ...]]:
+    """The lines of a run, of some documents several: of passages, and where the best counts, of themselves."""
+    score, repeated = rng.choice(data.SCORES), list(lines)
+    for n, (query, document, first, tag) in enumerate(lines):
+        passages = [
+            document + delimiter + b"%d" % number for number in range(rng.randrange(4) * bool(delimiter))
+        ]
+        if passages and rng.random() < 0.5:
+            repeated[n] = (query, passages.pop(), first, tag)
+        passages += [document] * (rng.randrange(3) * is_best)
+        repeated += [(query, name, score(rng).encode(), tag) for name in passages]
+    return repeated
 
 
 def check(

@@ -311,25 +311,20 @@ GOLDEN = Path(__file__).parent / "golden"
 ODD_IDS = ("q1", "q2", "a|b_%\udcff", "=4", "q5")
 
 
-def odd_values() -> QueryValues:
+def odd_comparison(**options: Any) -> Comparison:
     """Odd names and ids, an undefined value, and a metric where lower values are better."""
     ndcg = [[0.5, 0.25, 0.125, 0.5, 0.75], [0.625, 0.5, 0.25, 0.75, 0.875], [0.25, 0.5, 0.125, 0.625, NAN]]
     seconds = [[3, 2, 4, 1, 2], [1, 1, 2, 0, 1], [3, 2, 4, 1, 2]]
-    return QueryValues(
+    values = QueryValues(
         ODD_IDS,
         ("bm25_k1", 'neural,"2"', "=\x1b"),
         ("bm25_k1.run", "-", "=\x1b.txt"),
         (ComparedMetric("nDCGphi@10", "nDCGφ@10"), ComparedMetric("seconds", "seconds", False)),
         np.array([ndcg, seconds]).transpose(1, 0, 2).astype(float),
     )
-
-
-def odd_comparison(**options: Any) -> Comparison:
     judged = Judged("Judged@10", np.array([1.0, 0.75, NAN]))
     notices = [Notice(Kind.MISSING, "bm25_k1", 1, rule="judged")]
-    return compare_values(
-        odd_values(), CompareOptions(**options), notices, judged=judged, inputs={"qrels": None}
-    )
+    return compare_values(values, CompareOptions(**options), notices, judged=judged, inputs={"qrels": None})
 
 
 @each("format", FORMATS)
