@@ -258,7 +258,7 @@ _Opened = tuple[str, Run] | Outcome | FailedRun
 def _each(
     count: int,
     opened: Callable[[int], Sequence[_Opened]],
-    outcome: Callable[[_Opened, int], Outcome | FailedRun],
+    outcome: Callable[..., Outcome | FailedRun],
     jobs: int,
     expected: int,
 ) -> Iterator[Outcome | FailedRun]:
@@ -274,20 +274,17 @@ def _each(
             waiting.extend(runs)
             yield from runs
 
-    def outcomes(jobs: int) -> Iterator[Outcome | FailedRun]:
-        concurrent_runs = max(1, min(jobs, expected))
-        jobs_each = jobs // concurrent_runs
-        for result in ordered_map(lambda run: outcome(run, jobs_each), drawn(), concurrent_runs):
-            waiting.popleft()
-            yield result
-
-    try:
-        yield from outcomes(jobs)
-        return
-    except MemoryError:
-        if jobs == 1:
-            raise
-    yield from outcomes(1)  # outside the handler, which keeps the threads' memory alive
+    for threads in dict.fromkeys((jobs, 1)):
+        concurrent_runs = max(1, min(threads, expected))
+        evaluate = partial(outcome, jobs=threads // concurrent_runs)
+        try:
+            for result in ordered_map(evaluate, drawn(), concurrent_runs):
+                waiting.popleft()
+                yield result
+            return
+        except MemoryError:
+            if threads == 1:
+                raise
 
 
 def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
