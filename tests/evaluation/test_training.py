@@ -106,8 +106,7 @@ def test_wrong_arguments(arguments, what):
 def test_unknown_metrics_are_no_keys():
     scores = score_arrays("AP", grade=[1], score=[1])
     for name in ("RR", "AP RR", 5):
-        with pytest.raises((KeyError, MetricError)):
-            scores[name]
+        error_of((KeyError, MetricError), scores.__getitem__, name)
     assert repr(scores) == "Scores({'AP': 1.0})" and len(scores) == 1
 
 

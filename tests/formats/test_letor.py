@@ -16,6 +16,7 @@ from gradeval.formats.letor import read_letor, read_numbers
 from gradeval.formats.sources import Block, Source
 
 SIZES = [1, 40, 1 << 20]
+WORDS = st.sampled_from(b"docid = docid= docid=Y =Y X # #X docidX inc".split())
 
 
 def letor_of(path, text, features=(), size=1 << 20, groups=None, jobs=1):
@@ -145,9 +146,6 @@ def test_a_feature_that_is_given_twice(size, path):
     error = error_of(InputErrors, letor.feature, 1)
     what = "feature 1 is given more than once"
     assert error.splitlines() == [f"{path}:2: {what}", f"{path}:5: {what}"]
-
-
-WORDS = st.sampled_from([b"docid", b"=", b"docid=", b"docid=Y", b"=Y", b"X", b"#", b"#X", b"docidX", b"inc"])
 
 
 @examples(times=1)

@@ -38,9 +38,6 @@ def test_a_part_scores_as_in_the_whole(queries, parameters, first, last):
     check_each(REGISTRY.values(), check)
 
 
-WITH_CUTOFF = [metric for metric in REGISTRY.values() if metric.at is not None and metric.at.name == "cutoff"]
-
-
 @each("more", ["", "gain=exp", "gain=1:2/3:9", "variant=released", "judged_only=true", "p=0.7"])
 def test_cutoffs_share_what_is_computed(more: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept is found again by what it means: no cutoff, nor a new spec of the same text, adds to it, but
@@ -60,7 +57,7 @@ def test_cutoffs_share_what_is_computed(more: str, monkeypatch: pytest.MonkeyPat
         made = {*kept._made, *kept.best._made} - before
         assert all(key[0] == "ideal total" for key in made)
 
-    check_each(WITH_CUTOFF, check)
+    check_each([metric for metric in REGISTRY.values() if metric.at and metric.at.name == "cutoff"], check)
 
 
 def test_names_and_parameters():

@@ -29,8 +29,6 @@ MORE = """AP(rel=2)@3 AP(judged_only=true) P(rel=2)@4 RR@2 Rprec_mult(multiple=2
 
 
 SPECS = parse(" ".join(map(with_needed, SUMS.split())) + " " + MORE)
-
-
 KINDS = [[0, 1], [-1, 0, 0, 1, 2, 3], [n / 8 for n in range(-8, 33)], [0, 900], [2]]
 
 

@@ -136,8 +136,7 @@ def test_numbers_of_numpy():
     assert results.options["depth"] == 9
     expected = evaluate(QRELS, RUN, "AP(judged_only=true)", query_ids="1")
     assert results.mean(np.int64(0), np.int64(-1)) == expected.mean(0, 0)
-    with pytest.raises(ValueError, match="read-only"):
-        results.means[0] = 7
+    raises(ValueError, "read-only", results.means.fill, 7)
 
 
 def junk_around(value: object) -> dict[str, object]:
