@@ -141,10 +141,8 @@ def checksum(content: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batch(WithNotices, Tabular):
-    """Collections × systems. path: of the manifest. baseline: the system that others are compared with.
-
-    cells: by (collection, system). pool: whether averages are over all queries together, instead of the mean of
-    the collections. order: metrics that come first, in this order.
+    """Collections × systems. path: of the manifest. baseline: the system that others are compared with. pool:
+    whether averages are over all queries together, not over collections. order: of metrics that come first.
     """
 
     layout = "gradeval.commands.batch.layout"

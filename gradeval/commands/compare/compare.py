@@ -78,10 +78,8 @@ class ComparedMetric:
 
 @dataclass(frozen=True, eq=False)
 class QueryValues:
-    """The values of R runs for M metrics and Q queries.
-
-    queries: ids in the order of the input. values: (R, M, Q), NaN where a value is undefined or a query does
-    not count. paths: of the runs, as the user gave them.
+    """The values of R runs for M metrics and Q queries, (R, M, Q), NaN where one is undefined or a query does
+    not count. queries: ids in the order of the input. paths: of the runs, as the user gave them.
     """
 
     queries: tuple[str, ...] = field(repr=False)
@@ -201,10 +199,9 @@ def share(results: Results, r: int, total: float, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """How much of each run was judged, over the queries that it has. name: the metric, such as Judged@10.
+    """How much of each run was judged, over the queries that it has, by a metric such as Judged@10.
 
-    means: (R,), NaN where unknown. by_depth: whether the runs differ in depth within the ranks that are looked
-    at, which is said then.
+    means: (R,), NaN where unknown. by_depth: whether runs differ in depth within its ranks, which is said then.
     """
 
     name: str
@@ -263,10 +260,8 @@ def metrics_to_test(specs: Sequence[Spec]) -> list[Spec]:
 
 @dataclass(frozen=True)
 class Power:
-    """The differences that the paired t-test could have shown, with power POWER at the significance level.
-
-    smallest: the smallest true difference that these queries show, in the metric's unit. needed: how many
-    queries show the observed one; infinite for a difference of 0. NaN where there is no p.
+    """What the paired t-test shows with power POWER. smallest: the smallest true difference, on these queries.
+    needed: the queries for the observed difference; infinite for 0. NaN where there is no p.
     """
 
     smallest: float

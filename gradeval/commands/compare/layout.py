@@ -246,8 +246,7 @@ def _comparisons(
         *(doc.Column(name, "") for name in ("won", "tied", "lost", "verdict")),
     ]
     if chosen.power:
-        columns.append(doc.Column("smallest", "smallest", doc.NUMBER))
-        columns.append(doc.Column("needed", "needed", _NEEDED))
+        columns += [doc.Column("smallest", "smallest", doc.NUMBER), doc.Column("needed", "needed", _NEEDED)]
     if judged is not None:
         columns += (doc.Column(name, "", doc.NUMBER) for name in (f"baseline_{judged.name}", judged.name))
     columns += (doc.Column(name, "") for name in ("test", "correction", "alpha", "seed", "reason"))

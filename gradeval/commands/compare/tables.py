@@ -50,11 +50,8 @@ _HEADER = "The first line names the columns: one of query ids, and one for each 
 
 @dataclass
 class ValueTable:
-    """The values of one run. path: of the file. name: of the run; '' where the file names none, until
-    all are read.
-
-    values: metric -> query -> value, NaN where it is undefined; metrics and queries in order of the file.
-    queries: all queries that the file has for this run.
+    """The values of one run. path: of the file. name: '' where the file has none, until all are read. values:
+    metric -> query -> value, NaN where it is undefined. queries: all that the file has for this run.
     """
 
     path: str

@@ -224,11 +224,10 @@ class Coverage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GateReport(Printable):
-    """The outcomes of all checks. coverage: of the run, and of the baseline if there is one.
-
-    problems: errors that kept the checks from being judged at all, a line each. inputs: what was judged, as
-    JSON can hold it. name: of the gate, '' for none. subject: in words the run, the baseline, the qrels, and
-    the options that are not default. updates: whether RUN becomes the baseline where all checks hold.
+    """The outcomes of all checks. coverage: of the run, and of the baseline if there is one. problems: errors
+    that kept the checks from being judged at all, a line each. inputs: what was judged, as JSON can hold it.
+    subject: in words the run, the baseline, the qrels, and the options that are not default. updates: whether
+    RUN becomes the baseline where all checks hold.
     """
 
     layout = "gradeval.commands.gate.layout"
@@ -438,13 +437,13 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     if check.is_relative:
         amount *= abs(baseline_mean) / 100
     outcome = CheckOutcome(check, "error", n=len(pairs), mean=mean, baseline_mean=baseline_mean)
+    reason = f"{check.metric} is undefined"
     if math.isnan(gain):
         of_weight = "" if weights is None else " with a weight above 0"
-        why = f": no query{of_weight} has a value in both runs"
-        return replace(outcome, reason=f"{check.metric} is undefined{why}")
+        return replace(outcome, reason=f"{reason}: no query{of_weight} has a value in both runs")
     if lost := int((np.isnan(run) & ~np.isnan(baseline) & results.runs[RUN].counted).sum()):
-        why = f" for {lost:,} {'query' if lost == 1 else 'queries'} where the baseline has a value"
-        return replace(outcome, reason=f"{check.metric} is undefined{why}")
+        queries = "query" if lost == 1 else "queries"
+        return replace(outcome, reason=f"{reason} for {lost:,} {queries} where the baseline has a value")
     if check.kind == MAX_DROP:
         bound, margin = baseline_mean - sign * amount, amount + gain
         outcome = replace(outcome, value=mean, bound=bound, margin=margin)
