@@ -33,8 +33,7 @@ RANDOM_TESTS = ("randomization", "bootstrap", TUKEY)  # those that may draw samp
 EXPLAINED = 250  # queries of a report, by default
 SUMS = "sums"  # a scope: a t-test from sums alone has it too
 
-Groups = tuple[tuple[str, tuple[str, ...]], ...]
-"""(group, query ids) of each group."""
+Groups = tuple[tuple[str, tuple[str, ...]], ...]  # (group, query ids) of each group
 COMPARISON, FURTHER = "Comparison", "Further output"  # headings of the help
 
 

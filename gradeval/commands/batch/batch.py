@@ -53,8 +53,7 @@ CHECKSUM = "checksum"  # of a cell in JSON: the SHA-256 of the rest
 TEST = CompareOptions(correction="none")  # the p-values are corrected over the whole table
 
 Status = Literal["done", "missing", "failed"]
-Key = tuple[str, str]
-"""(collection, system)."""
+Key = tuple[str, str]  # (collection, system)
 
 
 class Value(NamedTuple):

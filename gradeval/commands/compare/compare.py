@@ -54,8 +54,7 @@ JUDGED_APART = 0.05  # a larger difference in the share of judged documents is s
 _DEPTH = 10  # of Judged@k where no metric has a cutoff
 
 Verdict = Literal["better", "worse", ""]
-Pairs = tuple[tuple[int, int], ...]
-"""(baseline, run) of each comparison, as positions in the runs."""
+Pairs = tuple[tuple[int, int], ...]  # (baseline, run) of each comparison, as positions in the runs
 
 
 @dataclass(frozen=True)

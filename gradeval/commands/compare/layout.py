@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice, product
-from itertools import count as integers
 from string import ascii_lowercase
 from typing import Any
 
@@ -127,8 +126,8 @@ def interval(pair: PairComparison, digits: Digits) -> str:
 
 def letters(count: int) -> list[str]:
     """A letter for each run: a … z, then aa, ab …"""
-    words = (product(ascii_lowercase, repeat=size) for size in integers(1))
-    return list(map("".join, islice(chain.from_iterable(words), count)))
+    words = (itertools.product(ascii_lowercase, repeat=size) for size in itertools.count(1))
+    return list(map("".join, itertools.islice(itertools.chain.from_iterable(words), count)))
 
 
 def means_and_differences(

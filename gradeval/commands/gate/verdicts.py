@@ -57,8 +57,7 @@ ALPHA = 0.05  # of the intervals: one of a difference that is 0 in truth lies be
 RUN, BASELINE = 0, 1  # positions in Results.runs
 _JUDGED = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, whether it is checked or not
 
-Verdict = Literal["held", "failed", "inconclusive", "error"]
-"""error: it could not be judged."""
+Verdict = Literal["held", "failed", "inconclusive", "error"]  # error: it could not be judged
 
 
 @dataclass(frozen=True)
