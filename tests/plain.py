@@ -26,8 +26,8 @@ class Cut(Source):
         super().__init__(str(path))
         self.size = size
 
-    def blocks(self, size: int = 0, **how: bool) -> Iterator[Block]:
-        return super().blocks(self.size, **how)
+    def blocks(self, size: int = 0) -> Iterator[Block]:
+        return super().blocks(self.size)
 
 
 def read_trec_qrels(source: Source, jobs: int = 1) -> Qrels:
@@ -37,9 +37,9 @@ def read_trec_qrels(source: Source, jobs: int = 1) -> Qrels:
 class Halting(Cut):
     """A source that brings nothing for a while before each of its blocks, and at the end."""
 
-    def blocks(self, size: int = 0, **how: bool) -> Iterator[Block]:
+    def blocks(self, size: int = 0) -> Iterator[Block]:
         nothing = Block(np.zeros(PAD, np.uint8), 0, False, False)
-        for block in super().blocks(**how):
+        for block in super().blocks():
             yield from (nothing, block)
         yield nothing
 

@@ -79,7 +79,8 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
         first = next(
             (value for run in runs.values() if isinstance(run, Mapping) for value in run.values()), None
         )
-        others = [run for run in runs.values() if not isinstance(run, Mapping)]
+        # most are dicts, which a look at the type tells in a tenth of the time
+        others = [run for run in runs.values() if type(run) is not dict and not isinstance(run, Mapping)]
         # beside the documents of a query, a number or None is a mistake in a run, and not another run
         may_be_runs = (is_one(value) or hasattr(value, "__iter__") for value in others)
         if isinstance(first, Mapping) or (others and (first is None or any(may_be_runs))):

@@ -88,7 +88,6 @@ class Columns(Record):
     queries: the id of each group of neighbouring rows with one query, (S,). bounds: group s owns rows
     bounds[s]:bounds[s+1], (S+1,). documents, value (grade or score), line (0-based in the block): of each row,
     (n,). lines: how many lines the block has. first, last: whether no block with lines is before it, or behind.
-    between_queries: whether its first query begins in it, and its last one ends, if lines are grouped by query.
     tag: the run tag in the block's last line, None without one. ranks: the rank column against the scores.
     numbered: whether the documents of each query are numbered 1, 2, … in order because the file has no ids.
     rank: the rank column where it was asked for, NaN where it holds no number, (n,). left_out: whether rows of
@@ -114,7 +113,6 @@ class Columns(Record):
     unrated: int = 0
     extra: ExtraFields = ExtraFields()
     subtopic: Ids | bytes | None = None
-    between_queries: tuple[bool, bool] = (False, False)
 
     @classmethod
     def whole(

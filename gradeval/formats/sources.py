@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import stat
 import sys
 import weakref
@@ -30,7 +29,7 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
 TOO_LONG = f"the line is longer than {LONGEST_LINE >> 20} MiB"
-_LF, _SPACE, _HASH = b"\n #"
+_LF = 10
 _BEGINNING = 4096  # bytes kept of a line that is too long, to detect binary data
 _UTF8_MARK = b"\xef\xbb\xbf"
 _IN_MEMORY = 8 << 20  # bytes of a pipe that need no temporary file
@@ -110,7 +109,7 @@ class Block(Record):
     """Whole lines of a source. bytes: uint8, `size` of them and at least PAD more to read into.
 
     first, last: whether it is the first block, and the last. too_long: it is the start of a line that is too
-    long. between_queries: whether it begins, and ends, where the first field of lines changes.
+    long.
     """
 
     bytes: Bytes
@@ -118,7 +117,6 @@ class Block(Record):
     first: bool
     last: bool
     too_long: bool = False
-    between_queries: tuple[bool, bool] = (False, False)
 
 
 class Source:
@@ -156,12 +154,10 @@ class Source:
         self._digest: Any = None
         self._hashed = 0  # bytes from the beginning that the digest has
 
-    def blocks(self, size: int = BLOCK, *, by_query: bool = False) -> Iterator[Block]:
-        """The decompressed bytes in blocks of about this size, cut at line ends. by_query: cut where the first
-        field changes, if that is near. Raises InputError.
-        """
+    def blocks(self, size: int = BLOCK) -> Iterator[Block]:
+        """The decompressed bytes in blocks of about this size, cut at line ends. Raises InputError."""
         with self._reader() as readinto:
-            yield from _cut(readinto, size, by_query)
+            yield from _cut(readinto, size)
 
     def chunks(self, size: int = BLOCK) -> Iterator[Bytes]:
         """The decompressed bytes, cut anywhere, without a byte order mark; the last may be empty. Raises
@@ -392,14 +388,14 @@ def _fill(readinto: Callable[[Any], int], buffer: Bytes) -> int:
     return filled
 
 
-def _cut(readinto: Callable[[Any], int], size: int, by_query: bool = False) -> Iterator[Block]:
+def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
     """Blocks that end at a line end; a block grows where a line is longer than it.
 
     A line with a NUL or of more than LONGEST_LINE bytes is the last: it is an error whatever follows, so memory
     is bounded for any file.
     """
     rest = np.empty(0, np.uint8)
-    first, last, begins = True, False, False
+    first, last = True, False
     while not last:
         room = max(size, min(2 * len(rest), LONGEST_LINE + 1))
         buffer = np.empty(room + PAD, np.uint8)
@@ -423,38 +419,12 @@ def _cut(readinto: Callable[[Any], int], size: int, by_query: bool = False) -> I
         if last and filled and buffer[filled - 1] != _LF:
             buffer[filled] = _LF
             filled = end = filled + 1
-        start = _last_query(buffer, end) if by_query and not last else 0
-        ends = start > 0 and end - start < size // 4
-        end = start if ends else end
         if first and buffer[:filled][:3].tobytes() == _UTF8_MARK:
             buffer, end, filled = buffer[3:], end - 3, filled - 3
         rest = buffer[end:filled].copy()
         if end:
-            yield Block(buffer, end, first, last, too_long, (begins, ends))
-            first, begins = False, ends
-
-
-def _last_query(buffer: Bytes, end: int) -> int:
-    """Where the last lines with the same first field begin, by bisection; 0 where they are not as usual."""
-
-    def line_start(at: int) -> int:
-        window = max(0, at - _BEGINNING)
-        return window + buffer[window:at].tobytes().rfind(b"\n") + 1
-
-    high, low = line_start(end - 1), 0  # the line at high has this field, those before low have others
-    if high and buffer[high - 1] != _LF:  # in the middle of a long line
-        return 0
-    query, before = re.match(rb"[^\0-\x20#][^\0-\x20]*", buffer[high:end].tobytes()), _SPACE
-    while query and low < high:
-        start = line_start((low + high) // 2)
-        if start < low or (start and buffer[start - 1] != _LF):
-            return 0
-        text = buffer[start : start + query.end() + 1].tobytes()
-        if text[:-1] == query[0] and text[-1] <= _SPACE:
-            high = start
-        else:
-            low, before = start + buffer[start:high].tobytes().index(b"\n") + 1, text[0]
-    return high if before > _SPACE and before != _HASH else 0
+            yield Block(buffer, end, first, last, too_long)
+            first = False
 
 
 def temporary_error(name: str, error: OSError) -> InputError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 import numpy as np
 
@@ -37,9 +36,7 @@ _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
 
 
 def table(source: Source, number: str, options: Options) -> Table:
-    if number == "grade":
-        return Table.of(source, qrels_columns)
-    return Table.of(source, run_columns, blocks=partial(source.blocks, by_query=True))
+    return Table.of(source, qrels_columns if number == "grade" else run_columns)
 
 
 def qrels_columns(block: Block) -> Columns:
@@ -57,13 +54,10 @@ def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
     # the rank column decides nothing; in the first block it is compared with the scores
     if not block.too_long and (usual := template.run_columns(block)):
         columns, ranks = usual
-        line = columns.line
-    else:
-        rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
-        columns = _run_columns(block, rows, as_trec_eval)
-        line, ranks = rows.line, rows.fields[-1]
-    check = _rank_check(columns, line, ranks) if block.first else RankCheck()
-    return columns.replace(ranks=check, between_queries=block.between_queries)
+        return columns.replace(ranks=_rank_check(columns, columns.line, ranks)) if block.first else columns
+    rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
+    columns = _run_columns(block, rows, as_trec_eval)
+    return columns.replace(ranks=_rank_check(columns, rows.line, rows.fields[3])) if block.first else columns
 
 
 def ranked_columns(block: Block) -> Columns:

@@ -55,16 +55,16 @@ class Lines(Record):
         return cls(query[starts], np.append(starts, len(query)), documents, score, line, rank)
 
     @classmethod
-    def joined(cls, parts: list[Lines]) -> Lines:
-        """Parts of one query, in order, joined."""
-        if len(parts) == 1:
-            return parts[0]
+    def joined(cls, parts: list[Lines], begins: list[int]) -> Lines:
+        """Parts of queries, in order, joined. begins: the first part of each query."""
         score = np.concatenate([part.score for part in parts])
         documents = Ids.joined([part.documents for part in parts])
         line = np.concatenate([part.line for part in parts])
         ranks = [part.rank for part in parts if part.rank is not None]
         rank = np.concatenate(ranks) if ranks else None
-        return cls(parts[0].query, np.array([0, len(score)]), documents, score, line, rank)
+        query = np.array([parts[begin].query[0] for begin in begins])
+        bounds = np.append(0, np.cumsum([len(part.line) for part in parts]))[[*begins, -1]]
+        return cls(query, bounds, documents, score, line, rank)
 
     def part(self, first: int, last: int) -> Lines:
         """Queries first:last."""

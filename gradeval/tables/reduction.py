@@ -38,6 +38,7 @@ from gradeval.tables.ranking import (
 _Arrays = TypeVar("_Arrays", bound=Record)
 _ROW = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
 _RANKED_ROW = np.dtype([*_ROW.descr, ("rank", "<f8")])
+_TOGETHER = 1 << 16  # about how many lines of queries that blocks cut are ranked at a time
 _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
 
@@ -239,9 +240,8 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
             raise QueryNotGrouped
         lines = Lines(query, read.bounds, read.documents, read.value, read.line, read.rank)
         pieces: list[Ranked | tuple[bytes, Lines]] = []
-        begins, ends = read.between_queries
-        first = 0 if read.first or begins else 1
-        last = max(first, count if read.last or ends else count - 1)
+        first = 0 if read.first else 1
+        last = max(first, count if read.last else count - 1)
         if first:
             pieces.append((read.queries[0], lines.part(0, 1).compact()))
         if last > first:
@@ -251,8 +251,9 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
         return _Part.of(read, pieces)
 
     seen, others = np.zeros(len(qrels.queries), bool), KeySet()
-    cut: list[Lines] = []  # of a query that may continue in the next block; they are counted in the file
-    cut_query = b""
+    cut: list[Lines] = []  # the pieces of queries that blocks cut; their lines are counted in the file
+    begins: list[int] = []  # with which of these each query begins
+    last_cut: bytes | None = None  # the query that may continue in the next block
 
     def add(result: Ranked, first_line: int) -> None:
         judged = result.query < len(seen)
@@ -263,10 +264,14 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
         others.add(keys)
         total.add(result, first_line)
 
-    def close() -> None:
-        if cut:
-            lines = Lines.joined(cut)
+    def close(rows: int = 0) -> None:
+        """Rank the queries that blocks cut, together, if they have more rows."""
+        if sum(len(lines.line) for lines in cut) > rows:
+            lines = Lines.joined(cut, begins)
             cut.clear()  # to free its memory first
+            begins.clear()
+            if len(distinct(lines.query)) < len(lines.query):
+                raise QueryNotGrouped
             add(total.find(lines), 0)
 
     left_out = False
@@ -276,14 +281,15 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
         left_out |= block.left_out
         for piece in block.result:
             if isinstance(piece, Ranked):
-                close()
                 add(piece, before)
-            else:
-                query, lines = piece
-                if query != cut_query:
-                    close()
-                cut_query = query
-                cut.append(lines.replace(line=lines.line + before))
+                last_cut = None
+                continue
+            query, lines = piece
+            if query != last_cut:
+                close(_TOGETHER)
+                begins.append(len(cut))
+            last_cut = query
+            cut.append(lines.replace(line=lines.line + before))
     close()
     total.report(problems)
     problems.check()

@@ -114,29 +114,6 @@ def test_blocks(path, lengths, ended, size):
     check_blocks(Source(str(path)), size, text)
 
 
-@examples(times=2)
-@given(
-    st.lists(st.sampled_from([b"1 a", b"1\ta", b"12", b" 1", b"", b"\r", b"#1", b"22 b", b"3 " + b"x" * 9000])),
-    st.integers(0, 20),
-    st.integers(1, 800),
-)
-def test_blocks_between_queries(path, lines, copies, size):
-    """A cut between queries is one between usual lines with different first fields."""
-    grouped = [b"%d %d" % (query, n) for query in range(copies * 4) for n in range(5)]
-    path.write_bytes(b"\n".join([*lines, *grouped, b""]))
-    blocks = [*Source(str(path)).blocks(size, by_query=True)]
-    texts = [block.bytes[: block.size].tobytes() for block in blocks]
-    assert b"".join(texts) == (path.read_bytes() or b"")
-    begins, ends = zip(*(block.between_queries for block in blocks), strict=True) if blocks else ((), ())
-    assert begins[1:] == ends[:-1] and not any(begins[:1] + ends[-1:])
-    for before, after, is_between in zip(texts, texts[1:], ends, strict=False):
-        last, first = before.split(b"\n")[-2], after.split(b"\n")[0]
-        if is_between:
-            assert last[:1] not in b" #\r" and last.split()[0] != first.split()[0]
-        else:  # 100 bytes hold some queries
-            assert lines or size < 400
-
-
 @each("text", [b"\0", b"a"])
 def test_an_endless_line_is_not_read_to_its_end(text, monkeypatch):
     """The last block ends in it: longer than any line may be, or in the first block with a NUL."""

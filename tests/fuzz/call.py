@@ -120,4 +120,4 @@ def blocks_of(size: int | None) -> AbstractContextManager[object]:
     plain = Source.blocks
     if size is None:
         return nullcontext()
-    return mock.patch.object(Source, "blocks", lambda self, *args, **how: plain(self, size, **how))
+    return mock.patch.object(Source, "blocks", lambda self, *args, **more: plain(self, size))

@@ -250,9 +250,9 @@ class AllProblems(Problems):
 class ObservedSource(Source):
     """A file whose text is described while it is read; the last reading from the beginning counts."""
 
-    def blocks(self, size: int = BLOCK, *, by_query: bool = False) -> Iterator[Block]:
+    def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         self._restart()
-        for block in super().blocks(size, by_query=by_query):
+        for block in super().blocks(size):
             self._see(block.bytes[: block.size])
             yield block
 
