@@ -111,7 +111,8 @@ def explain(
         raise OptionError(f"one run is explained at a time, beside one to compare with, not {len(runs)} runs")
     positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
     sides = [list(chain(*of_runs)) for of_runs in explained(judged, runs, positions, [spec], chosen)]
-    titles = titles_of(text, {document.id for side in chain(*sides) for document in side.documents})
+    ids = {document.id for side in chain(*sides) for document in side.documents} if text is not None else set()
+    titles = titles_of(text, ids)
     texts = titles_of(queries_text, {ours.query for ours, *_ in sides})
     return warned(
         Explanations(

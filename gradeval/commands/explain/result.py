@@ -327,7 +327,7 @@ class Explanation(WithNotices, Tabular):
                 for one in self.differences
             ]
         content["notices"] = [notice.to_dict() for notice in self.notices]
-        values: dict[str, Any] = _plain({**content, "options": self.options})
+        values: dict[str, Any] = _plain({**content, "options": dict(self.options)})
         return values
 
     def _content(self) -> dict[str, Any]:
@@ -374,6 +374,8 @@ def _plain(value: Any) -> Any:
     """As JSON has it: records as objects, those of a document without what they do not have and with its id,
     and None for every number that is not finite.
     """
+    if isinstance(value, (str, int)):  # most are the ids of documents
+        return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, (Term, Change, Loss)):
@@ -381,6 +383,6 @@ def _plain(value: Any) -> Any:
         value = {"document": None, **fields, **({"document": value.document.id} if value.document else {})}
     elif isinstance(value, (Level, LevelGroup, Phi)):
         value = value._asdict()
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -54,7 +54,7 @@ class ExplainedValue(NamedTuple):
 
     explanation: Explanation
     selection: Selection
-    others: bool
+    others: bool = False
 
 
 class ExplainedQuery(NamedTuple):
@@ -210,11 +210,11 @@ def report(
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
     """of_runs: the explanations by each metric; none of a run of which only values are known."""
-    selections = [
-        [explanation.selected(explanation.first_ranks, FURTHER) for explanation in of_run] for of_run in of_runs
+    values = [
+        [ExplainedValue(each, each.selected(each.first_ranks, FURTHER)) for each in of_run]
+        for of_run in of_runs
     ]
-    chosen = chain.from_iterable(selection.documents for selection in chain(*selections))
-    shown = {document.id: document.grade for document in chosen}
+    shown = {document.id: document.grade for value in chain(*values) for document in value.selection.documents}
     # all explanations of a run have the same documents
     documents = [of_run[0].documents if of_run else () for of_run in of_runs]
     grades = {document.id: document.grade for document in chain(*documents)}
@@ -226,31 +226,20 @@ def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
         ]
         spread = {}
         for name in dict.fromkeys(chain(*added)):
-            values = [of_run.get(name, 0.0) for of_run in added]
-            spread[name] = max(values) - min(values)
+            adds = [of_run.get(name, 0.0) for of_run in added]
+            spread[name] = max(adds) - min(adds)
         largest = sorted(filter(spread.get, spread), key=lambda name: -spread[name])
         shown |= {name: grades[name] for name in largest[:DIFFERING]}
     explained = []
-    for of_run, of_selections, of_documents in zip(of_runs, selections, documents, strict=True):
-        kept = tuple(document for document in of_documents if document.id in shown)
-        explained.append(
-            tuple(
-                ExplainedValue(
-                    _shortened(explanation, kept),
-                    selection,
-                    any(
-                        adds and document.id not in shown
-                        for document, adds in explanation.contributions.items()
-                    ),
-                )
-                for explanation, selection in zip(of_run, of_selections, strict=True)
-            )
-        )
+    for of_run, of_documents in zip(values, documents, strict=True):
+        stay = tuple(document for document in of_documents if document.id in shown)
+        explained.append(tuple(_shortened(value, stay) for value in of_run))
     return ExplainedQuery(tuple(shown.items()), tuple(explained))
 
 
-def _shortened(explanation: Explanation, documents: tuple[Document, ...]) -> Explanation:
+def _shortened(value: ExplainedValue, documents: tuple[Document, ...]) -> ExplainedValue:
     """With these documents only, and without what a page does not show."""
+    explanation = value.explanation
     # a term without a document says that the ideal ranking is not one of the documents
     shown, positions = {None, *documents}, explanation.positions
     terms, ideal = (
@@ -261,4 +250,6 @@ def _shortened(explanation: Explanation, documents: tuple[Document, ...]) -> Exp
         positions = {document: positions[document] for document in documents if document in positions}
     changes = tuple(change for change in explanation.changes if change.document in shown)
     of_documents: dict[str, Any] = {"documents": documents, "positions": positions, "changes": changes}
-    return replace(explanation, **of_documents, terms=terms, ideal=ideal, by_rank=(), discounts=())
+    short = replace(explanation, **of_documents, terms=terms, ideal=ideal, by_rank=(), discounts=())
+    others = any(adds for document, adds in explanation.contributions.items() if document not in shown)
+    return ExplainedValue(short, value.selection, others)
