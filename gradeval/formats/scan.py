@@ -154,10 +154,10 @@ def tokenize(text: Bytes, also: Ints | None = None) -> Tokens:
 
 def unreadable(block: Block, cr_separates: bool = False) -> LineProblems | None:
     """Why the lines of a block cannot be read, None where they can. cr_separates: fields, as spaces do."""
-    problem = not_text(block)
-    behind = block.bytes[1 : block.size][block.bytes[: block.size - 1] == CR]
+    problem, characters = not_text(block), block.bytes[: block.size]
+    behind = characters[1:][characters[:-1] == CR]
     if problem is None and not cr_separates and ((behind != LF) & (behind != CR)).any():
-        text = block.bytes[: block.size].tobytes()
+        text = characters.tobytes()
         if match := re.search(_CR_INSIDE, text):
             line = text.count(b"\n", 0, match.start())
             whole = text[match.start() :].partition(b"\n")[0]
