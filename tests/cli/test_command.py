@@ -54,9 +54,6 @@ def test_usage_errors_are_one_line(line: str, what: str) -> None:
     assert said.endswith(" 'gradeval --help'.") and "\n" not in said
 
 
-# Help
-
-
 def test_help_has_every_option(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     options = [param for param in eval_command.params if isinstance(param, click.Option)]
@@ -91,9 +88,6 @@ def test_the_examples_of_the_help_are_right(line: str) -> None:
     done = gradeval(*(files.get(word, word) for word in words), *more)
     assert done.code == 0
     assert done.out or Path(words[words.index("-o") + 1]).read_text()
-
-
-# Metrics
 
 
 def test_the_list_and_the_pages_are_those_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,9 +134,6 @@ def test_on_a_terminal_the_first_lines_of_many() -> None:
     assert "mutually exclusive" in fails(*call, "--quiet", "--verbose")
 
 
-# The progress bar
-
-
 @contextmanager
 def terminal() -> Iterator[bytearray]:
     """A terminal as standard error: what it has shown when it is closed."""

@@ -48,9 +48,6 @@ def test_json_lists_the_runs_that_failed() -> None:
     assert json.loads(gradeval("q", "r", "-m", "AP", "-f", "json").out)["failed"] == []
 
 
-# Names and several runs
-
-
 def names(*args: str) -> list[str]:
     return [line.split("\t")[0] for line in gradeval(*args, "-m", "AP", "-f", "tsv").out.splitlines()[1:]]
 
@@ -120,9 +117,6 @@ def test_sort() -> None:
         ("--top 2", "gradeval: --top requires --sort. Try 'gradeval --help'."),
     ):
         assert said in fails("q", "r", *line.split())
-
-
-# Columns in front, and no head
 
 
 @each("options", ["-q", "-q --wide", "-q --tie-range"])

@@ -51,9 +51,6 @@ def slow(collection: str, system: str, metric: str) -> list[float]:
     return [value for value in results.per_query(0, metric).values() if not math.isnan(value)]
 
 
-# Values
-
-
 def test_means_and_averages() -> None:
     macro, pooled = batched(), batched(pool=True)
     for system, metric in product(SYSTEMS, ("nDCG@5", "AP")):
@@ -96,9 +93,6 @@ def test_features_as_systems() -> None:
     assert set(found.comparisons) == {("l", "x", "AP"), ("l", "feature1", "AP")}
 
 
-# Significance
-
-
 def test_significance() -> None:
     values = {cell: slow(*cell) for cell in product(SIZES, SYSTEMS, METRICS.split())}
     verdicts = {"one": {"", "worse"}, "three": {"better"}}
@@ -118,9 +112,6 @@ def test_significance() -> None:
             significant = "better" if cell.difference > 0 else "worse"
             assert cell.verdict == (significant if least < 0.05 else "")
         assert {cell.verdict for cell in found.values()} == verdicts[baseline]
-
-
-# Earlier outputs
 
 
 @pytest.fixture
@@ -288,9 +279,6 @@ def test_the_line_of_what_is_wrong() -> None:
         (WHOLE.replace("rel = 2", "rel = "), "m.toml:7: this is not TOML"),
     ):  # fmt: skip
         assert error_of(InputError, read, text).startswith(message)
-
-
-# Patterns
 
 
 def files_of_runs(*paths: str) -> None:

@@ -101,9 +101,6 @@ def test_formats(format: str) -> None:
         assert [part for part in parts[format] if part not in " ".join(out.split())] == []
 
 
-# What is missing or wrong
-
-
 def test_a_failed_run_is_reported_and_the_rest_goes_on() -> None:
     Path("north/good.run").write_text("q1 Q0 d1 1 x t\n")
     done = batch("m.toml", "--quiet", "--baseline", "good", code=2)
@@ -217,9 +214,6 @@ def test_a_saved_result_is_as_good_as_its_run() -> None:
         done = batch("m.toml", "-f", "tsv", "--quiet", code=2)
         [line] = done.lines
         assert line.startswith(f"north/bad <b>.run: {error}") and "good" in done.out
-
-
-# Earlier outputs
 
 
 def test_an_interrupted_batch_is_resumed(monkeypatch: pytest.MonkeyPatch) -> None:

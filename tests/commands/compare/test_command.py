@@ -97,9 +97,6 @@ def test_what_else_is_printed() -> None:
     assert done.lines == ["warning: 2 groups have fewer than 25 queries: a, b [small_groups]"]
 
 
-# saved results and LETOR
-
-
 def test_saved_results() -> None:
     gradeval("qrels", "good.run", "-m", "AP nDCG@5 num_q", "-q", "-f", "json", "-o", "good.json")
     expected = compare("qrels", "good.run", "poor.run", "-m", "AP nDCG@5")
@@ -366,9 +363,6 @@ def test_rows_per_value(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_tables_that_are_refused(tmp_path: Path, text: str, message: str) -> None:
     assert error_of((InputError, InputErrors), read_text, tmp_path, text).replace(f"{tmp_path}/", "") == message
-
-
-# compared from Python
 
 
 def test_tables_are_compared_from_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -179,9 +179,6 @@ def test_worst_and_best(seed: int, worst: int, best: int, coarse: bool) -> None:
         assert change.difference == pytest.approx(change.value - change.baseline_value)
 
 
-# missing, undefined, equal, few or very large values
-
-
 def test_equal_differences_have_no_p() -> None:
     values = [0.1, 0.2, 0.3, 0.7]
     shifted = [0.2, 0.3, 0.4, 0.8]
@@ -214,9 +211,6 @@ def test_fewer_than_two_pairs(queries: int, test: str) -> None:
         assert one.verdict == ""
     assert found.warnings[0].startswith(f"only {queries} quer")
     found.to_dict(per_query=True)
-
-
-# groups of queries
 
 
 def test_groups_repeat_everything() -> None:

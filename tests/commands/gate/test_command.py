@@ -67,9 +67,6 @@ def test_exit_codes(line: str, code: int) -> None:
     assert code == 2 or done.out
 
 
-# saved results
-
-
 def test_saved_results_are_as_good_as_their_runs() -> None:
     save("good")
     save("poor")
@@ -92,9 +89,6 @@ def test_saved_results_are_as_good_as_their_runs() -> None:
     said = "two.json: it has 2 runs, and a gate judges one. Save the results of one run"
     assert gate("qrels two.json --require 'AP > 0'").lines[0] == said
     assert gate("qrels good.run --baseline two.json --no-worse AP").code == 2
-
-
-# options
 
 
 def test_runs_that_differ_in_what_is_judged_are_noted() -> None:
@@ -148,8 +142,6 @@ def test_help_has_examples_that_parse() -> None:
         words = [names.get(word, word) for word in shlex.split(example)[1:]]
         assert gradeval(*words).code in (0, 1), example
 
-
-# --update-baseline
 
 UPDATE = "--config ci/gates.toml --update-baseline"
 
@@ -459,9 +451,6 @@ def test_refused_files(text: str, message: str) -> None:
 ])  # fmt: skip
 def test_refused_pyprojects(text: str, message: str) -> None:
     assert error_of(InputError, config, text, "pyproject.toml").startswith(message)
-
-
-# on the command line
 
 
 def test_checks_in_a_file() -> None:

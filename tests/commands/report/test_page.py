@@ -291,9 +291,6 @@ def test_a_page_is_small() -> None:
     assert few + (200 - 2) * (all_six - few) / 4 < 1_000_000
 
 
-# what a report is made of
-
-
 JUDGED = {"q1": {"a": 3, "b": 2, "c": 1, "d": 0}, "q2": {"a": 1, "e": 0, "f": 2}, "q3": {"g": 1}}
 FIRST = {"q1": {"a": 3.0, "x": 2.0, "c": 1.0}, "q2": {"e": 2.0, "a": 1.0}, "q3": {"g": 1.0}}
 SECOND = {"q1": {"b": 3.0, "a": 2.0, "d": 1.0}, "q2": {"f": 2.0}}

@@ -93,8 +93,6 @@ def test_findings():
         assert of_agreement({name: Table(name, "", columns, rows)}) == sentence
 
 
-# layout
-
 ROWS = [("a\tb", 1, 0.12345, True, 2.0, 7), ('c",\x1b[2J', 20, float("nan"), False, None, 7)]
 STUDY = Study(
     name="example",
