@@ -33,7 +33,6 @@ def test_files_are_completed() -> None:
 @each("line, found", [
     ("--qu", ["--query-weights", "--queries", "--query-ids", "--quiet"]),
     ("q r --ju", ["--judged-only"]),
-    ("ev", ["eval"]),
     ("q r --ties ", ["trec", "input", "best", "worst", "expected"]),
     ("q r --run-format ", [*RUN_FORMATS]),
     ("q r -m zzz", []),
@@ -47,7 +46,6 @@ def test_values_are_completed(line: str, found: list[str]) -> None:
     ("q r --metric mu", {"muAP", "muMAP"}),
     ("metrics rank", {"rankDCG"}),
     ("-m o", {"official"}),
-    ("metrics set", {"set", "set_P", "set_F"}),
     ("gate q r --require nD", {"nDCG", "NDCNG"}),
     ("trec_eval -m nd", {"ndcg", "ndcg_cut", "ndcg_rel", "nDCGphi"}),
     ("trec_eval -m off", {"official"}),

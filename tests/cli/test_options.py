@@ -170,7 +170,7 @@ def test_interval() -> None:
     assert gradeval("q", "--interval", "r", "-m", "AP").out == expected  # a file is no value of it
 
 
-def test_by_level_and_jobs() -> None:
+def test_by_level() -> None:
     """AP at each grade above 0, before muAP, and muAP is their mean where all steps are 1."""
     rows = values("q", "r", "-m", "num_q muAP P@5", "--by-level", "--query-ids", "q1")
     assert [metric for _, metric in rows] == ["num_q", "AP(rel=1)", "AP(rel=2)", "AP(rel=3)", "muAP", "P@5"]
@@ -179,9 +179,6 @@ def test_by_level_and_jobs() -> None:
     assert rows["all", "muAP"] == pytest.approx(sum(levels) / 3)
     with_zero = values("q", "r", "-m", "P@5", "--by-level", "--zero-grade", "1.5")
     assert [metric for _, metric in with_zero] == ["AP(rel=0.5)", "AP(rel=1.5)", "P@5"]
-    # jobs
-    call = ("q", "r", "r", "-q", "-m", "AP nDCG")
-    assert gradeval(*call, "-j", 0) == gradeval(*call, "-j", 3) == gradeval(*call)
 
 
 NUMBERS = {
@@ -206,8 +203,6 @@ def test_a_value_that_cannot_be_is_refused_in_one_line(option: str, value: str) 
     ("-c --queries both", "are mutually exclusive"),
     ("--no-relevant 2", "'2' is not one of '0', '1', 'skip'"),
     ("--interval -q -n", "--interval and -n are mutually exclusive"),
-    ("--confidence 90", "confidence requires interval"),
-    ("--tie-range --interval", "tie_range and interval are mutually exclusive"),
     ("--query-weights w", "w: 3 queries have no weight: "),
 ])  # fmt: skip
 def test_flags_that_are_refused(line: str, said: str) -> None:

@@ -423,7 +423,6 @@ def test_files() -> None:
 
 
 @each("text, message", [
-    ("\nmax_drop = 'AP 1'", "gates.toml:2: unknown key 'max_drop'. Did you mean 'max-drop'?"),
     ("checks = 1", "gates.toml:1: unknown key 'checks'. The keys are require, max-drop, no-worse, "
      "non-inferior, max-query-drop, baseline, min-coverage"),
     ("require = 5", "gates.toml:1: require must be a string or a list of strings such as "
@@ -436,7 +435,6 @@ def test_files() -> None:
     ("min-coverage = true", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not true"),
     ("[tool.gradeval.gate]\nrequire = 'AP > 0'", "gates.toml:1: unknown key 'tool'"),
     ("[options]\nrell = 2\n", "gates.toml:2: unknown key 'rell' in [options]. Did you mean 'rel'?"),
-    ("[options]\nrel = 'x'\n", "gates.toml:2: rel must be a finite number, not 'x'"),
     ("options = 3\n", "gates.toml:1: options must be a table, not 3"),
 ])  # fmt: skip
 def test_refused_files(text: str, message: str) -> None:

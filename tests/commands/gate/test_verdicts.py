@@ -317,7 +317,6 @@ def test_checks(kind: str, text: str, written: list[str]) -> None:
 
 
 @each("kind, text, message", [
-    ("require", "", "require '' is not of the form 'nDCG@10 >= 0.45'"),
     ("require", "AP", "require 'AP' is not of the form"),
     ("require", "AP = 0.4", "require 'AP = 0.4' is not of the form"),
     ("require", "AP >= nan", "not a finite number, as in 'nDCG@10 >= 0.45'"),
@@ -327,7 +326,6 @@ def test_checks(kind: str, text: str, written: list[str]) -> None:
     ("require", "coverage >= 95", "coverage is a share from 0 to 1; write 95% or 0.95"),
     ("require", "relstring >= 1", "relstring is text and cannot be checked"),
     ("max-drop", "AP", "max-drop 'AP' is not of the form 'nDCG@10 0.01' or 'nDCG@10 2%'"),
-    ("max-drop", "AP x", "not a finite number"),
     ("max-drop", "AP -0.1", "the amount must not be below 0: improvement never fails"),
     ("max-drop", "num_q 1", "num_q has no value for each query, so runs cannot be compared by it: use "
      "require"),
@@ -339,7 +337,6 @@ def test_checks(kind: str, text: str, written: list[str]) -> None:
     ("no-worse", "", "is not of the form"),
     ("no-worse", "AP 0.01", "0.01: unknown metric"),
     ("max-query-drop", "RR 0.5 in 101%", "the share of queries must be from 0% to 100%"),
-    ("max-query-drop", "RR 0.5 in x%", "not a finite number"),
 ])  # fmt: skip
 def test_refused(kind: str, text: str, message: str) -> None:
     with pytest.raises(GradevalError) as raised:

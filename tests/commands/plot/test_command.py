@@ -96,7 +96,6 @@ def test_nothing_is_saved_where_something_is_wrong(tmp_path):
 
 
 @each("call, says", [
-    (("curves",), "'gradeval plot --help'"),
     (("queries", "q"), "Missing argument 'RUN...'"),
     (("queries", "q", "r", "-c", "--queries", "both"), "-c and --queries both are mutually exclusive"),
     (("curve", "q", "r", "--confidence", "100"), "--confidence"),
@@ -105,7 +104,6 @@ def test_nothing_is_saved_where_something_is_wrong(tmp_path):
     (("curve", "q", "r", "--size", "3x2"), "--size requires --save"),
     (("curve", "q", "r", "--save", "x.svg", "--size", "3"), "'3' is not a width and height in inches"),
     (("curve", "q", "r", "--save", "x.jpg"), "unknown ending '.jpg'. The endings are .svg, .png and .pdf"),
-    (("curve", "q", "r", "--save", "-"), "no ending. The endings are .svg, .png and .pdf"),
     (("phi", "q", "--query", "x"), "query 'x' is not in q"),
     (("swaps", "--table", "x", "-f", "tsv"), "'x' is not one of 'curves', 'distances'"),
     (("curve", "q", "r", "-m", "iprec_at_recall", "--log"), "--log is for cutoffs"),
