@@ -273,15 +273,15 @@ def columns_of(
     wrong: LineProblems | None,
     problems: LineProblems,
     kind: str = "",
-    hint: Callable[[int], str] = lambda row: "",
 ) -> Columns:
     """The columns of rows with the fields query, document and number, and perhaps the subtopic.
 
     name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
-    lines. kind: as in explained(). hint: why the number of a row may be none.
+    lines. kind: as in explained().
     """
 
-    def hint_of_value(field: bytes) -> str:
+    def hint(i: int) -> str:
+        field = text[int(bad[i])]
         if not field and name == "grade":
             return "Remove rows without a judgment, or name the column rating: an empty rating is unjudged"
         return "Numbers have a decimal point and no commas" if re.fullmatch(_DECIMAL_COMMA, field) else ""
@@ -293,11 +293,7 @@ def columns_of(
         problems = wrong
         bad = np.arange(len(value))
     elif len(bad):
-        of_values = LineProblems.of(
-            line[bad],
-            lambda i: not_a_number(name, text[int(bad[i])]),
-            lambda i: hint_of_value(text[int(bad[i])]) or hint(int(bad[i])),
-        )
+        of_values = LineProblems.of(line[bad], lambda i: not_a_number(name, text[int(bad[i])]), hint)
         problems = LineProblems.joined([problems, of_values])
     number = "grade" if name == "grade" else "score"
     problems = explained(problems, block, lines, number, kind)

@@ -25,6 +25,7 @@ _START = 64  # bytes that show whether more must be read at once
 _OF_OBJECTS = (b"{", b"[")
 _HEAD = 4096  # bytes that show what a file looks like that was misread
 _MISREAD = 3  # from so many lines on, the first stands for all where none is right
+_LAYOUTS = {"grade": "query iter document grade", "score": "query Q0 document rank score tag"}
 _OPTIONS = {"grade": "--qrels-format", "score": "--run-format"}
 _DEFAULTS = Options()
 ROLES = {"qrels": "grade", "run": "score"}
@@ -287,11 +288,10 @@ def explained(found: LineProblems, block: Block, rows: int, number: str, kind: s
     if not hint and rows < _MISREAD:
         return found
     what = f"{first.what}, and none of the {rows:,} lines{'' if block.last else ' read'} is right"
-    header = f"query_id,doc_id,{'relevance' if number == 'grade' else 'score'}"
-    hint = hint or (
-        f"Is this the right file? If so, give its format with {_OPTIONS[number]}; a table needs a header line, "
-        f"such as {header}"
-    )
+    layout = f"A line is {_LAYOUTS[number]}. " if kind == "trec" else "Is this the right file? "
+    columns = f"query_id,doc_id,{'relevance' if number == 'grade' else 'score'}"
+    other = f"For another format give {_OPTIONS[number]}; a table needs a header line, such as {columns}"
+    hint = hint or layout + other
     return LineProblems((first.replace(what=what if rows > 1 else first.what, hint=hint),), 1, final=True)
 
 

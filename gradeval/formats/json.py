@@ -37,8 +37,8 @@ _BEGINNING = re.compile(rb"[ \t\r\n]*\{")
 _CHUNK = 1 << 20  # whose arrays of strings and numbers stay small
 _EXAMINED = 1 << 16  # bytes in which the object and its first key begin
 _MTEB_KEY = "mteb_model_meta"
-_KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"((?:[^"\\]|\\.)*)"[ \t\r\n]*:'
-_FIRST_KEY, _NESTED = re.compile(_KEY, re.DOTALL), re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
+_KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:'
+_NESTED = re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
 # a saved result; the keys of JSON qrels and runs have objects and numbers
 _SAVED = re.compile(rb'\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")', re.DOTALL)
 
@@ -130,8 +130,7 @@ def table(source: Source, number: str, options: Options) -> Table:
         hint = "Needed is {query: {document: number}}; write a list of objects one a line: jq -c '.[]'"
         raise InputError(source.name, what, line=1, hint=hint)
     reject_saved(beginning, source.name, number)
-    key = _FIRST_KEY.match(beginning)
-    if (key is not None and key[1] == _MTEB_KEY.encode()) or _NESTED.match(beginning):
+    if _MTEB_KEY.encode() in beginning or _NESTED.match(beginning):
         text = b"".join(chunk.tobytes() for chunk in source.chunks())
         if _MTEB_KEY.encode() in text:
             return _mteb_table(parse_json(text, source.name), source.name, number, options.split)

@@ -344,12 +344,8 @@ def read_scores(source: Source, letor: Letor, problems: Problems | None = None) 
     count = len(rows.value)
     scores, line = read_numbers(source, "score", count, problems=problems)
     if len(scores) != count:
-        hint = ""
-        if scores.sum() == count and (scores >= 0).all() and (scores % 1 == 0).all():
-            beside = " or ".join(f"{path}{suffix}" for suffix in GROUP_SUFFIXES)
-            hint = f"It looks like the group sizes: these are no run, and are found as {beside}, or by --groups"
         what = f"there are {len(scores)} scores, but {path} has {count} lines of data"
-        raise InputError(source.name, what, hint=hint)
+        raise InputError(source.name, what)
     return rows.replace(value=scores, line=line)
 
 

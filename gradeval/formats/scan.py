@@ -27,15 +27,14 @@ _ROOM: Words = _U(2**63 - 10**8) // _POWERS  # what can be multiplied by the pow
 _POWERS_FLOAT: Floats = np.array([10.0**n for n in range(23)])  # all exact
 _EXACT = _U(2**53)
 _BY_FORMAT = "--qrels-format {0} and --run-format {0} read it"
-_AS_TABLE = "Write its rows as CSV with a header line, or give them to gradeval.evaluate() in Python"
-_AS_OBJECT = "Load it in Python, and give gradeval.evaluate() the dict or data frame"
+_IN_PYTHON = "Load it in Python, and give its rows to gradeval.evaluate()"
 _MAGIC = (  # of binary files: the offset of the first bytes, these, what the file is, and what to do
     (0, PARQUET, "a Parquet file", _BY_FORMAT.format("parquet")),
     (0, ARROW[0], "an Arrow file", _BY_FORMAT.format("arrow")),
-    (0, b"\x93NUMPY", "a NumPy array", "Load it in Python, and give it to gradeval.score_arrays()"),
-    (0, b"\x89HDF", "an HDF5 file", _AS_TABLE),
-    (0, b"SQLite", "an SQLite database", _AS_TABLE),
-    (0, b"\x80", "a pickled Python object", _AS_OBJECT),
+    (0, b"\x93NUMPY", "a NumPy array", _IN_PYTHON),
+    (0, b"\x89HDF", "an HDF5 file", _IN_PYTHON),
+    (0, b"SQLite", "an SQLite database", _IN_PYTHON),
+    (0, b"\x80", "a pickled Python object", _IN_PYTHON),
     (257, b"ustar", "a tar archive", "Extract it first, with tar -xf"),
 )
 MAGIC_END = 512  # of the bytes that may show what a binary file is

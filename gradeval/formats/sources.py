@@ -204,9 +204,6 @@ class Source:
         with self._system_errors(), io.BufferedReader(self._from(0), 1 << 16) as stored:
             kind = self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
             if kind == "zip":
-                if self.name.endswith(".npz"):
-                    hint = "Load it in Python, and give its arrays to gradeval.score_arrays()"
-                    raise InputError(self.name, "this is a file of NumPy arrays", hint=hint)
                 raise InputError(self.name, "this is a zip archive", hint="Extract it first")
             stream: Any = stored
             errors: tuple[type[Exception], ...] = ()  # that reading it may raise
@@ -235,10 +232,6 @@ class Source:
             what, hint = f"the file cannot be read ({error.strerror or error})", ""
             if isinstance(error, IsADirectoryError):
                 what = "this is a directory, not a file"
-                with suppress(OSError):
-                    if not files_of(self.path):
-                        what = "this directory has no files"
-                        hint = "Hidden files, and those of directories within it, are not read"
             elif isinstance(error, FileNotFoundError):
                 what, hint = "no such file", "Check the path"
             elif isinstance(error, PermissionError):

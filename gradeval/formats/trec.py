@@ -77,13 +77,8 @@ def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> C
             lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
             extra = ExtraFields(len(lines), int(lines[0]))
 
-    def hint(row: int) -> str:
-        fields = _FIELD.findall(_line_from(block, int(rows.fields[0].start[row])))
-        is_without = len(fields) == _FIELDS - 1 and fields[1].lower() not in (b"q0", b"0")
-        return "Is Q0 missing? A line of a run is query Q0 document rank score tag" if is_without else ""
-
     three = rows.replace(fields=rows.fields[:3])
-    columns = columns_of(block, three, "score", unreadable(block, as_trec_eval), problems, "trec", hint)
+    columns = columns_of(block, three, "score", unreadable(block, as_trec_eval), problems, "trec")
     tag = None
     if len(rows.line):
         fields = _FIELD.findall(_line_from(block, int(rows.fields[1].start[-1])))

@@ -123,7 +123,7 @@ LETOR = b"2 qid:1 1:0.5 2:7 # a\n0 qid:1 1:0.75 2:1 # b\n1 qid:2 1:1\n"
 
 def test_no_common_query(tmp_path):
     raises(OptionError, "query '7' is not in qrels", evaluate, QRELS, RUN, "AP", query_ids=["1", "7"])
-    raises(InputError, "this directory has no files", evaluate, QRELS, str(tmp_path), "AP")
+    raises(InputError, "this is a directory, not a file", evaluate, QRELS, str(tmp_path), "AP")
     ids = ": '7', '8', '9', … here, '1', '2', '3' in qrels"
     for run, shown in (({query: {"a": 1.0} for query in "7890"}, ids), ({}, ""), ({"1": {}}, "")):
         what = rf"^run1: it has no query in common with qrels\. Check the query ids{shown}$"

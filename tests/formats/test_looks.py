@@ -82,9 +82,9 @@ def test_what_the_hint_says_is_right(role: str, text: str, tmp_path: Path) -> No
 BINARY = {
     b"PAR1": "a Parquet file. --qrels-format parquet and --run-format parquet read it",
     b"ARROW1\0\0": "an Arrow file. --qrels-format arrow and --run-format arrow read it",
-    b"\x93NUMPY\x01\0": "a NumPy array. Load it in Python, and give it to gradeval.score_arrays()",
-    b"\x89HDF\r\n": "an HDF5 file. Write its rows as CSV with a header line",
-    b"SQLite format 3\0": "an SQLite database. Write its rows as CSV",
+    b"\x93NUMPY\x01\0": "a NumPy array. Load it in Python,",
+    b"\x89HDF\r\n": "an HDF5 file. Load it in Python,",
+    b"SQLite format 3\0": "an SQLite database. Load it in Python,",
     b"\x80\x04": "a pickled Python object. Load it in Python,",
 }
 

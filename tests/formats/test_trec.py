@@ -155,8 +155,8 @@ NUMBERS = "its first lines of data are numbers, one per line; it needs a LETOR f
 OF_SCORES = f". This looks like format scores: {NUMBERS}"
 A_RUN = ". This looks like a run; the qrels come first, then the runs"
 UNKNOWN = (
-    ". Is this the right file? If so, give its format with --qrels-format; a table needs a header line, such "
-    "as query_id,doc_id,relevance"
+    ". A line is query iter document grade. For another format give --qrels-format; a table needs a header "
+    "line, such as query_id,doc_id,relevance"
 )
 
 
@@ -239,8 +239,8 @@ def test_run_columns_errors(path):
     assert run_of(path, b"1 Q0 a 0 1\n1 Q0 a\0 0 x\n1 1\n")[1] == [
         Problem(1, "binary data (a NUL byte)", "Is this the right file?")
     ]
-    [hint] = {problem.hint for problem in run_of(path, b"1 a 1 0.5 bm25\n1 b 2 0.25 bm25\n")[1]}
-    assert hint == "Is Q0 missing? A line of a run is query Q0 document rank score tag"
+    [problem] = run_of(path, b"1 a 1 0.5 bm25\n1 b 2 0.25 bm25\n1 c 3 0.5 bm25\n")[1]
+    assert problem.hint.startswith("A line is query Q0 document rank score tag. For another format")
 
 
 HINT = r"Where lines end in CR, convert them with tr '\r' '\n'"
