@@ -253,7 +253,7 @@ def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes]) -> LineP
 
 def _columns(part: _Part, number: str) -> Columns:
     text = part.text[: part.size].tobytes()
-    lines = text.count(b"\n") + part.skipped
+    lines = int(np.count_nonzero(part.text[: part.size] == LF)) + part.skipped
     problem, wrong = None, not_utf8(text)
     if (nul := text.find(b"\0")) >= 0:
         problem = binary_data(b"", text.count(b"\n", 0, nul) + part.skipped)
