@@ -75,9 +75,7 @@ class Converted(NamedTuple):
     rows: int
     duplicates: int = 0  # judgments left out, whose document is judged before with the same grade
     real: int = 0  # grades that are not integers, which trec_eval does not read
-    subtopics: int = (
-        0  # judgments for a further subtopic, in a format without them: the highest grade is written
-    )
+    subtopics: int = 0  # judgments for a further subtopic that are left out: the highest grade is written
     collapsed: int = 0  # lines of a run whose document has a better one, by max_passage and duplicates
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -323,23 +322,21 @@ def phi(
         positions = judged.positions(names).tolist()
         by_query = [judged.grade[judged.offsets[q] : judged.offsets[q + 1]] for q in positions]
         grades = {f"query {name}": grade for name, grade in zip(names, by_query, strict=True)}
-    curves = {name: phi_of(_table(grade), params, _SAMPLES) for name, grade in grades.items()}
-    lines: list[Line] = []
-    by_grade: list[list[Row]] = []  # of each curve
-    points: list[Row] = []
-    for name, drawn in curves.items():
+    lines, rows, some, points = list[Line](), list[Row](), list[Row](), list[Row]()
+    for name, grade in grades.items():
+        drawn = phi_of(_table(grade), params, _SAMPLES)
         x, y = np.array(drawn.curve).T
         lines.append(Line(name, x, y, points=drawn.points))
-        by_grade.append([(name, *row) for row in drawn.values[::-1]])
+        rows += [(name, *row) for row in drawn.values[::-1]]
+        some += [(name, *drawn.values[::-1][place]) for place in spaced(len(drawn.values), _SHOWN)]
         points += [(name, *point, True) for point in drawn.points]
         if drawn.whisker is not None and all(point[0] != "whisker" for point in drawn.points):
             points.append((name, "whisker", drawn.whisker, None, False))
     columns, what = ("curve", "grade", "judged", "phi", "gain"), "φ and gain 2^φ - 1 of each grade"
-    longest = max(map(len, by_grade))
-    some = [rows[place] for rows in by_grade for place in spaced(len(rows), _SHOWN)]
+    longest = max(len(np.unique(grade)) for grade in grades.values())
     about = what if longest <= _SHOWN else f"{what}, {_SHOWN} of up to {longest} grades"
     tables = [
-        Table("phi", what, columns, [*chain(*by_grade)], shown=False),
+        Table("phi", what, columns, rows, shown=False),
         Table("overview", about, columns, some, data=False),
         Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
     ]
@@ -348,7 +345,7 @@ def phi(
         line, table, note = _quartiles(judged, params.get("variant", "paper"))
         lines.append(line)
         tables.append(table)
-    is_whole = all(grade.is_integer() for drawn in curves.values() for grade, *_ in drawn.values)
+    is_whole = all((grade == np.rint(grade)).all() for grade in grades.values())
     title = "" if len(lines) > 1 else lines[0].name
     picture = Picture(
         name="phi",
