@@ -57,17 +57,20 @@ def probability(p: float, digits: Digits) -> str:
 
 def decimals(values: Floats, whole: bool, *, digits: Digits, width: int = 0, signed: bool = False) -> list[str]:
     """Values as text. Counts have no decimals. Zero has no sign; with signed, a rounded negative has."""
+    values = values + 0.0  # makes -0.0 a plain 0.0
+    if whole:
+        return of_distinct(values, lambda number: str(int(number)) if number == number else "nan")
+    if digits == "full":
+        return of_distinct(values, repr)
     pattern = f"%{width}.{digits}f"
+    if signed or not (values < 0).any():
+        return of_distinct(values, pattern.__mod__)
 
     def write(number: float) -> str:
-        if whole:
-            return str(int(number)) if number == number else "nan"
-        if digits == "full":
-            return repr(number)
         text = pattern % number
-        return text if signed or text[0] != "-" or text.strip("-0.") else text[1:]
+        return text if text[0] != "-" or text.strip("-0.") else text[1:]
 
-    return of_distinct(values + 0.0, write)  # which makes -0.0 a plain 0.0
+    return of_distinct(values, write)
 
 
 def of_distinct(values: Floats, write: Callable[[float], str]) -> list[str]:
