@@ -23,11 +23,10 @@ LINES = {
     ],
     "scores": [b"0.5", b"-1e-3", b"  7 ", b"nan"],
 }  # fmt: skip
-CASES = [(line, kind) for kind, lines in LINES.items() for line in lines]
 BEFORE = [b"", b"# 1 qid:2\n\n  \t\r\n \t# 0.5\n", b"\xef\xbb\xbf", b"#" * 70_000 + b"\n" * 7000]
 
 
-@each(("line", "kind"), CASES)
+@each(("line", "kind"), [(line, kind) for kind, lines in LINES.items() for line in lines])
 def test_the_first_line_of_data_tells(line, kind, put):
     for place, before in enumerate(BEFORE):
         assert detect(put(before + line + (b"\r\n0.5\n301 0 d1 1\n" if place % 2 else b""))) == kind

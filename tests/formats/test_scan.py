@@ -124,7 +124,7 @@ def test_floats(gap):
     check_floats(texts + [numbers._wrong(rng) or b"x" for _ in range(500)], gap)
 
 
-SINGLE = """
+@each("text", [*"""
     0 -0 +0 0.0 -0.0 5. .5 -.5 +5. 1e5 1E+05 1e-5 00012 000000000000000000000000000012.5 0.1 0.2 0.3
     1.7976931348623157e308 5e-324 2.4703282292062327e-324 2.4703282292062328e-324 2.2250738585072011e-308
     9007199254740991 9007199254740992 9007199254740993 9007199254740993.0 9007199254740994.5 0.9007199254740993
@@ -132,10 +132,7 @@ SINGLE = """
     0.0000000000000000000001 0.00000000000000000000001 1.0000000000000000000000 12345678 123456789 1234567.8
     12345678.9 1234567890.123456 99999999.99999999 0.12345678 0.1234567890123456 0.12345678901234567
     0.123456789012345678 0.1234567890123456789 0.12345678901234567890
-"""
-
-
-@each("text", [*SINGLE.split(), "1" * 10**6, "0." + "3" * 10**6])
+""".split(), "1" * 10**6, "0." + "3" * 10**6])  # fmt: skip
 def test_floats_one_by_one(text):
     check_floats([text.encode()])
     check_floats([b"-" + text.encode().lstrip(b"+-")] * 2 + [b"7.25"])
@@ -187,6 +184,14 @@ def test_usual_blocks(text, first):
     assert quick is not None
     assert columns_of(quick) == columns_of(general)
     assert (general.ranks.compared > 0) == first
+
+
+@each("byte", [*map(bytes, zip(b"\n \t\r\0\x0b#.0:/-x\xff", strict=True)), b""])
+def test_a_byte_is_changed(byte):
+    for at in range(len(byte) + sum(byte) % 9, len(USUAL), 9):
+        text = USUAL[:at] + byte + USUAL[at + 1 :] + b"\n" * (at == len(USUAL) - 1)
+        quick, general = quick_and_general(text)
+        assert quick is None or columns_of(quick) == columns_of(general), text
 
 
 @each(

@@ -124,7 +124,6 @@ def test_any_ids(rows, writer, size, path):
 
 
 QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
-JUDGED = [("q1", "a", 2.0), ("q1", "b", 0.0), ("q2", "c", 1.0)]
 
 
 @each_row(
@@ -147,7 +146,7 @@ JUDGED = [("q1", "a", 2.0), ("q1", "b", 0.0), ("q2", "c", 1.0)]
 def test_qrels(text, kind, put):
     source = put(text)
     assert detect(source) == kind
-    assert read(source, "grade")[0] == JUDGED
+    assert read(source, "grade")[0] == [("q1", "a", 2.0), ("q1", "b", 0.0), ("q2", "c", 1.0)]
     assert evaluate(source.path, QRELS, "AP").means.tolist() == evaluate(QRELS, QRELS, "AP").means.tolist()
 
 

@@ -40,23 +40,21 @@ def collections(draw):
     return qrels, {query: draw(scores) for query in "qrstuv"}
 
 
-PARAMS = {
-    "": {}, "@1": {"cutoff": 1}, "@3": {"cutoff": 3}, "(alpha=0.3)@4": {"alpha": 0.3, "cutoff": 4},
-    "(alpha=0)@2": {"alpha": 0.0, "cutoff": 2}, "(beta=0.8)": {"beta": 0.8}, "(rel=2)@3": {"cutoff": 3},
-    "(of=all)@2": {"of": "all", "cutoff": 2},
-}  # fmt: skip
-
-
 @examples(times=0.3)
 @given(collections())
 def test_against_the_reference(collection):
     qrels, run = collection
     load()
     takes = {name: set(REGISTRY[name].by_name) for name in DIVERSITY}
+    written_params = {
+        "": {}, "@1": {"cutoff": 1}, "@3": {"cutoff": 3}, "(alpha=0.3)@4": {"alpha": 0.3, "cutoff": 4},
+        "(alpha=0)@2": {"alpha": 0.0, "cutoff": 2}, "(beta=0.8)": {"beta": 0.8}, "(rel=2)@3": {"cutoff": 3},
+        "(of=all)@2": {"of": "all", "cutoff": 2},
+    }  # fmt: skip
     cases = {
         name + written: (name, params, 2 if "rel" in written else 1)
         for name in DIVERSITY
-        for written, params in PARAMS.items()
+        for written, params in written_params.items()
         if set(params) <= takes[name] and (name != "P_IA" or "cutoff" in params)
     }
     found = values([(*judgment, grade) for judgment, grade in qrels.items()], run, " ".join(cases))

@@ -172,12 +172,12 @@ def test_the_list_of_a_family_and_of_a_search():
     assert "ERR" in listed(word="stops", graded=True) <= set(REGISTRY) - BINARY
 
 
-FIRST = """recall: R set_recall F, ndcg_at_10: nDCG, hit@10: Success, hit rate: Success, α-nDCG: alpha_nDCG
-    nDCG_alpha: alpha_nDCG, coverage@20: StRecall, hole@10: unj, accuracy@10: Accuracy Success
-    I-rec@10: StRecall, reciprocal rank: RR, expected: ERR, precision: P set_P"""
-
-
-@each("case", [case for line in FIRST.splitlines() for case in line.split(", ")])
+@each(
+    "case",
+    """recall: R set_recall F, ndcg_at_10: nDCG, hit@10: Success, hit rate: Success, α-nDCG: alpha_nDCG,
+    nDCG_alpha: alpha_nDCG, coverage@20: StRecall, hole@10: unj, accuracy@10: Accuracy Success,
+    I-rec@10: StRecall, reciprocal rank: RR, expected: ERR, precision: P set_P""".split(","),
+)
 def test_the_best_matches_come_first(case):
     """Names, then summaries, then the rest of the pages; whole words before parts."""
     word, _, first = case.strip().partition(": ")
