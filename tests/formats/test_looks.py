@@ -20,6 +20,7 @@ def lines(rows: list[tuple[object, ...]], separator: str = "\t", head: str = "",
     return (head + end if head else "") + "".join(separator.join(map(str, row)) + end for row in rows)
 
 
+JSONL = lines([(json.dumps({"query": q, "doc": d, "score": s}),) for q, d, _, s in RANKED])
 # fmt: off
 RANKS = [row[:3] for row in RANKED]
 HEADER, READS = "its first line is a header of known column names", "format {0}: {1}; --{2}-format {0} reads it"
@@ -38,7 +39,7 @@ TABLES = {
     ("run", json.dumps(RUN)): JSON["run"],
     ("run", json.dumps(RUN, indent=2)): JSON["run"],
     ("qrels", json.dumps(QRELS, indent=1)): JSON["qrels"],
-    ("run", lines([(json.dumps({"query": q, "doc": d, "score": s}),) for q, d, _, s in RANKED])): READS.format("jsonl", "it begins with a JSON object of values", "run"),
+    ("run", JSONL): READS.format("jsonl", "it begins with a JSON object of values", "run"),
 }
 BEFORE = "format {}; remove the first line with tail -n +2"
 OTHERS = {
