@@ -152,15 +152,13 @@ class QueryValues:
         raise MetricError(f"{named} was not compared", hint="there are " + ", ".join(names))
 
 
-def lowest(values: Floats, queries: Sequence[str], count: int) -> list[int]:
-    """The positions of the lowest values (Q,), the lowest first, no NaN; equal ones in order of the ids."""
+def lowest(values: Floats, count: int) -> list[int]:
+    """The positions of the lowest values (Q,), the lowest first, without NaN; equal ones as they stand."""
     # rounding must not decide which of two equal values is the lower one
     rounded = np.round(values / (np.nanmax(np.abs(values), initial=0.0) or 1.0), 12)
-    chosen = np.flatnonzero(~np.isnan(rounded))
-    if 0 < count < len(chosen):
-        chosen = chosen[rounded[chosen] <= np.partition(rounded[chosen], count - 1)[count - 1]]
-    ids = {q: queries[q].encode("utf-8", "surrogateescape") for q in chosen.tolist()}
-    return sorted(ids, key=lambda q: (rounded[q], ids[q]))[:count]
+    order = np.argsort(rounded, kind="stable")[:count]  # NaN sort last
+    positions: list[int] = order[~np.isnan(rounded[order])].tolist()
+    return positions
 
 
 def is_comparable(spec: Spec) -> bool:
@@ -547,13 +545,14 @@ def compare_values(
         values = replace(values, runs=runs, paths=paths, values=values.values[order])
     pairs = pairs_of(values, options)
     parts, of_groups = _parts(values, options.by)
+    changes: list[Change] = []
     for group, part in () if sections else parts:
         ordered = part.in_order_of_ids()
         counted = int((~np.isnan(part.values)).any(axis=(0, 1)).sum())
         anova = map(two_way_anova, ordered.values.transpose(1, 2, 0) if options.anova else ())
         compared = tuple(_compared(ordered, pairs, options))
         sections = (*sections, Section(group, counted, part.means, compared, tuple(anova)))
-    changes = tuple(change for group, part in parts for change in _changes(group, part, pairs, options))
+        changes += _changes(group, ordered, pairs, options)
     notices = [*notices]
     whole, *groups = (min(pair.n for pair in section.comparisons) for section in sections)
     if whole < ENOUGH_QUERIES:
@@ -569,7 +568,7 @@ def compare_values(
         notices += judged.notices(values.runs)
         if not judged.differs or judged.name in [column.name for column in values.metrics]:
             judged = None
-    return Comparison(values, pairs, options, sections, changes, judged, tuple(notices), inputs or {})
+    return Comparison(values, pairs, options, sections, tuple(changes), judged, tuple(notices), inputs or {})
 
 
 def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
@@ -681,6 +680,7 @@ def pair_comparison(
 
 
 def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[Change]:
+    """values: with the queries in order of their ids."""
     if not options.worst and not options.best:
         return
     kinds = {"worst": (options.worst, 1), "best": (options.best, -1)}
@@ -689,7 +689,7 @@ def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: Comp
         for m, column in enumerate(values.metrics):
             for kind, (count, direction) in kinds.items():
                 gains = direction * column.sign * differences[m]
-                for rank, q in enumerate((q for q in lowest(gains, values.queries, count) if gains[q] < 0), 1):
+                for rank, q in enumerate((q for q in lowest(gains, count) if gains[q] < 0), 1):
                     old, new = values.values[[baseline, run], m, q].tolist()
                     query, difference = values.queries[q], float(differences[m, q])
                     yield Change(kind, *names, column.name, rank, query, old, new, difference, group)

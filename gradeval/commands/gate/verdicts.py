@@ -410,10 +410,9 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
         ids = [query for notice in missing_notices(results, RUN) for query in notice.queries]
         queries = [WorstQuery(query, math.nan) for query in ids[:worst]]
     elif not holds and spec is not None and spec.metric.per_query:
-        values = [results.values(r, spec) for r in range(len(results.runs))]
-        furthest = values[RUN] if is_lower_bound else -values[RUN]
-        for q in lowest(furthest, results.queries, worst):
-            queries.append(WorstQuery(results.queries[q], *(float(of_run[q]) for of_run in values)))
+        by_id = QueryValues.of(results, [spec]).in_order_of_ids()
+        for q in lowest(by_id.values[RUN, 0] * (1 if is_lower_bound else -1), worst):
+            queries.append(WorstQuery(by_id.queries[q], *by_id.values[:, 0, q].tolist()))
     verdict: Verdict = "held" if holds else "failed"
     return CheckOutcome(check, verdict, value, check.amount, margin, n=n, worst=tuple(queries))
 
@@ -461,9 +460,11 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         exceeds = check.kind in (MAX_DROP, NON_INFERIOR) and gain > amount + TOLERANCE
         return replace(outcome, verdict="held", exceeds=exceeds)
     contains_bound = check.kind == NON_INFERIOR and at_least(test.high + amount, 0.0)
-    fell = (q for q in lowest(gains, values.queries, worst) if gains[q] < 0)
+    by_id = values.in_order_of_ids()
+    gains = sign * by_id.differences(BASELINE, RUN)[0]
+    fell = [q for q in lowest(gains, worst) if gains[q] < 0]
     return replace(
         outcome,
         verdict="inconclusive" if contains_bound else "failed",
-        worst=tuple(WorstQuery(values.queries[q], float(run[q]), float(baseline[q])) for q in fell),
+        worst=tuple(WorstQuery(by_id.queries[q], *by_id.values[:, 0, q].tolist()) for q in fell),
     )
