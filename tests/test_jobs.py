@@ -63,8 +63,8 @@ def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
 def calls(tmp_path, monkeypatch):
     """Evaluates files of several blocks and an iterator with so many threads, and gives the means."""
     judged, letor, run = (tmp_path / name for name in ("judged", "letor", "run"))
-    judged.write_text("".join(f"{q} 0 d{d} {d % 3}\n" for _ in range(9) for q in range(5) for d in range(20)))
-    letor.write_text("".join(f"{n % 3} qid:{n // 10} 1:{n % 7}\n" for n in range(100)))
+    judged.write_text("".join(f"{q} 0 d{d} {d % 3}\n" for _ in range(3) for q in range(5) for d in range(20)))
+    letor.write_text("".join(f"{n % 3} qid:{n // 10} 1:{n % 7}\n" for n in range(40)))
     run.write_text("".join(f"{n % 5} Q0 d{n} 0 {n * 7 % 40} tag\n" for n in range(100)))
     monkeypatch.setattr(Source.blocks, "__defaults__", (60,))
 

@@ -68,6 +68,8 @@ def test_sums_add_up_to_the_value(o):
             assert (repr(one.value), one.is_sum) == (repr(expected), is_sum), spec
             if is_sum and not one.is_empty:
                 check_sum(one)
+            if o:
+                continue
             both = replace(one, against=other)
             documents = {d.id for side in (one, other) for d in side.documents}
             assert {d.id for d in both.differences} == documents

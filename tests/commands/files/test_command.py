@@ -112,7 +112,7 @@ def test_wrong_usage():
     assert not Path("x.csv").exists()
 
 
-@each("name", ["csv", "jsonl", "parquet", "msmarco"])
+@each("name", ["csv", "parquet", "msmarco"])
 def test_subtopics_are_kept_where_the_format_has_them(name):
     rows = "q 1 a 0\nq 2 a 2\nr 1 b 1\nq 1 b,c 1\n"
     Path("subtopics").write_text(rows + "q 2 a 2\n")
