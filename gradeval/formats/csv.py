@@ -57,8 +57,6 @@ _QUOTE = ord('"')
 _LONGEST_HEADER = 1 << 16
 _NO_HEADER = re.compile(rb"[ \t]*(?:\r?\n|#|sep=)")
 BEIR_COLUMNS = ("query-id", "corpus-id", "score")  # of judgments: there the score is the grade
-BEIR_HEADER = re.compile(rb"[ \r]*query-id[ \r]*\t[ \r]*corpus-id[ \r]*\t[ \r]*score[ \r]*(?:\n|\Z)")
-_LONGEST_BEIR_HEADER = 100  # bytes of a header
 
 
 class Chosen(NamedTuple):
@@ -211,18 +209,24 @@ class Header(NamedTuple):
 
 
 def table(
-    source: Source, number: str, options: Options, delimiters: str = DELIMITERS, has_quotes: bool = True
+    source: Source, number: str, options: Options, delimiters: str = DELIMITERS, names: tuple[str, ...] = ()
 ) -> Table:
-    """A file with a header in which one of the delimiters separates column names. Raises InputError."""
+    """A file with a header in which one of the delimiters separates column names. Raises InputError.
+
+    names: those of a format whose fields are never in quotes.
+    """
     for block in source.blocks():
         header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))
-        if header is None:
+        is_other = names and header and (tuple(header.names) != names or _QUOTE in block.bytes[: header.size])
+        if header is None or is_other:
             what = "the first line is no header with the names of at least two columns"
             hint = "Without a header, use another format"
-            if _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
+            if names:
+                what, hint = f"the first line is not {' '.join(names)}, separated by tabs", "Omit the format"
+            elif _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
                 hint = "The header must be the first line; remove what is before it"
             raise InputError(source.name, what, hint=hint, line=1)
-        header = header._replace(has_quotes=has_quotes)
+        header = header._replace(has_quotes=not names)
         chosen = choose(header.names, number, dict(options.columns), source.name)
         columns = partial(_columns, header=header, chosen=chosen, number=number)
         blocks = partial(_blocks, source, header)
@@ -368,12 +372,7 @@ def tsv_table(source: Source, number: str, options: Options) -> Table:
 
 
 def beir_table(source: Source, number: str, options: Options) -> Table:
-    for block in source.blocks():
-        if not BEIR_HEADER.match(block.bytes[: min(block.size, _LONGEST_BEIR_HEADER)].tobytes()):
-            what = f"the first line is not {' '.join(BEIR_COLUMNS)}, separated by tabs"
-            raise InputError(source.name, what, line=1, hint="Omit the format, or give csv or tsv")
-        break
-    return table(source, number, options, "\t", has_quotes=False)
+    return table(source, number, options, "\t", BEIR_COLUMNS)
 
 
 def without_header(block: Block, names: tuple[str, str, str]) -> Columns:

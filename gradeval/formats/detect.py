@@ -184,7 +184,7 @@ def of_header(text: bytes, options: Options) -> str:
     header = csv.header_of(np.frombuffer(text, np.uint8), csv.DELIMITERS, dict(options.columns))
     if header is None or header.delimiter != "\t":
         return "csv" if header else ""
-    return "beir" if csv.BEIR_HEADER.match(text) else "tsv"
+    return "beir" if tuple(header.names) == csv.BEIR_COLUMNS and b'"' not in line else "tsv"
 
 
 def of_ranks(text: bytes, options: Options) -> str:

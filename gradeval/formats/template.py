@@ -55,7 +55,11 @@ def run_columns(block: Block) -> tuple[Columns, Ids] | None:
     ids = _field(view, document, gap)
     if ids is None:
         return None
-    length = ids[1]
+    fields, length = ids
+    keys = mix(fields[0] ^ _ALL)  # as Ids.keys() makes them
+    for k, word in enumerate(fields[1:], 1):
+        rows = np.flatnonzero(length > 8 * k)
+        keys[rows] = mix(keys[rows] ^ word[rows])
     rank = document + length
     rank += 1
     if rank.max() >= len(view):
@@ -78,7 +82,7 @@ def run_columns(block: Block) -> tuple[Columns, Ids] | None:
     columns = Columns(
         queries.take(differs),
         np.append(row[differs], len(ends)),
-        Ids(text, document, length, _keys(*ids)),
+        Ids(text, document, length, keys),
         value,
         np.arange(len(ends)),
         len(ends),
@@ -175,15 +179,6 @@ def _up_to(gap: np.uint64, word: Words) -> tuple[Words, Bytes]:
     other &= stop
     word &= other
     return word, np.bitwise_count(other)
-
-
-def _keys(fields: list[Words], length: Ints) -> Words:
-    """Ids.keys() of fields."""
-    keys = mix(fields[0] ^ _ALL)
-    for k, word in enumerate(fields[1:], 1):
-        rows = np.flatnonzero(length > 8 * k)
-        keys[rows] = mix(keys[rows] ^ word[rows])
-    return keys
 
 
 def _decimal_numbers(view: Words, end: Ints, length: Ints, decimals: int) -> Floats | None:
