@@ -173,9 +173,7 @@ GATE = next(line for block in blocks("console") for line, _ in commands(block) i
 NOT_GOOD_ENOUGH: list[dict[str, str]] = [
     {"hybrid": "bm25"},  # it is below
     {"hybrid": "dense"},  # it lacks two queries
-    {"hybrid": "nowhere"},
     {"hybrid.run": "{hybrid,dense}.run"},
-    {"qrels.txt": "nowhere.txt"},
     {"0.65": "0.7"},
     {"nDCG@10": "rankDCG", "qrels.txt": "equal.txt", "hybrid.run": "equal.run"},  # undefined
 ]

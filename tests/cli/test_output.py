@@ -229,19 +229,15 @@ def test_the_ending_of_the_file_sets_the_format(name: str) -> None:
 
 
 def test_a_file_without_an_ending_is_tsv() -> None:
-    os.mkdir("a.b")
-    for path in ("out", ".out", "a.b/out", "out."):
+    for path in ("out", ".out", "out."):
         assert gradeval("q", "r", "-m", "AP", "-o", path).code == 0
         assert Path(path).read_text() == TSV
+    endings = ".txt, .tsv, .csv, .json, .jsonl, .md, .tex. -f sets the format"
     for path in ("out.xlsx", "out.tsv.gz"):
-        assert fails("q", "r", "-o", path) == (
-            f"gradeval: cannot infer a format from {path}: the endings are "
-            ".txt, .tsv, .csv, .json, .jsonl, .md, .tex. -f sets the format"
-        )
-        assert not Path(path).exists()
-    for format, text in (("tsv", TSV), ("trec", gradeval("q", "r", "-m", "AP", "-f", "trec").out)):
-        assert gradeval("q", "r", "-m", "AP", "-o", "out.xlsx", "-f", format).code == 0
-        assert Path("out.xlsx").read_text() == text
+        said = f"gradeval: cannot infer a format from {path}: the endings are {endings}"
+        assert fails("q", "r", "-o", path) == said and not Path(path).exists()
+    assert gradeval("q", "r", "-m", "AP", "-o", "out.xlsx", "-f", "tsv").code == 0
+    assert Path("out.xlsx").read_text() == TSV
 
 
 # Files

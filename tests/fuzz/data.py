@@ -22,7 +22,6 @@ GRADES = (
     ["0"],
     ["-1", "-0", "0.0", "+1", "1.0", "2e0", "3."],
     [f"{n / 10}" for n in range(51)],
-    [f"{n / 8}" for n in range(33)],
     [f"{n / 100}" for n in range(-100, 500)],
     [str(n * n) for n in range(31)],
 )

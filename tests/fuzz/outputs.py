@@ -44,7 +44,6 @@ COMMANDS = """
 q r -f tsv
 q runs --runs-from list -f tsv
 l scores --groups sizes -f tsv
-l m --feature 1,2 -f tsv
 q saved.json r -m AP -f tsv
 compare q r other --by groups -f tsv
 compare q r saved.json -m AP -f tsv
@@ -54,7 +53,6 @@ explain q r --query q1 --against A=other -f json
 explain l --feature 1 --worst 1 --groups sizes -f json
 report q r --baseline other --text titles --explain 1
 validate q r other -f json
-validate m scores --groups sizes
 convert l OUT --to csv
 convert scores OUT --qrels l --to trec
 plot queries q r other --query-ids ids -f tsv
