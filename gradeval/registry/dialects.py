@@ -361,7 +361,6 @@ _SAME: dict[str, tuple[str, dict[str, Any]]] = {
     "Recall": ("R", {}),
     "SetRelP": ("SetP", {"relative": True}),
 }
-_OWN_DEFAULTS = {"RBP": {"p": 0.8}}  # that differ from ours
 
 
 def translated(text: str) -> tuple[str, str] | None:
@@ -386,21 +385,21 @@ def translated(text: str) -> tuple[str, str] | None:
     at = params.pop("recall" if name == "IPrec" else "cutoff", at)
     if name not in IR_MEASURES or not set(params) <= set(IR_MEASURES[name]):
         return None
-    defaults, differing = IR_MEASURES[name], _OWN_DEFAULTS.get(name, {})
-    arguments = {**differing, **params}
-    for key, value in defaults.items():  # one at its default may not be a gradeval parameter
-        if value is not None and arguments.get(key) == value and key not in differing:
-            del arguments[key]
-    ours = name + ("(" + ",".join(f"{k}={v!r}" for k, v in arguments.items()) + ")" if arguments else "")
-    inside = []
-    for key, value in params.items():
-        if isinstance(value, dict):  # a gain equal to its grade is not printed
-            gains = (f"{grade}:{gain}" for grade, gain in sorted(value.items()) if grade != gain)
-            inside.append(f"{key}={{{','.join(gains)}}}")
-        elif value != defaults[key]:
-            inside.append(f"{key}={value!r}")
-    printed = name + (f"({','.join(inside)})" if inside else "")
-    return (ours, printed) if at is None else (f"{ours}@{at!r}", f"{printed}@{at}")
+    # one at its default is not printed, and may not be a gradeval parameter
+    changed = {key: value for key, value in params.items() if value != IR_MEASURES[name][key]}
+    ours = {key: repr(value) for key, value in changed.items()}
+    printed = dict(ours)
+    if name == "RBP":
+        ours = {"p": "0.8", **ours}  # the default of ours differs
+    if isinstance(changed.get("gains"), dict):  # a gain equal to its grade is not printed
+        gains = (f"{grade}:{gain}" for grade, gain in sorted(changed["gains"].items()) if grade != gain)
+        printed["gains"] = f"{{{','.join(gains)}}}"
+
+    def written(arguments: Mapping[str, str], cutoff: str) -> str:
+        inside = ",".join(f"{key}={value}" for key, value in arguments.items())
+        return name + (f"({inside})" if inside else "") + (f"@{cutoff}" if at is not None else "")
+
+    return written(ours, repr(at)), written(printed, str(at))
 
 
 _AS_GRADEVAL = "by document id descending, as in gradeval"
