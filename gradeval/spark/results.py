@@ -168,29 +168,26 @@ def wire(table: Input, number: str, request: Request) -> Wire:
     chosen = choose(names, number, columns, path, request.naming)._replace(run="")
     labels = column_labels(chosen, number)
 
-    def identifier(name: str, label: str) -> Column:
-        """Strings without a collation, or integers."""
-        if types[name] not in (*_STRINGS, *_INTEGERS):
-            hint = "Ids are strings or integers: cast it to one of these"
-            raise InputError(path, f"the {label} has the type {types[name]}", hint=hint)
-        return F.col(quoted(name)).cast("long" if types[name] in _INTEGERS else "string")
+    def column(name: str, label: str, is_id: bool) -> Column:
+        """An id is a string without a collation, or an integer. Numbers may be strings, which the workers read:
+        their errors name the row.
+        """
+        kind = types[name]
+        if kind not in (*_STRINGS, *_INTEGERS, *(() if is_id else _FRACTIONS)):
+            hint = "Cast it to a string or an integer" if is_id else "Cast it to a number"
+            raise InputError(path, f"the {label} has the type {kind}", hint=hint)
+        exact = "long" if is_id else "double"
+        return F.col(quoted(name)).cast("string" if kind in _STRINGS else exact)
 
-    def value(name: str, label: str) -> Column:
-        """Numbers, or strings, which the workers read: their errors name the row."""
-        if types[name] not in (*_STRINGS, *_INTEGERS, *_FRACTIONS):
-            raise InputError(path, f"the {label} has the type {types[name]}", hint="Cast it to a number")
-        return F.col(quoted(name)).cast("string" if types[name] in _STRINGS else "double")
-
-    query, document = identifier(chosen.query, labels[0]), identifier(chosen.document, labels[1])
+    query, document = column(chosen.query, labels[0], True), column(chosen.document, labels[1], True)
     if WRONG_LINE in types:  # the query of a wrong line is its error
         query = F.coalesce(F.col(WRONG_LINE), query)
         document = F.when(F.col(WRONG_LINE).isNull(), document)
-    numbers = value(chosen.number, labels[2])
-    selected = [query.alias("query"), document.alias("document"), numbers.alias("number")]
+    value = column(chosen.number, labels[2], False)
+    selected = [query.alias("query"), document.alias("document"), value.alias("number")]
     if number == "grade":
         if chosen.subtopic:
-            subtopic = identifier(chosen.subtopic, labels[3])
-            selected.append(subtopic.cast("string").alias("subtopic"))
+            selected.append(column(chosen.subtopic, labels[3], True).cast("string").alias("subtopic"))
         return Wire(path, frame.select(*selected), labels)
     for name in request.run_columns.values():
         check_has(table.names, name, path)
@@ -200,12 +197,11 @@ def wire(table: Input, number: str, request: Request) -> Wire:
         hint = f"Choose with {request.naming.format('run')}"
         raise InputError(path, f"the run column may be {' or '.join(map(named, usual))}", hint=hint)
     if run is not None:
-        selected.append(identifier(run, f"run (column {run})").cast("string").alias("run"))
+        selected.append(column(run, f"run (column {run})", True).cast("string").alias("run"))
     if order := request.run_columns.get("order"):
-        place = value(order, f"order (column {order})")
-        # integers may be too large for exact doubles, as times are
-        place = F.col(quoted(order)).cast("long") if types[order] in _INTEGERS else place.try_cast("double")
-        selected.append(place.alias("place"))
+        is_integer = types[order] in _INTEGERS  # which may be too large for exact doubles, as times are
+        place = column(order, f"order (column {order})", is_integer)
+        selected.append((place if is_integer else place.try_cast("double")).alias("place"))
     return Wire(path, frame.select(*selected), labels, chosen.by_rank, run)
 
 
@@ -342,9 +338,8 @@ class SparkResults:
             grades = of_documents.groupBy("number").agg(F.sum("count").alias("count"))
         counted = grades.withColumn("is_grade", F.lit(True))
         if names is None or request.buckets is None:
-            of_runs = (
-                runs.groupBy(*(["run"] if names is None else [])).count().withColumn("is_grade", F.lit(False))
-            )
+            of_runs = runs.groupBy(*(["run"] if names is None else [])).count()
+            of_runs = of_runs.withColumn("is_grade", F.lit(False))
             counted = counted.unionByName(of_runs, allowMissingColumns=True)
         table = counted.toArrow()
         is_grade, rows = table["is_grade"].to_numpy(), table["count"].to_numpy()
@@ -462,9 +457,8 @@ class SparkResults:
         if is_planned and self._evaluated is not None:
             return self._evaluated
         frame = self._buckets_frame(job, values=is_planned and self._persisted is not None)
-        buckets = [
-            pickle.loads(row.state) for row in frame.where("state is not null").select("state").collect()
-        ]
+        states = frame.where("state is not null").select("state").collect()
+        buckets = [pickle.loads(row.state) for row in states]
         self._evaluated = self._evaluated or buckets  # which have all that buckets without pairs have
         return buckets
 
