@@ -321,13 +321,16 @@ def _rows_of_runs(table: Any, job: Job) -> Iterator[Rows]:
     if job.by_rank:
         rows = rows._replace(number=-rows.number)
     run = np.zeros(len(rows.number), np.int64) if rows.run is None else rows.run
-    order = stable_order(run) if len(job.runs) > 1 else np.arange(len(run))
-    bounds = np.searchsorted(run[order], np.arange(len(job.runs) + 1))
-    for r in range(len(job.runs)):
-        of_run = rows.take(order[bounds[r] : bounds[r + 1]])
-        if of_run.place is not None:
-            by_id = of_run.documents.descending(np.zeros(len(of_run.place), np.int64))
-            of_run = of_run.take(by_id[np.argsort(of_run.place[by_id], kind="stable")])
+    parts: Iterable[Rows] = [rows]
+    if len(job.runs) > 1:
+        order = stable_order(run)
+        ends = np.searchsorted(run[order], np.arange(1, len(job.runs)))
+        parts = map(rows.take, np.split(order, ends))
+    for r, part in enumerate(parts):
+        of_run = part
+        if part.place is not None:
+            by_id = part.documents.descending(np.zeros(len(part.place), np.int64))
+            of_run = part.take(by_id[np.argsort(part.place[by_id], kind="stable")])
         yield of_run._replace(errors={row: error for row, error in rows.errors.items() if run[row] == r})
 
 
