@@ -184,6 +184,10 @@ def test_three_sets_of_judgments():
         assert values[first, other] == pytest.approx(alone)
     for name in ("correlations", "power", "systems"):
         assert list(dict.fromkeys(column(study, name, "judgments"))) == sets
+    for row in study.table("judgments").to_dicts():
+        m = study.options["metrics"].index(row["metric"])
+        means = [means_of(study)[sets.index(row[key]), m] for key in ("judgments", "other")]
+        assert row["tau"] == pytest.approx(kendalltau(*means).statistic)
     common = {q: third[q] for q in QRELS if q in second and q in third}
     np.testing.assert_allclose(
         means_of(study)[2], gradeval.evaluate(common, RUNS, "AP nDCG@5").means.T, rtol=1e-14
