@@ -519,10 +519,11 @@ def position_of(metric: str | Spec | int, specs: Sequence[Spec]) -> int:
     chosen = parse(metric) if isinstance(metric, str) else [metric]
     if len(chosen) > 1:
         raise MetricError(f"{metric} is {len(chosen)} metrics", hint="give one")
-    if chosen[0] not in specs:
+    try:
+        return specs.index(chosen[0])
+    except ValueError:
         names = ", ".join(map(str, specs))
-        raise MetricError(f"{chosen[0]} was not evaluated", hint=f"the metrics are {names}")
-    return specs.index(chosen[0])
+        raise MetricError(f"{chosen[0]} was not evaluated", hint=f"the metrics are {names}") from None
 
 
 def signature_of(

@@ -95,7 +95,8 @@ class QueryValues:
     @classmethod
     def of(cls, results: Results, specs: Sequence[Spec]) -> QueryValues:
         """The values of these metrics, which have a number for each query."""
-        values = [[results.values(r, spec) for spec in specs] for r in range(len(results.runs))]
+        places = [results.specs.index(spec) for spec in specs]
+        values = [[results.values(r, m) for m in places] for r in range(len(results.runs))]
         return cls(
             tuple(results.queries),
             tuple(run.name for run in results.runs),
