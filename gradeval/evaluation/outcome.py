@@ -13,10 +13,10 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import map_all
-from gradeval.errors import GradevalError, InputError, MetricError, UnsuitableOptionError, first_names, named
+from gradeval.errors import GradevalError, InputError, UnsuitableOptionError, first_names, named
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import Scored, score, scored, summarize
-from gradeval.evaluation.ties import TRIALS, Spread, has_expected, spread
+from gradeval.evaluation.ties import TRIALS, Spread, expected_values, spread
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice, is_accepted, many
 from gradeval.options import EXPECTED, NO_RELEVANT, LaterIds, Options
@@ -26,7 +26,7 @@ from gradeval.registry.metric import Metric
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
-from gradeval.tables.qrels import Ideal, Qrels, counted_grades, is_relevant, shares_of
+from gradeval.tables.qrels import Ideal, Qrels, counted_grades, is_relevant
 from gradeval.tables.ranking import NO_TIES
 from gradeval.tables.reduction import Reduced
 
@@ -243,27 +243,8 @@ def outcome_of_reduced(
         ties = spread(qrels, reduced, counted, specs, of_run, judge, options.depth, jobs)
 
     def expected_of(ties: Spread) -> Floats:
-        """The values expected over the orders of ties, (M, Q); NaN for metrics without a closed form."""
-        values: Floats = of_run.values.copy()
-        expecting = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag, ideals)
-        without = {m for m, spec in enumerate(specs) if not has_expected(spec)}
-
-        def fill(some: slice, jobs: int) -> None:
-            queries = ties.queries[some]
-            try:
-                judged = expecting(queries, reduced.rank)
-            except MetricError:  # the depth divides tied documents, and they are removed by -J
-                without.update(range(len(specs)))
-            for m in {*range(len(specs))} - without:
-                try:
-                    values[m, queries] = scored(judged, [specs[m]]).values[0]
-                except MetricError:
-                    without.add(m)
-
-        counts = np.diff(qrels.offsets)[ties.queries]
-        map_all(fill, shares_of(np.append(0, np.cumsum(counts))), jobs)
-        values[[*without]] = np.nan
-        return values
+        judge = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag, ideals)
+        return expected_values(qrels, reduced.rank, specs, of_run, judge, ties.queries, jobs)
 
     result = RunResult(
         name,

@@ -163,7 +163,7 @@ def spread(
         return [m for m, goes in zip(chosen, beyond, strict=True) if goes]
 
     together = max(1, _AT_ONCE // len(reduced.rank))
-    shares = shares_of(np.append(0, np.cumsum(qrels.offsets[tied + 1] - qrels.offsets[tied])))
+    shares = _shares_of(qrels, tied)
     first, second, *further = groups.ends()
     list(ordered_map(partial(attempt, [*range(len(specs))], [first, second]), shares, jobs))
     # a metric that a better document never harms has its lowest and highest value in the first two orders
@@ -179,6 +179,42 @@ def spread(
         attempt(others, [*groups.shuffles(min(SHUFFLES, -(-trials // len(tied))))], sample)
     changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
     return Spread(tied, low, high, changes, undefined, whole)
+
+
+def expected_values(
+    qrels: Qrels,
+    rank: Floats,
+    specs: Sequence[Spec],
+    of_run: Scored,
+    judge: Callable[[Ints, Floats], Judgments],
+    tied: Ints,
+    jobs: int,
+) -> Floats:
+    """The values expected over the orders of ties, (M, Q); NaN for metrics without a closed form.
+
+    judge: makes the judgments of some queries, with the ranks of ties. tied: the queries with ties.
+    """
+    values: Floats = of_run.values.copy()
+    without = {m for m, spec in enumerate(specs) if not has_expected(spec)}
+
+    def fill(some: slice) -> None:
+        try:
+            judged = judge(tied[some], rank)
+        except MetricError:  # the depth divides tied documents, and they are removed by -J
+            without.update(range(len(specs)))
+        for m in {*range(len(specs))} - without:
+            try:
+                values[m, tied[some]] = scored(judged, [specs[m]]).values[0]
+            except MetricError:
+                without.add(m)
+
+    list(ordered_map(fill, _shares_of(qrels, tied), jobs))
+    values[[*without]] = np.nan
+    return values
+
+
+def _shares_of(qrels: Qrels, queries: Ints) -> list[slice]:
+    return shares_of(np.append(0, np.cumsum(qrels.offsets[queries + 1] - qrels.offsets[queries])))
 
 
 def check_expected(specs: Sequence[Spec]) -> None:
