@@ -149,7 +149,7 @@ class Job:
         try:
             yield self.progress
         except UnknownQueryError as error:
-            raise (OptionError(f"--query-ids: {error}") if self.query_ids else error) from None
+            raise (self.query_ids.unknown(error) if self.query_ids else error) from None
         finally:
             Source.watch = None
             self.progress.close()
@@ -342,6 +342,11 @@ class QueryIds(LaterIds):
             raise OptionError(f"--query-ids {self.text}: {what}")
         fields = (fields for _, fields in read_fields(Source(self.text))) if self._is_file else ()
         return self._some(self._listed or tuple(dict.fromkeys(chain.from_iterable(fields))))
+
+    def unknown(self, error: UnknownQueryError) -> OptionError:
+        """The error about listed ids that are not in the qrels."""
+        no_file = f", nor is there a file '{self.text}'" if len(self._listed) == 1 else ""
+        return OptionError(f"--query-ids: {error}{no_file}")
 
     def _some(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         if not ids:

@@ -81,17 +81,20 @@ def eval_command(
     from gradeval.evaluation import evaluate_all, with_saved
     from gradeval.evaluation.layout import ALL
 
-    chosen = Options(**options)
-    ends = "--tie-range" if chosen.tie_range else "--interval" if chosen.interval else ""
+    interval, has_confidence = options["interval"], options["confidence"] != Options.table["confidence"].default
+    ends = "--tie-range" if options["tie_range"] else "--interval" if interval else ""
     for is_wrong, error in (
+        (options["tie_range"] and interval, "--tie-range and --interval are mutually exclusive."),
+        (has_confidence and not interval, "--confidence requires --interval."),
         (no_summary and not per_query, "-n requires -q: nothing would be printed."),
         (top is not None and sort is None, "--top requires --sort."),
         (wide and not per_query, "--wide requires -q."),
         (wide and ends, f"--wide and {ends} are mutually exclusive."),
-        (chosen.interval and no_summary, "--interval and -n are mutually exclusive: intervals are of means."),
+        (interval and no_summary, "--interval and -n are mutually exclusive: intervals are of means."),
     ):
         if is_wrong:
             raise click.UsageError(error)
+    chosen = Options(**options)
     if runs_from is None:
         check_runs(runs, options["features"])
     labelled = _runs(runs, runs_from)

@@ -162,7 +162,8 @@ def spread(
                     changes[chosen[place], some] |= words != np.array(before, object)
         return [m for m, goes in zip(chosen, beyond, strict=True) if goes]
 
-    together = max(1, _AT_ONCE // len(reduced.rank))
+    # subtopics are numbered for the whole qrels: a table with them has each query once
+    together = max(1, _AT_ONCE // len(reduced.rank)) if qrels.subtopics is None else 1
     shares = _shares_of(qrels, tied)
     first, second, *further = groups.ends()
     list(ordered_map(partial(attempt, [*range(len(specs))], [first, second]), shares, jobs))

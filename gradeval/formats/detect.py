@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.file_formats import FORMATS, Format
-from gradeval.formats.diagnostics import SHOWN, LineProblems, no_data
+from gradeval.formats.diagnostics import LineProblems, no_data
 from gradeval.formats.scan import HASH, NUMBER
 from gradeval.formats.sources import ARROW, PARQUET, Block, Source
 from gradeval.options import Options
@@ -274,7 +274,8 @@ def explained(found: LineProblems, block: Block, rows: int, number: str, kind: s
     text = block.bytes[: min(block.size, _HEAD)].tobytes()
     lines = [line.strip(b" \t\r") for line in (text[: text.rfind(b"\n") + 1] or text).split(b"\n")]
     data = [place for place, line in enumerate(lines) if line and line[0] != HASH]
-    if found.total < rows or len({problem.line for problem in found.first}) < min(rows, SHOWN):
+    # with as many problems a line as in the first lines, all lines have some
+    if found.total * len({problem.line for problem in found.first}) < rows * len(found.first):
         if first.hint or not kind or first.line not in data[:1]:
             return found
         fields = lines[data[0]].decode("utf-8", "replace").split()
@@ -315,7 +316,11 @@ def _look(lines: list[bytes], number: str, kind: str) -> str:
     for role, counts, place in (("qrels", {4}, 3), ("a run", {5, 6}, 4)):
         is_other = (role == "a run") != is_run or kind != "trec"
         if is_other and all(len(row) in counts and NUMBER.fullmatch(row[place]) for row in fields):
-            return f"This looks like {role}; the qrels come first, then the runs"
+            is_right_role = (role == "a run") == is_run
+            further = (
+                f"{_OPTIONS[number]} trec reads it" if is_right_role else "the qrels come first, then the runs"
+            )
+            return f"This looks like {role}; {further}"
     return ""
 
 

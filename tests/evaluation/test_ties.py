@@ -126,6 +126,29 @@ def test_the_range_is_that_of_all_orders(options: dict[str, object]) -> None:
             np.testing.assert_allclose([low, high], [least, most], atol=1e-9, err_msg=str(spec))
 
 
+def test_ranges_with_subtopics() -> None:
+    """They are within those of all orders, query by query."""
+    draw, names = random.Random(4), ["StRecall@3", "StRecall", "ERR_IA@3", "alpha_nDCG@4", "AP", "nDCG@2"]
+    rankings = {f"{q}": collection(draw)[1] for q in range(30)}
+    judged = [
+        (q, f"{t}", d, draw.choice([0, 1, 2])) for q in rankings for t in range(3) for d in ("d0", "d1", "x")
+    ]
+    qrels = [row for row in judged if draw.random() < 0.7]
+    run = {q: dict(ranking) for q, ranking in rankings.items()}
+    results = evaluate(qrels, run, names, tie_range=True, ties="input")
+    assert (results.values(0, "StRecall@3") > 0).any()
+    for m, name in enumerate(names):
+        ends = results.runs[0].tie_range[:2, m]
+        for place, query in enumerate(results.queries):
+            own = [row for row in qrels if row[0] == query]
+            tries = [evaluate(own, {query: order}, name, ties="input") for order in orders(rankings[query])]
+            values = [of_order.values(0, 0)[0] for of_order in tries]
+            low, high = ends[:, place]
+            assert min(values) - 1e-12 <= low <= results.values(0, m)[place] <= high <= max(values) + 1e-12, (
+                name
+            )
+
+
 @each("options", [{}, {"depth": 2, "judged_only": True}])
 def test_a_sample_of_many_queries_shows_as_much(options, monkeypatch: pytest.MonkeyPatch) -> None:
     load()
