@@ -47,7 +47,7 @@ OTHERS = {
     ("run", "<!DOCTYPE html>\n<p>q1 d1 1\n</html>\n"): "",
     ("qrels", "0.5\n1\n"): READS.format("scores", "its first lines of data are numbers, one per line", "run")
         .replace("--run-format scores reads it", "it needs a LETOR file as qrels"),
-    ("letor", "q1 0 d1 1\nq1 0 d2 0\n"): "qrels; the qrels come first, then the runs",
+    ("letor", "q1 0 d1 1\nq1 0 d2 0\n"): "qrels; --qrels-format trec reads it",
     ("letor", "q1 Q0 d1 1 2.5 t\n"): "a run; the qrels come first, then the runs",
     ("run", "sep=;\nqid;docno;score\nq1;a;2.5\n"): BEFORE.format("csv"),
     ("run", "prediction\n0.5\n0.25\n-1e-3\n"): BEFORE.format("scores"),
