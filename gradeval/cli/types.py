@@ -23,10 +23,10 @@ def completion(value: str, **about: str) -> CompletionItem:
 
 
 class Value(click.ParamType):  # type: ignore[type-arg]
-    """What parse() reads from a text; its ValueError says what the text is not."""
+    """What parse() reads from a text, here the text itself; its ValueError says what the text is not."""
 
     def parse(self, text: str) -> Any:
-        raise NotImplementedError
+        return text
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):  # a default
@@ -41,9 +41,6 @@ class File(Value):
     """The name of a file, checked only when it is read: an unreadable run does not affect the others."""
 
     name = "file"
-
-    def parse(self, text: str) -> str:
-        return text
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

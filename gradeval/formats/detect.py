@@ -11,7 +11,7 @@ import numpy as np
 
 from gradeval.errors import InputError, InputErrors
 from gradeval.file_formats import FORMATS, Format
-from gradeval.formats.diagnostics import LineProblems, no_data
+from gradeval.formats.diagnostics import SHOWN, LineProblems, no_data
 from gradeval.formats.scan import HASH, NUMBER
 from gradeval.formats.sources import ARROW, PARQUET, Block, Source
 from gradeval.options import Options
@@ -275,7 +275,10 @@ def explained(found: LineProblems, block: Block, rows: int, number: str, kind: s
     lines = [line.strip(b" \t\r") for line in (text[: text.rfind(b"\n") + 1] or text).split(b"\n")]
     data = [place for place, line in enumerate(lines) if line and line[0] != HASH]
     # with as many problems a line as in the first lines, all lines have some
-    if found.total * len({problem.line for problem in found.first}) < rows * len(found.first):
+    is_all = found.total * len({problem.line for problem in found.first}) >= rows * len(found.first)
+    kinds = {re.sub("'[^']*'", "", problem.what) for problem in found.first}  # as in their number of fields
+    is_most = found.total > max(SHOWN, rows // 2) and len(kinds) > 1 and first.line in data[:1]
+    if not (is_all or is_most):
         if first.hint or not kind or first.line not in data[:1]:
             return found
         fields = lines[data[0]].decode("utf-8", "replace").split()
@@ -288,7 +291,9 @@ def explained(found: LineProblems, block: Block, rows: int, number: str, kind: s
     hint = first.hint or (_look([lines[place] for place in data], number, kind) if kind else "")
     if not hint and rows < _MISREAD:
         return found
-    what = f"{first.what}, and none of the {rows:,} lines{'' if block.last else ' read'} is right"
+    lines_read = f"{rows:,} lines{'' if block.last else ' read'}"
+    scope = f"none of the {lines_read} is right" if is_all else f"most of the {lines_read} are wrong"
+    what = f"{first.what}, and {scope}"
     layout = f"A line is {_LAYOUTS[number]}. " if kind == "trec" else "Is this the right file? "
     columns = f"query_id,doc_id,{'relevance' if number == 'grade' else 'score'}"
     other = f"For another format give {_OPTIONS[number]}; a table needs a header line, such as {columns}"

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from helpers import each, raises
@@ -163,15 +164,16 @@ def test_closed_in_one_of_its_own_threads():
 
 @each("fails", range(6))
 def test_a_thread_that_ends_for_lack_of_memory_keeps_nobody_waiting(fails, monkeypatch):
-    notify, calls = threading.Condition.notify_all, itertools.count()
-    main = threading.get_ident()  # threading.current_thread() notifies in a thread that it does not know yet
+    calls, main = itertools.count(), threading.get_ident()
 
-    def without_memory(condition):
-        if threading.get_ident() != main and next(calls) >= fails:
-            raise MemoryError
-        notify(condition)
+    class WithoutMemory(threading.Condition):
+        def notify_all(self):
+            if threading.get_ident() != main and next(calls) >= fails:
+                raise MemoryError
+            super().notify_all()
 
-    monkeypatch.setattr(threading.Condition, "notify_all", without_memory)
+    # that of the map alone: threads of the test runner have conditions too
+    monkeypatch.setattr(parallel, "threading", SimpleNamespace(Condition=WithoutMemory, Lock=threading.Lock))
     with contextlib.suppress(MemoryError):
         assert list(ordered_map(lambda n: time.sleep(0.001) or n, range(50), 2)) == list(range(50))
 

@@ -107,3 +107,18 @@ def test_archives(mode: str, tmp_path: Path) -> None:
     for files in ((tmp_path / "given", RUN), (QRELS, tmp_path / "given")):
         assert error_of(InputError, gradeval.evaluate, *files, "AP") == expected
     assert error_of(InputError, gradeval.convert, tmp_path / "given", tmp_path / "made.json") == expected
+
+
+def test_most_lines_are_wrong(tmp_path: Path) -> None:
+    """In several ways, from the first on, and more than are shown: one error. Others are listed."""
+    right, short, long = "q1 0 d1 1\n", "some words\n", "a text of more words\n"
+    for text, count in (
+        (short + long * 20 + right, 1),
+        (right + short + long * 20, 21),
+        (short * 21 + right, 21),
+        (short + long * 3 + right, 4),
+    ):
+        path = tmp_path / "qrels"
+        path.write_text(text)
+        error = error_of((InputError, InputErrors), gradeval.evaluate, path, RUN)
+        assert len(error.splitlines()) == count and ("most of the 22 lines are wrong" in error) == (count == 1)
