@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.arrays.numbers import natural_log
+from gradeval.arrays.segments import natural_log
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named

@@ -1,4 +1,5 @@
-"""Arithmetic within queries: one value per row in, one value per query (or row) out.
+"""Arithmetic within queries: one value per row in, one value per query (or row) out; and of numbers alone:
+logarithms to the bit as C gives them, ratios, quantiles, decimal subtraction, and monotone curves for φ.
 
 The rows of a query are neighbours, and queries are in order; a query may have no rows. Sums are added one by
 one in row order, as in trec_eval's loops, so that means agree with it to the last digit.
@@ -6,7 +7,9 @@ one in row order, as in trec_eval's loops, so that means agree with it to the la
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import EllipsisType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -245,3 +248,115 @@ def order_of(keys: NDArray[np.uint32]) -> Ints:
     digits = keys.astype("<u4", copy=False).view("<u2").reshape(len(keys), 2)
     order = np.argsort(digits[:, 0], kind="stable")
     return order[np.argsort(digits[order, 1], kind="stable")]
+
+
+# --- numbers, whatever their queries
+
+
+_TABLED = 1 << 16
+_EXACT = 800  # digits for any two grades
+
+
+@cache
+def _log2_table(size: int) -> Floats:
+    return np.array([math.inf] + [math.log2(number) for number in range(1, size)])
+
+
+def log2(numbers: Floats) -> Floats:
+    """The binary logarithms of integers from 1, bit for bit as C's log2 gives them.
+
+    numpy's own may differ in the last bit where the processor has AVX-512, and trec_eval's digits with it.
+    """
+    highest = numbers.max(initial=1.0)
+    if highest >= _TABLED:
+        return np.log2(numbers)
+    return _log2_table(1 << int(highest).bit_length())[numbers.astype(np.int64)]
+
+
+def ratio(part: Floats | Ints, whole: Floats | Ints | float) -> Floats:
+    """part / whole, 0 where the whole is 0; whole: (Q,) as part, or one number for all."""
+    return np.divide(part, whole, out=np.zeros(len(part)), where=np.not_equal(whole, 0))
+
+
+def quotient(part: Floats | Ints, whole: Floats | Ints) -> Floats:
+    """part / whole, NaN where the whole is 0, (Q,) each."""
+    divided: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=np.not_equal(whole, 0))
+    return divided
+
+
+def natural_log(numbers: Floats) -> Floats:
+    """The natural logarithms, bit for bit as C's log gives them; a loop, for one number per query at most."""
+    return np.array([math.log(number) for number in numbers.tolist()], np.float64)
+
+
+def pchip_slopes(x: Floats, y: Floats) -> Floats:
+    """The slope of the monotone cubic through the points, at each of them: (R, C) and (R, C) -> (R, C).
+
+    Each row is a curve of its own through C >= 2 points; x rises along it and y never falls. Inside, the
+    slope is the weighted harmonic mean of the slopes of the two sides, and 0 beside a flat side; at an
+    end it is that of the parabola through the last three points, or 0 if that falls.
+    Source: Fritsch and Butland, "A method for constructing local monotone piecewise cubic interpolants",
+    1984, with the ends of Moler, "Numerical Computing with MATLAB", 2004, section 3.6, as in scipy.
+    """
+    width = np.diff(x, axis=1)
+    side = np.diff(y, axis=1) / width
+    if x.shape[1] == 2:
+        return np.repeat(side, 2, axis=1)
+    left, right = width[:, :-1], width[:, 1:]
+    rising = (side[:, :-1] > 0) & (side[:, 1:] > 0)
+    before, after = np.where(rising, side[:, :-1], 1.0), np.where(rising, side[:, 1:], 1.0)
+    weights = 2 * right + left, right + 2 * left
+    inner = np.where(rising, (weights[0] + weights[1]) / (weights[0] / before + weights[1] / after), 0.0)
+
+    def end(near: int, far: int) -> Floats:
+        h, k, near_side, far_side = width[:, near], width[:, far], side[:, near], side[:, far]
+        return np.maximum(((2 * h + k) * near_side - h * far_side) / (h + k), 0.0)[:, None]
+
+    return np.concatenate([end(0, 1), inner, end(-1, -2)], axis=1)
+
+
+def monotone_curve(x: Floats, y: Floats, curve: Ints, at: Floats) -> Floats:
+    """The value at each point of `at` on one of the curves: (R, C), (R, C), (N,) row numbers, (N,) -> (N,).
+
+    Outside its points a curve is constant.
+    """
+    # slopes are made of squares of widths: in units of a power of two, which rounds nothing, these are numbers
+    unit = np.frexp(np.abs(x).max(axis=1, initial=0.0))[1][:, None]
+    scaled = np.ldexp(x, -unit)
+    slope = pchip_slopes(scaled, y)
+    right = np.ones(len(at), np.int64)
+    for column in range(1, x.shape[1] - 1):
+        right += at >= x[curve, column]
+    low, high = (curve, right - 1), (curve, right)
+    width = x[high] - x[low]
+    t = np.clip((at - x[low]) / width, 0.0, 1.0)
+    # the polynomial in the form y + t (…) gives both ends exactly
+    rise = y[high] - y[low]
+    step = scaled[high] - scaled[low]
+    first, last = slope[low] * step, slope[high] * step
+    value = y[low] + t * (first + t * ((3 * rise - 2 * first - last) + t * (first + last - 2 * rise)))
+    return np.where(t == 1.0, y[high], value)
+
+
+def quantile(descending: Floats, start: Ints, count: Ints, place: Floats) -> Floats:
+    """The value at a position (0-based from the smallest, may be fractional) of each query's sorted values.
+
+    descending: (N,), each query's from the largest; start, count, place: (Q,), counts from 1.
+    Between two values it is interpolated linearly.
+    """
+    last = start + count - 1
+    low = np.floor(place).astype(np.int64)
+    high = np.minimum(low + 1, count - 1)
+    below: Floats = descending[last - low]
+    above: Floats = descending[last - high]
+    return below + (above - below) * (place - low)
+
+
+def subtracted(values: Floats, number: float) -> Floats:
+    """values - number, by the shortest decimal texts of the floats, so that 1.2 - 1 is 0.2: (N,) -> (N,)."""
+    from decimal import Context, Decimal  # which few need
+
+    subtract, subtrahend = Context(prec=_EXACT).subtract, Decimal(repr(number))
+    different = distinct(values)
+    differences = [float(subtract(Decimal(repr(value)), subtrahend)) for value in different.tolist()]
+    return np.array(differences, np.float64)[np.searchsorted(different, values)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ LONG = 1 << 10  # ids longer than this are so rare and large that they are hashe
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _FEW = 1 << 10
+_GROUP = 10_000
+_MINUS = b"-"[0]
 MASKS: Words = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
 
 
@@ -415,3 +418,36 @@ def salts(count: int) -> Words:
     """What is added to the keys of ids by group, (count,), so that equal ids of different groups differ."""
     # mixed twice: once leaves some sums with the keys of ids equal (14 of 28 million), as both are mixed alike
     return mix(mix(np.arange(1, count + 1, dtype=np.uint64)))
+
+
+@cache
+def _tables() -> tuple[NDArray[np.uint32], Words]:
+    """The four digits of each number below _GROUP, and the powers of ten; only few commands need them."""
+    four = np.frombuffer(b"".join(b"%04d" % n for n in range(_GROUP)), "<u4")
+    return four, np.uint64(10) ** np.arange(20, dtype=np.uint64)
+
+
+def integer_ids(values: NDArray[np.integer[Any]]) -> Ids:
+    """Each integer as str() writes it, (N,), of any integer type."""
+    is_new = np.append(True, values[1:] != values[:-1])[: len(values)]
+    if 0 < 2 * is_new.sum() <= len(values):  # equal ones, as of a query, are written once
+        return integer_ids(values[is_new]).take(np.cumsum(is_new) - 1)
+    four, powers = _tables()
+    count = len(values)
+    negative = values < 0
+    size = values.astype(np.uint64)
+    np.negative(size, out=size, where=negative)  # modulo 2^64, where the lowest integer has its size too
+    length: Ints = np.maximum(np.searchsorted(powers, size, "right"), 1)
+    groups = -(-int(length.max(initial=1)) // 4)
+    width = 4 * (groups + 1)  # a group more has room for a sign
+    text = np.zeros(count * width + PAD, np.uint8)
+    table = text[: count * width].view("<u4").reshape(count, groups + 1)
+    for group in range(groups, 0, -1):
+        rest = size // _GROUP if group > 1 else np.uint64(0)
+        table[:, group] = four[(size - rest * np.uint64(_GROUP)).view(np.int64)]
+        size = rest
+    end = width * np.arange(1, count + 1)
+    if negative.any():
+        length = length + negative
+        text[(end - length)[negative]] = _MINUS
+    return Ids(text, end - length, length)

@@ -268,7 +268,7 @@ def input_files(*listed: str) -> list[str]:
 
     Raises UsageError where two of them are standard input.
     """
-    from gradeval.tables.run_names import labelled
+    from gradeval.tables.load import labelled
 
     context = click.get_current_context()
     files = list(listed)
@@ -299,7 +299,9 @@ def expand_runs(
     context: click.Context | None, param: click.Parameter | None, paths: Sequence[str]
 ) -> tuple[str, ...]:
     """Runs with directories and patterns replaced by their files; a callback of arguments."""
-    from gradeval.tables.run_names import run_files
+    if context is not None and context.resilient_parsing:  # a completion, which waits for no import
+        return tuple(paths)
+    from gradeval.tables.load import run_files
 
     return tuple(str(file) for path in paths for file in run_files(path))
 

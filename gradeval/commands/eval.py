@@ -17,8 +17,7 @@ from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
-    from gradeval.evaluation.results import Results
-    from gradeval.evaluation.runs import Runs
+    from gradeval.evaluation.results import Results, Runs
     from gradeval.registry.spec import Spec
 
 
@@ -143,7 +142,7 @@ def eval_command(
 
 def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[Notice]]:
     """The metrics, by default those that all saved results have; and a notice of those that are left out."""
-    from gradeval.evaluation.runs import SavedResult
+    from gradeval.evaluation.results import SavedResult
     from gradeval.registry.spec import parse
 
     if not any(isinstance(run, SavedResult) for _, run in runs):
@@ -158,7 +157,7 @@ def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[N
 
 def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, str]]:
     """(label, path) of each of the runs, and of those in the list at the path."""
-    from gradeval.tables.run_names import labelled, run_files
+    from gradeval.tables.load import labelled, run_files
 
     runs = [labelled(argument) for argument in arguments]
     if path is not None:

@@ -153,7 +153,7 @@ def standardized(
     """
     import numpy as np
 
-    from gradeval.arrays.numbers import natural_log
+    from gradeval.arrays.segments import natural_log
     from gradeval.registry.metric import GEOMETRIC_MIN, Kind
     from gradeval.registry.spec import Spec
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from gradeval.errors import OptionError, described
-from gradeval.evaluation.evaluator import Evaluator, complete
-from gradeval.evaluation.results import FailedRun, Results
-from gradeval.evaluation.runs import Runs, SavedResult, separate_runs
+from gradeval.evaluation.evaluator import Evaluator, complete, separate_runs
+from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult
 from gradeval.formats.sources import Source, compression_of
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, Options, takes

@@ -15,8 +15,7 @@ from gradeval.arrays.strings import Ids, Texts
 from gradeval.arrays.threads import map_all
 from gradeval.errors import GradevalError, InputError, UnsuitableOptionError, first_names, named
 from gradeval.evaluation.results import RunResult
-from gradeval.evaluation.score import Scored, score, scored, summarize
-from gradeval.evaluation.ties import TRIALS, Spread, expected_values, spread
+from gradeval.evaluation.score import TRIALS, Scored, Spread, expected_values, score, scored, spread, summarize
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice, is_accepted, many
 from gradeval.options import EXPECTED, NO_RELEVANT, LaterIds, Options

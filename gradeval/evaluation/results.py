@@ -135,6 +135,42 @@ class FailedRun(Record):
     error: GradevalError
 
 
+Runs = Sequence[tuple[str | None, Any]]
+"""(name, run) pairs; a run may be a SavedResult, or a FailedRun instead of one that cannot be read."""
+
+
+class SavedRun(Record, eq=False):
+    """One run of a saved result. name, path, sha256: of the run when it was evaluated.
+
+    values: those of each metric, (n,), for these queries, NaN where it is undefined. ties: the order of tied
+    scores, depths: quantiles of the documents of a query, None where they are unknown.
+    """
+
+    name: str
+    path: str
+    sha256: str | None
+    queries: tuple[str, ...]
+    values: Mapping[str, Floats]
+    ties: str | None = None
+    depths: tuple[int, int, int, int, int] | None = None
+
+
+class SavedResult(Record, eq=False):
+    """A saved result as read. path: its own; qrels, qrels_sha256, options: what it was made from.
+
+    groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names.
+    """
+
+    path: str
+    qrels: str
+    qrels_sha256: str
+    groups_sha256: str | None
+    options: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    runs: tuple[SavedRun, ...]
+    notices: tuple[Notice, ...] = ()
+
+
 Notices = tuple[Notice, ...]
 
 

@@ -29,8 +29,7 @@ from gradeval.evaluation.outcome import (
     undefined_notices,
     weights_of,
 )
-from gradeval.evaluation.results import FailedRun, Results, RunResult, option_text
-from gradeval.evaluation.runs import Runs, SavedResult, SavedRun
+from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult, SavedRun, option_text
 from gradeval.evaluation.score import Scored, summarize
 from gradeval.formats.json import begins_saved, parse_json
 from gradeval.formats.lines import read_text

@@ -1,20 +1,33 @@
-"""Judgments and metrics → values: all evaluation ends here."""
+"""Judgments and metrics → values: all evaluation ends here; and how the order of tied scores changes them.
+
+A document's rank among others of equal score is an accident of the tie rule. From the first and last rank of
+each group of equal scores, which the run's reduction keeps, other orders are made without reading the run
+again: the best and the worst grades first, with unjudged documents above or below those judged not relevant,
+and a few shuffles for metrics that none of these may take to their extremes.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import chain
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats
-from gradeval.arrays.numbers import natural_log
+from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays.segments import Segments, distinct, natural_log, stable_order
+from gradeval.arrays.strings import mix
+from gradeval.arrays.threads import ordered_map
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.records import Record
-from gradeval.registry.metric import GEOMETRIC_MIN, Kind
-from gradeval.registry.spec import Spec
+from gradeval.registry.invariants import PROMOTION_HELPS
+from gradeval.registry.metric import GEOMETRIC_MIN, REGISTRY, Kind, load
+from gradeval.registry.spec import Spec, parse
 from gradeval.tables.judgments import Judgments
+from gradeval.tables.qrels import Qrels, shares_of
+from gradeval.tables.ranking import Ties
+from gradeval.tables.reduction import Reduced
 
 
 def score(judgments: Judgments, specs: Sequence[Spec]) -> Floats:
@@ -110,3 +123,232 @@ def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
         except FloatingPointError:
             raise MetricError(f"{spec}: a value is too large for a floating-point number") from None
     return Scored(values, texts, empty)
+
+
+# --- the order of tied scores
+
+
+SHUFFLES = 8
+TRIALS = 256  # for the notice: with so many tied queries one shuffle each is enough, of 32 queries all eight
+_AT_ONCE = 1 << 20  # ranks of the orders that are tried together
+_SLOTS = 4  # a shuffle places each judged document of a large group in one of this many times as many slots
+_SAME = 1e-9  # relative: sums in another order may end in another last digit
+
+
+class Spread(Record):
+    """The lowest and highest value of each metric over the orders tried.
+
+    queries: those of the qrels with ties that can matter, (A,). low, high: (M, A). changes: where they differ,
+    or the words of a text do, (M, A). undefined: where the value of the run is defined, and that of another
+    order is not, (M, A). whole: whether no other order goes beyond low and high, (M,).
+    """
+
+    queries: Ints
+    low: Floats
+    high: Floats
+    changes: Bools
+    undefined: Bools
+    whole: Bools
+
+    def ends(self, values: Floats) -> tuple[Floats, Floats]:
+        """The lowest and the highest value of all queries, (M, Q), whose values are these: equal where no order
+        changes them, also not in the last digit."""
+        low, high = values.copy(), values.copy()
+        for ends, extreme in ((low, self.low), (high, self.high)):
+            ends[:, self.queries] = np.where(self.changes, extreme, values[:, self.queries])
+        return low, high
+
+
+class _Groups:
+    """The judged documents that share their score with others, those of a query and a score together.
+
+    row: of the qrels, (n,). within: how they fall into G groups. size: documents in each group, judged or not,
+    (G,). first: the rank of the group's first document, (G,). query: of each group, (G,).
+    """
+
+    def __init__(self, ties: Ties, qrels: Qrels, queries: Bools) -> None:
+        query = np.searchsorted(qrels.offsets, ties.row, "right") - 1
+        chosen = np.flatnonzero(queries[query])
+        order = chosen[stable_order(query[chosen], ties.first[chosen])]
+        query, self.row = query[order], ties.row[order]
+        first, last = ties.first[order], ties.last[order]
+        new = np.ones(len(order) + 1, bool)
+        new[1:-1] = (query[1:] != query[:-1]) | (first[1:] != first[:-1])
+        offsets = np.flatnonzero(new)
+        self.within = Segments(offsets)
+        self.query, self.first = query[offsets[:-1]], first[offsets[:-1]]
+        self.size = last[offsets[:-1]] - self.first + 1
+        self.grade = qrels.grade[self.row]
+
+    def ends(self) -> Iterator[Floats]:
+        """The ranks of the judged documents, (n,), with the best or the worst first, under each of the orders.
+
+        First the best grades first and unjudged documents last, and the reverse. Then the same with unjudged
+        documents between those with a grade above 0 and the others.
+        """
+        group = self.within.query
+        first = self.first[group].astype(np.float64)
+        unjudged = (self.size - self.within.lengths)[group]
+        falling = np.empty(len(group))
+        falling[self.within.descending(self.grade)] = self.within.place
+        rising = self.within.lengths[group] - 1 - falling
+        relevant = self.grade > 0
+        yield first + falling
+        yield first + rising + unjudged
+        yield first + falling + np.where(relevant, 0, unjudged)
+        yield first + rising + np.where(relevant, unjudged, 0)
+
+    def shuffles(self, count: int) -> Iterator[Floats]:
+        """The ranks of the judged documents, (n,), in pseudo-random orders."""
+        group = self.within.query
+        slots = np.minimum(self.size, _SLOTS * self.within.lengths)
+        places = Segments(np.append(0, np.cumsum(slots)))
+        for seed in range(count):
+            # the slots of a group in the order of pseudo-random keys: its judged documents take the first
+            keys = mix(np.arange(len(places.query), dtype=np.uint64) + np.uint64(seed << 40))
+            order = stable_order(places.query, (keys >> np.uint64(40)).astype(np.int64))
+            slot = places.place[order][places.offsets[group] + self.within.place]
+            yield self.first[group] + slot * self.size[group] // slots[group]
+
+
+def spread(
+    qrels: Qrels,
+    reduced: Reduced,
+    queries: Bools,
+    specs: Sequence[Spec],
+    of_run: Scored,
+    judge: Callable[[Ints, Floats], Judgments],
+    depth: int | None = None,
+    jobs: int = 1,
+    trials: int | None = None,
+) -> Spread:
+    """The values of these queries under other orders of tied scores, (Q,) as a mask.
+
+    of_run: what the order of the run makes of all queries. judge: makes the judgments of some queries, cut at
+    the depth, from the ranks of all rows in K orders, (K, N). trials: with more tied queries than this, only
+    about so many of them, evenly spaced, are tried in the orders after the first two; None tries all.
+
+    A notice can be missed only where neither of the first two orders changes any query, and no further order
+    any of the sample: in a large collection an order that matters shows. Its range is "at least" there.
+    """
+    groups = _Groups(reduced.ties, qrels, queries)
+    # the order matters in groups whose documents differ: in their grades, or in being judged
+    grades_differ = groups.within.min(groups.grade) < groups.within.max(groups.grade)
+    tied = distinct(groups.query[grades_differ | (groups.size > groups.within.lengths)])
+    low = of_run.values[:, tied]
+    high, has_value = low.copy(), ~np.isnan(low)
+    changes, undefined = np.zeros(low.shape, bool), np.zeros(low.shape, bool)
+    whole = np.array([rises(spec, qrels.scale, depth) for spec in specs], np.bool_)
+    if not len(tied):
+        return Spread(tied, low, high, changes, undefined, whole)
+
+    def attempt(chosen: list[int], orders: list[Floats], some: slice) -> list[int]:
+        """Score some of the tied queries; which metrics go beyond what was known of them."""
+        at, beyond = (chosen, some), np.zeros(len(chosen), bool)
+        for first in range(0, len(orders), together):
+            few = orders[first : first + together]
+            rank = np.tile(reduced.rank, (len(few), 1))
+            rank[:, groups.row] = few
+            other = scored(judge(tied[some], rank), [specs[m] for m in chosen])
+            for values in np.split(other.values, len(few), axis=1):
+                becomes_undefined = np.isnan(values) != np.isnan(low[at])
+                beyond |= ((values < low[at]) | (values > high[at]) | becomes_undefined).any(axis=1)
+                changes[at] |= becomes_undefined
+                undefined[at] |= has_value[at] & np.isnan(values)
+                low[at], high[at] = np.fmin(low[at], values), np.fmax(high[at], values)
+            for place, texts in other.texts.items():
+                before = [of_run.texts[chosen[place]][q] for q in tied[some]]
+                for words in np.array(texts, object).reshape(len(few), -1):
+                    changes[chosen[place], some] |= words != np.array(before, object)
+        return [m for m, goes in zip(chosen, beyond, strict=True) if goes]
+
+    # subtopics are numbered for the whole qrels: a table with them has each query once
+    together = max(1, _AT_ONCE // len(reduced.rank)) if qrels.subtopics is None else 1
+    shares = _shares_of(qrels, tied)
+    first, second, *further = groups.ends()
+    list(ordered_map(partial(attempt, [*range(len(specs))], [first, second]), shares, jobs))
+    # a metric that a better document never harms has its lowest and highest value in the first two orders
+    if others := np.flatnonzero(~whole).tolist():
+        trials = trials or SHUFFLES * len(tied)
+        sample = slice(None, None, -(-len(tied) // trials))
+        for order in further:  # all queries are tried if the sample shows more
+            if chosen := attempt(others, [order], sample):
+                list(ordered_map(partial(attempt, chosen, [order]), shares, jobs))
+        sampled = np.zeros(len(queries), bool)
+        sampled[tied[sample]] = True
+        groups = _Groups(reduced.ties, qrels, sampled)
+        attempt(others, [*groups.shuffles(min(SHUFFLES, -(-trials // len(tied))))], sample)
+    changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
+    return Spread(tied, low, high, changes, undefined, whole)
+
+
+def expected_values(
+    qrels: Qrels,
+    rank: Floats,
+    specs: Sequence[Spec],
+    of_run: Scored,
+    judge: Callable[[Ints, Floats], Judgments],
+    tied: Ints,
+    jobs: int,
+) -> Floats:
+    """The values expected over the orders of ties, (M, Q); NaN for metrics without a closed form.
+
+    judge: makes the judgments of some queries, with the ranks of ties. tied: the queries with ties.
+    """
+    values: Floats = of_run.values.copy()
+    without = {m for m, spec in enumerate(specs) if not has_expected(spec)}
+
+    def fill(some: slice) -> None:
+        try:
+            judged = judge(tied[some], rank)
+        except MetricError:  # the depth divides tied documents, and they are removed by -J
+            without.update(range(len(specs)))
+        for m in {*range(len(specs))} - without:
+            try:
+                values[m, tied[some]] = scored(judged, [specs[m]]).values[0]
+            except MetricError:
+                without.add(m)
+
+    list(ordered_map(fill, _shares_of(qrels, tied), jobs))
+    values[[*without]] = np.nan
+    return values
+
+
+def _shares_of(qrels: Qrels, queries: Ints) -> list[slice]:
+    return shares_of(np.append(0, np.cumsum(qrels.offsets[queries + 1] - qrels.offsets[queries])))
+
+
+def check_expected(specs: Sequence[Spec]) -> None:
+    """Raise MetricError where a metric has no expected value over the orders of tied scores."""
+    without = [str(spec) for spec in specs if not has_expected(spec)]
+    if without:
+        load()
+        having = [m.name for m in REGISTRY.values() if m.is_ours and has_expected(parse(m.usage)[0])]
+        raise MetricError(
+            f"no expected value over the orders of tied scores: {', '.join(without)}",
+            hint=f"these have one: {', '.join(having)}",
+        )
+
+
+@lru_cache(1 << 10)
+def has_expected(spec: Spec) -> bool:
+    """Whether the metric has a value for a ranking of two tied documents."""
+    two = np.array([0, 2])
+    rank, score = np.array([1.0, 2.0]), np.zeros(2)
+    ranking = Judgments(Segments(two), np.array([1.0, 0.0]), rank, score, two // 2, two[1:])
+    try:
+        with np.errstate(all="ignore"):
+            spec.metric.values(ranking.with_ties(np.ones(2), np.full(2, 2.0)), **spec.params)
+    except NoExpectedValueError:
+        return False
+    except MetricError:  # of these grades
+        pass
+    return spec.metric.order_free or not spec.metric.text
+
+
+def rises(spec: Spec, scale: Floats, depth: int | None = None) -> bool:
+    """Whether moving a better graded document up never lowers the value, also into the first ranks. A metric of
+    pairs, which has no cutoff, can lose by that: the document that leaves them leaves its pairs.
+    """
+    stays_true = depth is None or "cutoff" in spec.metric.by_name
+    return stays_true and spec.metric.holds(PROMOTION_HELPS, spec.params, scale)

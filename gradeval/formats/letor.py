@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints, cached_property
-from gradeval.arrays.numbers import integer_ids
 from gradeval.arrays.segments import distinct, order_of, ranges, stable_order
-from gradeval.arrays.strings import IdIndex, Ids
+from gradeval.arrays.strings import IdIndex, Ids, integer_ids
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
 from gradeval.formats.columns import Columns, columns_of, not_a_number, odd_lines

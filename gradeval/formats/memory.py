@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.numbers import integer_ids
-from gradeval.arrays.strings import PAD, Ids
+from gradeval.arrays.strings import PAD, Ids, integer_ids
 from gradeval.errors import InputError, described, named, readable, reason
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown

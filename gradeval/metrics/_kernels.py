@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.numbers import log2
-from gradeval.arrays.segments import Segments
+from gradeval.arrays.segments import Segments, log2
 from gradeval.errors import MetricError
 from gradeval.records import Record
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.numbers import log2
-from gradeval.arrays.segments import Segments
+from gradeval.arrays.segments import Segments, log2
 from gradeval.metrics._kernels import before_rows
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.metric import metric

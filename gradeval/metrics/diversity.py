@@ -9,8 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.numbers import log2
-from gradeval.arrays.segments import Segments, distinct, ranges
+from gradeval.arrays.segments import Segments, distinct, log2, ranges
 from gradeval.metrics._kernels import SCALE_FREE_HITS
 from gradeval.registry.invariants import IDEAL_IS_ONE
 from gradeval.registry.metric import metric

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradeval.arrays import Floats
-from gradeval.arrays.numbers import natural_log
+from gradeval.arrays.segments import natural_log
 from gradeval.metrics._kernels import SCALE_FREE_HITS
 from gradeval.metrics.average_precision import average_precision
 from gradeval.metrics.bpref import binary_preference

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.numbers import monotone_curve, quantile
+from gradeval.arrays.segments import monotone_curve, quantile
 from gradeval.metrics._kernels import EXP2, Gain, exp2_gain, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric

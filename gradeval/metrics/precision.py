@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.numbers import quotient, ratio
+from gradeval.arrays.segments import quotient, ratio
 from gradeval.metrics._kernels import SCALE_FREE_HITS, hit_count, one_each, retrieved
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric

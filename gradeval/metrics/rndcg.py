@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.arrays.numbers import log2, quotient, ratio
-from gradeval.arrays.segments import Segments
+from gradeval.arrays.segments import Segments, log2, quotient, ratio
 from gradeval.metrics._kernels import NORMALIZED_DCG, SCALE_FREE_HITS, dcg, graded, ideal_dcg, normalized_dcg
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric

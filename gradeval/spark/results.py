@@ -19,10 +19,9 @@ from gradeval.arrays.segments import distinct
 from gradeval.commands.compare.compare import comparable_metrics, judged_spec, pairs_of
 from gradeval.compare_options import OF_SUMS, CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, described, named
-from gradeval.evaluation.evaluator import complete, with_levels
+from gradeval.evaluation.evaluator import check_labels, complete, with_levels
 from gradeval.evaluation.outcome import left_out_of_groups
-from gradeval.evaluation.runs import check_labels
-from gradeval.evaluation.ties import check_expected
+from gradeval.evaluation.score import check_expected
 from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, check_has, choose, simplified
 from gradeval.formats.memory import object_numbers

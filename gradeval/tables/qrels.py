@@ -41,7 +41,7 @@ def counted_grades(grade: Floats, options: Options) -> Floats:
     """Grades as they count: with zero_grade subtracted, both as decimal numbers."""
     if not options.zero_grade:
         return grade
-    from gradeval.arrays.numbers import subtracted  # imported only when needed
+    from gradeval.arrays.segments import subtracted
 
     return subtracted(grade, float(options.zero_grade))
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, cached_property
-from gradeval.arrays.numbers import ratio
-from gradeval.arrays.segments import Segments
+from gradeval.arrays.segments import Segments, ratio
 from gradeval.records import Record
 
 

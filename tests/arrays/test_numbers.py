@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.interpolate import PchipInterpolator
 
-from gradeval.arrays.numbers import integer_ids, log2, monotone_curve, pchip_slopes, quantile, ratio, subtracted
+from gradeval.arrays.segments import log2, monotone_curve, pchip_slopes, quantile, ratio, subtracted
+from gradeval.arrays.strings import integer_ids
 from gradeval.errors import is_grade
 
 numbers = st.one_of(

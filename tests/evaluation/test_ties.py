@@ -15,8 +15,7 @@ from gradeval import evaluate, report
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError, NoExpectedValueError
 from gradeval.evaluation.results import Results
-from gradeval.evaluation.score import score
-from gradeval.evaluation.ties import has_expected, rises
+from gradeval.evaluation.score import has_expected, rises, score
 from gradeval.notices import Kind, Notice, lines
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse

@@ -33,8 +33,7 @@ from gradeval.errors import (
 )
 from gradeval.evaluation import evaluate_all, with_saved
 from gradeval.evaluation.outcome import with_depths, with_weights
-from gradeval.evaluation.results import FailedRun, Results, position_of, signature_of
-from gradeval.evaluation.runs import Runs, SavedResult
+from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
 from gradeval.formats.json import parse_json
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text

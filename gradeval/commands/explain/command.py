@@ -11,7 +11,7 @@ from gradeval.cli.job import Job, with_job
 from gradeval.cli.types import File, Integer
 from gradeval.notices import Kind, Notice
 from gradeval.options import QUERIES_SECTION, Options
-from gradeval.tables.run_names import LabelledRuns, labelled
+from gradeval.tables.load import LabelledRuns, labelled
 
 EPILOG = """\b
 Examples:

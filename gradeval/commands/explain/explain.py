@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
-from gradeval.arrays.numbers import ratio
-from gradeval.arrays.segments import Segments, distinct
+from gradeval.arrays.segments import Segments, distinct, ratio
 from gradeval.arrays.strings import IdIndex, Ids, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.commands.explain.result import (
@@ -32,6 +31,7 @@ from gradeval.commands.explain.result import (
     Term,
 )
 from gradeval.errors import MetricError, OptionError
+from gradeval.evaluation.evaluator import check_labels, names_of, separate_runs
 from gradeval.evaluation.outcome import (
     chosen_queries,
     judgments_of,
@@ -41,7 +41,6 @@ from gradeval.evaluation.outcome import (
     qrels_notices_for,
     with_ids,
 )
-from gradeval.evaluation.runs import check_labels, names_of, separate_runs
 from gradeval.evaluation.score import score, scored
 from gradeval.formats.columns import Columns
 from gradeval.formats.lines import read_texts

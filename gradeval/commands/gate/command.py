@@ -17,13 +17,12 @@ from gradeval.cli.types import File, Integer, OutputPath, Percentage, complete_m
 from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError, first_names
 from gradeval.notices import OF_QRELS, lines
 from gradeval.options import Options
-from gradeval.tables.run_names import labelled
+from gradeval.tables.load import labelled
 
 if TYPE_CHECKING:
     from gradeval.commands.gate.config import GateConfig
     from gradeval.commands.gate.verdicts import GateReport
-    from gradeval.evaluation.results import Results
-    from gradeval.evaluation.runs import Runs
+    from gradeval.evaluation.results import Results, Runs
     from gradeval.formats.output import OutputFile
 
 FORMATS = ("table", "tsv", "json", "md")

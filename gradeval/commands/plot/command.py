@@ -19,7 +19,7 @@ from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.compare_options import CompareOptions
 from gradeval.options import INPUT, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
 from gradeval.options import METRICS as OF_METRICS
-from gradeval.tables.run_names import LabelledRuns, labelled
+from gradeval.tables.load import LabelledRuns, labelled
 
 if TYPE_CHECKING:
     from gradeval.commands.plot.picture import Picture

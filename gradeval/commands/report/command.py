@@ -15,7 +15,7 @@ from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.compare_options import EXPLAINED
 from gradeval.options import COMPARED_METRICS, Options
-from gradeval.tables.run_names import LabelledRuns
+from gradeval.tables.load import LabelledRuns
 
 EPILOG = f"""\b
 Examples:

@@ -26,9 +26,8 @@ from gradeval.commands.explain.result import Document, Explanation, Selection
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
 from gradeval.evaluation import with_saved
-from gradeval.evaluation.evaluator import complete
-from gradeval.evaluation.results import Results
-from gradeval.evaluation.runs import SavedResult, separate_runs
+from gradeval.evaluation.evaluator import complete, separate_runs
+from gradeval.evaluation.results import Results, SavedResult
 from gradeval.notices import Notice
 from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse

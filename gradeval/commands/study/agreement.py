@@ -18,6 +18,7 @@ from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, Agree
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
+from gradeval.evaluation.evaluator import is_row, names_of, separate_runs
 from gradeval.evaluation.outcome import (
     Outcome,
     check_common,
@@ -27,7 +28,6 @@ from gradeval.evaluation.outcome import (
     relevance_notices,
     with_ids,
 )
-from gradeval.evaluation.runs import is_row, names_of, separate_runs
 from gradeval.evaluation.score import summarize
 from gradeval.formats.columns import Columns
 from gradeval.notices import MAX_QUERIES, Kind, Notice

@@ -9,8 +9,7 @@ from gradeval.arrays import Floats
 from gradeval.commands.study.options import LEVELS_METRICS
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, spaced
 from gradeval.evaluation import evaluate_all
-from gradeval.evaluation.evaluator import complete
-from gradeval.evaluation.runs import separate_runs
+from gradeval.evaluation.evaluator import complete, separate_runs
 from gradeval.notices import Kind
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
