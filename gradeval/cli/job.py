@@ -17,6 +17,7 @@ from gradeval import process
 from gradeval.cli import output as out
 from gradeval.cli.types import File, OutputPath
 from gradeval.errors import OptionError, UnknownQueryError
+from gradeval.file_formats import labelled, run_files
 from gradeval.notices import EvaluationWarning, Kind, Notice, sentences
 from gradeval.options import LaterIds, parse_ids
 from gradeval.render import Digits, format_of
@@ -268,8 +269,6 @@ def input_files(*listed: str) -> list[str]:
 
     Raises UsageError where two of them are standard input.
     """
-    from gradeval.tables.load import labelled
-
     context = click.get_current_context()
     files = list(listed)
     for param in context.command.params:
@@ -299,10 +298,6 @@ def expand_runs(
     context: click.Context | None, param: click.Parameter | None, paths: Sequence[str]
 ) -> tuple[str, ...]:
     """Runs with directories and patterns replaced by their files; a callback of arguments."""
-    if context is not None and context.resilient_parsing:  # a completion, which waits for no import
-        return tuple(paths)
-    from gradeval.tables.load import run_files
-
     return tuple(str(file) for path in paths for file in run_files(path))
 
 

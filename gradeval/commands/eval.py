@@ -157,7 +157,7 @@ def _metrics(metrics: Sequence[str], runs: Runs) -> tuple[list[Spec], Sequence[N
 
 def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, str]]:
     """(label, path) of each of the runs, and of those in the list at the path."""
-    from gradeval.tables.load import labelled, run_files
+    from gradeval.file_formats import labelled, run_files
 
     runs = [labelled(argument) for argument in arguments]
     if path is not None:

@@ -32,23 +32,13 @@ from gradeval.evaluation.outcome import (
 )
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
 from gradeval.evaluation.score import check_expected
+from gradeval.file_formats import LabelledRuns, run_files, run_names
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.records import Record
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.tables.load import (
-    LabelledRuns,
-    Run,
-    RunTable,
-    feature_names,
-    is_path,
-    open_qrels,
-    open_runs,
-    run_files,
-    run_names,
-    source_of,
-)
+from gradeval.tables.load import Run, RunTable, feature_names, is_path, open_qrels, open_runs, source_of
 
 if TYPE_CHECKING:
     from gradeval.keywords import Evaluate, Unpack

@@ -18,6 +18,7 @@ import numpy as np
 from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError, first_names, printable
+from gradeval.file_formats import files_of
 from gradeval.records import Record
 
 MAGIC_BYTES = 6  # the longest magic number that is detected
@@ -430,9 +431,3 @@ def temporary_error(name: str, error: OSError) -> InputError:
         what, error = "a pipe or an unsorted run needs a temporary file", unusable
     hint = "Set TMPDIR to a directory that can be written and has room"
     return InputError(name, f"{what} ({error.strerror or error})", hint=hint)
-
-
-def files_of(folder: str) -> list[str]:
-    """The files of a directory, sorted by name, without hidden files. Raises OSError."""
-    entries = os.scandir(folder)
-    return sorted(entry.path for entry in entries if not (entry.name.startswith(".") or entry.is_dir()))

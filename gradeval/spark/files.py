@@ -17,6 +17,7 @@ from gradeval.arrays.strings import PAD, Ids
 from gradeval.commands.compare.compare import pairs_of
 from gradeval.errors import InputError, OptionError
 from gradeval.evaluation.evaluator import Planned, check_labels, names_of
+from gradeval.file_formats import labelled, short_name
 from gradeval.formats.csv import DELIMITERS, header_of
 from gradeval.formats.json import reject_saved
 from gradeval.formats.sources import Block
@@ -26,7 +27,6 @@ from gradeval.spark.kernel import NO_ROW
 from gradeval.spark.merge import without_values
 from gradeval.spark.results import WRONG_LINE, Input, Request, quoted
 from gradeval.spark.sessions import engine_errors, known_warnings_ignored
-from gradeval.tables.load import labelled, short_name
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -2,7 +2,7 @@ from helpers import each_row
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradeval.tables.load import labelled, run_files, run_names
+from gradeval.file_formats import labelled, run_files, run_names
 
 
 @each_row(

@@ -14,8 +14,8 @@ from gradeval.cli import options as cli
 from gradeval.cli.job import Job, refuse_options, with_job
 from gradeval.cli.types import File
 from gradeval.compare_options import COMPARISON, FURTHER, CompareOptions, split_options
+from gradeval.file_formats import LabelledRuns, labelled, run_files, run_names
 from gradeval.options import COMPARED_METRICS, MORE, PROCESS, Options
-from gradeval.tables.load import LabelledRuns, labelled, run_files, run_names
 
 EPILOG = """\b
 Examples:

@@ -23,6 +23,7 @@ from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
 from gradeval.evaluation.evaluator import Planned, check_labels, names_of, separate_runs
 from gradeval.evaluation.outcome import no_common_query
+from gradeval.file_formats import run_names
 from gradeval.formats.csv import is_number, is_query_name, query_column
 from gradeval.formats.diagnostics import LineProblems, Problem, no_data
 from gradeval.formats.lines import read_text
@@ -31,7 +32,7 @@ from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import LaterIds, Options, parse_number, takes
 from gradeval.registry.spec import Spec, parse, split
 from gradeval.render.document import warned
-from gradeval.tables.load import is_path, run_names, source_of
+from gradeval.tables.load import is_path, source_of
 
 if TYPE_CHECKING:
     from gradeval.keywords import CompareResults, Unpack

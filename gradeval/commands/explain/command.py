@@ -9,9 +9,9 @@ import click
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
 from gradeval.cli.types import File, Integer
+from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.notices import Kind, Notice
 from gradeval.options import QUERIES_SECTION, Options
-from gradeval.tables.load import LabelledRuns, labelled
 
 EPILOG = """\b
 Examples:

@@ -15,9 +15,9 @@ from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, with_job
 from gradeval.cli.types import File, Integer, OutputPath, Percentage, complete_metric
 from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError, first_names
+from gradeval.file_formats import labelled
 from gradeval.notices import OF_QRELS, lines
 from gradeval.options import Options
-from gradeval.tables.load import labelled
 
 if TYPE_CHECKING:
     from gradeval.commands.gate.config import GateConfig

@@ -15,12 +15,12 @@ from gradeval.commands.gate import verdicts
 from gradeval.errors import GradevalError, InputError, OptionError, described, printable
 from gradeval.evaluation.results import Results, Runs
 from gradeval.evaluation.saved import common_metrics
+from gradeval.file_formats import labelled
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
 from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options
 from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.render.numbers import number
-from gradeval.tables.load import labelled
 
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml

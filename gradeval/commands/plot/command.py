@@ -17,9 +17,9 @@ from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.study.command import FORMATS, example, metrics_option, own_options
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.compare_options import CompareOptions
+from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.options import INPUT, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
 from gradeval.options import METRICS as OF_METRICS
-from gradeval.tables.load import LabelledRuns, labelled
 
 if TYPE_CHECKING:
     from gradeval.commands.plot.picture import Picture

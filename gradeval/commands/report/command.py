@@ -14,8 +14,8 @@ from gradeval.cli.job import Job, check_runs, input_files, with_job
 from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.compare_options import EXPLAINED
+from gradeval.file_formats import LabelledRuns
 from gradeval.options import COMPARED_METRICS, Options
-from gradeval.tables.load import LabelledRuns
 
 EPILOG = f"""\b
 Examples:
