@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
     from gradeval.errors import OptionError as OptionError
-    from gradeval.evaluation import evaluate as evaluate
     from gradeval.evaluation.evaluator import Evaluator as Evaluator
+    from gradeval.evaluation.evaluator import evaluate as evaluate
     from gradeval.evaluation.results import Results as Results
     from gradeval.evaluation.training import score_arrays as score_arrays
     from gradeval.notices import EvaluationWarning as EvaluationWarning
@@ -59,7 +59,7 @@ _HOME = {
     "compare": "commands.compare.compare",
     "compare_tables": "commands.compare.tables",
     "convert": "commands.files.convert",
-    "evaluate": "evaluation",
+    "evaluate": "evaluation.evaluator",
     "explain": "commands.explain.explain",
     "plot": "commands.plot.pictures",
     "read_qrels": "tables.load",

@@ -24,7 +24,8 @@ from gradeval.errors import (
     UnknownQueryError,
     UnsuitableOptionError,
 )
-from gradeval.evaluation import evaluate_all, evaluator, outcome
+from gradeval.evaluation import evaluator, outcome
+from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.score import score
 from gradeval.formats import letor as letor_module

@@ -77,7 +77,7 @@ def eval_command(
     names it in the results; a NAME contains no '/'. With -f jsonl the values of a run are printed as soon as
     they are there.
     """
-    from gradeval.evaluation import evaluate_all, with_saved
+    from gradeval.evaluation.evaluator import evaluate_all, with_saved
     from gradeval.evaluation.layout import ALL
 
     interval, has_confidence = options["interval"], options["confidence"] != Options.table["confidence"].default

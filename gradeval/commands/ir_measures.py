@@ -63,8 +63,7 @@ def ir_measures_command(
 
     import numpy as np
 
-    from gradeval.evaluation import evaluate_all
-    from gradeval.evaluation.evaluator import complete
+    from gradeval.evaluation.evaluator import complete, evaluate_all
     from gradeval.options import Options
     from gradeval.registry.measures import parse_ir_measures
     from gradeval.registry.spec import parse

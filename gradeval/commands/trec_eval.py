@@ -104,8 +104,7 @@ def trec_eval_command(
         raise click.UsageError("-l must not be negative: documents with grades below 0 count as unjudged.")
     input_files()
 
-    from gradeval.evaluation import evaluate_all
-    from gradeval.evaluation.evaluator import complete
+    from gradeval.evaluation.evaluator import complete, evaluate_all
     from gradeval.formats.lines import read_zscores
     from gradeval.notices import Kind, Notice
     from gradeval.registry.measures import parse_trec_eval

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from helpers import each
 
-from gradeval.evaluation import evaluate_all, evaluator
+from gradeval.evaluation import evaluator
+from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 from gradeval.render import WRITERS

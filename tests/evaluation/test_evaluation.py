@@ -15,7 +15,8 @@ from helpers import each, each_row, error_of, raises
 import gradeval
 from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
 from gradeval.compare_options import CompareOptions
-from gradeval.evaluation import evaluate_all, outcome
+from gradeval.evaluation import outcome
+from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.formats.sources import Source
 from gradeval.options import Options
 from gradeval.registry.spec import parse

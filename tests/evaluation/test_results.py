@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gradeval.commands.trec_eval import UNKNOWN, standardized
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
-from gradeval.evaluation import Evaluator, evaluate
+from gradeval.evaluation.evaluator import Evaluator, evaluate
 from gradeval.evaluation.results import Results, RunResult
 from gradeval.formats.lines import read_zscores
 from gradeval.registry.spec import Spec, parse

@@ -11,7 +11,7 @@ from helpers import each, each_row, error_of
 
 import gradeval
 from gradeval.errors import InputError
-from gradeval.evaluation import evaluate_all, with_saved
+from gradeval.evaluation.evaluator import evaluate_all, with_saved
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.saved import is_saved
 from gradeval.formats.sources import Source

@@ -31,7 +31,7 @@ from gradeval.errors import (
     UnsuitableOptionError,
     first_names,
 )
-from gradeval.evaluation import evaluate_all, with_saved
+from gradeval.evaluation.evaluator import evaluate_all, with_saved
 from gradeval.evaluation.outcome import with_depths, with_weights
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
 from gradeval.formats.json import parse_json

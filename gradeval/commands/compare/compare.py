@@ -21,8 +21,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs
 from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, first_names
-from gradeval.evaluation import evaluate_all, with_saved
-from gradeval.evaluation.evaluator import separate_runs
+from gradeval.evaluation.evaluator import evaluate_all, separate_runs, with_saved
 from gradeval.evaluation.outcome import Quantiles, apart, left_out_of_groups, no_common_query
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.saved import common_metrics

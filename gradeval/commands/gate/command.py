@@ -248,7 +248,7 @@ def _options_in_words(job: Job, options: Options) -> dict[str, str]:
 
 
 def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:
-    from gradeval.evaluation import with_saved
+    from gradeval.evaluation.evaluator import with_saved
 
     runs = [(None, qrels) if run is None else labelled(run)]
     return with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])

@@ -18,7 +18,7 @@ import numpy as np
 
 from gradeval.commands.compare.compare import Judged, QueryValues, judged_spec, lowest, missing_notices
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
-from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.saved import check_metrics
 from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice

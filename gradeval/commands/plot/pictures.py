@@ -32,8 +32,7 @@ from gradeval.commands.study.swaps import swaps as study_swaps
 from gradeval.commands.study.tables import Row, Table, spaced
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import MetricError, OptionError, named
-from gradeval.evaluation import evaluate_all
-from gradeval.evaluation.evaluator import complete, separate_runs
+from gradeval.evaluation.evaluator import complete, evaluate_all, separate_runs
 from gradeval.metrics.ndcg_phi import fitted_phi
 from gradeval.notices import Notice
 from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes

@@ -25,8 +25,7 @@ from gradeval.commands.explain.explain import open_to_explain, titles_of
 from gradeval.commands.explain.result import Document, Explanation, Selection
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
-from gradeval.evaluation import with_saved
-from gradeval.evaluation.evaluator import complete, separate_runs
+from gradeval.evaluation.evaluator import complete, separate_runs, with_saved
 from gradeval.evaluation.results import Results, SavedResult
 from gradeval.notices import Notice
 from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes, whole

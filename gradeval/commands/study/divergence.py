@@ -12,8 +12,7 @@ from gradeval.arrays.threads import default_jobs, map_all
 from gradeval.commands.study.options import RANDOM, DivergenceOptions, refuse
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares
 from gradeval.errors import MetricError, OptionError
-from gradeval.evaluation import evaluate_all
-from gradeval.evaluation.evaluator import complete, separate_runs
+from gradeval.evaluation.evaluator import complete, evaluate_all, separate_runs
 from gradeval.evaluation.results import Results
 from gradeval.evaluation.score import score
 from gradeval.options import OF_RUNS, PROCESS, Options, takes, whole

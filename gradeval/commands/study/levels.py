@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gradeval.arrays import Floats
 from gradeval.commands.study.options import LEVELS_METRICS
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, spaced
-from gradeval.evaluation import evaluate_all
-from gradeval.evaluation.evaluator import complete, separate_runs
+from gradeval.evaluation.evaluator import complete, evaluate_all, separate_runs
 from gradeval.notices import Kind
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec

@@ -20,7 +20,7 @@ from gradeval.commands.compare.compare import ComparedMetric, Comparison, Judged
 from gradeval.commands.compare.layout import interval, letters
 from gradeval.compare_options import CORRECTIONS, TESTS, CompareOptions, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
-from gradeval.evaluation import evaluate_all
+from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import parse
