@@ -19,9 +19,7 @@ from gradeval.notices import many
 from gradeval.records import Record
 
 _DECIMAL_COMMA = rb"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
-
-
-RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores
+_RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their scores
 
 
 class Table(Record):
@@ -62,11 +60,6 @@ class RankCheck(Record):
     contradicting: int = 0
     compared: int = 0
     of_scores: bool = False
-
-
-def places(starts: Ints, size: Ints) -> Ints:
-    """1, 2, … within groups of rows."""
-    return np.arange(1, int(size.sum()) + 1) - np.repeat(starts, size)
 
 
 class ExtraFields(Record):
@@ -160,15 +153,32 @@ class Columns(Record):
             extra=extra,
         )
 
-    def checked(self) -> Columns:
-        """The columns of a run without ranks, with whether its first scores are 1, 2, 3, … in order: ranks."""
-        count = min(len(self.value), RANKS_CHECKED)
-        if not self.first or not count:
+    def checked(self, line: Ints | None = None, ranks: Ids | None = None) -> Columns:
+        """The columns of a run, in the first block with a check of its ranks: by default of scores 1, 2, 3, …
+
+        line, ranks: of all rows, also of bad ones.
+        """
+        line = self.line if line is None else line
+        count = min(len(line), _RANKS_CHECKED)
+        if not self.first or not count or not np.array_equal(self.line[:count], line[:count]):
             return self
-        starts = self.bounds[:-1][self.bounds[:-1] < count]
+        score, starts = self.value[:count], self.bounds[:-1]
+        starts = starts[starts < count]
         size = np.diff(np.append(starts, count))
-        are_ranks = np.logical_and.reduceat(self.value[:count] == places(starts, size), starts)[size > 1]
-        return self.replace(ranks=RankCheck(int(np.count_nonzero(are_ranks)), len(are_ranks), of_scores=True))
+        places = np.arange(1, count + 1) - np.repeat(starts, size)
+        are_places = np.logical_and.reduceat(score == places, starts)
+        if ranks is None:
+            are_places = are_places[size > 1]
+            return self.replace(ranks=RankCheck(int(are_places.sum()), len(are_places), of_scores=True))
+        rank, bad_ranks = floats(ranks.take(slice(count)))
+        if len(bad_ranks):
+            return self
+        rises = np.append(np.sign(np.diff(rank)) * np.sign(np.diff(score)), 0.0)
+        rises[starts[1:] - 1] = 0  # of two queries
+        balance = np.add.reduceat(rises, starts)
+        exchanged = are_places & np.logical_or.reduceat(rank != np.floor(rank), starts) & (size > 1)
+        contradicting, compared = (balance > 0) | exchanged, (balance != 0) | exchanged
+        return self.replace(ranks=RankCheck(int(contradicting.sum()), int(compared.sum())))
 
     def take(self, rows: Bools) -> Columns:
         """Some of the rows, by a mask."""

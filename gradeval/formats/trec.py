@@ -1,4 +1,10 @@
-"""TREC's qrels (query iter document grade) and runs (query Q0 document rank score tag)."""
+"""TREC's qrels (query iter document grade) and runs (query Q0 document rank score tag).
+
+Runs have a quick scanner, for blocks whose lines all have the shape of the first one: six fields with the same
+separator between any two, and in one width the second field (Q0), the tag, and the decimals of the score. Only
+line ends are searched for there; the other fields are looked up from both ends of their line. Any other block is
+for the general scanner in scan.py, which alone decides what is wrong; both return the same columns.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +12,11 @@ import re
 
 import numpy as np
 
-from gradeval.arrays import Ints
-from gradeval.arrays.strings import Ids
-from gradeval.formats import template
-from gradeval.formats.columns import (
-    RANKS_CHECKED,
-    Columns,
-    ExtraFields,
-    RankCheck,
-    Table,
-    columns_of,
-    odd_lines,
-    places,
-)
+from gradeval.arrays import Bytes, Floats, Ints, Words
+from gradeval.arrays.strings import Ids, mix, words
+from gradeval.formats.columns import Columns, ExtraFields, Table, columns_of, odd_lines
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
-from gradeval.formats.scan import LF, DataLines, floats, split, unreadable
+from gradeval.formats.scan import DOT, HASH, LF, SPACE, TAB, DataLines, eight_digits, floats, split, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.options import Options
 
@@ -33,6 +29,14 @@ _SECOND = (  # compiled at its first use, as only errors need it
     rb"((?:Q0|q0|0|\1)[ \t]+[^ \t\r\n]+[ \t]+\d+[ \t]+[-+]?\.?\d[^ \t\r\n]*)"
 )
 _RUN_FIELDS = "a run has 6 (query Q0 document rank score tag)"
+
+_U = np.uint64
+_ONES, _ALL = _U(0x0101010101010101), _U(0xFFFFFFFFFFFFFFFF)
+_HIGH_BITS = _U(0x80) * _ONES
+_ZEROS, _TO_HIGH = _U(ord("0")) * _ONES, _U(0x80 - 10) * _ONES  # what makes a byte above 9 have its high bit
+_1, _7, _8, _BYTE = map(_U, (1, 7, 8, 255))
+_LAST: Words = ~np.array([(1 << 8 * (8 - n)) - 1 for n in range(9)], _U)  # masks of the last n bytes of a word
+_LONGEST = 31  # words of an id; their bytes still fit in 8 bits
 
 
 def table(source: Source, number: str, options: Options) -> Table:
@@ -52,12 +56,12 @@ def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
     as_trec_eval: whether a line may hold anything behind its score, and a CR separates fields.
     """
     # the rank column decides nothing; in the first block it is compared with the scores
-    if not block.too_long and (usual := template.run_columns(block)):
+    if not block.too_long and (usual := usual_run_columns(block)):
         columns, ranks = usual
-        return columns.replace(ranks=_rank_check(columns, columns.line, ranks)) if block.first else columns
+        return columns.checked(columns.line, ranks) if block.first else columns
     rows = split(block.bytes, block.size, (0, 2, 4, 3) if block.first else (0, 2, 4), 5)
     columns = _run_columns(block, rows, as_trec_eval)
-    return columns.replace(ranks=_rank_check(columns, rows.line, rows.fields[3])) if block.first else columns
+    return columns.checked(rows.line, rows.fields[3]) if block.first else columns
 
 
 def ranked_columns(block: Block) -> Columns:
@@ -81,8 +85,8 @@ def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> C
     columns = columns_of(block, three, "score", unreadable(block, as_trec_eval), problems, "trec")
     tag = None
     if len(rows.line):
-        fields = _FIELD.findall(_line_from(block, int(rows.fields[1].start[-1])))
-        tag = fields[3] if len(fields) > 3 else b""
+        end = block.bytes[rows.fields[1].start[-1] : block.size].tobytes().partition(b"\n")[0]
+        tag = (*_FIELD.findall(end), b"")[3]  # behind document, rank and score
     return columns.replace(tag=tag, extra=extra)
 
 
@@ -97,23 +101,178 @@ def _second_records(block: Block, rows: DataLines) -> LineProblems:
     return LineProblems.of(lines, lambda i: f"the line holds a second record ({shown(matches[i][2])})", hint)
 
 
-def _rank_check(columns: Columns, line: Ints, ranks: Ids) -> RankCheck:
-    """Whether ranks rise with scores, or the two are exchanged. line, ranks: of all rows, also of bad ones."""
-    count = min(len(line), RANKS_CHECKED)
-    rank, bad_ranks = floats(ranks.take(slice(count)))
-    if not count or len(bad_ranks) or not np.array_equal(columns.line[:count], line[:count]):
-        return RankCheck()
-    score, starts = columns.value[:count], columns.bounds[:-1]
-    starts = starts[starts < count]
-    rises = np.append(np.sign(np.diff(rank)) * np.sign(np.diff(score)), 0.0)
-    rises[starts[1:] - 1] = 0  # of two queries
-    balance = np.add.reduceat(rises, starts)
-    size = np.diff(np.append(starts, count))
-    is_place = np.logical_and.reduceat(score == places(starts, size), starts)
-    exchanged = is_place & np.logical_or.reduceat(rank != np.floor(rank), starts) & (size > 1)
-    contradicting = (balance > 0) | exchanged
-    return RankCheck(int(np.count_nonzero(contradicting)), int(np.count_nonzero((balance != 0) | exchanged)))
+def usual_run_columns(block: Block) -> tuple[Columns, Ids] | None:
+    """The lines of a run and their column of ranks by the quick scanner; None for a block that it cannot read.
+
+    Each step is of all lines: of many short steps with fewer lines, which stay in the cache, one thread does
+    most while others wait for the interpreter lock.
+    """
+    text, view = block.bytes, words(block.bytes)
+    ends = _line_ends(block)
+    shape = None if ends is None else _shape(text[: block.size], ends)
+    if ends is None or shape is None:
+        return None
+    gap, second, tag, decimals = shape
+    starts = np.empty_like(ends)
+    starts[0] = 0
+    np.add(ends[:-1], 1, out=starts[1:])
+    turns = _queries(view, starts, gap)
+    if turns is None:
+        return None
+    row, query_length = turns
+    queries = Ids(text, starts[row], query_length)
+    if not query_length.all() or (text[queries.start] == HASH).any():
+        return None
+    document = starts + np.repeat(query_length + (second + 2), np.diff(np.append(row, len(ends))))
+    if document.max() >= len(view) or (text[document - 1] != gap).any():
+        return None
+    ids = _field(view, document, gap)
+    if ids is None:
+        return None
+    fields, length = ids
+    keys = mix(fields[0] ^ _ALL)  # as Ids.keys() makes them
+    for k, word in enumerate(fields[1:], 1):
+        rows = np.flatnonzero(length > 8 * k)
+        keys[rows] = mix(keys[rows] ^ word[rows])
+    rank = document + length
+    rank += 1
+    if rank.max() >= len(view):
+        return None
+    bits = _up_to(gap, view[rank])[1]
+    rank_length = (bits >> 3).astype(np.int64)
+    score_end = ends - (tag + 1)
+    score_length = score_end - rank
+    score_length -= rank_length
+    score_length -= 1
+    shortest = min(length.min(), rank_length.min(), score_length.min())
+    if bits.max() > 56 or shortest < 1 or (text[score_end] != gap).any():
+        return None
+    value = _decimal_numbers(view, score_end, score_length, decimals)
+    if value is None:
+        value, bad = floats(Ids(text, score_end - score_length, score_length))
+        if len(bad):
+            return None
+    differs = np.append(0, queries.changes())
+    columns = Columns(
+        queries.take(differs),
+        np.append(row[differs], len(ends)),
+        Ids(text, document, length, keys),
+        value,
+        np.arange(len(ends)),
+        len(ends),
+        block.first,
+        block.last,
+        NOTHING,
+        text[ends[-1] - tag : ends[-1]].tobytes(),
+    )
+    return columns, Ids(text, rank, rank_length)
 
 
-def _line_from(block: Block, start: int) -> bytes:
-    return block.bytes[start : block.size].tobytes().split(b"\n", 1)[0]
+def _line_ends(block: Block) -> Ints | None:
+    """The places of line ends; None where two are in the same eight bytes, as none are in lines of a run."""
+    is_end = block.bytes[: -(-block.size // 8) * 8] == LF
+    is_end[block.size :] = False
+    eight = is_end.view(_U)
+    ends = np.flatnonzero(eight != 0)
+    byte = eight[ends]
+    if len(ends) < np.count_nonzero(is_end):
+        return None
+    byte -= _1
+    ends <<= 3
+    ends += np.bitwise_count(byte) >> 3
+    return ends
+
+
+def _shape(text: Bytes, ends: Ints) -> tuple[np.uint64, int, int, int] | None:
+    """What the lines have in common, where the block has as many separators as lines like the first one have:
+    the byte between two fields, the widths of the second field and the tag, and how many digits the score has
+    behind its point, 0 where that is not known.
+
+    No other byte may end a field. So once five separators of each line are known, there are no others.
+    """
+    if not len(ends) or np.count_nonzero(text <= SPACE) != _FIELDS * len(ends):
+        return None
+    line = text[: ends[0]].tobytes()
+    gap = TAB if b"\t" in line else SPACE
+    fields = line.split(bytes([gap]))
+    if len(fields) != _FIELDS or not fields[1]:  # the other fields are found in each line
+        return None
+    decimals = len(fields[4].partition(b".")[2])
+    return _U(gap), len(fields[1]), len(fields[5]), decimals if decimals < 8 else 0
+
+
+def _queries(view: Words, start: Ints, gap: np.uint64) -> tuple[Ints, Ints] | None:
+    """The lines whose query may be another than that of the line before, and the length of their queries."""
+    word = view[start]
+    row = np.flatnonzero(word[1:] != word[:-1])
+    row += 1
+    row = np.append(0, row)
+    query = _field(view, start[row], gap)
+    if query is None or len(query[0]) == 1:
+        return query and (row, query[1])
+    # a query may differ behind its first word
+    query = _field(view, start, gap)
+    if query is None:
+        return None
+    new = np.ones(len(start), bool)
+    new[1:] = query[0][0][1:] != query[0][0][:-1]
+    for word in query[0][1:]:
+        new[1:] |= word[1:] != word[:-1]
+    row = np.flatnonzero(new)
+    return row, query[1][row]
+
+
+def _field(view: Words, start: Ints, gap: np.uint64) -> tuple[list[Words], Ints] | None:
+    """The field at each offset, up to the next `gap`: its words, 0 behind its end, and its length. None where
+    one has more words than _LONGEST.
+    """
+    word, bits = _up_to(gap, view[start])
+    fields, length = [word], bits >> 3
+    while length.max(initial=0) >= 8 * len(fields):
+        rows = np.flatnonzero(length == 8 * len(fields))
+        following = start[rows] + 8 * len(fields)
+        if len(fields) == _LONGEST or following.max() >= len(view):
+            return None
+        word, bits = _up_to(gap, view[following])
+        fields.append(np.zeros(len(start), np.uint64))
+        fields[-1][rows] = word
+        length[rows] += bits >> 3
+    return fields, length.astype(np.int64)
+
+
+def _up_to(gap: np.uint64, word: Words) -> tuple[Words, Bytes]:
+    """The bytes of each word before the first `gap`, and how many bits they have."""
+    other = word ^ (gap * _ONES)  # 0 where the gap is
+    stop = other - _ONES  # the lowest high bit marks that byte
+    np.invert(other, out=other)
+    stop &= other
+    stop &= _HIGH_BITS
+    stop >>= _7
+    np.subtract(stop, _1, out=other)
+    np.invert(stop, out=stop)
+    other &= stop
+    word &= other
+    return word, np.bitwise_count(other)
+
+
+def _decimal_numbers(view: Words, end: Ints, length: Ints, decimals: int) -> Floats | None:
+    """floats() of numbers of up to eight digits, so many of them decimals; None for others."""
+    digits = length - 1  # of each
+    if not decimals or digits.min() <= decimals or digits.max() > 8:
+        return None
+    word = view[end - 8]
+    # the digits before the point, where they would be without it, and the point
+    whole = view[end - 9] if digits.max() == 8 else word << _8
+    at_point = _8 * _U(8 - decimals)
+    if np.bitwise_or.reduce(whole ^ (_U(DOT) << at_point)) & (_BYTE << at_point):
+        return None
+    whole &= ~_LAST[decimals]
+    word &= _LAST[decimals]
+    word |= whole
+    word ^= _ZEROS
+    word &= _LAST[digits]
+    if np.bitwise_or.reduce((word + _TO_HIGH) | word) & _HIGH_BITS:
+        return None
+    value = eight_digits(word).astype(np.float64)
+    value /= 10.0**decimals
+    return value

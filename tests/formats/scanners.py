@@ -6,10 +6,9 @@ from unittest import mock
 import numpy as np
 
 from gradeval.arrays.strings import PAD
-from gradeval.formats import template
+from gradeval.formats import trec
 from gradeval.formats.columns import Columns
 from gradeval.formats.sources import Block
-from gradeval.formats.trec import run_columns
 from gradeval.records import fields_of
 
 BEHIND = b"9.#\n \0e7" * (PAD // 8)  # what a block may hold behind its last line
@@ -18,9 +17,9 @@ BEHIND = b"9.#\n \0e7" * (PAD // 8)  # what a block may hold behind its last lin
 def quick_and_general(text: bytes, first: bool = True) -> tuple[Columns | None, Columns]:
     """The columns by each scanner, None where the quick one leaves the block to the other."""
     block = Block(np.frombuffer(text + BEHIND, np.uint8), len(text), first, False)
-    quick = run_columns(block) if template.run_columns(block) else None
-    with mock.patch.object(template, "run_columns", lambda _: None):
-        return quick, run_columns(block)
+    quick = trec.run_columns(block) if trec.usual_run_columns(block) else None
+    with mock.patch.object(trec, "usual_run_columns", lambda _: None):
+        return quick, trec.run_columns(block)
 
 
 def columns_of(columns: Columns) -> dict[str, Any]:

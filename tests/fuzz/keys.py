@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 
 from gradeval.arrays import Words, strings
-from gradeval.formats import template
+from gradeval.formats import trec
 
 from . import data, slow
 from .call import check_values, gradeval
@@ -152,8 +152,8 @@ def few_keys(bits: int, long: int) -> Iterator[None]:
 
     with (
         mock.patch.object(strings, "mix", mix),
-        mock.patch.object(template, "mix", mix),
-        mock.patch.object(template, "_LONGEST", long // 8),
+        mock.patch.object(trec, "mix", mix),
+        mock.patch.object(trec, "_LONGEST", long // 8),
         mock.patch.object(strings, "hash", lambda text: hash(text) & int(kept), create=True),
         mock.patch.object(strings, "LONG", long),
         mock.patch.object(strings.Ids, "short", False),

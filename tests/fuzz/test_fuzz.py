@@ -12,7 +12,7 @@ import pytest
 from gradeval import Evaluator, cli
 from gradeval.arrays.strings import Ids
 from gradeval.evaluation import saved
-from gradeval.formats import arrow, diagnostics, output, scan, sources, template
+from gradeval.formats import arrow, diagnostics, output, scan, sources, trec
 from gradeval.tables import judgments
 
 from . import __main__ as command
@@ -54,7 +54,7 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "numbers": [
         (scan, "_long_division", lambda mantissa, scale: (mantissa / scale, np.zeros(len(scale), bool)))
     ],
-    "template": [(template, "_TO_HIGH", np.uint64(0))],  # letters are digits
+    "template": [(trec, "_TO_HIGH", np.uint64(0))],  # letters are digits
     "options": [(judgments.Judgments, "cut", lambda table, depth: table)],
     "damage": [(diagnostics.Problems, "check", lambda kept: None)],
     "saved": [(saved, "_SAME", float("inf"))],
