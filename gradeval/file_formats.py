@@ -87,8 +87,8 @@ FORMATS = (
     Format("csv", _KNOWN, _HEADER),
     Format("tsv", f"{_KNOWN}, separated by tabs", _HEADER, "csv.tsv_table"),
     Format("json", "it begins with a JSON object of objects", _JSON),
-    Format("lists", "it begins with JSON whose first value is a list", _JSON),
-    Format("jsonl", "it begins with a JSON object of values", _JSON),
+    Format("lists", "it begins with JSON whose first value is a list", _JSON, "json.lists_table"),
+    Format("jsonl", "it begins with a JSON object of values", _JSON, "json.jsonl_table"),
     Format("parquet", "it begins with Parquet's magic number", _MAGIC, "arrow.parquet_table"),
     Format("arrow", "it begins with Arrow's magic number", _MAGIC),
 )

@@ -1,13 +1,19 @@
-"""JSON objects {query: {document: number}}, as pytrec_eval, ranx and BEIR hold them, and MTEB's predictions."""
+"""JSON: objects {query: {document: number}}, as pytrec_eval, ranx and BEIR hold them, and MTEB's predictions;
+JSON Lines: objects with a query, a document and a number, named as columns of CSV are; and lists of documents.
+
+Runs {query: [document, …]} and {query: [{"doc_id": …, "score": …}, …]}, which may be judgments too, are lists;
+Elasticsearch's judgments are {"requests": [{"id", "ratings": [{"_id", "rating"}, …]}, …]}, OpenSearch's
+[{"query", "ratings": [{"docId", "rating"}, …]}, …]. Lists and MTEB's files are read whole.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import partial
-from itertools import chain
+from functools import cache, partial
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -16,11 +22,13 @@ from numpy.typing import NDArray
 from gradeval.arrays import Bools, Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
-from gradeval.formats.columns import Columns, Table
-from gradeval.formats.diagnostics import LineProblems, Problem, shown
-from gradeval.formats.memory import Nested, nested_columns, object_numbers
-from gradeval.formats.scan import LF, binary_data, floats
-from gradeval.formats.sources import Source
+from gradeval.formats import memory
+from gradeval.formats.columns import Columns, Table, columns_of, of_one_run
+from gradeval.formats.csv import USUAL_NAMES, Chosen, choose, simplified, usual_columns
+from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, no_data, shown
+from gradeval.formats.lines import read_lines
+from gradeval.formats.scan import LF, DataLines, binary_data, floats, not_text
+from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
 from gradeval.options import Options
 
@@ -41,40 +49,49 @@ _KEY = rb'[ \t\r\n]*\{[ \t\r\n]*"(?:[^"\\]|\\.)*"[ \t\r\n]*:'
 _NESTED = re.compile(_KEY * 2 + rb"[ \t\r\n]*\{", re.DOTALL)
 # a saved result; the keys of JSON qrels and runs have objects and numbers
 _SAVED = re.compile(rb'\s*\{\s*"(?:(?:gradeval|format)"\s*:\s*[^\s{]|.*"gradeval"\s*:\s*")', re.DOTALL)
+_BARE = re.compile(rb'("[ \t]*:[ \t]*)([^ \t",{}[\]][^",{}[\]]*?)([ \t]*(?:,[ \t]*"|\}[ \t\r]*))')
 
 
-class RepeatedKey(ValueError):
-    """The key, as messages show it, that a JSON object has twice."""
+class _Refused(ValueError):
+    """What is wrong with a JSON text that the json module reads."""
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object_pairs_hook of json.loads; raises RepeatedKey where one of the values would be ignored."""
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
-    if len(members) < len(pairs):
+    if len(members) < len(pairs):  # one of the values would be ignored
         keys = [key for key, _ in pairs]
-        raise RepeatedKey(named(next(key for place, key in enumerate(keys) if key in keys[:place])))
+        again = next(key for place, key in enumerate(keys) if key in keys[:place])
+        raise _Refused(f"the key {named(again)} is in the object twice")
     return members
 
 
-def reason(error: json.JSONDecodeError) -> str:
-    """The message without the words that lead to a place."""
-    return error.msg.removesuffix(" at").removesuffix(" starting")
+def _constant(constant: str) -> NoReturn:
+    raise _Refused(f"{constant} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a text that was read as JSON."""
+    if isinstance(error, json.JSONDecodeError):
+        what = error.msg.removesuffix(" at").removesuffix(" starting")
+        return f"not valid JSON ({what} in column {error.colno})"
+    if isinstance(error, UnicodeDecodeError):
+        return f"not valid JSON: {error.object[error.start : error.end]!r} is not UTF-8"
+    if isinstance(error, RecursionError):
+        return "the JSON is nested too deeply"
+    return str(error) if isinstance(error, _Refused) else "this JSON has an integer that is too long"
 
 
 def parse_json(text: bytes, name: str, line: int | None = None) -> Any:
-    """The value of a JSON text without a key twice in an object. name, line: of messages. Raises InputError."""
-
-    def refused(constant: str) -> NoReturn:
-        raise InputError(name, f"{constant} is not JSON", line=line)
-
+    """The value of a JSON text without NaN, nor a key twice in an object. name, line: of messages. Raises
+    InputError.
+    """
     try:
-        return json.loads(text.decode("utf-8"), parse_constant=refused, object_pairs_hook=unique_keys)
-    except json.JSONDecodeError as error:
-        raise InputError(name, f"not valid JSON ({reason(error)})", line=line or error.lineno) from None
-    except RepeatedKey as error:
-        raise InputError(name, f"{error} is in an object twice", line=line) from None
-    except (ValueError, RecursionError) as error:  # bytes that are not UTF-8, an integer without end, [[[[…
-        raise InputError(name, f"this JSON cannot be read ({type(error).__name__})", line=line) from None
+        return json.loads(text.decode("utf-8"), parse_constant=_constant, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise InputError(name, _why(error), line=line or getattr(error, "lineno", None)) from None
 
 
 def begins_saved(text: bytes) -> bool:
@@ -88,23 +105,21 @@ def reject_saved(text: bytes, name: str, number: str) -> None:
         raise InputError(name, "a saved result has no documents", hint=hint)
 
 
-def not_utf8(text: bytes) -> tuple[int, str] | None:
-    """The first place that is not UTF-8, and what to say of it; None where all is."""
-    if text.isascii():
-        return None
-    try:
-        text.decode()
-    except UnicodeDecodeError as error:
-        return error.start, f"not valid JSON: {text[error.start : error.end]!r} is not UTF-8"
+def _not_utf8(text: bytes) -> UnicodeDecodeError | None:
+    if not text.isascii():
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            return error
     return None
 
 
-def has_control_character(text: Bytes, quotes: Ints) -> bool:
+def _has_control_character(text: Bytes, quotes: Ints) -> bool:
     """Whether a string between these quotes has one as it is, not as an escape."""
     return bool((np.searchsorted(quotes, np.flatnonzero(text < ord(" "))) % 2).any())
 
 
-def are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
+def _are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
     """Whether fields that float() reads, in the order of the text, are numbers of JSON.
 
     These do not begin with +, a point or 00, and have a digit behind a point.
@@ -121,6 +136,11 @@ def are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
     return bool(((digit <= 9) & ((digit > 0) | (text[at + 1] - _ZERO > 9))).all())
 
 
+def _whole(source: Source) -> Iterator[bytes]:
+    """All of a file, as one block."""
+    yield b"".join(chunk.tobytes() for chunk in source.chunks())
+
+
 def table(source: Source, number: str, options: Options) -> Table:
     """Raises InputError where the file is no object, or an MTEB file needs a choice."""
     beginning = next(source.chunks(_EXAMINED)).tobytes()
@@ -131,7 +151,7 @@ def table(source: Source, number: str, options: Options) -> Table:
         raise InputError(source.name, what, line=1, hint=hint)
     reject_saved(beginning, source.name, number)
     if _MTEB_KEY.encode() in beginning or _NESTED.match(beginning):
-        text = b"".join(chunk.tobytes() for chunk in source.chunks())
+        [text] = _whole(source)
         if _MTEB_KEY.encode() in text:
             return _mteb_table(parse_json(text, source.name), source.name, number, options.split)
     columns = partial(_columns, number=number)
@@ -155,7 +175,7 @@ def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | N
         raise InputError(name, f"no split {named(chosen)}: {has}" if chosen else f"no predictions: {has}")
     if not isinstance(splits[wanted[0]], dict):
         raise InputError(name, f"{described(splits[wanted[0]])} is not an object of queries")
-    data = Nested(name, splits[wanted[0]], number)
+    data = memory.Nested(name, splits[wanted[0]], number)
     return Table(name, data.blocks, data.columns)
 
 
@@ -254,12 +274,11 @@ def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes]) -> LineP
 def _columns(part: _Part, number: str) -> Columns:
     text = part.text[: part.size].tobytes()
     lines = int(np.count_nonzero(part.text[: part.size] == LF)) + part.skipped
-    problem, wrong = None, not_utf8(text)
     if (nul := text.find(b"\0")) >= 0:
         problem = binary_data(b"", text.count(b"\n", 0, nul) + part.skipped)
-    elif wrong is not None:
-        problem = Problem(text.count(b"\n", 0, wrong[0]) + part.skipped, wrong[1])
-    if problem is not None:
+        return Columns.failed(lines, part, problem)
+    if (wrong := _not_utf8(text)) is not None:
+        problem = Problem(text.count(b"\n", 0, wrong.start) + part.skipped, _why(wrong))
         return Columns.failed(lines, part, problem)
     columns = _plain_columns(part, lines) or _exact_columns(part, lines, number)
     if part.problems.total and not columns.problems.total:
@@ -270,7 +289,7 @@ def _columns(part: _Part, number: str) -> Columns:
 def _plain_columns(part: _Part, lines: int) -> Columns | None:
     """The rows of a part whose values are all numbers, None for another."""
     text, size, quotes = part.text, part.size, part.quotes
-    if len(quotes) % 2 or not len(quotes) or has_control_character(text[:size], quotes):
+    if len(quotes) % 2 or not len(quotes) or _has_control_character(text[:size], quotes):
         return None
     opening, closing = quotes[::2], quotes[1::2]
     if text[: opening[0]].tobytes().strip(_SPACE) != (b"" if part.first else b","):
@@ -300,7 +319,7 @@ def _plain_columns(part: _Part, lines: int) -> Columns | None:
     if (length <= 0).any():
         return None
     number, bad = floats(Ids(text, start, length))
-    if len(bad) or not are_numbers(text, start, length):
+    if len(bad) or not _are_numbers(text, start, length):
         return None
     ids = _decoded(text, size, opening, closing)
     if ids is None:
@@ -360,8 +379,8 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
         what = f"not valid JSON ({error.msg.removesuffix(' at')} at {named(text[end : end + 20])})"
         problem = Problem(text.count("\n", 0, max(end, 0)) + part.skipped, what)
         return Columns.failed(lines, part, problem.replace(what=_NOT_CLOSED) if end >= len(text) else problem)
-    except RecursionError:
-        return Columns.failed(lines, part, Problem(part.skipped, "the JSON is nested too deeply"))
+    except RecursionError as error:
+        return Columns.failed(lines, part, Problem(part.skipped, _why(error)))
     wrong = [
         Problem(None, f"$[{named(query)}]: {described(documents)} is not an object of documents")
         for query, documents in members
@@ -375,12 +394,12 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
         return Columns.failed(lines, part, Problem(part.skipped, what))
     bounds: Ints = np.cumsum([0, *(len(documents) for _, documents in members if documents)])
     rows = [*chain.from_iterable(documents for _, documents in members)]
-    numbers = object_numbers([value for _, value in rows], number)
+    numbers = memory.object_numbers([value for _, value in rows], number)
 
     def place(query: int, row: int) -> str:
         return f"$[{named(queries[query])}][{named(rows[row][0])}]"
 
-    columns = nested_columns(queries, bounds, [document for document, _ in rows], numbers, place)
+    columns = memory.nested_columns(queries, bounds, [document for document, _ in rows], numbers, place)
     problems = columns.problems.changed(lambda problem: problem.replace(line=None))
     if wrong:
         columns = columns.without_rows(problems := LineProblems.joined([problems, LineProblems.listed(wrong)]))
@@ -391,3 +410,194 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
     is_key = (depth == 2) & (part.text[_skip(part.text, closing + 1, 1)] == _COLON)
     line_of_row = _line_of(part, closing[is_key], lines)[: len(columns.value)]
     return columns.replace(line=line_of_row, lines=lines, first=part.first, last=part.last, problems=problems)
+
+
+# --- JSON Lines
+
+
+def jsonl_table(source: Source, number: str, options: Options) -> Table:
+    """Raises InputError where the first object does not have the names."""
+    place = 0
+    for place, line in read_lines(source):
+        if line.strip(_SPACE):
+            reject_saved(next(source.chunks(_EXAMINED)).tobytes(), source.name, number)
+            first = _object(line)
+            if isinstance(first, str):
+                raise InputError(source.name, first, line=place + 1)
+            chosen = choose([*first], number, dict(options.columns), source.name)
+            columns = partial(_jsonl_columns, chosen=chosen, number=number)
+            return of_one_run(Table.of(source, columns, [*first]), chosen.run)
+    raise no_data(source.name, place)
+
+
+def _object(line: bytes) -> dict[str, Any] | str:
+    """The object of a line, or what is wrong with it."""
+    try:
+        value = _DECODER.decode(line.decode())
+    except (ValueError, RecursionError) as error:
+        return _why(error)
+    return value if isinstance(value, dict) else f"{described(value)} is not a JSON object"
+
+
+def _jsonl_columns(block: Block, chosen: Chosen, number: str) -> Columns:
+    text = block.bytes[: block.size].tobytes()
+    lines = text.count(b"\n")
+    if (problem := not_text(block)) is not None:
+        return Columns.failed(lines, block, problem)
+    fields = _plain_fields(block) if _not_utf8(text) is None else None
+    if fields is not None and set(chosen.names) <= fields.keys():  # strings for ids, and a number
+        texts = [fields[name] for name in chosen.names]
+        numbers = texts[2]
+        are_strings = [text.block[text.start[0] - 1] == _QUOTE for text in texts]
+        is_number = are_strings[2] or _are_numbers(numbers.block, numbers.start, numbers.length)
+        if all(are_strings[:2] + are_strings[3:]) and is_number:
+            rows = DataLines(tuple(texts), np.arange(lines), lines)
+            columns = columns_of(block, rows, number, None, NOTHING)
+            if not columns.problems.total:
+                return chosen.finished(columns, number)
+    columns = _exact_jsonl_columns(block, text, lines, chosen, "rank" if chosen.by_rank else number)
+    return chosen.finished(columns, number)
+
+
+def _plain_fields(block: Block) -> dict[str, Ids] | None:
+    """The text of the values by name where all lines have the keys of the first, written alike; None otherwise.
+
+    Between its strings a line has fixed text, such as '": "', and numbers or other bare values.
+    """
+    text = block.bytes[: block.size]
+    ends = np.flatnonzero(text == LF)
+    quotes = np.flatnonzero(text == _QUOTE)
+    count, rest = divmod(len(quotes), max(len(ends), 1))
+    if rest or count < 2 or count % 2 or (text == _BACKSLASH).any():
+        return None
+    if np.count_nonzero(text < ord(" ")) > len(ends) and _has_control_character(text, quotes):
+        return None
+    starts = np.append(0, ends[:-1] + 1)
+    edges = np.column_stack([starts, quotes.reshape(-1, count) + 1, ends])
+    if (edges[:, 1] <= starts).any() or (edges[:, -2] > ends).any():
+        return None
+    edges[:, 2:-1:2] -= 1  # before the quote that closes a string
+    first = [text[a:b].tobytes() for a, b in pairwise(edges[0].tolist())]  # between, string, between, …
+    values: dict[str, Ids] = {}
+    keys: set[str] = set()
+    key = ""
+    for place, part in enumerate(first):
+        start, end = edges[:, place], edges[:, place + 1]
+        before, after, is_value = part, b"", False
+        if place % 2 and first[place + 1][1:].lstrip(b" \t")[:1] != b":":
+            before, is_value = b"", True
+        elif place % 2:
+            key = part.decode()
+            if key in keys:  # of one object, or of a nested one too
+                return None
+            keys.add(key)
+        elif place and (bare := _BARE.fullmatch(part)):
+            before, after, is_value = bare[1], bare[3], True
+        length = end - start - len(before) - len(after)
+        if (length <= 0).any() if is_value and place % 2 == 0 else not is_value and length.any():
+            return None
+        for at, byte in enumerate(before):
+            if not (text[start + at] == byte).all():
+                return None
+        for at, byte in enumerate(after):
+            if not (text[end - len(after) + at] == byte).all():
+                return None
+        if is_value:
+            values[key] = Ids(block.bytes, start + len(before), length)
+    return values
+
+
+def _exact_jsonl_columns(block: Block, text: bytes, lines: int, chosen: Chosen, number: str) -> Columns:
+    """The columns of any block, read line by line."""
+    names = chosen.names
+    written = text.split(b"\n")
+    line = [place for place, row in enumerate(written) if row and row.strip(_SPACE)]
+    wrong: list[Problem] = []
+    try:
+        objects = _DECODER.decode(f"[{b','.join(written[place] for place in line).decode()}]")
+        fields = [[members[name] for members in objects] for name in names]
+        if len(objects) != len(line):
+            raise ValueError  # a line with two, or none
+    except (ValueError, KeyError, TypeError, RecursionError):
+        fields, rows, line = [[] for _ in names], line, []
+        for place in rows:
+            members = _object(written[place])
+            missing = [name for name in names if name not in members]
+            if isinstance(members, str) or missing:
+                what = members if isinstance(members, str) else f"the object has no {named(missing[0])}"
+                wrong.append(Problem(place, what))
+                continue
+            line.append(place)
+            for field, name in zip(fields, names, strict=True):
+                field.append(members[name])
+    labels = memory.QUERY, memory.DOCUMENT, number, memory.SUBTOPIC if chosen.subtopic else memory.RUN_NAMES
+    columns = memory.read_values([*map(memory.Objects, fields)], labels, slice(None), block.first, block.last)
+    wrong += (problem.replace(line=line[problem.line or 0]) for problem in columns.problems.all())
+    if wrong:
+        return columns.without_rows(LineProblems.listed(wrong)).replace(lines=lines)
+    return columns.replace(line=np.array(line, np.int64), lines=lines)
+
+
+# --- lists of documents
+
+
+def lists_table(source: Source, number: str, options: Options) -> Table:
+    return Table.of(source, partial(_lists_columns, source.name, number=number), blocks=partial(_whole, source))
+
+
+def _lists_columns(name: str, text: bytes, number: str) -> Columns:
+    content, path = parse_json(text, name), "$"
+    if isinstance(content, Mapping) and isinstance(content.get("requests"), list):
+        path, content = "$['requests']", content["requests"]
+    lists: list[tuple[str, Any, Any]] = []  # the path, for messages, the query and the documents of each
+    if isinstance(content, Mapping):
+        lists = [(f"{path}[{named(query)}]", query, documents) for query, documents in content.items()]
+    elif number != "grade":
+        raise InputError(name, "these are judgments, not a run", hint="The qrels come first, then the runs")
+    else:
+        for place, request in enumerate(content):
+            members = request if isinstance(request, Mapping) else {}
+            query = next((members[key] for key in ("id", "query") if key in members), None)
+            if query is None or "ratings" not in members:
+                what = f"{path}[{place}]: {described(request)} has no id or query, or no ratings"
+                raise InputError(name, what)
+            lists.append((f"{path}[{place}]['ratings']", query, members["ratings"]))
+    lists = [(path, query, _rows(name, path, documents, number)) for path, query, documents in lists]
+    lists = [(path, query, rows) for path, query, rows in lists if rows]
+    if not lists:
+        raise InputError(name, "no data: there are no documents")
+    paths, queries, rows_of_queries = zip(*lists, strict=True)
+    bounds: Ints = np.cumsum([0, *map(len, rows_of_queries)])
+    documents, values = zip(*chain.from_iterable(rows_of_queries), strict=True)
+
+    def place_of(query: int, row: int) -> str:
+        return f"{paths[query]}[{row - bounds[query]}]"
+
+    columns = memory.nested_columns(queries, bounds, documents, memory.object_numbers(values, number), place_of)
+    return columns.replace(problems=columns.problems.changed(lambda problem: problem.replace(line=None)))
+
+
+def _rows(name: str, path: str, documents: Any, number: str) -> list[tuple[Any, Any]]:
+    """The documents of a list with their numbers: scores by place for a list of ids. Raises InputError."""
+    if not isinstance(documents, list):
+        raise InputError(name, f"{path}: {described(documents)} is not a list of documents")
+    if number == "score" and not any(isinstance(document, Mapping) for document in documents):
+        return [(document, -place) for place, document in enumerate(documents)]
+    rows = []
+    for place, document in enumerate(documents):
+        members = document if isinstance(document, Mapping) else {}
+        keys = _keys(tuple(members), number)
+        if keys is None:
+            names = first_names(map(named, members), 10)
+            has = f"its members are {names}" if names else described(document)
+            raise InputError(name, f"{path}[{place}]: no document id and {number}; {has}")
+        rows.append((members[keys[0]], members[keys[1]]))
+    return rows
+
+
+@cache
+def _keys(names: tuple[str, ...], number: str) -> tuple[str, str] | None:
+    """Those of the id and the number among the members of a document."""
+    ids = usual_columns(names, "document", with_id=True)
+    values = [name for name in names if simplified(name) in USUAL_NAMES[number][0]]  # no ranks
+    return (names[ids[0]], values[0]) if ids and values else None

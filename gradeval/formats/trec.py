@@ -2,8 +2,8 @@
 
 Runs have a quick scanner, for blocks whose lines all have the shape of the first one: six fields with the same
 separator between any two, and in one width the second field (Q0), the tag, and the decimals of the score. Only
-line ends are searched for there; the other fields are looked up from both ends of their line. Any other block is
-for the general scanner in scan.py, which alone decides what is wrong; both return the same columns.
+line ends are searched for there; the other fields are looked up from both ends of their line. Any other block
+is for the general scanner in scan.py, which alone decides what is wrong; both return the same columns.
 """
 
 from __future__ import annotations

@@ -121,6 +121,5 @@ def test_one_that_is_cut_off(put):
 @each("size", SIZES)
 @each("rest", [" x", "{}", '\n{"en": {}}', "}"])
 def test_something_behind_it(rest, size, put):
-    assert errors_of(put(json.dumps(MTEB).encode() + rest.encode(), size)) == [
-        f"{1 + rest.count(chr(10))}: not valid JSON (Extra data)"
-    ]
+    [error] = errors_of(put(json.dumps(MTEB).encode() + rest.encode(), size))
+    assert error.startswith(f"{1 + rest.count(chr(10))}: not valid JSON (Extra data in column ")

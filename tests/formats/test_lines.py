@@ -161,7 +161,7 @@ def test_lists_of_documents(form, indent, tmp_path) -> None:
 
 @each_row(
     ('{"q": ["a",]}', ":1: not valid JSON"),
-    ('{"q": ["a"], "q": ["b"]}', ": 'q' is in an object twice"),
+    ('{"q": ["a"], "q": ["b"]}', ": the key 'q' is in the object twice"),
     ('{"q": ["a"], "r": 1}', ": $['r']: 1 is not a list of documents"),
     ('{"q": ["a", null]}', ": $['q'][1]: the document id is missing"),
     ('{"q": [{"doc_id": "a", "score": "x"}]}', ": $['q'][0]: the score 'x' is not a number"),

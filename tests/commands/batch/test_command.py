@@ -271,9 +271,9 @@ def test_edited_cells_are_evaluated_again(name: str) -> None:
     line = ":1" * (name == "out.jsonl")
     place = 1 + whole[: whole.index('"n": ')].count("\n")
     for new, what in (
-        ('"n": 1, "n": ', f"{line}: 'n' is in an object twice"),
+        ('"n": 1, "n": ', f"{line}: the key 'n' is in the object twice"),
         ('"x": NaN, "n": ', f"{line}: NaN is not JSON"),
-        ('"n": ]', f":{place}: not valid JSON (Expecting value)"),
+        ('"n": ]', f":{place}: not valid JSON (Expecting value in column"),
     ):
         Path(name).write_text(whole.replace('"n": ', new, 1))
         assert fails("batch", "m.toml", "-o", name, "--resume").startswith(f"{name}{what}")
