@@ -20,7 +20,8 @@ SPACE, TAB, LF, CR, HASH, DOT, PLUS, MINUS = b" \t\n\r#.+-"
 _U = np.uint64
 _ONES, _ZEROS = _U(0x0101010101010101), _U(0x3030303030303030)
 _ABOVE_NINE, _HIGH_BITS = _U(0x4646464646464646), _U(0x8080808080808080)
-_PAIRS, _FIRST, _SECOND = _U(0x000000FF000000FF), _U(0x000F424000000064), _U(0x0000271000000001)
+_PAIRS, _FOURS = _U(0x00FF00FF00FF00FF), _U(0x0000FFFF0000FFFF)
+_PAIR, _FOUR, _EIGHT = (_U((10**n << 8 * n) + 1) for n in (1, 2, 4))  # first * 10^n + second, in their bytes
 _1, _3, _7, _8, _10, _16, _32, _56, _64 = map(_U, (1, 3, 7, 8, 10, 16, 32, 56, 64))
 _POWERS: Words = _10 ** np.arange(9, dtype=_U)
 _ROOM: Words = _U(2**63 - 10**8) // _POWERS  # what can be multiplied by the power and still take 8 digits more
@@ -274,16 +275,15 @@ def _leading_digits(word: Words) -> tuple[Words, Words]:
 
 def eight_digits(digits: Words) -> Words:
     """Eight digits, one a byte with the first one lowest, as a number: pairs, then fours, then all."""
-    pairs: Words = digits * _10
-    pairs += digits >> _8
-    upper = pairs >> _16
-    upper &= _PAIRS
-    upper *= _SECOND
-    pairs &= _PAIRS
-    pairs *= _FIRST
-    pairs += upper
-    pairs >>= _32
-    return pairs
+    number: Words = digits * _PAIR
+    number >>= _8
+    number &= _PAIRS
+    number *= _FOUR
+    number >>= _16
+    number &= _FOURS
+    number *= _EIGHT
+    number >>= _32
+    return number
 
 
 def _long_division(mantissa: Words, scale: Floats) -> tuple[Floats, Bools]:

@@ -147,7 +147,7 @@ def usual_run_columns(block: Block) -> tuple[Columns, Ids] | None:
     shortest = min(length.min(), rank_length.min(), score_length.min())
     if bits.max() > 56 or shortest < 1 or (text[score_end] != gap).any():
         return None
-    value = _decimal_numbers(view, score_end, score_length, decimals)
+    value = _decimal_numbers(text, score_end, score_length, decimals)
     if value is None:
         value, bad = floats(Ids(text, score_end - score_length, score_length))
         if len(bad):
@@ -175,11 +175,11 @@ def _line_ends(block: Block) -> Ints | None:
     eight = is_end.view(_U)
     ends = np.flatnonzero(eight != 0)
     byte = eight[ends]
-    if len(ends) < np.count_nonzero(is_end):
+    below = byte - _1
+    if np.bitwise_or.reduce(byte & below):
         return None
-    byte -= _1
     ends <<= 3
-    ends += np.bitwise_count(byte) >> 3
+    ends += np.bitwise_count(below) >> 3
     return ends
 
 
@@ -255,14 +255,16 @@ def _up_to(gap: np.uint64, word: Words) -> tuple[Words, Bytes]:
     return word, np.bitwise_count(other)
 
 
-def _decimal_numbers(view: Words, end: Ints, length: Ints, decimals: int) -> Floats | None:
+def _decimal_numbers(text: Bytes, end: Ints, length: Ints, decimals: int) -> Floats | None:
     """floats() of numbers of up to eight digits, so many of them decimals; None for others."""
     digits = length - 1  # of each
     if not decimals or digits.min() <= decimals or digits.max() > 8:
         return None
-    word = view[end - 8]
+    word = words(text)[end - 8]
     # the digits before the point, where they would be without it, and the point
-    whole = view[end - 9] if digits.max() == 8 else word << _8
+    whole = word << _8
+    if digits.max() == 8:
+        whole |= text[end - 9]
     at_point = _8 * _U(8 - decimals)
     if np.bitwise_or.reduce(whole ^ (_U(DOT) << at_point)) & (_BYTE << at_point):
         return None
