@@ -28,8 +28,7 @@ from gradeval.arrays.segments import natural_log
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named
-from gradeval.evaluation.outcome import judge_of, score_queries
-from gradeval.evaluation.score import scored
+from gradeval.evaluation.score import Judge, scored
 from gradeval.formats.memory import Nested, Numeric, are_mappings, floats_of, types_of
 from gradeval.metrics.rprec import RECALLS
 from gradeval.options import Options
@@ -98,16 +97,16 @@ class RelevanceEvaluator:
             raise ValueError("scores: an integer is too large for a floating-point number") from None
         data = Nested("scores", scores, "score", Numeric(_rounded(values)), _rounded)
         reduced = _of_values(run_of_data(data, "scores").reduce, self._qrels, default_jobs())
-        judge = judge_of(self._qrels, reduced, self._options)
+        judge = Judge(self._qrels, reduced, self._options)
         specs = [measure.spec for measure in self._measures]
         if any(spec.metric.name in _INTERPOLATED for spec in specs):
             specs += _COUNTS
         positions = np.array([self._index[query] for query in queries])
         some = np.sort(positions)
         if 2 * len(some) > len(self._index):  # what depends on the grades of all queries is known already
-            found = score_queries(self._qrels, judge, reduced.rank, specs, default_jobs()).values[:, positions]
+            found = judge.scored(specs, default_jobs()).values[:, positions]
         else:
-            found = scored(judge(some, reduced.rank), specs).values[:, np.searchsorted(some, positions)]
+            found = scored(judge(some), specs).values[:, np.searchsorted(some, positions)]
         columns = []
         for measure, row in zip(self._measures, found.copy(), strict=False):
             metric, params = measure.spec.metric, measure.spec.params

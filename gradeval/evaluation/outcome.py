@@ -12,57 +12,24 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import Ids, Texts
-from gradeval.arrays.threads import map_all
 from gradeval.errors import GradevalError, InputError, UnsuitableOptionError, first_names, named
 from gradeval.evaluation.results import RunResult
-from gradeval.evaluation.score import TRIALS, Scored, Spread, expected_values, score, scored, spread, summarize
+from gradeval.evaluation.score import TRIALS, Judge, Scored, Spread, score, spread, summarize
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice, is_accepted, many
-from gradeval.options import EXPECTED, NO_RELEVANT, LaterIds, Options
+from gradeval.options import LaterIds, Options
 from gradeval.records import Record
 from gradeval.registry.invariants import UNJUDGED_IGNORED
 from gradeval.registry.metric import Metric
 from gradeval.registry.spec import Spec
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run
-from gradeval.tables.qrels import Ideal, Qrels, counted_grades, is_relevant
+from gradeval.tables.qrels import Qrels, counted_grades, is_relevant
 from gradeval.tables.ranking import NO_TIES
 from gradeval.tables.reduction import Reduced
 
 SHOWN_IDS = 3  # of the queries of files that have none in common
 _FEW = 1 << 13  # judgments that are scored before another thread has started
-
-
-Judge = Callable[[slice | Ints, Floats], Judgments]
-
-
-def judgments_of(
-    qrels: Qrels,
-    reduced: Reduced,
-    queries: slice | Ints,
-    options: Options,
-    tag: str,
-    ties: tuple[Floats, Floats] | None = None,
-) -> Judgments:
-    """The table of these queries, prepared. ties: Ties.ends(), for values expected over the orders of ties."""
-    judgments = Judgments.of(
-        qrels,
-        queries,
-        reduced.rank,
-        reduced.score,
-        reduced.retrieved,
-        options.rel,
-        tag,
-        NO_RELEVANT[options.no_relevant_rule],
-    )
-    return prepared(judgments if ties is None else judgments.with_ties(*ties), options)
-
-
-def prepared(judgments: Judgments, options: Options) -> Judgments:
-    """The table with the depth and the other options applied to it."""
-    if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
-        judgments = judgments.cut(options.depth)
-    return judgments.judged_only() if options.judged_only else judgments
 
 
 def with_weights(options: Options) -> Options:
@@ -139,36 +106,11 @@ class Outcome(Record):
     noticed: Callable[..., Noticed]
 
 
-def judge_of(
-    qrels: Qrels, reduced: Reduced, options: Options, tag: str = "", ideals: dict[Any, Ideal] | None = None
-) -> Judge:
-    """Makes the judgments of some queries with the ranks of all rows: those of the run, or other ones, (N,) or
-    (K, N). ideals: shared by the judgments of the same queries in as many orders.
-    """
-    ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
-
-    def judge(queries: slice | Ints, rank: Floats) -> Judgments:
-        ranked = reduced if rank is reduced.rank else reduced.replace(rank=rank)
-        judgments = judgments_of(qrels, ranked, queries, options, tag, ties)
-        if ideals is not None and isinstance(queries, np.ndarray):
-            key = rank.shape[:-1], queries.tobytes()
-            judgments.__dict__["best"] = ideals.setdefault(key, judgments.best)
-        return judgments
-
-    return judge
-
-
-def score_queries(qrels: Qrels, judge: Judge, rank: Floats, specs: Sequence[Spec], jobs: int) -> Scored:
-    """The values of all queries."""
-    return Scored.joined(map_all(lambda queries, jobs: scored(judge(queries, rank), specs), qrels.shares, jobs))
-
-
 def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs: int) -> Bools:
     """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
     rank = np.full(len(qrels.grade), np.inf)
-    retrieved = np.zeros(len(qrels.queries), np.int64)
-    nothing = Reduced(rank, -rank, retrieved, 0, NO_TIES)
-    return score_queries(qrels, judge_of(qrels, nothing, options), rank, specs, jobs).empty
+    nothing = Reduced(rank, -rank, np.zeros(len(qrels.queries), np.int64), 0, NO_TIES)
+    return Judge(qrels, nothing, options).scored(specs, jobs).empty
 
 
 def outcome_of(
@@ -185,9 +127,8 @@ def outcome_of(
     reduced = run.reduce(qrels, jobs)
     check_common(run, reduced, qrels, chosen)
     tag = reduced.tag or run.name or run.short_name or run.path
-    return outcome_of_reduced(
-        qrels, name, run.path, reduced, run.ties, tag, specs, options, jobs, chosen, unlisted
-    )
+    judge = Judge(qrels, reduced, options, tag)
+    return outcome_of_reduced(judge, name, run.path, run.ties, specs, jobs, chosen, unlisted)
 
 
 def no_common_query(
@@ -215,36 +156,22 @@ def check_common(run: Run, reduced: Reduced, qrels: Qrels, chosen: Bools) -> Non
 
 
 def outcome_of_reduced(
-    qrels: Qrels,
+    judge: Judge,
     name: str,
     path: str,
-    reduced: Reduced,
     run_rule: str,
-    tag: str,
     specs: Sequence[Spec],
-    options: Options,
     jobs: int,
     chosen: Bools,
     unlisted: Sequence[Spec] = (),
 ) -> Outcome:
     """The outcome of what is kept of a run, which may lack all queries. run_rule: its order of ties."""
-    ideals: dict[Any, Ideal] = {}  # of queries whose ties are ordered in several ways
-    judge = judge_of(qrels, reduced, options, tag, ideals)
+    qrels, reduced, options = judge.qrels, judge.reduced, judge.options
     weights = weights_of(Texts(qrels.queries), chosen, options)
-    has_lines = reduced.retrieved > 0
     jobs = jobs if len(qrels.grade) > _FEW else 1
-    of_run = score_queries(qrels, judge, reduced.rank, specs, jobs)
-    counted = counted_queries(chosen, has_lines, options)
-    if options.ties == EXPECTED:  # the orders of ties, one by one
-        judge = judge_of(qrels, reduced, options.replace(ties=None), tag, ideals)
-    ties: Spread | None = None
-    if options.tie_range:
-        ties = spread(qrels, reduced, counted, specs, of_run, judge, options.depth, jobs)
-
-    def expected_of(ties: Spread) -> Floats:
-        judge = judge_of(qrels, reduced, options.replace(ties=EXPECTED), tag, ideals)
-        return expected_values(qrels, reduced.rank, specs, of_run, judge, ties.queries, jobs)
-
+    of_run = judge.scored(specs, jobs)
+    counted = counted_queries(chosen, reduced.retrieved > 0, options)
+    ties = spread(judge, counted, specs, of_run, jobs) if options.tie_range else None
     result = RunResult(
         name,
         path,
@@ -252,58 +179,33 @@ def outcome_of_reduced(
         of_run.values,
         counted,
         of_run.texts,
-        None if ties is None else np.array([*ties.ends(of_run.values), expected_of(ties)]),
+        None if ties is None else np.array([*ties.ends, ties.expected()]),
         run_rule,
         depths=quantiles(depths_of(reduced, counted, options.depth)),
         interval=options.intervals,
         weights=weights,
     )
 
-    def tie_notices(ties: Spread, with_expected: bool) -> Iterator[Notice]:
-        means_of_orders = expected_of(ties) if with_expected else np.full(of_run.values.shape, np.nan)
-        of_all = of_run.values, *ties.ends(of_run.values), means_of_orders
-        means = [summarize(specs, values, counted, weights).tolist() for values in of_all]
-        for m, (spec, *numbers) in enumerate(zip(specs, *means, strict=True)):
-            value, low, high, expected = (None if math.isnan(number) else number for number in numbers)
-            changed = np.zeros(len(counted), bool)
-            changed[ties.queries[ties.changes[m]]] = True
-            # the range of a number is printed beside it, so only texts need a notice
-            if changed.any() and not (options.tie_range and low is not None):
-                yield _about(
-                    Kind.TIES,
-                    qrels,
-                    changed,
-                    str(spec),
-                    rule=run_rule,
-                    value=value,
-                    low=low,
-                    high=high,
-                    expected=expected,
-                    at_most=bool(ties.whole[m]),
-                    undefined=0 if spec.metric.text else int((ties.undefined[m] & counted[ties.queries]).sum()),
-                )
-
     def noticed(with_expected: Iterator[bool] = repeat(True)) -> Noticed:  # noqa: B008  # it never ends
         notices = [*query_notices(qrels, reduced, specs, chosen, options)]
         if not is_accepted(Kind.TIES, options):  # a user who names a rule has decided the order
-            changes = ties
-            if changes is None:
-                changes = spread(qrels, reduced, counted, specs, of_run, judge, options.depth, jobs, TRIALS)
+            changes = ties or spread(judge, counted, specs, of_run, jobs, TRIALS)
             if changes.changes.any():
-                notices += tie_notices(changes, next(with_expected))
+                notices += _tie_notices(qrels, specs, result, changes, next(with_expected))
         notices += undefined_notices(qrels, specs, of_run, counted)
         cutoff = first_ranks(specs, options)
         share = judged_share(qrels, reduced, counted, cutoff)
         listed = [spec for spec in specs if spec not in unlisted]
         notices += judged_notices(share, cutoff, listed, qrels.scale, options)
         # of the queries that the run has: one that ranks all judged documents is complete
+        in_run = counted & (reduced.retrieved > 0)
         retrieved_above = np.append(0, np.cumsum(np.isfinite(reduced.rank)))
         is_complete = np.diff(retrieved_above[qrels.offsets]) == np.diff(qrels.offsets)
-        retrieved = reduced.retrieved[counted & has_lines & ~is_complete]
+        retrieved = reduced.retrieved[in_run & ~is_complete]
         cutoffs = [(spec.cutoff or 0) if _is_graded(spec.metric) else 0 for spec in specs]
         fewest = [cutoff if options.depth is None else min(cutoff, options.depth) for cutoff in cutoffs]
         short = np.array([(retrieved < cutoff).sum() for cutoff in fewest], np.int64)
-        notices += short_notices(specs, short, int((counted & has_lines).sum()))
+        notices += short_notices(specs, short, int(in_run.sum()))
         return Noticed(tuple(notice.replace(subject=name) for notice in notices), share, short)
 
     return Outcome(result, of_run.empty, noticed)
@@ -400,6 +302,24 @@ def _about(
     """A notice about these queries, (Q,), with the ids of the first."""
     ids = tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MAX_QUERIES])))
     return Notice(kind, subject, int(queries.sum()), metric, ids, **fields)
+
+
+def _tie_notices(
+    qrels: Qrels, specs: Sequence[Spec], result: RunResult, ties: Spread, with_expected: bool
+) -> Iterator[Notice]:
+    """Where the order of tied scores changes a value. with_expected: whether the expected mean is said too."""
+    expected = ties.expected() if with_expected else np.full(result.values.shape, np.nan)
+    of_all = result.values, *ties.ends, expected
+    means = [summarize(specs, values, result.counted, result.weights).tolist() for values in of_all]
+    for m, (spec, *numbers) in enumerate(zip(specs, *means, strict=True)):
+        value, low, high, mean = (None if math.isnan(number) else number for number in numbers)
+        changed = np.zeros(len(result.counted), bool)
+        changed[ties.queries[ties.changes[m]]] = True
+        # the range of a number is printed beside it, so only texts need a notice
+        if changed.any() and (result.tie_range is None or low is None):
+            undefined = 0 if spec.metric.text else int(ties.undefined[m].sum())
+            notice = _about(Kind.TIES, qrels, changed, str(spec), rule=result.ties, undefined=undefined)
+            yield notice.replace(value=value, low=low, high=high, expected=mean, at_most=bool(ties.whole[m]))
 
 
 def query_notices(

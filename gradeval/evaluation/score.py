@@ -12,20 +12,22 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.segments import Segments, distinct, natural_log, stable_order
 from gradeval.arrays.strings import mix
-from gradeval.arrays.threads import ordered_map
+from gradeval.arrays.threads import map_all, ordered_map
 from gradeval.errors import MetricError, NoExpectedValueError
+from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.records import Record
 from gradeval.registry.invariants import PROMOTION_HELPS
 from gradeval.registry.metric import GEOMETRIC_MIN, REGISTRY, Kind, load
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import Qrels, shares_of
+from gradeval.tables.qrels import Ideal, Qrels, shares_of
 from gradeval.tables.ranking import Ties
 from gradeval.tables.reduction import Reduced
 
@@ -135,28 +137,68 @@ _SLOTS = 4  # a shuffle places each judged document of a large group in one of t
 _SAME = 1e-9  # relative: sums in another order may end in another last digit
 
 
-class Spread(Record):
+class Judge:
+    """Makes the judgments of some queries, with the options applied to them, from the ranks of all rows: those
+    of a run, or other ones, (N,) or (K, N) in K orders. tag: of the run.
+    """
+
+    def __init__(self, qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> None:
+        self.qrels, self.reduced, self.options, self.tag = qrels, reduced, options, tag
+        self._ideals: dict[Any, Ideal] = {}  # shared by the judgments of the same queries in as many orders
+        self._ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
+
+    def by(self, ties: str | None) -> Judge:
+        """The same with another order of ties."""
+        judge = Judge(self.qrels, self.reduced, self.options.replace(ties=ties), self.tag)
+        judge._ideals = self._ideals
+        return judge
+
+    def __call__(self, queries: slice | Ints, rank: Floats | None = None) -> Judgments:
+        reduced, options = self.reduced, self.options
+        judgments = Judgments.of(
+            self.qrels,
+            queries,
+            reduced.rank if rank is None else rank,
+            reduced.score,
+            reduced.retrieved,
+            options.rel,
+            self.tag,
+            NO_RELEVANT[options.no_relevant_rule],
+        )
+        judgments = prepared(judgments if self._ties is None else judgments.with_ties(*self._ties), options)
+        if rank is not None and isinstance(queries, np.ndarray):
+            key = rank.shape, queries.tobytes()
+            judgments.__dict__["best"] = self._ideals.setdefault(key, judgments.best)
+        return judgments
+
+    def scored(self, specs: Sequence[Spec], jobs: int) -> Scored:
+        """The values of all queries."""
+        return Scored.joined(map_all(lambda queries, _: scored(self(queries), specs), self.qrels.shares, jobs))
+
+
+def prepared(judgments: Judgments, options: Options) -> Judgments:
+    """The table with the depth and the other options applied to it."""
+    if options.depth is not None:  # trec_eval's order: ranks below the depth are removed before -J
+        judgments = judgments.cut(options.depth)
+    return judgments.judged_only() if options.judged_only else judgments
+
+
+class Spread(Record, eq=False):
     """The lowest and highest value of each metric over the orders tried.
 
-    queries: those of the qrels with ties that can matter, (A,). low, high: (M, A). changes: where they differ,
+    queries: those of the qrels with ties that can matter, (A,). ends: the lowest and the highest value of all
+    queries, (M, Q): equal where no order changes them, also not in the last digit. changes: where they differ,
     or the words of a text do, (M, A). undefined: where the value of the run is defined, and that of another
-    order is not, (M, A). whole: whether no other order goes beyond low and high, (M,).
+    order is not, (M, A). whole: whether no other order goes beyond the ends, (M,). expected: finds the values
+    expected over the orders, (M, Q); NaN for metrics without a closed form.
     """
 
     queries: Ints
-    low: Floats
-    high: Floats
+    ends: tuple[Floats, Floats]
     changes: Bools
     undefined: Bools
     whole: Bools
-
-    def ends(self, values: Floats) -> tuple[Floats, Floats]:
-        """The lowest and the highest value of all queries, (M, Q), whose values are these: equal where no order
-        changes them, also not in the last digit."""
-        low, high = values.copy(), values.copy()
-        for ends, extreme in ((low, self.low), (high, self.high)):
-            ends[:, self.queries] = np.where(self.changes, extreme, values[:, self.queries])
-        return low, high
+    expected: Callable[[], Floats]
 
 
 class _Groups:
@@ -212,25 +254,24 @@ class _Groups:
 
 
 def spread(
-    qrels: Qrels,
-    reduced: Reduced,
+    judge: Judge,
     queries: Bools,
     specs: Sequence[Spec],
     of_run: Scored,
-    judge: Callable[[Ints, Floats], Judgments],
-    depth: int | None = None,
     jobs: int = 1,
     trials: int | None = None,
 ) -> Spread:
     """The values of these queries under other orders of tied scores, (Q,) as a mask.
 
-    of_run: what the order of the run makes of all queries. judge: makes the judgments of some queries, cut at
-    the depth, from the ranks of all rows in K orders, (K, N). trials: with more tied queries than this, only
+    of_run: what the order of the run makes of all queries. trials: with more tied queries than this, only
     about so many of them, evenly spaced, are tried in the orders after the first two; None tries all.
 
     A notice can be missed only where neither of the first two orders changes any query, and no further order
     any of the sample: in a large collection an order that matters shows. Its range is "at least" there.
     """
+    qrels, reduced = judge.qrels, judge.reduced
+    if judge.options.ties == EXPECTED:  # the orders of ties, one by one
+        judge = judge.by(None)
     groups = _Groups(reduced.ties, qrels, queries)
     # the order matters in groups whose documents differ: in their grades, or in being judged
     grades_differ = groups.within.min(groups.grade) < groups.within.max(groups.grade)
@@ -238,9 +279,10 @@ def spread(
     low = of_run.values[:, tied]
     high, has_value = low.copy(), ~np.isnan(low)
     changes, undefined = np.zeros(low.shape, bool), np.zeros(low.shape, bool)
-    whole = np.array([rises(spec, qrels.scale, depth) for spec in specs], np.bool_)
+    whole = np.array([rises(spec, qrels.scale, judge.options.depth) for spec in specs], np.bool_)
+    expected = partial(_expected, judge, specs, of_run, tied, jobs)
     if not len(tied):
-        return Spread(tied, low, high, changes, undefined, whole)
+        return Spread(tied, (of_run.values, of_run.values), changes, undefined, whole, expected)
 
     def attempt(chosen: list[int], orders: list[Floats], some: slice) -> list[int]:
         """Score some of the tied queries; which metrics go beyond what was known of them."""
@@ -279,28 +321,21 @@ def spread(
         groups = _Groups(reduced.ties, qrels, sampled)
         attempt(others, [*groups.shuffles(min(SHUFFLES, -(-trials // len(tied))))], sample)
     changes |= high - low > _SAME * np.maximum(np.abs(high), np.abs(low))
-    return Spread(tied, low, high, changes, undefined, whole)
+    lowest, highest = of_run.values.copy(), of_run.values.copy()
+    for ends, extreme in ((lowest, low), (highest, high)):
+        ends[:, tied] = np.where(changes, extreme, of_run.values[:, tied])
+    return Spread(tied, (lowest, highest), changes, undefined, whole, expected)
 
 
-def expected_values(
-    qrels: Qrels,
-    rank: Floats,
-    specs: Sequence[Spec],
-    of_run: Scored,
-    judge: Callable[[Ints, Floats], Judgments],
-    tied: Ints,
-    jobs: int,
-) -> Floats:
-    """The values expected over the orders of ties, (M, Q); NaN for metrics without a closed form.
-
-    judge: makes the judgments of some queries, with the ranks of ties. tied: the queries with ties.
-    """
+def _expected(judge: Judge, specs: Sequence[Spec], of_run: Scored, tied: Ints, jobs: int) -> Floats:
+    """Spread.expected. tied: its queries."""
+    judge = judge.by(EXPECTED)
     values: Floats = of_run.values.copy()
     without = {m for m, spec in enumerate(specs) if not has_expected(spec)}
 
     def fill(some: slice) -> None:
         try:
-            judged = judge(tied[some], rank)
+            judged = judge(tied[some], judge.reduced.rank)
         except MetricError:  # the depth divides tied documents, and they are removed by -J
             without.update(range(len(specs)))
         for m in {*range(len(specs))} - without:
@@ -309,7 +344,7 @@ def expected_values(
             except MetricError:
                 without.add(m)
 
-    list(ordered_map(fill, _shares_of(qrels, tied), jobs))
+    list(ordered_map(fill, _shares_of(judge.qrels, tied), jobs))
     values[[*without]] = np.nan
     return values
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments
 from gradeval.errors import InputError, MetricError, OptionError, described
-from gradeval.evaluation.outcome import prepared
-from gradeval.evaluation.score import check_expected, summarize
+from gradeval.evaluation.score import check_expected, prepared, summarize
 from gradeval.evaluation.score import score as score_judgments
 from gradeval.formats.memory import A_TIME, Numeric, is_missing, is_time
 from gradeval.options import EXPECTED, NO_RELEVANT, Options

@@ -29,7 +29,7 @@ from gradeval.evaluation.outcome import (
     qrels_notices_for,
     relevance_notices,
 )
-from gradeval.evaluation.score import summands
+from gradeval.evaluation.score import Judge, summands
 from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, LineProblems, Problem, shown
@@ -348,7 +348,7 @@ def _evaluated(rows: Rows, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
     repeats = total.repeats.changed(lambda problem: Problem(problem.line, what, COLLAPSES))
     repeats.changed(rows.named).check(path)
     reduced = total.reduced()
-    outcome = outcome_of_reduced(qrels, name, name, reduced, ties, name, job.specs, options, 1, chosen)
+    outcome = outcome_of_reduced(Judge(qrels, reduced, options, name), name, name, ties, job.specs, 1, chosen)
     result = outcome.result
     in_run = int((chosen & (reduced.retrieved > 0)).sum())
     values, *ends = (

@@ -34,14 +34,12 @@ from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation.evaluator import check_labels, names_of, separate_runs
 from gradeval.evaluation.outcome import (
     chosen_queries,
-    judgments_of,
     outcome_of_reduced,
-    prepared,
     qrels_notices,
     qrels_notices_for,
     with_ids,
 )
-from gradeval.evaluation.score import score, scored
+from gradeval.evaluation.score import Judge, prepared, score, scored
 from gradeval.formats.columns import Columns
 from gradeval.formats.lines import read_texts
 from gradeval.metrics._kernels import exp2_gain
@@ -149,7 +147,7 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     jobs, chosen = options.jobs or default_jobs(), chosen_queries(qrels, options)
     outcomes = [
         outcome_of_reduced(
-            qrels, run.path, run.path, run.reduce(qrels, jobs), run.ties, "", [spec], options, jobs, chosen
+            Judge(qrels, run.reduce(qrels, jobs), options), run.path, run.path, run.ties, [spec], jobs, chosen
         )
         for run in runs
     ]
@@ -185,11 +183,12 @@ def _of_run(
     columns = run.collapse.columns(columns) if run.collapse else columns
     about_run = (notice.replace(subject=name) for notice in qrels_notices(qrels, reduced, options))
     notices = (*qrels_notices_for(qrels, specs), *about_run)
-    scores = scored(judgments_of(qrels, reduced, positions, options, ""), specs)
-    whole_run, options_used = options.replace(depth=None, judged_only=False), options.to_dict()
+    scores = scored(Judge(qrels, reduced, options)(positions), specs)
+    whole_run = Judge(qrels, reduced, options.replace(depth=None, judged_only=False))
+    options_used = options.to_dict()
     rows = zip(positions.tolist(), Texts(ids), scores.values.T.tolist(), scores.empty.T.tolist(), strict=True)
     for q, query, values, empty in rows:
-        table = judgments_of(qrels, reduced, np.array([q]), whole_run, "")
+        table = whole_run(np.array([q]))
         documents, judged = _documents(run, qrels, q, table, columns)
         of_query: dict[str, Any] = {"qrels": qrels.path, "run": name, "query": query, "documents": documents}
         of_query |= {"ties": run.ties, "options": options_used, "notices": notices}

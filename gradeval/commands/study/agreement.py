@@ -28,7 +28,7 @@ from gradeval.evaluation.outcome import (
     relevance_notices,
     with_ids,
 )
-from gradeval.evaluation.score import summarize
+from gradeval.evaluation.score import Judge, summarize
 from gradeval.formats.columns import Columns
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import OF_RUNS, Options, takes
@@ -391,8 +391,8 @@ class Collection:
 
         def outcome(run: tuple[str, Reduced, str], jobs: int) -> Outcome:
             name, reduced, rule = run
-            of_run = (name, name, reduced, rule, reduced.tag)
-            return outcome_of_reduced(self.qrels, *of_run, specs, self.options, jobs, self.chosen)
+            judge = Judge(self.qrels, reduced, self.options, reduced.tag)
+            return outcome_of_reduced(judge, name, name, rule, specs, jobs, self.chosen)
 
         return map_all(outcome, runs, self.options.jobs or default_jobs())
 
