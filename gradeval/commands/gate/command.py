@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,7 @@ from gradeval.notices import OF_QRELS, lines
 from gradeval.options import Options
 
 if TYPE_CHECKING:
-    from gradeval.commands.gate.config import GateConfig
-    from gradeval.commands.gate.verdicts import GateReport
+    from gradeval.commands.gate.gate import GateConfig, GateReport
     from gradeval.evaluation.results import Results, Runs
     from gradeval.formats.output import OutputFile
 
@@ -65,10 +64,7 @@ _CHECKS = {
         "The value must be >=, >, <= or < X. METRIC may be num_q, Judged@10, or coverage, the share of the "
         "judged queries that are in the run.",
     ),
-    "max-drop": (
-        "METRIC X",
-        "The mean must not fall by more than X, or X% of the baseline's; a point check.",
-    ),
+    "max-drop": ("METRIC X", "The mean must not fall by more than X, or X% of the baseline's; a point check."),
     "no-worse": (
         "METRIC",
         "The run must not be significantly worse: the 95 % interval of the difference (paired t-test) must not "
@@ -170,10 +166,9 @@ def gate_command(
     RUN and the baseline are runs, or saved results of one run (gradeval -q -f json). Better values never fail
     a check against a baseline. Values that differ by less than 1e-9 are equal. NAME=RUN labels a run.
     """
-    from gradeval.commands.gate import config as configuration
-    from gradeval.commands.gate import verdicts
+    from gradeval.commands.gate import gate
 
-    texts = {kind: options.pop(kind.replace("-", "_")) for kind in verdicts.KINDS}
+    texts = {kind: options.pop(kind.replace("-", "_")) for kind in gate.KINDS}
     if init and any([*texts.values(), config, junit, github, job.asked_format, name, update_baseline]):
         raise click.UsageError("--init writes a file of checks, and goes with none and with no report.")
     if metrics and not init:
@@ -186,56 +181,51 @@ def gate_command(
         raise click.UsageError("--force judges nothing, and goes with no report.")
     if init:
         return _write_first_config(job, qrels, run, baseline, metrics, options)
-    reports = _Reports(job, junit, github)
-    warnings: list[str] = []
-    path, updated = config or configuration.PYPROJECT, None
+    reports, context = _Reports(job, junit, github), click.get_current_context()
+    typed = {of for of in context.params if context.get_parameter_source(of) is ParameterSource.COMMANDLINE}
+    typed |= {"queries"} if "complete" in typed else set()
+    path, updated = config or gate.PYPROJECT, None
     subject = {"run": qrels if run is None else labelled(run)[1]}
-    typed = _typed()
     try:
         reports.open(path)
-        file = configuration.open_config(config)
-        reports.open(path, *configuration.named_files(file))
-        settings = configuration.read_config(file).joined(texts, baseline, min_coverage)
+        file = gate.open_config(config)
+        read = [path, *gate.named_files(file)]
+        reports.open(*read)
+        settings = gate.read_config(file, texts, baseline, min_coverage)
         name = name or settings.name
         if settings.baseline is not None:
             subject["baseline"] = labelled(settings.baseline)[1]
-        of_file = {option: value for option, value in settings.options.items() if option not in typed}
-        chosen = Options(**{**options, **of_file})
+        options |= {option: value for option, value in settings.options.items() if option not in typed}
+        chosen = Options(**options)
         subject |= {"qrels": qrels, **_options_in_words(job, chosen)}
         if update_baseline:
-            updated = _baseline_file(job, settings.baseline, force, [path, *configuration.named_files(file)])
+            updated = _baseline_file(job, settings.baseline, force, read)
         judgments, runs = _opened(qrels, run, None if force else settings.baseline)
         hashes = update_baseline or job.format == "json"
         with job.running():
-            results = verdicts.evaluate_to_gate(judgments, runs, settings.checks, chosen, hashes=hashes)
+            results = gate.evaluate_to_gate(judgments, runs, settings.checks, chosen, hashes=hashes)
         if force and updated:
-            return _write_first_baseline(job, results, updated, settings.min_coverage)
-        report, warnings = _judged(job, results, settings, worst)
+            if job.report_failed(results.failed) or not job.passes(results.notices, runs=len(results.runs)):
+                return 2
+            gate.check_baseline(results, updated.path, settings.min_coverage)
+            return _write_baseline(results, updated)
+        report = reports.judge(results, settings, worst)
         if updated and report.exit_code == 0:  # a check of coverage may ask for less than a baseline needs
-            verdicts.check_baseline(results, updated.path, settings.min_coverage)
+            gate.check_baseline(results, updated.path, settings.min_coverage)
     except GradevalError as error:
         problem = error
         if isinstance(error, UnsuitableOptionError) and error.option not in typed:
-            problem = error.in_file(path, file.line_of(error.option, configuration.options_table(file)))
+            problem = error.in_file(path, file.line_of(error.option, gate.options_table(file)))
         out.report(problem)
-        report = verdicts.GateReport(problems=tuple(str(problem).split("\n")))
+        report = gate.GateReport(problems=tuple(str(problem).split("\n")))
     report = replace(report, name=name or "", subject=subject, updates=updated is not None)
-    code = reports.publish(report, warnings)
-    if updated is not None and code == 0:
-        _write_baseline(results, updated)
-    return code
-
-
-def _typed() -> set[str]:
-    """The options that the command line has."""
-    context = click.get_current_context()
-    typed = {of for of in context.params if context.get_parameter_source(of) is ParameterSource.COMMANDLINE}
-    return typed | {"queries"} if "complete" in typed else typed
+    code = reports.publish(report)
+    return _write_baseline(results, updated) if updated is not None and code == 0 else code
 
 
 def _options_in_words(job: Job, options: Options) -> dict[str, str]:
     """The options that are not default, as in a file of checks; ids are those of --query-ids, or the first."""
-    from gradeval.commands.gate.config import not_default
+    from gradeval.commands.gate.gate import not_default
 
     texts = []
     ids = {"query_ids": job.query_ids.text} if job.query_ids else {}
@@ -252,23 +242,6 @@ def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Run
 
     runs = [(None, qrels) if run is None else labelled(run)]
     return with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])
-
-
-def _judged(job: Job, results: Results, settings: GateConfig, worst: int) -> tuple[GateReport, list[str]]:
-    from gradeval.commands.gate.verdicts import GateReport, judge
-
-    if job.report_failed(results.failed):
-        errors = dict.fromkeys(str(run.error) for run in results.failed)
-        return GateReport(problems=tuple("\n".join(errors).split("\n"))), []
-    report = judge(results, settings.checks, min_coverage=settings.min_coverage, allow=job.allow, worst=worst)
-    faults = [notice for notice in report.notices if not notice.informational]
-    warnings = list(lines([*(job.query_ids.notices if job.query_ids else ()), *faults], len(results.runs)))
-    if report.counts["error"] == len(report.outcomes):  # the reason comes first, and nothing else
-        return report, []
-    if not job.passes(report.notices, runs=len(results.runs)):
-        report = GateReport(problems=("warnings are treated as errors (--strict)",))
-    job.show_warnings()  # the verdict is the last line
-    return report, [] if job.quiet else warnings
 
 
 def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[str]) -> OutputFile:
@@ -294,36 +267,19 @@ def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[s
     return file
 
 
-def _write_first_baseline(job: Job, results: Results, file: OutputFile, min_coverage: float | None) -> int:
-    from gradeval.commands.gate.verdicts import check_baseline
-
-    if job.report_failed(results.failed):
-        return 2
-    check_baseline(results, file.path, min_coverage)
-    if not job.passes(results.notices, runs=len(results.runs)):
-        return 2
-    _write_baseline(results, file)
-    return 0
-
-
-def _write_baseline(results: Results, file: OutputFile) -> None:
+def _write_baseline(results: Results, file: OutputFile) -> int:
     run = results.runs[0]
     notices = (each for each in results.notices if each.subject == run.name or each.kind in OF_QRELS)
     saved = results.replace(runs=(run,), notices=tuple(notices))
     out.write(saved.render("json", per_query=True), file)
     out.echo_error(f"{file.path}: written from {run.path}")
+    return 0
 
 
 def _write_first_config(
-    job: Job,
-    qrels: str,
-    run: str | None,
-    baseline: str | None,
-    metrics: Sequence[str],
-    values: Mapping[str, Any],
+    job: Job, qrels: str, run: str | None, baseline: str | None, metrics: Sequence[str], values: dict[str, Any]
 ) -> int:
-    from gradeval.commands.gate.config import first_checks, first_config
-    from gradeval.commands.gate.verdicts import evaluate_to_gate
+    from gradeval.commands.gate import gate
     from gradeval.registry.spec import parse
 
     if job.output is not None and os.path.exists(job.output):
@@ -331,13 +287,13 @@ def _write_first_config(
     job.file = job.output_file(job.output, input_files())
     options, specs = Options(**values), parse(metrics) if metrics else []
     judgments, runs = _opened(qrels, run, baseline)
-    checks = first_checks(runs, specs)
+    checks = gate.first_checks(runs, specs)
     with job.running():
-        results = evaluate_to_gate(judgments, runs, checks, options)
+        results = gate.evaluate_to_gate(judgments, runs, checks, options)
     if job.report_failed(results.failed):
         return 2
     path = None if baseline is None else labelled(baseline)[1]
-    out.write(first_config(results, checks, path, options, job.output if job.file else None), job.file)
+    out.write(gate.first_config(results, checks, path, options, job.output if job.file else None), job.file)
     return 0
 
 
@@ -351,6 +307,7 @@ class _Reports:
         self.paths = {"--junit": junit, "--output": job.output, "GITHUB_STEP_SUMMARY": summary}
         self.junit: OutputFile | None = None
         self.summary: str | None = None
+        self.warnings: list[str] = []  # for annotations
         options: dict[str, str] = {}
         for option, path in self.paths.items():
             if path and (other := options.setdefault(os.path.realpath(path), option)) != option:
@@ -370,9 +327,27 @@ class _Reports:
         self.job.open(*read)
         self.junit, self.summary = junit, summary
 
-    def publish(self, report: GateReport, warnings: Sequence[str]) -> int:
+    def judge(self, results: Results, settings: GateConfig, worst: int) -> GateReport:
+        from gradeval.commands.gate.gate import GateReport, judge
+
+        job, runs = self.job, len(results.runs)
+        if job.report_failed(results.failed):
+            errors = dict.fromkeys(str(run.error) for run in results.failed)
+            return GateReport(problems=tuple("\n".join(errors).split("\n")))
+        report = judge(results, settings.checks, settings.min_coverage, allow=job.allow, worst=worst)
+        if report.counts["error"] == len(report.outcomes):  # the reason comes first, and nothing else
+            return report
+        of_ids = job.query_ids.notices if job.query_ids else ()
+        faults = [notice for notice in report.notices if not notice.informational]
+        self.warnings = [] if job.quiet else list(lines([*of_ids, *faults], runs))
+        if not job.passes(report.notices, runs=runs):
+            report = GateReport(problems=("warnings are treated as errors (--strict)",))
+        job.show_warnings()  # the verdict is the last line
+        return report
+
+    def publish(self, report: GateReport) -> int:
         from gradeval.commands.gate import layout
-        from gradeval.commands.gate.verdicts import GateReport
+        from gradeval.commands.gate.gate import GateReport
 
         job = self.job
         is_printed = bool(report.outcomes) or job.format in WITH_PROBLEMS
@@ -381,7 +356,7 @@ class _Reports:
             if self.junit is not None:
                 out.write(layout.junit(report, job.digits), self.junit)
             if self.github:
-                out.command_runner(layout.github(report, job.digits, warnings))
+                out.command_runner(layout.github(report, job.digits, self.warnings))
             if self.summary:
                 layout.append_summary(self.summary, report, job.digits)
             if is_printed:

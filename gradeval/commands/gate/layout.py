@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gradeval.commands.gate.verdicts import ALPHA, NO_WORSE, NON_INFERIOR, TOLERANCE, CheckOutcome, GateReport
+from gradeval.commands.gate import gate
 from gradeval.errors import first_names, printable, visible, writing
 from gradeval.render import Digits
 from gradeval.render import document as doc
@@ -14,15 +14,12 @@ from gradeval.render.markup import escape_md
 from gradeval.render.numbers import nonzero, number, plain, signed
 
 
-def document(report: GateReport, how: doc.RenderOptions) -> doc.Document:
+def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.Document:
     """Ids, names of runs and paths are data: none of them can be markup, or a command of a CI runner."""
-    outcomes = [
-        {**vars(outcome), "outcome": outcome, "check": str(check), "kind": check.kind, "metric": check.metric}
-        for outcome in report.outcomes
-        for check in [outcome.check]
+    outcomes = [{**of.to_dict(), **texts(of, how.digits)} for of in report.outcomes]
+    worst = [
+        {**query, "metric": of.check.metric} for of in _shows_worst(report) for query in of.to_dict()["worst"]
     ]
-    shown = _shows_worst(report)
-    worst = [{"metric": of.check.metric, **query.to_dict()} for of in shown for query in of.worst]
 
     def blocks() -> Iterator[doc.Block]:
         reasons: dict[str, list[str]] = {}
@@ -41,21 +38,18 @@ def document(report: GateReport, how: doc.RenderOptions) -> doc.Document:
         if report.problems and how.format != "table":  # there they are errors on the terminal
             yield doc.Grid("Errors", ("error",), [(visible(problem),) for problem in report.problems])
         kinds = [outcome.check.kind for outcome in report.outcomes if not math.isnan(outcome.low)]
-        level, rate = f"{100 * (1 - ALPHA):g} % confidence", f"{100 * ALPHA / 2:g} %"
+        level, rate = f"{100 * (1 - gate.ALPHA):g} % confidence", f"{100 * gate.ALPHA / 2:g} %"
         how_judged = f"{level}, two-sided, paired t-test, uncorrected for the number of checks"
-        sentences = [
-            f"R{_subject(report)[1:]}." if report.subject else "",
-            f"Intervals: {how_judged}." if kinds else "",
-            f"Where nothing changed, {rate} of the {NO_WORSE} checks fail by chance."
-            if NO_WORSE in kinds
-            else "",
-            f"{NON_INFERIOR} is inconclusive where the interval contains the bound."
-            if NON_INFERIOR in kinds
-            else "",
-            _exceeded(report),
-        ]
-        if is_judged and any(sentences):
-            yield doc.Sentences([visible(sentence) for sentence in sentences if sentence])
+        sentences = [f"R{_subject(report)[1:]}."] if report.subject else []
+        if kinds:
+            sentences.append(f"Intervals: {how_judged}.")
+        if gate.NO_WORSE in kinds:
+            sentences.append(f"Where nothing changed, {rate} of the {gate.NO_WORSE} checks fail by chance.")
+        if gate.NON_INFERIOR in kinds:
+            sentences.append(f"{gate.NON_INFERIOR} is inconclusive where the interval contains the bound.")
+        sentences += filter(None, [_exceeded(report)])
+        if is_judged and sentences:
+            yield doc.Sentences(list(map(visible, sentences)))
         yield doc.Line(verdict_line(report), "strong")
 
     def rows() -> Iterator[doc.Rows]:
@@ -66,44 +60,42 @@ def document(report: GateReport, how: doc.RenderOptions) -> doc.Document:
     return doc.Document(blocks=blocks, rows=rows, content=report.to_dict, is_log=True)
 
 
-def _value(outcome: CheckOutcome, digits: Digits) -> str:
-    if math.isnan(outcome.low):
-        return _number(outcome, outcome.value, digits)
-    return f"{signed(outcome.value, digits)} [{number(outcome.low, digits)}, {number(outcome.high, digits)}]"
+def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
+    """The value, the bound and the margin of a check for people."""
+    check = outcome.check
+    is_share = check.kind == gate.MAX_QUERY_DROP or check.spec is None
+    is_count = check.kind == gate.REQUIRE and check.spec is not None and check.spec.metric.is_count
+
+    def text(value: float) -> str:
+        if is_share and not math.isnan(value):
+            return f"{number(100 * value, 1 if digits != 'full' else digits)} %"
+        return str(int(value)) if is_count and value.is_integer() else number(value, digits)
+
+    value, margin = text(outcome.value), ("+" if outcome.margin > 0 else "") + text(outcome.margin)
+    if not math.isnan(outcome.low):
+        value = (
+            f"{signed(outcome.value, digits)} [{number(outcome.low, digits)}, {number(outcome.high, digits)}]"
+        )
+    if not (is_share or is_count):
+        margin = nonzero(outcome.margin, signed(outcome.margin, digits), gate.TOLERANCE)
+    return {"value text": value, "bound text": text(outcome.bound), "margin text": margin}
 
 
-def _bound(outcome: CheckOutcome, digits: Digits) -> str:
-    return _number(outcome, outcome.bound, digits)
-
-
-def margin(outcome: CheckOutcome, digits: Digits) -> str:
-    if outcome.is_share or outcome.is_count:
-        return ("+" if outcome.margin > 0 else "") + _number(outcome, outcome.margin, digits)
-    return nonzero(outcome.margin, signed(outcome.margin, digits), TOLERANCE)
-
-
-def _number(outcome: CheckOutcome, value: float, digits: Digits) -> str:
-    if outcome.is_share and not math.isnan(value):
-        return f"{number(100 * value, 1 if digits != 'full' else digits)} %"
-    return str(int(value)) if outcome.is_count and value.is_integer() else number(value, digits)
-
-
-_MARGIN = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digits), TOLERANCE), number)
+_MARGIN = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digits), gate.TOLERANCE), number)
+_VERDICT = doc.WORD.replace(shown=lambda text, digits: doc.Cell(text, bold=text != "held"))
 _CHECKS = [
     doc.Column("check", "check", doc.NAME),
     doc.Column("kind", ""),
     doc.Column("metric", ""),
-    doc.Column("", "value", doc.ColumnKind(_value, _value), "outcome"),
-    doc.Column("", "bound", doc.ColumnKind(_bound, _bound), "outcome"),
+    doc.Column("", "value", key="value text"),
+    doc.Column("", "bound", key="bound text"),
     doc.Column("value", "", doc.NUMBER),
     doc.Column("bound", "", doc.NUMBER),
-    doc.Column("", "margin", doc.ColumnKind(margin, margin), "outcome"),
+    doc.Column("", "margin", key="margin text"),
     doc.Column("margin", "", _MARGIN),
     *(doc.Column(name, "", doc.NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
     doc.Column("n", ""),
-    doc.Column(
-        "verdict", "verdict", doc.WORD.replace(shown=lambda text, digits: doc.Cell(text, bold=text != "held"))
-    ),
+    doc.Column("verdict", "verdict", _VERDICT),
     doc.Column("reason", ""),
 ]
 _WORST = [
@@ -115,36 +107,34 @@ _WORST = [
 ]
 
 
-def _shows_worst(report: GateReport) -> list[CheckOutcome]:
+def _shows_worst(report: gate.GateReport) -> list[gate.CheckOutcome]:
     """The check of each metric whose worst queries are shown: one against the baseline, if one did not hold."""
-    by_metric: dict[str, CheckOutcome] = {}
+    by_metric: dict[str, gate.CheckOutcome] = {}
     for outcome in sorted(report.outcomes, key=lambda outcome: not outcome.check.needs_baseline):
         if outcome.worst:
             by_metric.setdefault(outcome.check.metric, outcome)
     return list(by_metric.values())
 
 
-def _exceeded(report: GateReport) -> str:
+def _exceeded(report: gate.GateReport) -> str:
     """That the baseline could be raised, or ''."""
     exceeding = [outcome for outcome in report.outcomes if outcome.exceeds and outcome.verdict == "held"]
-    if not exceeding:
-        return ""
     becomes = report.updates and report.exit_code == 0
     what = ", and becomes the baseline." if becomes else ": raise the baseline (--update-baseline)?"
     metrics = first_names(dict.fromkeys(outcome.check.metric for outcome in exceeding))
-    return f"The run beats its baseline by more than the tolerance in {metrics}{what}"
+    return f"The run beats its baseline by more than the tolerance in {metrics}{what}" if exceeding else ""
 
 
-def _subject(report: GateReport) -> str:
+def _subject(report: gate.GateReport) -> str:
     """'run new.run, baseline old.json, qrels qrels.txt, rel = 2'."""
     return ", ".join(f"{role} {text}" if role != "options" else text for role, text in report.subject.items())
 
 
-def _titled(report: GateReport) -> str:
+def _titled(report: gate.GateReport) -> str:
     return f"gradeval gate {printable(report.name)}".rstrip()
 
 
-def verdict_line(report: GateReport) -> str:
+def verdict_line(report: gate.GateReport) -> str:
     """The exit code in words."""
     if report.problems or not report.outcomes:
         return "the gate could not decide: see the errors"
@@ -162,12 +152,12 @@ def verdict_line(report: GateReport) -> str:
 # --- for CI services
 
 
-def _message(outcome: CheckOutcome, digits: Digits) -> str:
-    value, bound, by = (text_of(outcome, digits) for text_of in (_value, _bound, margin))
-    return f"{outcome.verdict}: {outcome.reason or f'value {value}, bound {bound}, margin {by}'}"
+def _message(outcome: gate.CheckOutcome, digits: Digits) -> str:
+    value, bound, margin = texts(outcome, digits).values()
+    return f"{outcome.verdict}: {outcome.reason or f'value {value}, bound {bound}, margin {margin}'}"
 
 
-def junit(report: GateReport, digits: Digits) -> str:
+def junit(report: gate.GateReport, digits: Digits) -> str:
     """A test case for each check. Inconclusive checks are failures; what could not be judged is an error."""
     from xml.etree import ElementTree
     from xml.etree.ElementTree import Element, SubElement
@@ -203,7 +193,7 @@ def junit(report: GateReport, digits: Digits) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}\n'
 
 
-def github(report: GateReport, digits: Digits, warnings: Sequence[str] = ()) -> str:
+def github(report: gate.GateReport, digits: Digits, warnings: Sequence[str] = ()) -> str:
     """Commands that the runner of GitHub Actions reads in the log, a line each; the first is the verdict."""
     subject = f" ({_subject(report)})" if report.subject else ""
     commands = [("notice" if report.exit_code == 0 else "error", verdict_line(report) + subject)]
@@ -226,7 +216,7 @@ def github(report: GateReport, digits: Digits, warnings: Sequence[str] = ()) -> 
     )
 
 
-def append_summary(path: str, report: GateReport, digits: Digits) -> None:
+def append_summary(path: str, report: gate.GateReport, digits: Digits) -> None:
     """Append to the file that GITHUB_STEP_SUMMARY names. Raises GradevalError."""
     text = f"## {escape_md(_titled(report))}\n\n{report.render('md', digits=digits)}\n"
     with writing(f"GITHUB_STEP_SUMMARY: {path}"), open(path, "ab") as file:

@@ -12,9 +12,8 @@ from cli.command import Done, fails, gradeval, query_ids, write_graded
 from helpers import each, error_of
 
 from gradeval.commands.gate.command import EPILOG
-from gradeval.commands.gate.config import GateConfig, _bound, open_config, read_config
-from gradeval.commands.gate.verdicts import KINDS
-from gradeval.errors import InputError
+from gradeval.commands.gate.gate import KINDS, GateConfig, _bound, open_config, read_config
+from gradeval.errors import InputError, OptionError
 
 from .test_verdicts import AP, LOWER
 
@@ -393,7 +392,7 @@ def test_a_name_and_what_is_not_default(monkeypatch: pytest.MonkeyPatch) -> None
 
 def config(text: str, name: str = "gates.toml") -> GateConfig:
     Path(name).write_text(text)
-    return read_config(open_config(name))
+    return read_config(open_config(name), {}, None, None)
 
 
 BODY = """
@@ -411,15 +410,18 @@ def test_files() -> None:
     assert config(f"[tool.ruff]\nx = 1\n[tool.gradeval.gate]\n{BODY}", "pyproject.toml") == found
     Path("ci").mkdir()
     assert config(BODY, "ci/gates.toml").baseline == "ci/old/run.json"
-    assert config('baseline = "/old"', "ci/gates.toml").baseline == "/old"
-    assert config("") == GateConfig()
-    Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 99\n")  # that of others
-    assert read_config(open_config(None)) == GateConfig()
+    assert config('baseline = "/old"\nno-worse = "AP"', "ci/gates.toml").baseline == "/old"
     # the command line comes first
-    both = found.joined({"require": ["AP >= 0.4"], "no-worse": ["AP"]}, "new", 50.0)
+    more = {"require": ["AP >= 0.4"], "no-worse": ["AP"]}
+    both = read_config(open_config("gates.toml"), more, "new", 50.0)
     assert [*map(str, both.checks)] == ["AP >= 0.4", "num_q >= 50", "max-drop nDCG@10 2%", "no-worse AP"]
     assert (both.baseline, both.min_coverage) == ("new", 50.0)
-    assert found.joined({}, None, None) == found
+    Path("pyproject.toml").write_text("[tool.ruff]\nline-length = 99\n")  # that of others
+    alone = read_config(open_config(None), {"require": ["AP > 0"]}, None, None)
+    assert (list(map(str, alone.checks)), alone.baseline, alone.min_coverage) == (["AP > 0"], None, None)
+    assert error_of(OptionError, config, "").startswith("no checks given. Add --require")
+    wrong = error_of(OptionError, config, "no-worse = 'AP'")
+    assert wrong == "'no-worse AP' compares with a baseline. Add --baseline RUN"
 
 
 @each("text, message", [

@@ -16,8 +16,8 @@ from scipy import stats
 import gradeval
 from gradeval.commands.gate import layout as ci
 from gradeval.commands.gate.command import FORMATS
-from gradeval.commands.gate.layout import margin, verdict_line
-from gradeval.commands.gate.verdicts import CheckOutcome, Coverage, GateReport, WorstQuery, judge, parse_checks
+from gradeval.commands.gate.gate import CheckOutcome, Coverage, GateReport, WorstQuery, judge, parse_checks
+from gradeval.commands.gate.layout import texts, verdict_line
 from gradeval.errors import GradevalError, printable
 from gradeval.evaluation.results import Results, RunResult
 from gradeval.notices import Kind, Notice
@@ -322,14 +322,14 @@ def test_checks(kind: str, text: str, written: list[str]) -> None:
     ("require", "AP >= nan", "not a finite number, as in 'nDCG@10 >= 0.45'"),
     ("require", "AP >= 0.4 0.5", "is not of the form"),
     ("require", "nDGC@10 >= 0.4", "nDGC@10: did you mean nDCG@10?"),
-    ("require", "AP coverage >= 0.4", "coverage: coverage is checked by itself"),
+    ("require", "AP coverage >= 0.4", "'AP coverage >= 0.4': coverage is checked by itself"),
     ("require", "coverage >= 95", "coverage is a share from 0 to 1; write 95% or 0.95"),
     ("require", "relstring >= 1", "relstring is text and cannot be checked"),
     ("max-drop", "AP", "max-drop 'AP' is not of the form 'nDCG@10 0.01' or 'nDCG@10 2%'"),
     ("max-drop", "AP -0.1", "the amount must not be below 0: improvement never fails"),
-    ("max-drop", "num_q 1", "num_q has no value for each query, so runs cannot be compared by it: use "
+    ("max-drop", "num_q 1", "num_q has no value for each query, so runs cannot be compared by it. Use "
      "require"),
-    ("max-drop", "coverage 1%", "coverage: coverage is checked by itself, with require"),
+    ("max-drop", "coverage 1%", "'coverage 1%': coverage is checked by itself, with require"),
     ("max-drop", "nDCG@10 4", "nDCG@10 cannot fall by more, so this never fails. Write 'nDCG@10 4%'"),
     ("non-inferior", "RR tau 1", "RR cannot fall by more, so this never fails. Write 'RR 1%'"),
     ("non-inferior", "AP 400%", "AP cannot fall by more, so this never fails. Write 'AP 2%'"),
@@ -399,7 +399,7 @@ def test_verdict_lines() -> None:
         assert (verdict_line(gate), gate.exit_code) == (line, code)
     # a margin that would be rounded to 0 is shown
     check = made("require", "AP > 0.5", "failed", 0.5, 0.5)
-    shown = [margin(replace(check, margin=value), 4) for value in (-4e-6, -1e-12, NAN)]
+    shown = [texts(replace(check, margin=value), 4)["margin text"] for value in (-4e-6, -1e-12, NAN)]
     assert shown == ["-4e-06", "0.0000", "-"]
 
 

@@ -1,31 +1,38 @@
-"""Checks of a run, such as 'nDCG@10 >= 0.45': how they are written, and their verdicts.
+"""Checks of a run, such as 'nDCG@10 >= 0.45': how they are written, in a file too, and their verdicts.
 
-parse_checks       text -> checks
+read_config        a file of checks and those of the command line -> GateConfig
 evaluate_to_gate   the results of the run and its baseline
 judge              results and checks -> GateReport
+first_config       results -> a first file of checks, with bounds from their values
 """
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.commands.compare.compare import Judged, QueryValues, judged_spec, lowest, missing_notices
-from gradeval.errors import InputError, MetricError, OptionError, first_names, named
+from gradeval.commands.compare import compare as comparison
+from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.results import Results, Runs, SavedResult
-from gradeval.evaluation.saved import check_metrics
+from gradeval.evaluation.saved import check_metrics, common_metrics
+from gradeval.file_formats import labelled
+from gradeval.formats.lines import TomlFile, files_named, read_toml
+from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice
-from gradeval.options import Options, parse_number, weighted_error
+from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, parse_number, weighted_error
 from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.render.document import Printable
-from gradeval.render.numbers import exact
+from gradeval.render.numbers import exact, number
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
 from gradeval.version import __version__
@@ -48,13 +55,14 @@ KINDS = {  # an example of each kind, and its form
     NON_INFERIOR: _BY,
     MAX_QUERY_DROP: ("RR 0.5 in 5%", rf"{_METRICS}{_NUMBER}(?:\s+in\s+(?P<share>[^\s%]+)\s*%)?"),
 }
+PYPROJECT = "pyproject.toml"
+TABLE = "tool.gradeval.gate"  # of pyproject.toml
+_KEYS = (*KINDS, "baseline", "min-coverage", "name", "options")
 FULL_COVERAGE = 100.0  # percent
 TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding does not decide
 MISSING_SHOWN = 5  # ids of queries that a run lacks
 ALPHA = 0.05  # of the intervals: one of a difference that is 0 in truth lies below 0 in ALPHA / 2 of cases
-
 RUN, BASELINE = 0, 1  # positions in Results.runs
-_JUDGED = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, whether it is checked or not
 
 Verdict = Literal["held", "failed", "inconclusive", "error"]  # error: it could not be judged
 
@@ -104,10 +112,10 @@ def parse_checks(kind: str, text: str) -> list[Check]:
     example, form = KINDS[kind]
     match = re.fullmatch(form, text.strip(), re.DOTALL)
     if match is None:
-        raise OptionError(f"{kind} {named(text)} is not of the form '{example}'")
+        raise OptionError(f"{kind} {described(text)} is not of the form '{example}'")
 
     def wrong(what: str) -> OptionError:
-        return OptionError(f"{kind} {named(text)}: {what}")
+        return OptionError(f"{kind} {described(text)}: {what}")
 
     parts = match.groupdict()
     try:
@@ -126,15 +134,14 @@ def parse_checks(kind: str, text: str) -> list[Check]:
             raise wrong("coverage is a share from 0 to 1; write 95% or 0.95")
         return [Check(kind, None, parts["operator"], amount)]
     if COVERAGE in parts["metrics"].lower().split():  # without a cutoff it is no metric, unlike FreshStack's
-        raise MetricError(COVERAGE, hint=f"{COVERAGE} is checked by itself, with {REQUIRE}")
+        raise wrong(f"{COVERAGE} is checked by itself, with {REQUIRE}")
     specs = parse(parts["metrics"])
     for spec in specs:
         check_number(spec)
         if kind == REQUIRE:
             continue
         if not spec.metric.per_query:
-            what = f"{spec} has no value for each query, so runs cannot be compared by it"
-            raise MetricError(what, hint=f"use {REQUIRE}")
+            raise wrong(f"{spec} has no value for each query, so runs cannot be compared by it. Use {REQUIRE}")
         # no run can fail a check such as 'nDCG@10 4', by which people mean 4 %
         lowest, highest = spec.metric.range
         if is_percent:
@@ -148,9 +155,9 @@ def parse_checks(kind: str, text: str) -> list[Check]:
 
 
 def check_number(spec: Spec) -> None:
-    """Raise MetricError where a metric has text instead of numbers."""
+    """Raise OptionError where a metric has text instead of numbers."""
     if spec.metric.text:
-        raise MetricError(f"{spec} is text and cannot be checked")
+        raise OptionError(f"{spec} is text and cannot be checked")
 
 
 class WorstQuery(NamedTuple):
@@ -190,21 +197,10 @@ class CheckOutcome:
     worst: tuple[WorstQuery, ...] = ()
     exceeds: bool = False
 
-    @property
-    def is_share(self) -> bool:
-        """Whether the value is a share of queries."""
-        return self.check.kind == MAX_QUERY_DROP or self.check.spec is None
-
-    @property
-    def is_count(self) -> bool:
-        spec = self.check.spec
-        return self.check.kind == REQUIRE and spec is not None and spec.metric.is_count
-
     def to_dict(self) -> dict[str, Any]:
-        """The outcome as in JSON: exact numbers, None for those that are not finite."""
+        """Its fields, and those of its check as text."""
         check = {"check": str(self.check), "kind": self.check.kind, "metric": self.check.metric}
-        content: dict[str, Any] = {**check, "verdict": self.verdict, **vars(self), "check": str(self.check)}
-        return dict(exact({**content, "worst": [query.to_dict() for query in self.worst]}))
+        return {**check, **vars(self), **check, "worst": [query.to_dict() for query in self.worst]}
 
 
 class Coverage(NamedTuple):
@@ -265,7 +261,7 @@ class GateReport(Printable):
                 {"role": role, **run._asdict(), "coverage": exact(run.share)}
                 for role, run in zip(("run", "baseline"), self.coverage, strict=False)
             ],
-            "checks": [outcome.to_dict() for outcome in self.outcomes],
+            "checks": exact([outcome.to_dict() for outcome in self.outcomes]),
             "problems": list(self.problems),
             "notices": [notice.to_dict() for notice in self.notices],
         }
@@ -273,7 +269,7 @@ class GateReport(Printable):
 
 def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, **how: Any) -> Results:
     """The results of the run, then of the baseline, with all metrics of the checks; runs that could not be read
-    are in Results.failed. qrels, runs: as with_saved gives them. how: of evaluate_all. Raises GradevalError.
+    are in Results.failed. qrels, runs: of with_saved. how: of evaluate_all. Raises GradevalError.
     """
     if len(options.features) > 1:
         raise OptionError(f"there are {len(options.features)} features, and a gate judges one run. Choose one")
@@ -283,13 +279,13 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
     specs = [*dict.fromkeys(check.spec for check in checks if check.spec is not None)]
     against = {check.spec for check in checks if check.needs_baseline}
     compared = [spec for spec in specs if spec in against]
-    # it shows whether unjudged documents decide checks against a baseline
-    judged = [judged_spec(compared, runs)] if compared and not options.judged_only else []
+    optional = list(specs or parse("num_q"))
+    if compared and not options.judged_only:  # whether unjudged documents decide checks against a baseline
+        optional.append(comparison.judged_spec(compared, runs))
     run = runs[RUN][1]
     if isinstance(run, SavedResult):
         check_metrics(run, specs)
-    optional = list(dict.fromkeys([*(specs or parse("num_q")), *judged]))
-    results = evaluate_all(qrels, runs, compared, options, optional=optional, **how)
+    results = evaluate_all(qrels, runs, compared, options, optional=list(dict.fromkeys(optional)), **how)
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
         hint = "Save the results of one run"
@@ -300,8 +296,8 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
 def judge(
     results: Results,
     checks: Sequence[Check],
-    *,
     min_coverage: float | None = None,
+    *,
     allow: Collection[Kind] = (),
     worst: int = 5,
 ) -> GateReport:
@@ -325,11 +321,12 @@ def judge(
             outcome = replace(outcome, verdict="error", reason=reason)
         outcomes.append(outcome)
     names = {"", *(str(check.spec) for check in checks)}
-    notices = [notice for notice in results.notices if notice.metric in names or notice.kind in _JUDGED]
+    of_judged = (Kind.JUDGED_SHARE, Kind.JUDGED_DIFFERS)  # which name Judged@k, whether it is checked or not
+    notices = [notice for notice in results.notices if notice.metric in names or notice.kind in of_judged]
     fewest = min((outcome.n for outcome in outcomes if outcome.n), default=ENOUGH_TO_GATE)
     if fewest < ENOUGH_TO_GATE:
         notices.append(Notice(Kind.FEW_QUERIES, "", fewest, rule="gate"))
-    if any(check.needs_baseline for check in checks) and (of_runs := Judged.of(results)) is not None:
+    if any(check.needs_baseline for check in checks) and (of_runs := comparison.Judged.of(results)) is not None:
         notices += of_runs.notices([run.name for run in results.runs])
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
     covered = tuple(coverage(results, r) for r in runs)
@@ -364,22 +361,21 @@ def check_baseline(results: Results, path: str, min_coverage: float | None) -> N
 
 def _lacks(results: Results, r: int, percent: float) -> str:
     """Why a run is not judged: it has too few of the judged queries; '' if not."""
-    run, missing = coverage(results, r), [id_ for of in missing_notices(results, r) for id_ in of.queries]
+    run = coverage(results, r)
     if at_least(100 * run.share, percent):
         return ""
     name = f"the baseline {run.path}" if r == BASELINE else run.name
-    return (
-        f"{name} has {run.queries:,} of {run.judged_queries:,} judged queries "
-        f"({100 * run.share:.4g} %), fewer than --min-coverage {percent:g} %"
-        + (f"; it lacks {first_names(missing, MISSING_SHOWN)}" if missing else "")
-    )
+    what = f"{name} has {run.queries:,} of {run.judged_queries:,} judged queries ({100 * run.share:.4g} %)"
+    missing = [query for notice in comparison.missing_notices(results, r) for query in notice.queries]
+    lacks = f"; it lacks {first_names(missing, MISSING_SHOWN)}" if missing else ""
+    return f"{what}, fewer than --min-coverage {percent:g} %{lacks}"
 
 
 def coverage(results: Results, r: int) -> Coverage:
     """How many of the queries that are evaluated the run has."""
     run = results.runs[r]
     # with --queries both, the queries that are missing are not counted
-    missing = sum(notice.count for notice in missing_notices(results, r) if notice.rule != "both")
+    missing = sum(notice.count for notice in comparison.missing_notices(results, r) if notice.rule != "both")
     return Coverage(run.name, run.path, max(int(run.counted.sum()) - missing, 0), results.chosen)
 
 
@@ -406,11 +402,11 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
     holds = margin > TOLERANCE if check.operator in (">", "<") else margin >= -TOLERANCE
     queries = []
     if not holds and spec is None:  # some that are missing
-        ids = [query for notice in missing_notices(results, RUN) for query in notice.queries]
+        ids = [query for notice in comparison.missing_notices(results, RUN) for query in notice.queries]
         queries = [WorstQuery(query, math.nan) for query in ids[:worst]]
     elif not holds and spec is not None and spec.metric.per_query:
-        by_id = QueryValues.of(results, [spec]).in_order_of_ids()
-        for q in lowest(by_id.values[RUN, 0] * (1 if is_lower_bound else -1), worst):
+        by_id = comparison.QueryValues.of(results, [spec]).in_order_of_ids()
+        for q in comparison.lowest(by_id.values[RUN, 0] * (1 if is_lower_bound else -1), worst):
             queries.append(WorstQuery(by_id.queries[q], *by_id.values[:, 0, q].tolist()))
     verdict: Verdict = "held" if holds else "failed"
     return CheckOutcome(check, verdict, value, check.amount, margin, n=n, worst=tuple(queries))
@@ -419,7 +415,7 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
 def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcome:
     """By the queries where both the run and the baseline have a value."""
     assert check.spec is not None
-    values = QueryValues.of(results, [check.spec])
+    values = comparison.QueryValues.of(results, [check.spec])
     [run, baseline], sign = values.values[:, 0], values.metrics[0].sign
     gains = sign * values.differences(BASELINE, RUN)[0]  # a loss is below 0
     paired = ~np.isnan(gains)
@@ -461,9 +457,210 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     contains_bound = check.kind == NON_INFERIOR and at_least(test.high + amount, 0.0)
     by_id = values.in_order_of_ids()
     gains = sign * by_id.differences(BASELINE, RUN)[0]
-    fell = [q for q in lowest(gains, worst) if gains[q] < 0]
+    fell = [q for q in comparison.lowest(gains, worst) if gains[q] < 0]
     return replace(
         outcome,
         verdict="inconclusive" if contains_bound else "failed",
         worst=tuple(WorstQuery(by_id.queries[q], *by_id.values[:, 0, q].tolist()) for q in fell),
     )
+
+
+# --- files of checks, in TOML
+
+
+@dataclass(frozen=True)
+class GateConfig:
+    """The configuration of a gate. baseline, min_coverage: None where nothing is said. options: those of the
+    evaluation that the file has, by the names of Options.
+    """
+
+    checks: tuple[Check, ...]
+    baseline: str | None
+    min_coverage: float | None
+    options: Mapping[str, Any]
+    name: str
+
+
+def open_config(path: str | None) -> TomlFile:
+    """The file at the path, or ./pyproject.toml, with the content of its table of checks; empty if a
+    pyproject.toml that was not asked for says nothing about gradeval. Raises InputError.
+    """
+    nothing = TomlFile(PYPROJECT, "", {})
+    if path is None and not os.path.isfile(PYPROJECT):
+        return nothing
+    file = read_toml(Source(path or PYPROJECT))
+    if os.path.basename(file.path) != PYPROJECT:
+        return file
+    tool = _mapping(file.content.get("tool"))
+    if path is None and "gradeval" not in tool:
+        return nothing
+    tables = _mapping(tool.get("gradeval"))
+    file.check_keys(tables, ["gate"], "tool.gradeval")
+    if not isinstance(tables.get("gate"), Mapping):
+        raise file.error(f"it has no table [{TABLE}]")
+    return file.replace(content=tables["gate"])
+
+
+def named_files(file: TomlFile) -> list[str]:
+    """The files that a configuration names, even where it has errors."""
+    folder, options = os.path.dirname(file.path), _mapping(file.content.get("options"))
+    paths = [file.content.get("baseline"), *(options.get(name) for name in FILE_PATHS)]
+    files = [labelled(os.path.join(folder, path))[1] for path in paths if isinstance(path, str)]
+    return files + files_named(options.get("query_ids"), folder)
+
+
+def read_config(
+    file: TomlFile, texts: Mapping[str, Iterable[str]], baseline: str | None, min_coverage: float | None
+) -> GateConfig:
+    """The configuration in a file, whose paths are relative to it, and on the command line: checks by kind are
+    added, baseline and coverage come first. Raises InputError; OptionError for no checks, or no baseline.
+    """
+    folder, content = os.path.dirname(file.path), file.content
+    table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
+    file.check_keys(content, _KEYS, table)
+    checks: list[Check] = []
+    for kind, (example, _) in KINDS.items():
+        of_file = content.get(kind, [])
+        of_file = [of_file] if isinstance(of_file, str) else of_file
+        if not isinstance(of_file, list) or not all(isinstance(text, str) for text in of_file):
+            what = f"must be a string or a list of strings such as '{example}', not {described(of_file)}"
+            raise file.error(f"{kind} {what}", kind, table)
+        for text in of_file:
+            try:
+                checks += parse_checks(kind, text)
+            except GradevalError as error:
+                raise file.error(str(error), text, table) from None
+    path, name, options = map(content.get, ("baseline", "name", "options"))
+    percent = content.get("min-coverage", FULL_COVERAGE)
+    is_path = isinstance(path, str) and path not in ("", "-") and "\0" not in path
+    for key, is_right, what in (
+        ("baseline", is_path, "the path of a file"),
+        ("min-coverage", type(percent) in (int, float) and 0 <= percent <= 100, "a percentage from 0 to 100"),
+        ("name", isinstance(name, str), "a string"),
+        ("options", isinstance(options, Mapping), "a table"),
+    ):
+        if key in content and not is_right:
+            raise file.error(f"{key} must be {what}, not {described(content[key])}", key, table)
+    options = options or {}
+    file.check_keys(options, FILE_OPTIONS, options_table(file))
+    evaluation = file.options(options, folder, options_table(file))
+    checks += [check for kind, of in texts.items() for text in of for check in parse_checks(kind, text)]
+    if not checks:
+        raise OptionError("no checks given. Add --require 'nDCG@10 >= 0.45', or a file of checks with --config")
+    if baseline is None and path is not None:
+        baseline = os.path.join(folder, path)
+    if baseline is None and (check := next((check for check in checks if check.needs_baseline), None)):
+        raise OptionError(f"'{check}' compares with a baseline. Add --baseline RUN")
+    if min_coverage is None and "min-coverage" in content:
+        min_coverage = float(percent)
+    of_evaluation = {name: getattr(evaluation, name) for name in options}
+    return GateConfig(tuple(dict.fromkeys(checks)), baseline, min_coverage, of_evaluation, name or "")
+
+
+def options_table(file: TomlFile) -> str:
+    return f"{TABLE}.options" if os.path.basename(file.path) == PYPROJECT else "options"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
+    """The checks of a first file for the run, and its baseline if there is one."""
+    if not specs:
+        specs = list(filter(comparison.is_comparable, common_metrics(runs[:1])[0] or parse(COMPARED_METRICS)))
+    for spec in specs:
+        check_number(spec)
+    compared = [spec for spec in specs if spec.metric.per_query and len(runs) > 1]
+    return [Check(REQUIRE, spec) for spec in specs] + [Check(MAX_DROP, spec) for spec in compared]
+
+
+def first_config(
+    results: Results, checks: Iterable[Check], baseline: str | None, options: Options, path: str | None
+) -> str:
+    """A commented file of these checks, with bounds from the results. baseline, path: that of the baseline, and
+    of the file, to which paths are relative, None for standard output.
+    """
+
+    def beside(other: str) -> str:
+        return other if path is None else os.path.relpath(other, os.path.dirname(os.path.realpath(path)))
+
+    specs = list(dict.fromkeys(check.spec for check in checks if check.spec is not None))
+    has_direction = [spec for spec in specs if spec.metric.higher_is_better is not None or spec.metric.is_count]
+    required = [f"  {_toml(f'num_q >= {int(results.runs[0].counted.sum())}')},"]
+    for spec in specs:
+        value = results.mean(0, spec)
+        if math.isnan(value):
+            required.append(f"  # {spec} is undefined")
+        elif not is_num_q(spec):
+            # neither high nor low is better: no bound follows from the value, except of what is judged
+            off_bound = "" if spec in has_direction or spec.metric.name == "Judged" else "# "
+            required.append(f"  {off_bound}{_toml(f'{spec} {_bound(spec, value)}')},  # {number(value, 4)}")
+    requirements = "\n".join(required)
+    run, qrels = printable(results.runs[0].path), printable(results.qrels)
+    compared = [str(spec) for spec in has_direction if spec.metric.per_query]
+    is_path = baseline not in (None, "-")
+    off = "" if is_path else "# "
+    lowest = min(coverage(results, r).share for r in range(len(results.runs)))
+    percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
+    values = not_default({**vars(options), "query_ids": results.options["query_ids"]})
+    values |= {name: beside(values[name]) for name in FILE_PATHS if name in values}
+    if "columns" in values:
+        values["columns"] = dict(values["columns"])
+    return f"""\
+# Checks of 'gradeval gate QRELS RUN --config FILE'.
+# In {PYPROJECT} they belong below [{TABLE}] and [{TABLE}.options], and need no --config.
+# Values of {run} for {qrels} when this was written are in comments.
+
+# Values that the run must have: >=, >, <= or <.
+require = [
+{requirements}
+]
+
+# The run to compare with, or its saved result (gradeval QRELS RUN -q -f json -o baseline.json). The
+# path is relative to this file; gradeval gate --update-baseline writes it, with --force the first time.
+{off}baseline = {_toml(beside(str(baseline)) if is_path else "baseline.json")}
+
+# The mean must not fall by more than this, in the metric's unit or in percent of the baseline's.
+{off}max-drop = {_toml([f"{name} 2%" for name in compared])}
+
+# The run must not be significantly worse: the interval of the difference must not lie below 0.
+# Where nothing changed, {100 * ALPHA / 2:g} % of these checks fail by chance.
+{off if options.query_weights is None else "# "}no-worse = {_toml(compared)}
+
+# The interval must show that the run is no worse than the baseline by more than this margin.
+# non-inferior = {_toml([f"{name} 0.01" for name in compared])}
+
+# Of this share of the queries at most, the value may fall by more than the amount.
+# max-query-drop = {_toml([f"{name} 0.5 in 5%" for name in compared])}
+
+# The percentage of the judged queries that the run and the baseline must have to be judged at all.
+{"# " if percent == FULL_COVERAGE else ""}min-coverage = {number(percent, 1)}
+
+# Options of the evaluation, such as rel = 2; the command line overrides them.
+{"" if values else "# "}[options]
+""" + "".join(f"{name} = {_toml(value)}\n" for name, value in values.items())
+
+
+def not_default(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that a file may have and that differ from their defaults."""
+    return {name: options[name] for name in FILE_OPTIONS if options[name] != Options.table[name].default}
+
+
+def _toml(value: Any) -> str:
+    """A value in TOML, whose strings, numbers and lists are as in JSON."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_toml(text)}' for key, text in value.items())} }}"
+    text = json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise GradevalError(f"{value} is not UTF-8 and cannot be written to TOML") from None
+    return text.removesuffix(".0") if isinstance(value, float) else text
+
+
+def _bound(spec: Spec, value: float) -> str:
+    """'>= 0.68' for 0.6865: rounded so that the value is within it."""
+    operator, rounding = ("<=", ROUND_CEILING) if spec.metric.higher_is_better is False else (">=", ROUND_FLOOR)
+    two_digits = Context(prec=2, rounding=rounding).create_decimal(repr(value))
+    return f"{operator} {float(two_digits) + 0.0:.15g}"
