@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from gradeval import process
-from gradeval.cli import output as out
+from gradeval.cli import job as out
 from gradeval.cli.options import CommandGroup, version_option
 from gradeval.errors import GradevalError
 

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import codecs
+import errno
 import os
+import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from functools import update_wrapper
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 import click
 from click.core import ParameterSource
 
-from gradeval import process
-from gradeval.cli import output as out
-from gradeval.cli.types import File, OutputPath
-from gradeval.errors import OptionError, UnknownQueryError
+from gradeval import errors, process
 from gradeval.file_formats import labelled, run_files
 from gradeval.notices import EvaluationWarning, Kind, Notice, sentences
 from gradeval.options import LaterIds, parse_ids
 from gradeval.render import Digits, format_of
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as ProgressBar
+
     from gradeval.evaluation.results import FailedRun
     from gradeval.formats.output import OutputFile
+    from gradeval.formats.sources import Source
     from gradeval.render.document import Printable
-    from gradeval.render.progress import Progress
 
+PATIENCE = 1.0  # seconds before progress is shown
 MOST_ON_TERMINAL = 4  # lines of warnings and notes
 WARNED = 3  # the exit code of --fail-on-warning
 
@@ -113,7 +118,7 @@ class Job:
         """
         self.file = self.output_file(self.output, input_files(*read))
         self.format = self.asked_format
-        if self.format is None and self.file is None and out.on_terminal():
+        if self.format is None and self.file is None and on_terminal():
             self.format = "table"
         elif self.format is None and self.file is not None and not self.file.is_device:
             self.format = format_of(self.file.path, self.formats, more)
@@ -142,14 +147,13 @@ class Job:
     def running(self) -> Iterator[Progress]:
         """The evaluation: shows progress, and attributes unknown queries to --query-ids."""
         from gradeval.formats.sources import Source
-        from gradeval.render.progress import Progress
 
         process.imported()
         self.progress = Progress(enabled=False if self.quiet else None)
         Source.watch = self.progress.watch
         try:
             yield self.progress
-        except UnknownQueryError as error:
+        except errors.UnknownQueryError as error:
             raise (self.query_ids.unknown(error) if self.query_ids else error) from None
         finally:
             Source.watch = None
@@ -157,7 +161,7 @@ class Job:
 
     def report_failed(self, failed: Sequence[FailedRun]) -> bool:
         """Print the errors of runs, each once; whether there are any."""
-        self.report(line for run in failed for line in out.lines_of(run.error))
+        self.report(line for run in failed for line in lines_of(run.error))
         return bool(failed)
 
     def report(self, lines: Iterable[str]) -> None:
@@ -166,7 +170,7 @@ class Job:
             if line not in self._reported:
                 self._reported.add(line)
                 self._clear()
-                out.echo_error(line)
+                echo_error(line)
 
     def _clear(self) -> None:
         if self.progress is not None:
@@ -213,19 +217,19 @@ class Job:
     def _end(self, what: str) -> None:
         kinds = ",".join(kind.value for kind in self._unaccepted)
         accepts = f"accepts {'this kind' if len(self._unaccepted) == 1 else 'these kinds'}"
-        out.echo_error(f"gradeval: {what}; --allow {kinds} {accepts}")
+        echo_error(f"gradeval: {what}; --allow {kinds} {accepts}")
 
     def show_warnings(self, *, all_of_them: bool = False) -> None:
         """Print the warnings and notes that have not been printed, the first of them on a terminal."""
         lines, self._warnings = self._warnings, []
-        is_short = not (all_of_them or self.verbose) and out.on_terminal("stderr")
+        is_short = not (all_of_them or self.verbose) and on_terminal("stderr")
         count = MOST_ON_TERMINAL if is_short else len(lines)
         if lines:
             self._clear()
         for line in lines[:count]:
-            out.echo_error(line)
+            echo_error(line)
         if lines[count:]:
-            out.echo_error(f"… and {len(lines) - count} more (--verbose lists all)")
+            echo_error(f"… and {len(lines) - count} more (--verbose lists all)")
 
     def exit_code(self, code: int) -> int:
         """The exit code of the command, given that of its results: 3 where a warning makes it fail."""
@@ -237,7 +241,7 @@ class Job:
     @property
     def on_terminal(self) -> bool:
         """Whether the output is a terminal."""
-        return self.file is None and out.on_terminal()
+        return self.file is None and on_terminal()
 
     @property
     def style(self) -> dict[str, Any]:
@@ -261,7 +265,7 @@ class Job:
 
     def write(self, text: str) -> None:
         self._clear()
-        out.write(text, self.file, styled=self.format == "table")
+        write(text, self.file, styled=self.format == "table")
 
 
 def input_files(*listed: str) -> list[str]:
@@ -272,7 +276,7 @@ def input_files(*listed: str) -> list[str]:
     context = click.get_current_context()
     files = list(listed)
     for param in context.command.params:
-        if isinstance(param.type, File) and not isinstance(param.type, OutputPath):
+        if getattr(param.type, "is_read", False):
             paths = context.params.get(param.name or "") or ()
             files += [labelled(path)[1] for path in ([paths] if isinstance(paths, str) else paths)]
     if files.count("-") > 1:
@@ -336,16 +340,175 @@ class QueryIds(LaterIds):
 
         if self._is_file and self._listed:
             what = f"a file has this name, and an id may; ./{self.text} names the file"
-            raise OptionError(f"--query-ids {self.text}: {what}")
+            raise errors.OptionError(f"--query-ids {self.text}: {what}")
         fields = (fields for _, fields in read_fields(Source(self.text))) if self._is_file else ()
         return self._some(self._listed or tuple(dict.fromkeys(chain.from_iterable(fields))))
 
-    def unknown(self, error: UnknownQueryError) -> OptionError:
+    def unknown(self, error: errors.UnknownQueryError) -> errors.OptionError:
         """The error about listed ids that are not in the qrels."""
         no_file = f", nor is there a file '{self.text}'" if len(self._listed) == 1 else ""
-        return OptionError(f"--query-ids: {error}{no_file}")
+        return errors.OptionError(f"--query-ids: {error}{no_file}")
 
     def _some(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         if not ids:
-            raise OptionError(f"--query-ids {self.text}: no queries given")
+            raise errors.OptionError(f"--query-ids {self.text}: no queries given")
         return ids
+
+
+# --- what is printed: incomplete output is an error
+
+
+def echo_error(line: str) -> None:
+    """A line on standard error, without commands for the runner of a CI service."""
+    command_runner(f"{errors.inert(errors.printable(line))}\n")
+
+
+def command_runner(lines: str) -> None:
+    """Lines on standard error for the runner of a CI service, which reads commands in what is printed.
+
+    That no one is there to read them must not cost the results.
+    """
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            process.write_all(_flushed(sys.stderr), lines.encode(sys.stderr.encoding, "backslashreplace"))
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a warning of other code, such as a plugin's; Python's warnings module calls this."""
+    echo_error(f"warning: {filename}:{lineno}: {category.__name__}: {' '.join(str(message).split())}")
+
+
+def lines_of(error: errors.GradevalError) -> list[str]:
+    """The lines of an error, which begin with the name of a file, or with our name."""
+    ours = "" if isinstance(error, (errors.InputError, errors.InputErrors)) else "gradeval: "
+    return [ours + line for line in str(error).split("\n")]
+
+
+def report(error: errors.GradevalError) -> None:
+    for line in lines_of(error):
+        echo_error(line)
+
+
+def on_terminal(stream: str = "stdout") -> bool:
+    """Whether standard output, or 'stderr', is one."""
+    opened = getattr(sys, stream)
+    return opened is not None and bool(opened.isatty())
+
+
+def write(text: str, file: OutputFile | None = None, *, styled: bool = False) -> None:
+    """Write to the file or to standard output. Raises GradevalError, BrokenPipeError.
+
+    styled: the text has terminal codes of gradeval; in other text these are escaped on a terminal.
+    """
+    if file is None and not styled and on_terminal():
+        text = errors.visible_rows(text)
+    write_data(text.encode("utf-8", "surrogateescape"), file)
+
+
+def write_data(data: bytes, file: OutputFile | None = None) -> None:
+    """Write to the file or to standard output. Raises GradevalError, BrokenPipeError."""
+    if file is not None:
+        file.write(data)
+        return
+    with errors.writing("standard output"):
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "it is closed")
+        process.write_all(_flushed(sys.stdout), data)
+
+
+@contextmanager
+def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
+    """A file for text of any size, which is written to the file or to standard output when the block ends
+    without an error; on a terminal, control characters are escaped. Raises GradevalError, BrokenPipeError.
+    """
+    from gradeval.formats.output import delayed
+
+    def visible(parts: Iterator[bytes]) -> Iterator[bytes]:
+        for text in codecs.iterdecode(parts, "utf-8", "surrogateescape"):
+            yield errors.visible_rows(text).encode("utf-8", "surrogateescape")
+
+    if file is None and sys.stdout is None:
+        raise errors.GradevalError("standard output cannot be written (it is closed)")
+    stdout = delayed(lambda: nullcontext(_flushed(sys.stdout)), visible if on_terminal() else iter)
+    with errors.writing("standard output"), stdout if file is None else file.stream() as sink:
+        yield sink
+
+
+def _flushed(stream: TextIO) -> Any:
+    """The unbuffered file of a stream."""
+    stream.flush()
+    return getattr(stream.buffer, "raw", stream.buffer)
+
+
+class Progress:
+    """Shows after PATIENCE seconds how many bytes of the watched sources are read, or how many steps are done.
+
+    enabled: None shows it only if stderr is a terminal.
+    """
+
+    def __init__(self, enabled: bool | None = None) -> None:
+        self.enabled = sys.stderr is not None and sys.stderr.isatty() if enabled is None else enabled
+        self.total = self.read = 0
+        self._since = time.monotonic()
+        self._bar: ProgressBar | None = None
+        self._in_steps = False
+        self._lock = threading.Lock()  # runs are read by several threads
+
+    def watch(self, source: Source) -> None:
+        """Count this source too."""
+        if self.enabled:
+            with self._lock:
+                self.total += source.stored_size
+                source.progress = self._advance
+
+    def _advance(self, count: int) -> None:
+        if self._in_steps:  # what is read besides them is not shown
+            return
+        with self._lock:
+            self.read += count
+            # a file may be read in part to detect its format, or twice to sort it
+            self._show(min(self.read, self.total or self.read), self.total or None, in_bytes=True)
+
+    def steps(self, done: int, total: int) -> None:
+        """Show that `done` of `total` equal steps are done."""
+        with self._lock:
+            self._in_steps = True
+            self._show(done, total, in_bytes=False)
+
+    def _show(self, done: int, total: int | None, in_bytes: bool) -> None:
+        if self._bar is None and self.enabled and time.monotonic() - self._since >= PATIENCE:
+            from rich import progress
+            from rich.console import Console
+
+            class Terminal(Console):
+                """One whose cursor stays: nobody shows it again where a signal ends the program."""
+
+                def show_cursor(self, show: bool = True) -> bool:
+                    return False
+
+            what = "reading" if in_bytes else "computing"
+            count = progress.DownloadColumn() if in_bytes else progress.MofNCompleteColumn()
+            columns = progress.TextColumn(what), progress.BarColumn(), count, progress.TimeRemainingColumn()
+            self._bar = progress.Progress(*columns, console=Terminal(file=sys.stderr), transient=True)
+            self._bar.add_task(what, total=None)
+            self._bar.start()
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+
+    def clear(self) -> None:
+        """Remove the bar, for a message; it is shown again with the next bytes."""
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+
+    def close(self) -> None:
+        self.enabled = False
+        self.clear()

@@ -10,7 +10,6 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
-from gradeval.cli.types import File, Integer, complete_metric
 from gradeval.errors import InputError, named
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, METRICS, MORE, Options
@@ -26,8 +25,8 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 
 
 @cli.sectioned_command("eval", "Evaluate runs (the default command).")
-@click.argument("qrels", type=File())
-@click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
+@click.argument("qrels", type=cli.File())
+@click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1, callback=expand_runs)
 @cli.measure_options(f"{DEFAULT_METRICS}, or those of a saved result")
 @cli.row_options(Options, METRICS, within=MORE)
 @cli.queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
@@ -37,16 +36,18 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 @cli.output(
     "--sort",
     metavar="METRIC",
-    shell_complete=complete_metric,
+    shell_complete=cli.complete_metric,
     help="Order the runs by this metric, the best first, or the highest first for a metric of which neither "
     "high nor low is better, such as unj; -METRIC reverses the order.",
 )
-@cli.output("--top", type=Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort.")
+@cli.output(
+    "--top", type=cli.Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort."
+)
 @cli.signature_option
 @cli.output("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
 @cli.inputs(
     "--runs-from",
-    type=File(),
+    type=cli.File(),
     metavar="FILE",
     help="Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list. "
     "Lines that begin with # are comments.",

@@ -7,10 +7,9 @@ from functools import partial
 import click
 
 from gradeval import process
-from gradeval.cli import output as out
+from gradeval.cli import job as out
 from gradeval.cli.job import Job, input_files, with_job
-from gradeval.cli.options import AbbreviatedCommand, option
-from gradeval.cli.types import File, Integer, complete_metric
+from gradeval.cli.options import AbbreviatedCommand, File, Integer, complete_metric, option
 from gradeval.errors import MetricError
 
 PLACES = 4

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gradeval.cli.options import Command, option
-from gradeval.cli.types import complete_metric
+from gradeval.cli.options import Command, complete_metric, option
 
 
 @click.command("metrics", cls=Command)
@@ -22,7 +21,7 @@ def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: s
     """List the metrics, or show the formula, parameters, range and source of NAME."""
     from shutil import get_terminal_size
 
-    from gradeval.cli import output as out
+    from gradeval.cli import job as out
     from gradeval.registry.pages import WIDTH, page, table
     from gradeval.registry.spec import load_plugins
 

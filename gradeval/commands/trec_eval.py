@@ -11,8 +11,15 @@ import click
 
 from gradeval import process
 from gradeval.cli.job import Job, input_files, with_job
-from gradeval.cli.options import AbbreviatedCommand, option, version_option
-from gradeval.cli.types import File, Grade, Integer, complete_metric
+from gradeval.cli.options import (
+    AbbreviatedCommand,
+    File,
+    Grade,
+    Integer,
+    complete_metric,
+    option,
+    version_option,
+)
 from gradeval.options import Options
 
 if TYPE_CHECKING:

@@ -12,8 +12,17 @@ from gradeval.evaluation.results import Column, Results
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
 from gradeval.render.data import Values, not_a_formula
-from gradeval.render.document import Cell, Document, Grid, Lines, RenderOptions, Rows, Text
-from gradeval.render.numbers import decimals, of_distinct
+from gradeval.render.document import (
+    Cell,
+    Document,
+    Grid,
+    Lines,
+    RenderOptions,
+    Rows,
+    Text,
+    decimals,
+    of_distinct,
+)
 
 ALL = "all"  # the query id of the summary
 FORMAT_VERSION = 1  # of json

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradeval.cli import job as out
 from gradeval.cli import options as cli
-from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, refuse_options, with_job
-from gradeval.cli.types import File, Integer, Setting
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.compare_options import CORRECTIONS, MAXT, OF_SUMS, CompareOptions
 from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILES, INPUT, Options
@@ -52,8 +51,8 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
 
 
 @cli.sectioned_command("spark", "Evaluate runs on Spark.", EPILOG)
-@click.argument("qrels", type=File())
-@click.argument("runs", metavar="RUN...", type=File(), nargs=-1, required=True)
+@click.argument("qrels", type=cli.File())
+@click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1, required=True)
 @cli.measure_options(
     f"{DEFAULT_METRICS}; with --baseline or --all-pairs {COMPARED_METRICS}",
     helps={
@@ -82,10 +81,10 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
 @cli.other(
     "--master", metavar="URL", help="Where Spark runs. Default: local[*], or what spark-submit was given."
 )
-@cli.other("--conf", "settings", type=Setting(), multiple=True, help="A setting of Spark.")
+@cli.other("--conf", "settings", type=cli.Setting(), multiple=True, help="A setting of Spark.")
 @cli.other(
     "--buckets",
-    type=Integer(1, 100_000),
+    type=cli.Integer(1, 100_000),
     metavar="N",
     help="Number of parts that the queries are divided into. Default: as many for each core, of a million rows "
     "at most.",

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from helpers import each
 
+from gradeval.cli import job as frame
 from gradeval.cli import run
+from gradeval.cli.job import Progress
 from gradeval.formats.sources import Source
-from gradeval.render import WRITERS, progress
-from gradeval.render.progress import Progress
+from gradeval.render import WRITERS
 
 from .command import QRELS, RUN, Stream, fails, gradeval
 
@@ -155,7 +156,7 @@ def terminal() -> Iterator[bytearray]:
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo terminals here")
 def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0)
+    monkeypatch.setattr(frame, "PATIENCE", 0)
     monkeypatch.setenv("TERM", "xterm")
     with terminal() as shown, redirect_stdout(Stream()) as out:
         assert run(["q", "r", "r", "r", "-m", "nDCG"]) == 0

@@ -62,7 +62,7 @@ def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) ->
         return evaluate(*args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(evaluator, "outcome_of", watched)
-    monkeypatch.setattr("gradeval.cli.output.write", lambda text, *_, **__: out.open("a").write(text))
+    monkeypatch.setattr("gradeval.cli.job.write", lambda text, *_, **__: out.open("a").write(text))
     runs = [f"runs/r{i}.run" for i in range(5)]
     assert gradeval("q", *runs, "-m", "AP RR", "-f", "jsonl", "--quiet", "-j", "1").code == 0
     assert shown == [0, 2, 4, 6, 8]
@@ -80,7 +80,7 @@ def test_a_failed_run_is_reported_at_once_and_the_rest_goes_on(monkeypatch: pyte
         return evaluate(qrels, name, *args, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(evaluator, "outcome_of", watched)
-    monkeypatch.setattr("gradeval.cli.output.echo_error", events.append)
+    monkeypatch.setattr("gradeval.cli.job.echo_error", events.append)
     Path("bad").write_text("q1 Q0 a 1 x t\n")
     done = gradeval("q", "r", "none", "bad", "runs/r1.run", "-m", "AP", "--quiet", "-j", "1")
     assert done.code == 2

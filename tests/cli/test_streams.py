@@ -133,7 +133,8 @@ def test_an_interrupt_while_a_pipe_is_waited_for(jobs: int) -> None:
 IN_A_DESTRUCTOR = """
 import os, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background ignores
-from gradeval import __main__, evaluation
+from gradeval import __main__
+from gradeval.evaluation import evaluator
 
 class Interrupts:
     def __del__(self):
@@ -142,7 +143,7 @@ class Interrupts:
 def evaluate_all(*args, **options):
     Interrupts()
 
-evaluation.evaluate_all = evaluate_all
+evaluator.evaluate_all = evaluate_all
 __main__.main()
 """
 

@@ -20,9 +20,8 @@ from gradeval.evaluation.results import Results, RunResult
 from gradeval.notices import Kind, Notice
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import WRITERS
-from gradeval.render.document import Cell, Grid, RenderOptions
+from gradeval.render.document import Cell, Grid, RenderOptions, decimals
 from gradeval.render.markup import escape_latex, escape_md, write_latex
-from gradeval.render.numbers import decimals
 from gradeval.render.table import draw
 
 NAN = float("nan")

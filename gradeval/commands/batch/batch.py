@@ -42,8 +42,7 @@ from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.options import DEFAULT_TIES, Options, weighted_error
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
-from gradeval.render.document import Tabular, WithNotices, warned
-from gradeval.render.numbers import exact
+from gradeval.render.document import Tabular, WithNotices, exact, warned
 from gradeval.statistics.corrections import holm
 from gradeval.version import __version__
 

@@ -9,7 +9,6 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
-from gradeval.cli.types import File
 from gradeval.errors import InputError
 from gradeval.options import FILE_PATHS
 
@@ -49,7 +48,7 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 
 
 @cli.sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
-@click.argument("path", metavar="MANIFEST", type=File())
+@click.argument("path", metavar="MANIFEST", type=cli.File())
 @cli.metric_option("One or several metrics, for all collections. Default: those of the manifest.")
 @_batch("--baseline", metavar="SYSTEM", help="Mark cells that are significantly better or worse than its.")
 @_batch(

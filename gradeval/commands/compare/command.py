@@ -12,7 +12,6 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, refuse_options, with_job
-from gradeval.cli.types import File
 from gradeval.compare_options import COMPARISON, FURTHER, CompareOptions, split_options
 from gradeval.file_formats import LabelledRuns, labelled, run_files, run_names
 from gradeval.options import COMPARED_METRICS, MORE, PROCESS, Options
@@ -59,7 +58,7 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 
 
 @cli.sectioned_command("compare", "Compare runs: differences, tests, intervals.", EPILOG)
-@click.argument("files", metavar="QRELS RUN RUN...", type=File(), nargs=-1)
+@click.argument("files", metavar="QRELS RUN RUN...", type=cli.File(), nargs=-1)
 @comparison_options
 @cli.row_options(CompareOptions, FURTHER)
 @cli.section(FURTHER)("--relative", is_flag=True, help="Differences in percent of the baseline's mean too.")

@@ -28,8 +28,7 @@ from gradeval.evaluation.saved import common_metrics
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice, lines
 from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
 from gradeval.registry.spec import Metrics, Spec, parse, usable
-from gradeval.render.document import Tabular, WithNotices, warned
-from gradeval.render.numbers import exact
+from gradeval.render.document import Tabular, WithNotices, exact, warned
 from gradeval.statistics import tests
 from gradeval.statistics.anova import TwoWayAnova, randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.corrections import CORRECTIONS, maxt

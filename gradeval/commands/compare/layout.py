@@ -24,7 +24,7 @@ from gradeval.compare_options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render import document as doc
-from gradeval.render.numbers import ABSENT, decimals, nonzero, number, plain, signed
+from gradeval.render.document import ABSENT, decimals, nonzero, number, plain, signed
 from gradeval.statistics.anova import TwoWayAnova
 from gradeval.statistics.sampling import EXHAUSTIVE
 

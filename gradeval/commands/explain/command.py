@@ -8,7 +8,6 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
-from gradeval.cli.types import File, Integer
 from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.notices import Kind, Notice
 from gradeval.options import QUERIES_SECTION, Options
@@ -33,12 +32,12 @@ MOST_RANKS = 1000
 
 
 @cli.sectioned_command("explain", "Explain a value, document by document.", EPILOG)
-@click.argument("qrels", type=File())
-@click.argument("run", metavar="RUN", type=File(), required=False)
+@click.argument("qrels", type=cli.File())
+@click.argument("run", metavar="RUN", type=cli.File(), required=False)
 @cli.queries("--query", "ids", multiple=True, metavar="ID", help="The query to explain; may be repeated.")
 @cli.queries(
     "--worst",
-    type=Integer(1, 10**6),
+    type=cli.Integer(1, 10**6),
     metavar="N",
     help="The N queries with the lowest value; with --against, those with the largest drop. Queries without a "
     "relevant document come last.",
@@ -54,7 +53,7 @@ MOST_RANKS = 1000
 )
 @_explanation(
     "--against",
-    type=File(),
+    type=cli.File(),
     metavar="RUN2",
     help="Show the documents that make the difference from another run.",
 )
@@ -68,7 +67,7 @@ MOST_RANKS = 1000
 @cli.measure_options("nDCG@10", "One metric, such as nDCG@5 or 'AP(rel=2)'.")
 @cli.output(
     "--ranks",
-    type=Integer(1, MOST_RANKS),
+    type=cli.Integer(1, MOST_RANKS),
     metavar="N",
     help="Show the first N ranks, and up to N documents below that add to the value. Default: the cutoff of "
     "the metric, up to 20, or 10. JSON has all.",

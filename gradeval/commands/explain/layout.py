@@ -13,8 +13,7 @@ from gradeval.commands.explain.result import Explanation, Selection, Term
 from gradeval.errors import OptionError, first_names, visible
 from gradeval.notices import many
 from gradeval.render import Digits
-from gradeval.render.document import Block, Document, Grid, Line, RenderOptions
-from gradeval.render.numbers import ABSENT, number, signed
+from gradeval.render.document import ABSENT, Block, Document, Grid, Line, RenderOptions, number, signed
 from gradeval.render.table import text_width
 from gradeval.version import __version__
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
+from gradeval.cli import job as out
 from gradeval.cli import options as cli
-from gradeval.cli import output as out
 from gradeval.cli.job import Job, expand_runs, input_files, with_job
-from gradeval.cli.types import File, Integer, OutputPath
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.notices import many
 from gradeval.options import Options
@@ -58,11 +57,11 @@ _role = click.Choice(("qrels", "run"))
 
 
 @cli.sectioned_command("validate", "Check files without scoring them.", VALIDATE_EPILOG)
-@click.argument("files", metavar="[QRELS] [RUN]...", type=File(), nargs=-1, callback=expand_runs)
+@click.argument("files", metavar="[QRELS] [RUN]...", type=cli.File(), nargs=-1, callback=expand_runs)
 @_checks("--as", "role", type=_role, help="What all FILES are. Default: by the content.")
 @_checks(
     "--max-errors",
-    type=Integer(0, 10**9, all=None),
+    type=cli.Integer(0, 10**9, all=None),
     default=10_000,
     metavar="N|all",
     help="How many errors, and how many warnings, are listed for each file; all are counted. Default: 10000.",
@@ -109,8 +108,8 @@ def validate_command(
 
 
 @cli.sectioned_command("convert", "Convert qrels and runs to other formats.", CONVERT_EPILOG)
-@click.argument("source", metavar="IN", type=File())
-@click.argument("target", metavar="OUT", type=OutputPath())
+@click.argument("source", metavar="IN", type=cli.File())
+@click.argument("target", metavar="OUT", type=cli.OutputPath())
 @_target(
     "--to",
     type=click.Choice(tuple(WRITTEN_FORMATS)),
@@ -119,13 +118,13 @@ def validate_command(
 @_target("--tag", metavar="NAME", help="The run tag. Default: that of IN, or gradeval.")
 @_rows("--as", "role", type=_role, help="What IN is. Default: by its content.")
 @_rows("--sort", is_flag=True, help="Sort the documents of each query by score or grade, highest first.")
-@_rows("--top", type=Integer(1, 10**9), metavar="N", help="Keep the N highest scores of each query.")
+@_rows("--top", type=cli.Integer(1, 10**9), metavar="N", help="Keep the N highest scores of each query.")
 @_rows(
     "--ties",
     type=click.Choice(("trec", "input")),
     help="Order of tied scores for ranks, --sort and --top. Default: as in an evaluation.",
 )
-@cli.inputs("--qrels", type=File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
+@cli.inputs("--qrels", type=cli.File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
 @cli.input_options
 @cli.row_option(Options, "jobs")
 @cli.quiet_option

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from gradeval.cli import job as out
 from gradeval.cli import options as cli
-from gradeval.cli import output as out
 from gradeval.cli.job import Job, input_files, with_job
-from gradeval.cli.types import File, Integer, OutputPath, Percentage, complete_metric
 from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError, first_names
 from gradeval.file_formats import labelled
 from gradeval.notices import OF_QRELS, lines
@@ -82,27 +81,27 @@ _CHECKS = {
 }
 _check_options = cli.together(
     *(
-        _checks(f"--{kind}", multiple=True, metavar=f"'{form}'", shell_complete=complete_metric, help=about)
+        _checks(f"--{kind}", multiple=True, metavar=f"'{form}'", shell_complete=cli.complete_metric, help=about)
         for kind, (form, about) in _CHECKS.items()
     )
 )
 
 
 @cli.sectioned_command("gate", "Checks for CI: is the run good enough, no worse?", EPILOG)
-@click.argument("qrels", metavar="QRELS", type=File())
-@click.argument("run", metavar="RUN", type=File(), required=False)
+@click.argument("qrels", metavar="QRELS", type=cli.File())
+@click.argument("run", metavar="RUN", type=cli.File(), required=False)
 @_check_options
 @_against(
     "--config",
-    type=File(),
+    type=cli.File(),
     metavar="FILE",
     help="Checks in TOML, to which those of the command line are added, and options, which those of the "
     "command line replace. Default: ./pyproject.toml, if it has [tool.gradeval.gate].",
 )
-@_against("--baseline", type=File(), metavar="FILE", help="The run to compare with, or its saved result.")
+@_against("--baseline", type=cli.File(), metavar="FILE", help="The run to compare with, or its saved result.")
 @_against(
     "--min-coverage",
-    type=Percentage(0.0, 100.0),
+    type=cli.Percentage(0.0, 100.0),
     metavar="PERCENT",
     help="Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, "
     "unless --allow undefined (exit code 2). Default: 100, or for RUN what --require 'coverage >= X' says.",
@@ -124,13 +123,13 @@ _check_options = cli.together(
 )
 @_reports(
     "--worst",
-    type=Integer(0, 10**6),
+    type=cli.Integer(0, 10**6),
     default=5,
     show_default=True,
     metavar="N",
     help="Queries to list for each metric with a check that did not hold.",
 )
-@_reports("--junit", type=OutputPath(), metavar="FILE", help="Write a JUnit file too.")
+@_reports("--junit", type=cli.OutputPath(), metavar="FILE", help="Write a JUnit file too.")
 @_reports(
     "--github",
     is_flag=True,

@@ -31,8 +31,7 @@ from gradeval.formats.sources import Source
 from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice
 from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, parse_number, weighted_error
 from gradeval.registry.spec import Spec, is_num_q, parse
-from gradeval.render.document import Printable
-from gradeval.render.numbers import exact, number
+from gradeval.render.document import Printable, exact, number
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_tests
 from gradeval.version import __version__

@@ -10,8 +10,8 @@ from gradeval.commands.gate import gate
 from gradeval.errors import first_names, printable, visible, writing
 from gradeval.render import Digits
 from gradeval.render import document as doc
+from gradeval.render.document import nonzero, number, plain, signed
 from gradeval.render.markup import escape_md
-from gradeval.render.numbers import nonzero, number, plain, signed
 
 
 def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.Document:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gradeval.cli import job as out
 from gradeval.cli import options as cli
-from gradeval.cli import output as out
 from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job
-from gradeval.cli.types import File, OutputPath, Value
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.study.command import FORMATS, example, metrics_option, own_options
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
@@ -30,7 +29,7 @@ DRAWING = "Picture"
 drawing = cli.section(DRAWING)
 
 
-class Size(Value):
+class Size(cli.Value):
     """Width and height in inches."""
 
     name = "WxH"
@@ -53,7 +52,7 @@ def picture_options(*tables: str, intervals: str = "") -> Callable[[Decorated], 
         *([confidence] if intervals else []),
         drawing(
             "--save",
-            type=OutputPath(),
+            type=cli.OutputPath(),
             metavar="FILE",
             help="Save the picture too, atomically. Its ending sets the format: .svg, .png, .pdf. "
             "Requires matplotlib: pip install 'gradeval[plot]'.",
@@ -143,8 +142,8 @@ def picture(
     "gradeval plot queries qrels.txt *.run --baseline bm25.run --save all.svg --size 7x5",
     "gradeval plot queries qrels.txt bm25.run dense.run -f tsv",
 )
-@click.argument("qrels", type=File())
-@click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
+@click.argument("qrels", type=cli.File())
+@click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1)
 @cli.row_option(CompareOptions, "baseline", section=DRAWING)
 @runs_options("nDCG@10", "queries", "summary")
 def queries_command(job: Job, qrels: str, runs: tuple[str, ...], baseline: str | None, **options: Any) -> int:
@@ -168,8 +167,8 @@ def queries_command(job: Job, qrels: str, runs: tuple[str, ...], baseline: str |
     "gradeval plot curve qrels.txt *.run -m iprec_at_recall --save pr.svg",
     "gradeval plot curve qrels.txt bm25.run -m 'nDCG(gain=exp)@1,3,5,10' -f json",
 )
-@click.argument("qrels", type=File())
-@click.argument("runs", metavar="RUN...", type=File(), nargs=-1, callback=expand_runs)
+@click.argument("qrels", type=cli.File())
+@click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1, callback=expand_runs)
 @drawing(
     "--at",
     metavar="LIST",
@@ -197,7 +196,7 @@ def curve_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -
     "gradeval plot phi qrels.txt -m 'nDCGphi(variant=released)'",
     "gradeval plot phi qrels.txt -f tsv --table points",
 )
-@click.argument("qrels", type=File())
+@click.argument("qrels", type=cli.File())
 @cli.queries("--query", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
 @picture_options("phi", "points", "quartiles")
 @cli.metric_option("nDCGphi, with its parameters. Default: nDCGphi.")

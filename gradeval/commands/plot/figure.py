@@ -22,7 +22,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 
 from gradeval.commands.plot.picture import Bars, Line, Panel, Picture
 from gradeval.errors import OptionError, visible
-from gradeval.render.numbers import number, probability, signed
+from gradeval.render.document import number, probability, signed
 
 _BLUE, _ORANGE = "#0072B2", "#E69F00"
 _COLOURS = (_BLUE, "#D55E00", "#009E73", "#000000", "#CC79A7", "#56B4E9", _ORANGE)

@@ -20,7 +20,7 @@ from gradeval.errors import GradevalError, OptionError, visible
 from gradeval.notices import Kind, Notice
 from gradeval.render import Digits
 from gradeval.render import document as doc
-from gradeval.render.numbers import ABSENT, number, probability, signed
+from gradeval.render.document import ABSENT, number, probability, signed
 
 DRAWN = ("queries", "curve")
 WIDTH = 80  # of a drawing

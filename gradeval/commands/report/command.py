@@ -11,7 +11,6 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, input_files, with_job
-from gradeval.cli.types import File, Integer
 from gradeval.commands.compare.command import comparison_options, with_baseline
 from gradeval.compare_options import EXPLAINED
 from gradeval.file_formats import LabelledRuns
@@ -38,13 +37,13 @@ _ENDINGS = ("", ".html", ".htm")
 
 
 @cli.sectioned_command("report", "Write a page of HTML about runs.", EPILOG)
-@click.argument("qrels", type=File())
-@click.argument("runs", metavar="RUN...", type=File(), nargs=-1)
+@click.argument("qrels", type=cli.File())
+@click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1)
 @_page("--title", metavar="TEXT", default="", help="Of the page. Default: Ranking evaluation.")
 @cli.text_options(_page)
 @_page(
     "--explain",
-    type=Integer(0, 10**6),
+    type=cli.Integer(0, 10**6),
     default=EXPLAINED,
     metavar="N",
     help="Explain the values of N queries: those on which the runs differ most by the first metric; of one "

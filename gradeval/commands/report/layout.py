@@ -32,8 +32,7 @@ from gradeval.errors import visible
 from gradeval.notices import lines, many
 from gradeval.options import Options
 from gradeval.render import Digits
-from gradeval.render.document import Document, Grid, RenderOptions
-from gradeval.render.numbers import ABSENT, number, probability, signed
+from gradeval.render.document import ABSENT, Document, Grid, RenderOptions, number, probability, signed
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import interval_of_mean, summarize
 from gradeval.version import __version__

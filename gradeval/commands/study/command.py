@@ -10,7 +10,6 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
-from gradeval.cli.types import File
 from gradeval.commands.study.options import (
     AGREEMENT_METRICS,
     CRITERIA_METRICS,
@@ -30,8 +29,8 @@ FORMATS = ("table", "tsv", "csv", "json")
 def of_files(required: bool = True) -> Callable[[Decorated], Decorated]:
     """The arguments of a study of runs."""
     return cli.together(
-        click.argument("qrels", type=File(), required=required),
-        click.argument("runs", metavar="[RUN]...", type=File(), nargs=-1, callback=expand_runs),
+        click.argument("qrels", type=cli.File(), required=required),
+        click.argument("runs", metavar="[RUN]...", type=cli.File(), nargs=-1, callback=expand_runs),
     )
 
 
@@ -205,7 +204,7 @@ def criteria_command(job: Job, **options: Any) -> int:
 @metrics_option(AGREEMENT_METRICS)
 @click.option(
     "--qrels2",
-    type=File(),
+    type=cli.File(),
     multiple=True,
     metavar="FILE",
     help="A second set of judgments, to compare with QRELS; several times for more sets.",

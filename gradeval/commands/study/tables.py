@@ -25,11 +25,12 @@ from gradeval.render.document import (
     RenderOptions,
     Rows,
     WithNotices,
+    exact,
     of_kind,
     pandas_of,
+    plain,
     polars_of,
 )
-from gradeval.render.numbers import exact, plain
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
 from gradeval.version import __version__
