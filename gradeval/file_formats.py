@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from gradeval.records import Record
@@ -131,20 +131,21 @@ def labelled(argument: str, folder: str = "") -> tuple[str | None, str]:
     return label, path
 
 
-def run_names(
-    paths: Iterable[str], short: Sequence[str | None] | None = None, taken: Iterable[str] = ()
-) -> list[str]:
-    """A name for each run, all different: the file name without directory and suffix.
+def run_names(runs: Iterable[tuple[str | None, str, str | None]]) -> list[str]:
+    """A name for each (label, path, short name), all different: the label, or else the short name, or else the
+    file name without directory and suffix.
 
     Runs whose names would be equal are named by their paths, and a path that comes again gets #2, #3.
-    short: names to use where they are not None. taken: labels, which no name may equal.
     """
-    paths, labels = list(paths), set(taken)
-    names = [name or short_name(path) for name, path in zip(short or [None] * len(paths), paths, strict=True)]
+    runs = list(runs)
+    labels = {label for label, *_ in runs if label is not None}
+    others = [(path, short or short_name(path)) for label, path, short in runs if label is None]
+    names = [name for _, name in others]
     while True:  # again because a path can be another run's short name
         count = Counter(names)
         apart = [
-            path if count[name] > 1 or name in labels else name for name, path in zip(names, paths, strict=True)
+            path if count[name] > 1 or name in labels else name
+            for name, (path, _) in zip(names, others, strict=True)
         ]
         if apart == names:
             break
@@ -157,7 +158,8 @@ def run_names(
             while f"{name}#{seen[name]}" in in_use:
                 seen[name] += 1
             names[i] = f"{name}#{seen[name]}"
-    return names
+    unlabelled = iter(names)
+    return [next(unlabelled) if label is None else label for label, *_ in runs]
 
 
 def short_name(path: str) -> str:

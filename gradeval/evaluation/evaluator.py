@@ -36,7 +36,6 @@ from gradeval.file_formats import LabelledRuns, run_files, run_names
 from gradeval.formats.sources import Source, compression_of
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
-from gradeval.records import Record
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import warned
 from gradeval.tables.load import (
@@ -493,47 +492,26 @@ def is_row(item: Any) -> bool:
     return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
 
 
-class Planned(Record):
-    """A run that is expected of what was given, before it is opened. name: its label, as of Run."""
-
-    name: str | None
-    path: str
-    short_name: str | None = None
-
-
 def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
     """The names of the expected runs of each of these, by path, chosen before anything is read."""
     count = Counter(run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs)
-
-    def planned(position: int, label: str | None, run: Any) -> list[Planned]:
-        if isinstance(run, FailedRun):
-            return []
-        if isinstance(run, SavedResult):
-            of_saved = [(saved.name, f"{label}:{saved.name}" if run.runs[1:] else label) for saved in run.runs]
-            return [
-                Planned(
-                    full if label else None, f"{run.path}:{name}" if count[run.path] > 1 else run.path, name
-                )
-                for name, full in of_saved
-            ]
+    of_runs: list[list[tuple[str | None, str, str | None]]] = []
+    for position, (label, run) in enumerate(runs, 1):
         path = path_of(run, label or f"run{position}")
-        if is_path(run) and options.features:
-            names = [feature_names(path, feature, label, options) for feature in options.features]
-            return [Planned(name, path, short) for short, path, name in names]
-        has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
-        return [Planned(label if has_path else path, path)]
-
-    of_runs = [planned(position, label, run) for position, (label, run) in enumerate(runs, 1)]
-    chosen = iter(names_of(list(chain.from_iterable(of_runs))))
-    return [{run.path: next(chosen) for run in of_run} for of_run in of_runs]
-
-
-def names_of(runs: Sequence[Planned | Run]) -> list[str]:
-    """A unique name for each run; labels are kept."""
-    labels = [run.name for run in runs if run.name is not None]
-    others = [run for run in runs if run.name is None]
-    made = iter(run_names([run.path for run in others], [run.short_name for run in others], labels))
-    return [next(made) if run.name is None else run.name for run in runs]
+        if isinstance(run, FailedRun):
+            of_runs.append([])
+        elif isinstance(run, SavedResult):
+            names = [saved.name for saved in run.runs]
+            labels = [f"{label}:{name}" if label and names[1:] else label or None for name in names]
+            paths = [f"{path}:{name}" if count[path] > 1 else path for name in names]
+            of_runs.append([*zip(labels, paths, names, strict=True)])
+        elif is_path(run) and options.features:
+            of_runs.append([feature_names(path, feature, label, options) for feature in options.features])
+        else:
+            has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
+            of_runs.append([(label if has_path else path, path, None)])
+    chosen = iter(run_names(chain.from_iterable(of_runs)))
+    return [{path: next(chosen) for _, path, _ in of_run} for of_run in of_runs]
 
 
 def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.commands.compare.compare import pairs_of
 from gradeval.errors import InputError, OptionError
-from gradeval.evaluation.evaluator import Planned, check_labels, names_of
-from gradeval.file_formats import labelled, short_name
+from gradeval.evaluation.evaluator import check_labels
+from gradeval.file_formats import labelled, run_names, short_name
 from gradeval.formats.csv import DELIMITERS, header_of
 from gradeval.formats.json import reject_saved
 from gradeval.formats.sources import Block
@@ -50,10 +50,10 @@ def named_runs(
     """
     pairs = [labelled(run) for run in runs]
     check_labels(pairs)
-    planned = [
-        Planned(label, path if label else path.rstrip("/"), _pattern_name(path)) for label, path in pairs
-    ]
-    named_paths = dict(zip(names_of(planned), (path for _, path in pairs), strict=True))
+    names = run_names(
+        (label, path if label else path.rstrip("/"), _pattern_name(path)) for label, path in pairs
+    )
+    named_paths = dict(zip(names, (path for _, path in pairs), strict=True))
     label, path = pairs[0]
     kind = request.options.run_format or _by_ending(path)
     is_trec = kind == "trec" or (kind is None and os.path.isfile(path))

@@ -347,7 +347,7 @@ def open_runs(
         letor = (is_qrels and judged.letor) or _read_letor(source, options.features, options)
         runs: list[Run | InputError] = []
         for feature in filter(letor.features.__contains__, options.features):
-            short, path, label = feature_names(source.name, feature, name, options)
+            label, path, short = feature_names(source.name, feature, name, options)
             opened = partial(_feature_table, letor, feature, options)
             runs.append(Run(path, opened, ties, source, label, short, collapse=collapse))
         missing = [feature for feature in options.features if feature not in letor.features]
@@ -417,13 +417,13 @@ def _feature_table(letor: Letor, feature: int, options: Options) -> Table:
     return _whole(letor.path, letor.columns(letor.feature(feature)), options)
 
 
-def feature_names(path: str, feature: int, label: str | None, options: Options) -> tuple[str, str, str | None]:
-    """The short name, the path and the label of the run of a feature. label: that of the file: the label of a
+def feature_names(path: str, feature: int, label: str | None, options: Options) -> tuple[str | None, str, str]:
+    """The label, the path and the short name of the run of a feature. label: that of the file: the label of a
     single feature, and the beginning of the labels of several.
     """
     short = f"feature{feature}"
     name = label if label is None or len(options.features) == 1 else f"{label}:{short}"
-    return short, f"{path}:{short}", name
+    return name, f"{path}:{short}", short
 
 
 def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -> Data:

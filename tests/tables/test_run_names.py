@@ -21,15 +21,18 @@ from gradeval.file_formats import labelled, run_files, run_names
     ([], []),
 )
 def test_run_names(paths: list[str], names: list[str]) -> None:
-    assert run_names(paths) == names
-    assert run_names(["x/a.run", "b.run"], taken=["a"]) == ["x/a.run", "b"]  # not those of labels
-    assert run_names(["a", "a"], taken=["a", "a#2"]) == ["a#3", "a#4"]
-    assert run_names(["l:f1", "m:f1", "m:f2"], ["f1", "f1", "f2"]) == ["l:f1", "m:f1", "f2"]
+    assert run_names((None, path, None) for path in paths) == names
+    # not those of labels
+    assert run_names([(None, "x/a.run", None), ("a", "", None), (None, "b.run", None)]) == ["x/a.run", "a", "b"]
+    labelled_runs = [("a", "", None), ("a#2", "", None)]
+    assert run_names([*labelled_runs, *[(None, "a", None)] * 2]) == ["a", "a#2", "a#3", "a#4"]
+    features = [(None, "l:f1", "f1"), (None, "m:f1", "f1"), (None, "m:f2", "f2")]
+    assert run_names(features) == ["l:f1", "m:f1", "f2"]
 
 
 @given(st.lists(st.text("ab/.#2", min_size=1, max_size=3).map(lambda s: s + ".run") | st.just("a.run.gz")))
 def test_run_names_differ(paths: list[str]) -> None:
-    names = run_names(paths)
+    names = run_names((None, path, None) for path in paths)
     assert len(set(names)) == len(names) == len(paths)
     assert all(names)
 

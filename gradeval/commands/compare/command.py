@@ -49,8 +49,7 @@ def with_baseline(arguments: Sequence[str], baseline: str | None) -> LabelledRun
     runs = LabelledRuns(labelled(str(file)) for path in arguments for file in run_files(path))
     if baseline is None or baseline in [path for _, path in runs] or not os.path.exists(baseline):
         return runs
-    labels = [label for label, _ in runs if label is not None]
-    names = [*labels, *run_names([path for label, path in runs if label is None], taken=labels)]
+    names = run_names((label, path, None) for label, path in runs)
     return runs if baseline in names else LabelledRuns([(None, baseline), *runs])
 
 

@@ -21,9 +21,9 @@ import numpy as np
 from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Comparison, QueryValues, compare_values
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
-from gradeval.evaluation.evaluator import Planned, check_labels, names_of, separate_runs
+from gradeval.evaluation.evaluator import check_labels, separate_runs
 from gradeval.evaluation.outcome import no_common_query
-from gradeval.file_formats import run_names
+from gradeval.file_formats import run_names, short_name
 from gradeval.formats.csv import is_number, is_query_name, query_column
 from gradeval.formats.diagnostics import LineProblems, Problem, no_data
 from gradeval.formats.lines import read_text
@@ -106,17 +106,17 @@ def compare_tables(
         raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
     check_labels(files)
     read: list[ValueTable] = []
-    planned: list[Planned] = []
+    planned: list[tuple[str | None, str, str]] = []
     for label, file in files:
         of_file = read_values(source := Source(source_of(file).path), roles.get("query"))
         for table in of_file:
-            name = table.name or _SUFFIX.sub("", run_names([source.name])[0])
+            name = table.name or _SUFFIX.sub("", short_name(source.name))
             if len(of_file) == 1:
-                planned.append(Planned(label, source.name, name))
+                planned.append((label, source.name, name))
             else:  # a label is the beginning of the names of several runs
-                planned.append(Planned(label and f"{label}:{name}", f"{source.name}:{name}", name))
+                planned.append((label and f"{label}:{name}", f"{source.name}:{name}", name))
         read += of_file
-    for table, name in zip(read, names_of(planned), strict=True):
+    for table, name in zip(read, run_names(planned), strict=True):
         table.name = name
     names, lower = ([of] if isinstance(of, str) else list(of or ()) for of in (metrics, lower_is_better))
     compared, notices = _columns(read, names, lower)

@@ -31,7 +31,7 @@ from gradeval.commands.explain.result import (
     Term,
 )
 from gradeval.errors import MetricError, OptionError
-from gradeval.evaluation.evaluator import check_labels, names_of, separate_runs
+from gradeval.evaluation.evaluator import check_labels, separate_runs
 from gradeval.evaluation.outcome import (
     chosen_queries,
     outcome_of_reduced,
@@ -40,6 +40,7 @@ from gradeval.evaluation.outcome import (
     with_ids,
 )
 from gradeval.evaluation.score import Judge, prepared, score, scored
+from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
 from gradeval.formats.lines import read_texts
 from gradeval.metrics._kernels import exp2_gain
@@ -168,7 +169,7 @@ def explained(
     qrels: Qrels, runs: Sequence[Run], positions: Ints, specs: Sequence[Spec], options: Options
 ) -> Iterator[tuple[list[Explanation], ...]]:
     """Those of each of these queries, by run and by metric; those of one query are in memory at a time."""
-    named_runs = zip(runs, names_of(runs), strict=True)
+    named_runs = zip(runs, run_names((run.name, run.path, run.short_name) for run in runs), strict=True)
     return zip(*(_of_run(run, name, qrels, positions, specs, options) for run, name in named_runs), strict=True)
 
 

@@ -18,7 +18,7 @@ from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, Agree
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
-from gradeval.evaluation.evaluator import is_row, names_of, separate_runs
+from gradeval.evaluation.evaluator import is_row, separate_runs
 from gradeval.evaluation.outcome import (
     Outcome,
     check_common,
@@ -29,6 +29,7 @@ from gradeval.evaluation.outcome import (
     with_ids,
 )
 from gradeval.evaluation.score import Judge, summarize
+from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
 from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import OF_RUNS, Options, takes
@@ -459,7 +460,8 @@ def collect(
     reductions = map_all(lambda run, jobs: run.reduce(table, jobs), opened, options.jobs or default_jobs())
     for run, reduction in zip(opened, reductions, strict=True):
         check_common(run, reduction, table, chosen)
-    names, rules = tuple(names_of(opened)), tuple(run.ties for run in opened)
+    names = tuple(run_names((run.name, run.path, run.short_name) for run in opened))
+    rules = tuple(run.ties for run in opened)
     return Collection(table, names, tuple(reductions), rules, options, chosen), judged
 
 
