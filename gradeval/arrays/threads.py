@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -42,34 +42,41 @@ def map_all(function: Callable[[T, int], R], items: Sequence[T], jobs: int) -> l
     return with_fewer(of_all, jobs)
 
 
-class _Threads:
-    """Worker threads: as many as wanted, or as the system allows.
+class _Map(Generic[T, R]):
+    """The work of an ordered_map, and its threads besides the caller's: as many as the system allows.
 
     threading.Thread.start() waits until the thread runs: forever, if lack of memory ends it before. These are
     not waited for to begin, and join() waits only for those that have begun.
     """
 
-    def __init__(self, work: Callable[[], None], count: int) -> None:
+    def __init__(self, function: Callable[[T], R], items: Iterable[T], jobs: int) -> None:
+        self.function, self.source, self.ahead = function, iter(items), 2 * jobs
+        self.drawing, self.changed = threading.Lock(), threading.Condition()
+        self.ready: dict[int, tuple[R | None, BaseException | None]] = {}
+        self.drawn, self.taken, self.total = 0, 0, -1
+        self.is_stopped = self.is_lost = False  # lost: a result, with its thread
         self.at_work: list[_thread.LockType] = []  # each is held by a thread from its beginning to its end
         self.members: set[int] = set()
-
-        def run(at_work: _thread.LockType) -> None:
-            if not at_work.acquire(blocking=False):  # it begins after join()
-                return
-            try:
-                self.members.add(_thread.get_ident())
-                work()
-            except MemoryError:  # the caller's thread and the others do the work
-                pass
-            finally:
-                at_work.release()
-
-        for _ in range(count):
+        for _ in range(jobs - 1):
             try:
                 self.at_work.append(_thread.allocate_lock())
-                _thread.start_new_thread(run, (self.at_work[-1],))
+                _thread.start_new_thread(self.run, (self.at_work[-1],))
             except (RuntimeError, MemoryError):  # can't start new thread
                 break
+
+    def run(self, at_work: _thread.LockType) -> None:
+        """The work of a thread."""
+        if not at_work.acquire(blocking=False):  # it begins after join()
+            return
+        try:
+            self.members.add(_thread.get_ident())
+            while not self.is_over():
+                self.make_one(is_callers=False)
+                self.wait(lambda: self.is_over() or self.may_draw())
+        except MemoryError:  # the caller's thread and the others do the work
+            pass
+        finally:
+            at_work.release()
 
     def join(self) -> None:
         """Wait for the threads that have begun; others do nothing when they begin."""
@@ -77,6 +84,74 @@ class _Threads:
             return
         for lock in self.at_work:
             lock.acquire()
+
+    def is_over(self) -> bool:
+        return self.is_stopped or self.total >= 0
+
+    def may_draw(self) -> bool:
+        return not self.is_over() and self.drawn < self.taken + self.ahead
+
+    def is_next_there(self) -> bool:
+        return self.taken in self.ready or self.taken == self.total or self.is_lost
+
+    def notify(self) -> None:
+        with self.changed:
+            self.changed.notify_all()
+
+    def wait(self, until: Callable[[], bool]) -> None:
+        """For a second at most: lack of memory may keep a thread from notifying the others."""
+        with self.changed:
+            self.changed.wait_for(until, timeout=1)
+
+    def make_one(self, is_callers: bool) -> None:
+        """Draw an item and make its result. The caller draws none while another thread does so."""
+        if not self.drawing.acquire(blocking=not is_callers):
+            return
+        try:
+            place, is_drawn = self.drawn, False
+            try:
+                if self.may_draw() and not (is_callers and self.is_next_there()):
+                    item = next(self.source)
+                    self.drawn, is_drawn = place + 1, True
+            except KeyboardInterrupt:  # of the caller's thread, which stops
+                raise
+            except StopIteration:
+                self.total = place
+            except BaseException as error:
+                self.total, self.ready[place] = place + 1, (None, error)
+            finally:
+                self.drawing.release()
+                self.notify()
+            if not is_drawn:
+                return
+            try:
+                self.ready[place] = self.function(item), None
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                self.ready[place] = None, error
+            self.notify()
+        except MemoryError:
+            self.is_lost = True
+            raise
+
+    def take(self) -> Iterator[R]:
+        """The results, by the caller's thread."""
+        while True:
+            while not self.is_next_there():
+                if self.may_draw():
+                    self.make_one(is_callers=True)
+                self.wait(lambda: self.is_next_there() or (self.may_draw() and not self.drawing.locked()))
+            if self.taken == self.total:
+                return
+            if self.taken not in self.ready:
+                raise MemoryError
+            result, error = self.ready.pop(self.taken)
+            self.taken += 1
+            self.notify()
+            if error is not None:
+                raise error
+            yield result  # type: ignore[misc]
 
 
 def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> Iterator[R]:
@@ -87,110 +162,22 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
     An error of the function or the iterator is raised at its position. jobs is at least 1.
 
     concurrent.futures.ThreadPoolExecutor with a deque of futures took 8 % longer with a run of 67 MB, since the
-    caller's thread only reads and waits there. It starts its threads by threading.Thread.start(): see _Threads.
+    caller's thread only reads and waits there. It starts its threads by threading.Thread.start(): see _Map.
     """
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, not {jobs}")
     if jobs == 1 or (isinstance(items, Sized) and len(items) < 2):
         yield from map(function, items)
         return
-    source = iter(items)
-    drawing = threading.Lock()
-    changed = threading.Condition()
-    ready: dict[int, tuple[R | None, BaseException | None]] = {}
-    # lost: a result, with its thread
-    state = {"drawn": 0, "taken": 0, "total": -1, "stop": False, "lost": False}
-
-    def may_draw() -> bool:
-        return not is_over() and state["drawn"] < state["taken"] + 2 * jobs
-
-    def is_over() -> bool:
-        return bool(state["stop"]) or state["total"] >= 0
-
-    def is_next_there() -> bool:
-        return state["taken"] in ready or state["taken"] == state["total"] or bool(state["lost"])
-
-    def notify() -> None:
-        with changed:
-            changed.notify_all()
-
-    def wait(until: Callable[[], bool]) -> None:
-        """For a second at most: lack of memory may keep a thread from notifying the others."""
-        with changed:
-            changed.wait_for(until, timeout=1)
-
-    def draw() -> tuple[int, T] | None:
-        """The next item and its position, if there is one to draw."""
-        if not may_draw():
-            return None
-        place = state["drawn"]
-        try:
-            item = next(source)
-        except KeyboardInterrupt:  # of the caller's thread, which stops
-            raise
-        except StopIteration:
-            state["total"] = place
-            return None
-        except BaseException as error:
-            state["total"] = place + 1
-            ready[place] = None, error
-            return None
-        state["drawn"] = place + 1
-        return place, item
-
-    def make_one(is_callers: bool) -> None:
-        """Draw an item and make its result. The caller draws none while another thread does so."""
-        if not drawing.acquire(blocking=not is_callers):
-            return
-        try:
-            try:
-                drawn = None if is_callers and is_next_there() else draw()
-            finally:
-                drawing.release()
-                notify()
-            if drawn is None:
-                return
-            place, item = drawn
-            try:
-                ready[place] = function(item), None
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:
-                ready[place] = None, error
-            notify()
-        except MemoryError:
-            state["lost"] = True
-            raise
-
-    def work() -> None:
-        while not is_over():
-            make_one(is_callers=False)
-            wait(lambda: is_over() or may_draw())
-
-    threads = _Threads(work, jobs - 1)
-    is_interrupted = False
+    work, is_interrupted = _Map(function, items, jobs), False
     try:
-        while True:
-            while not is_next_there():
-                if may_draw():
-                    make_one(is_callers=True)
-                wait(lambda: is_next_there() or (may_draw() and not drawing.locked()))
-            if state["taken"] == state["total"]:
-                return
-            if state["taken"] not in ready:
-                raise MemoryError
-            result, error = ready.pop(state["taken"])
-            state["taken"] += 1
-            notify()
-            if error is not None:
-                raise error
-            yield result  # type: ignore[misc]
+        yield from work.take()
     except KeyboardInterrupt:
         is_interrupted = True  # a thread may be blocked on a pipe: do not wait for it
         raise
     finally:
-        state["stop"] = True
+        work.is_stopped = True
         if not sys.is_finalizing():  # then Python has ended the threads, maybe while they held a lock
-            notify()
+            work.notify()
             if not is_interrupted:
-                threads.join()
+                work.join()
