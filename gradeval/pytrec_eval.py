@@ -30,7 +30,7 @@ from gradeval.arrays.threads import default_jobs
 from gradeval.errors import GradevalError, described, named
 from gradeval.evaluation.score import Judge, scored
 from gradeval.formats.memory import Nested, Numeric, are_mappings, floats_of, types_of
-from gradeval.metrics.rprec import RECALLS
+from gradeval.metrics.precision import RECALLS
 from gradeval.options import Options
 from gradeval.registry.dialects import MEASURES, TREC_EVAL
 from gradeval.registry.measures import PrintedSpec, parse_trec_eval

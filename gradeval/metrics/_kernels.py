@@ -19,14 +19,8 @@ from gradeval.tables.judgments import Hits, Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
 SCALE_FREE_HITS = SCALE_FREE.unless("rel")  # of what counts relevant documents
-NORMALIZED_DCG: dict[str, Any] = {
-    "invariants": [
-        IDEAL_IS_ONE.where(GAIN_RISES),
-        SCALE_FREE.where(gain="linear"),
-        PROMOTION_HELPS.where(GAIN_RISES),
-    ],
-    "needs_relevant": True,
-}
+_OF_DCG = [IDEAL_IS_ONE.where(GAIN_RISES), SCALE_FREE.where(gain="linear"), PROMOTION_HELPS.where(GAIN_RISES)]
+NORMALIZED_DCG: dict[str, Any] = {"invariants": _OF_DCG, "needs_relevant": True}
 LARGEST_EXPONENT = 1000.0  # the gains of eight million documents, all of 2^1000, have a finite sum
 _CANCELS = 1e-9  # below this the subtraction in 2^grade - 1 loses more than half of the digits
 
@@ -35,11 +29,9 @@ def one_each(
     hits: Hits, normalizer: Floats | Ints | float = 1.0, cutoff: float | Floats | Ints | None = None
 ) -> Terms:
     """Each hit in the first ranks adds 1."""
-    hits, has_relevant = hits.top(cutoff), hits.relevant > 0
-    rows, weight_at = hits.rows, np.ones_like
-    return Terms(
-        hits.segments, rows, 1.0, normalizer, has_relevant=has_relevant, weight_at=weight_at, cutoff=cutoff
-    )
+    top = hits.top(cutoff)
+    terms = Terms(top.segments, top.rows, 1.0, normalizer, weight_at=np.ones_like, cutoff=cutoff)
+    return terms.replace(has_relevant=hits.relevant > 0)
 
 
 def hit_count(judgments: Judgments, rel: float | None, cutoff: int | None) -> Floats | Ints:
@@ -60,8 +52,7 @@ def before_rows(within: Segments, after: Floats, first: float | Floats) -> Float
     """The value before each row, where `after` holds after it and `first` at the start of a query, (N,)."""
     before = np.empty_like(after)
     before[1:] = after[:-1]
-    starts = within.offsets[:-1][within.lengths > 0]
-    before[starts] = first
+    before[within.offsets[:-1][within.lengths > 0]] = first
     return before
 
 
@@ -72,11 +63,9 @@ def with_rows(ideal: Terms, within: Segments, worth: Floats) -> Terms:
 
 def exp2_gain(grade: Floats) -> Floats:
     """gain = 2^grade - 1, 0 below 0. Raises MetricError where it is too large for a float."""
-    highest = grade.max(initial=0.0)
-    if highest > LARGEST_EXPONENT:
-        raise MetricError(
-            f"gain=exp: the gain 2^{highest:g} is too large", hint="NDCNG and nDCGphi accept grades of any size"
-        )
+    if (highest := grade.max(initial=0.0)) > LARGEST_EXPONENT:
+        hint = "NDCNG and nDCGphi accept grades of any size"
+        raise MetricError(f"gain=exp: the gain 2^{highest:g} is too large", hint=hint)
     return _small_gains(np.exp2(np.maximum(grade, 0.0)) - 1, grade, 1.0)
 
 
@@ -103,10 +92,8 @@ def _small_gains(gain: Floats, grade: Floats, scale: float | Floats) -> Floats:
 
 
 class Gain(Record):
-    """A gain function.
-
+    """A gain function. of: (grade, query) of some rows -> their gain, which never decreases with the grade.
     name: the key under which values computed with it are cached, unique to the function.
-    of: (grade, query) of some rows -> their gain, which never decreases with the grade.
     """
 
     name: Hashable
@@ -124,8 +111,7 @@ def graded(
     """The table with its grades replaced as `top` or a mapping of gains requires, and the gain function."""
 
     def by_position() -> Judgments:
-        # for 10/25/50, grade 3 for the first ten of the ideal ranking, …; equal grades all have the last of
-        # their positions, so that at most ten documents get grade 3
+        # equal grades all have the last of their positions: for 10/25/50 at most ten documents get grade 3
         assert top is not None
         last = judgments.ideal_levels.offsets[1:][judgments.ideal_levels.query]
         place = last - judgments.segments.offsets[judgments.query]
@@ -161,9 +147,9 @@ def dcg(
     else:
         hits = judgments.hits_from(None).top(cutoff)
     gained = gain.of(judgments.grade[hits.rows], hits.segments.query)
-    fields |= {"discount_at": partial(discount, kind=kind), "cutoff": cutoff}
-    fields["weight_at"] = lambda rank: 1 / discount(rank, kind)
-    return DiscountedTerms.of(hits.segments, hits.rows, hits.rank, gained, discount(hits.rank, kind), **fields)
+    discount_at = partial(discount, kind=kind)
+    fields |= {"discount_at": discount_at, "weight_at": lambda rank: 1 / discount_at(rank), "cutoff": cutoff}
+    return DiscountedTerms.of(hits.segments, hits.rows, hits.rank, gained, discount_at(hits.rank), **fields)
 
 
 def ideal_dcg(judgments: Judgments, gain: Gain, kind: str | float = "log2") -> DiscountedTerms:

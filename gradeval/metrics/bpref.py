@@ -31,8 +31,7 @@ def binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     trec_eval since version 8.
     """
     hits = judgments.hits(rel)
-    relevant = hits.relevant
-    query = hits.segments.query
+    relevant, query = hits.relevant, hits.segments.query
     above = np.minimum(judgments.judged_seen[hits.rows] - hits.seen, relevant[query])
     most = np.minimum(judgments.hits(0.0).relevant - relevant, relevant)
     return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
@@ -54,12 +53,10 @@ def inferred_average_precision(judgments: Judgments, *, rel: Rel = None) -> Term
     2006; as in trec_eval.
     """
     hits = judgments.hits(rel)
-    above = hits.rank - 1
-    among = np.maximum(above, 1)
-    better, worse = hits.seen - 1, judgments.judged_seen[hits.rows] - hits.seen
-    pooled = judgments.segments.place[hits.rows]
+    above, better = hits.rank - 1, hits.seen - 1
+    worse, pooled = judgments.judged_seen[hits.rows] - hits.seen, judgments.segments.place[hits.rows]
     expected = (better + _SMOOTHING) / (better + worse + 2 * _SMOOTHING)
-    precision = 1 / (above + 1) + (above / (above + 1)) * (pooled / among) * expected
+    precision = 1 / hits.rank + (above / hits.rank) * (pooled / np.maximum(above, 1)) * expected
     return Terms(hits.segments, hits.rows, precision, hits.relevant)
 
 

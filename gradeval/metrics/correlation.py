@@ -23,9 +23,8 @@ from gradeval.registry.params import Cutoff, Rel, flag, fraction
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
-Persistence = Annotated[
-    float, fraction("the probability that the user continues to the next rank", example="0.9")
-]
+_CONTINUES = "the probability that the user continues to the next rank"
+Persistence = Annotated[float, fraction(_CONTINUES, example="0.9")]
 Normalize = Annotated[bool, flag("divide by the RBO of the ideal ranking, so that it scores 1")]
 NEGLIGIBLE = 40  # e^-40 of the weight of the first rank does not change a sum
 _CORRELATION: dict[str, Any] = {
@@ -89,8 +88,7 @@ def kendall(judgments: Judgments) -> Terms:
 
 def _mean_rank(within: Segments, ties: Segments) -> Floats:
     """The 0-based rank of each row within its query, the mean rank where rows are tied, (N,)."""
-    start, end = ties.offsets[:-1], ties.offsets[1:]
-    return ((start + end - 1) / 2)[ties.query] - within.offsets[:-1][within.query]
+    return ((ties.offsets[:-1] + ties.offsets[1:] - 1) / 2)[ties.query] - within.offsets[:-1][within.query]
 
 
 def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:
@@ -98,8 +96,7 @@ def _products(judgments: Judgments, x: Floats, y: Floats) -> Terms:
     within = judgments.found.segments
 
     def centred(values: Floats) -> Floats:
-        mean = within.sum(values) / np.maximum(within.lengths, 1)
-        off = values - mean[within.query]
+        off = values - (within.sum(values) / np.maximum(within.lengths, 1))[within.query]
         widest = within.max(np.abs(off))
         widest[within.max(values) == within.min(values)] = np.nan
         return off / widest[within.query]
@@ -126,10 +123,9 @@ def spearman(judgments: Judgments) -> Terms:
     Source: Spearman, "The proof and measurement of association between two things", 1904.
     """
     table = judgments.found
-    within = table.segments
-    by_score = _mean_rank(within, within.ties(table.score))
+    by_score = _mean_rank(table.segments, table.segments.ties(table.score))
     by_grade = np.empty_like(by_score)
-    by_grade[table.by_grade] = _mean_rank(within, table.ideal_levels)
+    by_grade[table.by_grade] = _mean_rank(table.segments, table.ideal_levels)
     return _products(judgments, by_score, by_grade)
 
 
@@ -152,8 +148,7 @@ def pearson(judgments: Judgments) -> Terms:
     table = judgments.found
     # scores may be of any size: in units of a power of two, which rounds nothing, their sums are numbers
     unit = np.frexp(table.segments.max(np.abs(table.score)))[1]
-    score = np.ldexp(table.score, -unit[table.query])
-    return _products(judgments, score, table.grade)
+    return _products(judgments, np.ldexp(table.score, -unit[table.query]), table.grade)
 
 
 @metric(
@@ -179,11 +174,9 @@ def area_under_curve(judgments: Judgments, *, rel: Rel = None) -> Terms:
     Returns NaN where all or none of the judged documents are relevant, 0 where nothing was retrieved.
     Source: Hanley and McNeil, "The meaning and use of the area under a ROC curve", Radiology 1982.
     """
-    within = judgments.segments
-    relevant = judgments.relevant(rel)
+    within, relevant = judgments.segments, judgments.relevant(rel)
     ties = within.ties(judgments.score)
-    good, bad = ties.number(relevant), ties.number(~relevant)
-    groups = within.over(ties)
+    good, bad, groups = ties.number(relevant), ties.number(~relevant), within.over(ties)
     good_so_far, bad_so_far = (groups.running_sum(of.astype(np.float64)) for of in (good, bad))
     all_good, all_bad = groups.sum(good), groups.sum(bad)
     # half of each pair for the relevant document, half for the other
@@ -212,8 +205,7 @@ def accuracy(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = N
     Source: ir_measures.
     """
     rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
-    relevant = judgments.segments.take(rows)
-    size = retrieved(judgments, cutoff)
+    relevant, size = judgments.segments.take(rows), retrieved(judgments, cutoff)
     others = size - relevant.lengths
     above = judgments.rank[rows] - relevant.place - 1
     pairs = relevant.lengths * others

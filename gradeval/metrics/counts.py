@@ -1,16 +1,18 @@
-"""Counts of queries and documents; their summary is the sum over all queries."""
+"""Counts of queries and documents, whose summary is the sum over all queries, and metrics with strings as
+values: the run tag, and the grades of the first ranks.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from gradeval.arrays import Floats
 from gradeval.metrics._kernels import SCALE_FREE_HITS, one_each
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
-from gradeval.registry.metric import Kind, metric
-from gradeval.registry.params import Cutoff, Rel
+from gradeval.registry.metric import Kind, Strings, metric
+from gradeval.registry.params import Cutoff, Rel, positive_integer
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -46,9 +48,8 @@ def retrieved_count(judgments: Judgments) -> Terms:
     """
     rows = np.flatnonzero(judgments.is_retrieved)
     judged = judgments.segments.take(rows)
-    return Terms(
-        judged, rows, 1.0, base=np.subtract(judged.lengths, judgments.retrieved, dtype=float), unjudged=1.0
-    )
+    unjudged = np.subtract(judgments.retrieved, judged.lengths, dtype=float)
+    return Terms(judged, rows, 1.0, base=-unjudged, unjudged=1.0)
 
 
 @metric("num_rel", invariants=[SCALE_FREE_HITS, UNJUDGED_IGNORED], order_free=True, **COUNT)
@@ -94,3 +95,48 @@ def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel = None) -> Ter
     """
     judged = judgments.hits(0.0)
     return one_each(judged.take(np.flatnonzero(~judgments.relevant(rel)[judged.rows])))
+
+
+Length = Annotated[int, positive_integer("the number of ranks shown", example="20", after_at=True)]
+_NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
+
+
+@metric("runid", kind=Kind.TEXT, constant=True, order_free=True)
+def run_id(judgments: Judgments) -> Strings:
+    """Run tag.
+
+    Use when output is to carry the tag that the run gives itself.
+    Not when runs share a tag: the file name is safer.
+
+    runid = the last field of the last line of the run; the name of the run if it has no tags.
+
+    Returns str (Q,), the same for each query. Unit: name.
+    Source: trec_eval.
+    """
+    return [judgments.tag] * judgments.segments.count
+
+
+@metric("relstring", kind=Kind.TEXT)
+def grades_in_a_row(judgments: Judgments, *, length: Length = 10) -> Strings:
+    """Grades of the documents in the first ranks, one character each.
+
+    Use when the first ranks of a query are to be seen at a glance.
+    Not when grades have decimals or exceed 9.
+
+    relstring@k = for each rank the integer part of the grade, '>' if it is above 9, '.' if the grade is below
+    0, and '-' if the document is not in the qrels.
+
+    Returns str (Q,), at most k characters, one for each document retrieved; no summary. Unit: grades.
+    Source: Buckley, trec_eval.
+    """
+    shown = np.minimum(judgments.retrieved, length)
+    ends = np.cumsum(shown)
+    starts = ends - shown
+    letters = np.full(ends[-1] if len(ends) else 0, _NOT_IN_POOL, np.uint8)  # those of all queries
+    rows = np.flatnonzero(judgments.rank <= length)
+    grade = judgments.grade[rows]
+    letter = np.where(grade >= 10, _HIGHER, _ZERO + np.clip(grade, 0, 9).astype(np.uint8))
+    place = starts[judgments.query[rows]] + judgments.rank[rows].astype(np.int64) - 1
+    letters[place] = np.where(grade < 0, _NOT_JUDGED, letter)
+    text = letters.tobytes().decode()
+    return [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]

@@ -16,26 +16,17 @@ from gradeval.registry.params import Cutoff, Top, Worth, choice, mapped, positiv
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
+_DIVISORS = "log2(i + 1) (log2), max(1, log2(i)) (letor), i (zipf), or 1 (none)"
+_IDEAL = (
+    "the ideal ranking: the judged documents by grade (global), only documents of the largest grade (max), or "
+    "the retrieved documents by grade (local)"
+)
+_LARGEST = positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels")
 Discount = Annotated[
-    str,
-    choice(
-        "the divisor of the gain at rank i: log2(i + 1) (log2), max(1, log2(i)) (letor), i (zipf), or 1 (none)",
-        ("log2", "letor", "zipf", "none"),
-    ),
+    str, choice(f"the divisor of the gain at rank i: {_DIVISORS}", ("log2", "letor", "zipf", "none"))
 ]
-Ideal = Annotated[
-    str,
-    choice(
-        "the ideal ranking: the judged documents by grade (global), only documents of the largest grade "
-        "(max), or the retrieved documents by grade (local)",
-        ("global", "max", "local"),
-    ),
-]
-MaxGrade = Annotated[
-    float | None,
-    positive("the largest grade of the scale, for ideal=max", without="the largest grade in the qrels"),
-]
-MAX_CUTOFF = 10**6  # ideal=max sums as many gains
+Ideal = Annotated[str, choice(_IDEAL, ("global", "max", "local"))]
+MaxGrade = Annotated[float | None, _LARGEST]
 
 
 @metric("CG", range=(0, None), invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="CG(gain=exp)@10")
@@ -84,8 +75,8 @@ def _check_ideal(params: Mapping[str, Any]) -> None:
     if params.get("ideal") == "max":
         if "cutoff" not in params:
             raise ValueError("ideal=max requires a cutoff")
-        if params["cutoff"] > MAX_CUTOFF:
-            raise ValueError(f"ideal=max takes a cutoff up to {MAX_CUTOFF}")
+        if params["cutoff"] > 10**6:  # it sums as many gains
+            raise ValueError("ideal=max takes a cutoff up to 1000000")
     elif "max_grade" in params:
         raise ValueError("max_grade requires ideal=max")
     if "max_grade" in params and "top" in params:
@@ -139,9 +130,9 @@ def normalized_discounted_cumulated_gain(
     if not isinstance(gain, str):  # another grade may have a larger gain
         others = np.arange(best) if top else judgments.scale
         grade = np.maximum(mapped(grade, gain), mapped(others, gain).max(initial=0.0))
+    [gained] = worth.of(grade, np.zeros(1, np.int64))
     ranks = np.arange(1.0, (cutoff or 0) + 1)
     divisors = divisor(ranks, discount)
-    [gained] = worth.of(grade, np.zeros(1, np.int64))
 
     def perfect() -> Terms:
         within = Segments(np.arange(table.segments.count + 1) * len(ranks))

@@ -19,16 +19,12 @@ from gradeval.tables.qrels import is_relevant
 from gradeval.tables.terms import DiscountedTerms, Terms
 from gradeval.tables.tied import chance_of_hit, hit_precisions
 
-Alpha = Annotated[
-    float, below_one("the redundancy: a subtopic adds 1 - alpha times as much for each document above on it")
-]
+_REDUNDANCY = "the redundancy: a subtopic adds 1 - alpha times as much for each document above on it"
+Alpha = Annotated[float, below_one(_REDUNDANCY)]
 Beta = Annotated[float, fraction("the probability that the user continues to the next rank")]
-Of = Annotated[
-    str,
-    choice("the subtopics to cover: those with a relevant document, or all in the qrels", ("relevant", "all")),
-]
+_OF = "the subtopics to cover: those with a relevant document, or all in the qrels"
+Of = Annotated[str, choice(_OF, ("relevant", "all"))]
 Weight = Callable[[Floats], Floats]
-MAX_CUTOFF = 10**6  # the divisors of alpha_DCG and ERR_IA add up as many ranks
 _OF_SUBTOPICS: dict[str, Any] = {"invariants": [SCALE_FREE_HITS], "needs_relevant": True}
 _NORMALIZED = _OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE, SCALE_FREE_HITS]}
 
@@ -71,17 +67,13 @@ def _sum_over_subtopics(
     """The sum over the subtopics of values(), for which each is a query with its relevant documents, (Q,)."""
     assert judgments.first is not None and judgments.last is not None
     row, query = covered.row, np.repeat(np.arange(len(covered.number)), covered.number)
-    ranking = Judgments(
-        covered.within,
-        np.ones(len(row)),
-        judgments.rank[row],
-        judgments.score[row],
-        np.arange(len(row)),
-        judgments.retrieved[query],
-        first=judgments.first[row],
-        last=judgments.last[row],
-        depth=judgments.depth,
-    )
+    columns = np.ones(len(row)), judgments.rank[row], judgments.score[row], np.arange(len(row))
+    ends: dict[str, Any] = {
+        "first": judgments.first[row],
+        "last": judgments.last[row],
+        "depth": judgments.depth,
+    }
+    ranking = Judgments(covered.within, *columns, judgments.retrieved[query], **ends)
     return np.bincount(query, values(ranking), len(covered.number)).astype(np.float64)
 
 
@@ -110,8 +102,8 @@ def _per_largest(
     depth = judgments.retrieved if cutoff is None else np.full(judgments.segments.count, cutoff)
     ranks = np.arange(1.0, int(depth.max(initial=0)) + 1)
     total = np.append(0.0, np.cumsum((1 - alpha) ** (ranks - 1) * weight(ranks)))
-    largest = _covered(judgments, rel).number * total[depth]
-    return _gains(judgments, alpha, rel, cutoff, weight).replace(normalizer=largest)
+    terms = _gains(judgments, alpha, rel, cutoff, weight)
+    return terms.replace(normalizer=_covered(judgments, rel).number * total[depth])
 
 
 def _normalized(
@@ -122,6 +114,7 @@ def _normalized(
     subtopics, queries = judgments.by_subtopic.subtopics, judgments.by_subtopic.queries
     within, document, gain = subtopics.ideal(alpha, level, cutoff)
     rank = (within.place + 1).astype(np.float64)
+    discount = 1 / weight(rank)
 
     def ideal() -> Terms:
         counts = within.lengths[queries]
@@ -132,7 +125,6 @@ def _normalized(
         segments = Segments(np.append(0, np.cumsum(counts)))
         return DiscountedTerms.of(segments, row, rank[chosen], gain[chosen], discount[chosen])
 
-    discount = 1 / weight(rank)
     terms = _gains(judgments, alpha, rel, cutoff, weight)
     return terms.replace(normalizer=within.sum(gain / discount)[queries], ideal=ideal)
 
@@ -142,8 +134,8 @@ def _by_log(rank: Floats) -> Floats:
 
 
 def _check_cutoff(params: Mapping[str, Any]) -> None:
-    if params.get("cutoff", 0) > MAX_CUTOFF:
-        raise ValueError(f"the cutoff is at most {MAX_CUTOFF}")
+    if params.get("cutoff", 0) > 10**6:  # the divisors of alpha_DCG and ERR_IA add up as many ranks
+        raise ValueError("the cutoff is at most 1000000")
 
 
 @metric("α_DCG", check=_check_cutoff, example="alpha_DCG@20", **_OF_SUBTOPICS)
@@ -325,7 +317,6 @@ def subtopic_recall(
     """
     covered = _covered(judgments, rel)
     terms = _terms(judgments, covered, covered.within.place == 0, cutoff)
-
     expected = partial(chance_of_hit, rel=None, cutoff=cutoff)
     expected_total = partial(_sum_over_subtopics, judgments, covered, expected)
     number = covered.every if of == "all" else covered.number

@@ -20,51 +20,38 @@ ROUNDING = 1e-12  # of the range of grades: a grade this close to the fence is n
 NAMES = ("lowest", "median", "whisker", "highest")
 # which of the control points each kind of query has, by their places in NAMES
 _POINTS = [1, 3], [0, 1, 3], [1, 2, 3], [0, 1, 2, 3]
+_FORM = "grade:φ/grade:φ/…, at least two"
 
 
 def _parse_points(text: str) -> Pairs:
-    form = "grade:φ/grade:φ/…, at least two"
-    points = pairs(text, form)
+    points = pairs(text, _FORM)
     if len(points) < 2:
-        raise ValueError(form)
+        raise ValueError(_FORM)
     phis = [phi for _, phi in points]
     if phis != sorted(phis) or phis[0] < 0 or phis[-1] > 1:
-        raise ValueError(f"{form}, with φ between 0 and 1 and never decreasing")
+        raise ValueError(f"{_FORM}, with φ between 0 and 1 and never decreasing")
     return points
 
 
-Variant = Annotated[
-    str, choice("φ as in the paper, or as in the code released by its authors", ("paper", "released"))
-]
-Points = Annotated[
-    Pairs,
-    Param(
-        "control points of φ, the same for every query",
-        _parse_points,
-        "grade:φ/grade:φ/…, at least two",
-        "0:0/9:1",
-        without="computed from each query's grades",
-    ),
-]
-Phi = Callable[[Floats, Ints], Floats]
-"""(grade, query) of some rows, grades not below 0 -> φ."""
+_VARIANT = "φ as in the paper, or as in the code released by its authors"
+Variant = Annotated[str, choice(_VARIANT, ("paper", "released"))]
+_CONTROL = Param("control points of φ, the same for every query", _parse_points, _FORM, "0:0/9:1")
+Points = Annotated[Pairs | None, _CONTROL.replace(without="computed from each query's grades")]
 
 
-def fitted_phi(judgments: Judgments, variant: str) -> Phi:
-    """φ as each query's grades make it."""
+def fitted_phi(judgments: Judgments, variant: str) -> Callable[[Floats, Ints], Floats]:
+    """φ as each query's grades make it: (grade, query) of some rows, grades not below 0 -> φ."""
     x, y, kind = control_points(judgments, variant)
-    median, highest = x[:, 1], x[:, 3]
 
     def phi(grade: Floats, query: Ints) -> Floats:
-        value = ((grade >= highest[query]) & (grade > 0)).astype(np.float64)
-        between = np.flatnonzero((grade > median[query]) & (grade < highest[query]))
+        median, highest = x[query, 1], x[query, 3]
+        value: Floats = ((grade >= highest) & (grade > 0)).astype(np.float64)
+        between = np.flatnonzero((grade > median) & (grade < highest))
         kinds = kind[query[between]]
         for k, columns in enumerate(_POINTS):
-            rows = between[kinds == k]
+            rows, queries = between[kinds == k], np.flatnonzero(kind == k)
             if len(rows):
-                queries = np.flatnonzero(kind == k)
-                curve = np.searchsorted(queries, query[rows])
-                points = queries[:, None], columns
+                curve, points = np.searchsorted(queries, query[rows]), (queries[:, None], columns)
                 value[rows] = monotone_curve(x[points], y[points], curve, grade[rows])
         return value
 
@@ -134,11 +121,7 @@ def _check_points(params: Mapping[str, Any]) -> None:
     needs_relevant=True,
 )
 def ndcg_phi(
-    judgments: Judgments,
-    *,
-    variant: Variant = "paper",
-    points: Points | None = None,
-    cutoff: Cutoff | None = None,
+    judgments: Judgments, *, variant: Variant = "paper", points: Points = None, cutoff: Cutoff | None = None
 ) -> Terms:
     """Normalized discounted cumulated gain with gains from the divergence of the query's grades.
 
@@ -159,11 +142,10 @@ def ndcg_phi(
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, section 3.
     """
     if points is not None:
-
-        def find() -> Judgments:
-            return judgments.replace(grade=phi_through(points, judgments.grade))
-
-        return normalized_dcg(judgments.once(("points", points), find), EXP2, cutoff)
+        table = judgments.once(
+            ("points", points), lambda: judgments.replace(grade=phi_through(points, judgments.grade))
+        )
+        return normalized_dcg(table, EXP2, cutoff)
     phi = judgments.once(("phi", variant), lambda: fitted_phi(judgments, variant))
     gain = Gain(("phi", variant), lambda grade, query: exp2_gain(phi(grade, query)))
     return normalized_dcg(judgments, gain, cutoff)

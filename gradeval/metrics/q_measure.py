@@ -17,10 +17,8 @@ from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups
 
 Beta = Annotated[float, positive("the weight of the gains relative to the number of relevant documents")]
-Base = Annotated[
-    float,
-    positive("the base of the logarithm, above 1; ranks up to it have no discount", aliases=("b", "beta")),
-]
+_BASE = "the base of the logarithm, above 1; ranks up to it have no discount"
+Base = Annotated[float, positive(_BASE, aliases=("b", "beta"))]
 
 
 @metric(
@@ -57,18 +55,16 @@ def q_measure(
 
     def divisor(rank: Floats, query: Ints) -> Floats:
         depth = np.minimum(rank, within.lengths[query]).astype(np.int64)
-        best: Floats = ideal_total[within.offsets[:-1][query] + depth - 1]
-        return rank + beta * best
+        return np.asarray(rank + beta * ideal_total[within.offsets[:-1][query] + depth - 1])
 
     def expected_total() -> Floats:
         """With the numerator of each document: its own worth, and that of those above it."""
         groups = TieGroups.of(table, rows, cutoff)
         count = groups.within.lengths.astype(np.float64)
         worths = groups.within.sum(1 + beta * gains)
-        before, places = groups.before(worths), groups.places
-        group = places.query
+        places, group = groups.places, groups.places.query
         share = places.place / np.maximum(groups.size[group] - 1, 1)
-        numerator = (count * before + worths)[group] + share * ((count - 1) * worths)[group]
+        numerator = (count * groups.before(worths) + worths)[group] + share * ((count - 1) * worths)[group]
         expected_rank = groups.above[group] + places.place + 1
         ratios = numerator / groups.size[group] / divisor(expected_rank, groups.query[group])
         return groups.queries.sum(places.sum(ratios))
@@ -85,7 +81,7 @@ def _check_base(params: Mapping[str, Any]) -> None:
 
 
 @metric("JKnDCG", check=_check_base, example="JKnDCG(base=4)@10", **NORMALIZED_DCG)
-def original_ndcg(
+def jk_ndcg(
     judgments: Judgments,
     *,
     base: Base = 2.0,

@@ -136,8 +136,7 @@ def normalized_gain(judgments: Judgments, *, gain: Worth = "linear") -> Terms:
     most = _ideally(run, best.segments, best.segments.running_sum(np.maximum(best.gain, 1.0))) + beyond
     # no less than 2 but for rounding, since nothing gains more than the ideal ranking
     missed = np.maximum(2 + most - run.segments.running_sum(run.gain), 2.0)
-    is_integer = bool((missed == np.floor(missed)).all())
-    discount = log2(missed) if is_integer else np.log2(missed)
+    discount = log2(missed) if (missed == np.floor(missed)).all() else np.log2(missed)
     total = best.segments.sum(best.gain)
     return DiscountedTerms.of(run.segments, run.row, run.rank, run.gain, discount, normalizer=total)
 

@@ -16,14 +16,8 @@ from gradeval.tables.terms import Terms
 Gained = Annotated[float, positive("the utility of a relevant document retrieved")]
 Lost = Annotated[float, negative("the utility of a non-relevant document retrieved")]
 Tolerated = Annotated[float, positive("the number of non-relevant documents whose utility is scaled to 0")]
-Weights = Annotated[
-    tuple[float, ...],
-    numbers(
-        "the utility of a relevant and of a non-relevant document retrieved, and of each not retrieved",
-        example="1/-1/0/0",
-        count=4,
-    ),
-]
+_WEIGHTS = "the utility of a relevant and of a non-relevant document retrieved, and of each not retrieved"
+Weights = Annotated[tuple[float, ...], numbers(_WEIGHTS, example="1/-1/0/0", count=4)]
 Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last weight")]
 
 
@@ -41,9 +35,8 @@ def scaled_utility(
 
     Source: Hull and Robertson, "The TREC-8 filtering track final report", 2000.
     """
-    hits = judgments.hits(rel)
+    hits, least = judgments.hits(rel), b * s
     utility = a * hits.count + b * (judgments.retrieved - hits.count)
-    least = b * s
     scaled = (np.maximum(utility, least) - least) / (a * hits.relevant - least)
     return np.where(judgments.retrieved > 0, scaled, 0.0)
 

@@ -122,7 +122,7 @@ class Metric(Record, eq=False):
     def group(self) -> str:
         """The display name of its family; for other packages, the name of the module."""
         name = self.function.__module__.rsplit(".", 1)[-1]
-        return FAMILIES.get(name, name.replace("_", " "))
+        return "text" if self.text else FAMILIES.get(name, name.replace("_", " "))
 
     @property
     def is_of_subtopics(self) -> bool:
@@ -274,19 +274,14 @@ FAMILIES = {
     "ndcg_phi": "nDCG",
     "rankdcg": "correlation and order",
     "precision": "precision and recall",
-    "rprec": "precision and recall",
     "rndcg": "nDCG",
     "rbp": "user models",
     "bpref": "incomplete judgments",
-    "gm_map": "average precision",
     "correlation": "correlation and order",
     "utility": "utility",
-    "err": "user models",
-    "cwl": "user models",
     "q_measure": "NTCIR",
     "diversity": "novelty and diversity",
     "counts": "counts",
-    "relstring": "text",
 }
 
 

@@ -43,8 +43,8 @@ from gradeval.options import DEFAULT_TIES
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.spark.kernel import Bucket, Job, Part, Statistics
-from gradeval.statistics.corrections import CORRECTIONS
 from gradeval.statistics.intervals import t_interval
+from gradeval.statistics.multiple import CORRECTIONS
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import ALL_EQUAL, TOO_FEW_PAIRS, Outcome, t_outcome
 from gradeval.statistics.tests import Summary as TestSummary

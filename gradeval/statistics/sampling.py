@@ -108,9 +108,8 @@ class FixedPoint(Record, eq=False):
 
     def value(self, sums: Floats) -> Floats:
         """Sums of parts (R, 2 C) as numbers (R, C), each rounded once."""
-        columns = len(self.exponent)
-        joined = np.ldexp(sums[:, :columns], self.bits) + sums[:, columns:]
-        return np.ldexp(joined, self.exponent)
+        high, low = np.split(sums, 2, axis=1)
+        return np.ldexp(np.ldexp(high, self.bits) + low, self.exponent)
 
 
 def flip_count(queries: int, sampling: Sampling) -> int:
@@ -190,14 +189,9 @@ def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats]
 
 def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
     """The means of bootstrap resamples, (samples, C), of the rows of differences (n, C) without NaN."""
-    queries = len(differences)
     fixed = FixedPoint.of(differences)
-    means: Floats = np.empty((sampling.samples, differences.shape[1]), order="F")  # a column is used at a time
-    end = 0
-    for sums in over_resamples(queries, sampling, lambda times: fixed.value(times @ fixed.parts)):
-        start, end = end, end + len(sums)
-        np.divide(sums, queries, out=means[start:end])
-    return means
+    sums = over_resamples(len(differences), sampling, lambda times: fixed.value(times @ fixed.parts))
+    return np.asfortranarray(np.concatenate(list(sums)) / len(differences))  # a column is used at a time
 
 
 def poisson_thresholds(mean: float) -> Ints:
@@ -223,11 +217,9 @@ def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
     # where there are few systems, what a permutation adds to the sums is looked up in tables, in nanoseconds
     systems = integers.shape[1]
     if systems > _MOST_SPLIT:
-        ranges = _exchanged(integers, sampling)
-    else:
-        lookup = (_listed if systems <= _MOST_LISTED else _split)(systems)
-        ranges = _looked_up(lookup, integers, sampling)
-    return np.concatenate(list(ranges))
+        return np.concatenate(list(_exchanged(integers, sampling)))
+    lookup = (_listed if systems <= _MOST_LISTED else _split)(systems)
+    return np.concatenate(list(_looked_up(lookup, integers, sampling)))
 
 
 class _Lookup(Record):
@@ -250,16 +242,13 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
     """The ranges, in spans of samples. The r-th 4,096 samples of tile t have block r * tiles + t of the stream,
     whose 32-bit halves come in the order (group of queries, draw, sample).
     """
-    queries, systems = integers.shape
-    starts = range(0, queries, lookup.together)
+    starts = range(0, len(integers), lookup.together)
     tiles = -(-len(starts) // lookup.tile)
-    total = integers.sum()
 
     def add(tables_of: Sequence[list[Ints]], block: int, part: tuple[int, list[Ints]]) -> None:
         """Add to a part of a span: its place there, the sums of its groups. block: that of the first part."""
         place, sums = part
-        samples = len(sums[0])
-        stream = Stream(sampling.seed, PERMUTATIONS, block + place * tiles)
+        samples, stream = len(sums[0]), Stream(sampling.seed, PERMUTATIONS, block + place * tiles)
         drawn = stream.take(len(tables_of) * lookup.draws * samples, "<u4")
         cells = np.empty(samples * max(lookup.sizes), np.int64)
         for tables, halves in zip(tables_of, drawn.reshape(len(tables_of), -1, samples), strict=True):
@@ -280,7 +269,7 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
                 pass
         for part in parts:
             sums = [column for group in part for column in group.T]
-            rest = [total - np.sum(sums, axis=0)] if len(sums) < systems else []
+            rest = [integers.sum() - np.sum(sums, axis=0)] if len(sums) < integers.shape[1] else []
             yield np.ptp([*sums, *rest], axis=0).astype(np.float64)
 
 
@@ -314,18 +303,16 @@ def _split(systems: int) -> _Lookup:
     sizes = [(systems + 2 - g) // 3 for g in range(3)]
     sets = {size: list(combinations(range(systems), size)) for size in sizes}
     members = {
-        size: np.array([order for of in sets[size] for order in permutations(of)], np.intp) for size in sizes
+        size: np.array([[*permutations(of)] for of in sets[size]], np.intp).reshape(-1, size) for size in sizes
     }
     number = {of: i * factorial(size) for size in sizes for i, of in enumerate(sets[size])}
     everything = frozenset(range(systems))
-    splits = np.array(
-        [
-            (number[a], number[b], number[tuple(sorted(everything - {*a, *b}))])
-            for a in sets[sizes[0]]
-            for b in combinations(sorted(everything - {*a}), sizes[1])
-        ],
-        np.int64,
-    ).T.copy()
+    triples = [
+        (number[a], number[b], number[tuple(sorted(everything - {*a, *b}))])
+        for a in sets[sizes[0]]
+        for b in combinations(sorted(everything - {*a}), sizes[1])
+    ]
+    splits = np.array(triples, np.int64).T.copy()
     ordered = np.indices([factorial(size) for size in sizes]).reshape(3, -1)
 
     def tables(values: Ints) -> list[Ints]:
@@ -349,8 +336,7 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
     """
     queries, systems = integers.shape
     block_rows = max(1, _PERMUTED // integers.size)
-    columns = np.ascontiguousarray(integers.T)
-    totals = integers.sum()
+    columns, total = np.ascontiguousarray(integers.T), integers.sum()
 
     def one_block(block: int) -> Floats:
         rows = min(block_rows, sampling.samples - block * block_rows)
@@ -358,8 +344,7 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
         drawn = Stream(sampling.seed, PERMUTATIONS, block).take((systems - 1) * size, "<u4")
         left = np.repeat(columns[:, None], rows, axis=1).reshape(-1)
         sums = np.empty((systems, rows), np.int64)
-        cells = np.arange(size)
-        moved = np.empty(size, np.int64)
+        cells, moved = np.arange(size), np.empty(size, np.int64)
         for step, last in enumerate(range(systems - 1, 0, -1)):
             place = scaled(drawn[step * size : (step + 1) * size], last + 1)
             place *= size
@@ -368,7 +353,7 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
             moved.reshape(rows, queries).sum(axis=1, out=sums[last])
             if last > 1:  # afterwards nothing is looked at but the sum of what is left
                 left[place] = left[last * size : (last + 1) * size]
-        sums[0] = totals - sums[1:].sum(axis=0)
+        sums[0] = total - sums[1:].sum(axis=0)
         return np.ptp(sums, axis=0).astype(np.float64)  # type: ignore[no-any-return]
 
     return ordered_map(one_block, range(-(-sampling.samples // block_rows)), sampling.jobs)

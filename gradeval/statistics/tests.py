@@ -14,15 +14,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.records import Record
-from gradeval.statistics.intervals import (
-    agreeing,
-    bca_interval,
-    flips_held,
-    rank_interval,
-    sign_flip_intervals,
-    t_interval,
-    walsh_order_statistic,
-)
+from gradeval.statistics import intervals
 from gradeval.statistics.sampling import (
     EXHAUSTIVE,
     TOLERANCE,
@@ -139,10 +131,9 @@ def paired_tests(test: str, differences: Floats, alpha: float, sampling: Samplin
 
 def without_p(pairs: Floats) -> Outcome | None:
     """The outcome of differences (n,) that have no p whatever the test; None for others."""
-    reason = reason_without_p(pairs)
-    if not reason:
+    if not (reason := reason_without_p(pairs)):
         return None
-    mean = mean_and_sd(pairs)[0]
+    mean, _ = mean_and_sd(pairs)
     end = mean if reason == ALL_EQUAL else math.nan
     return Outcome(math.nan, end, end, mean, "", reason)
 
@@ -166,7 +157,7 @@ def t_outcome(n: int, mean: float, sd: float, alpha: float) -> Outcome:
 
     error = sd / math.sqrt(n)
     p = 2 * float(stdtr(n - 1, -abs(mean / error)))
-    interval = agreeing(t_interval(mean, error, n - 1, alpha), p, alpha, mean)
+    interval = intervals.agreeing(intervals.t_interval(mean, error, n - 1, alpha), p, alpha, mean)
     return Outcome(p, *interval, mean, f"t with {n - 1} degrees of freedom")
 
 
@@ -198,12 +189,11 @@ def _by_ranks(
     method: str,
 ) -> Outcome:
     """The outcome of a test by ranks; balance: its statistic. See intervals.rank_interval."""
-    p = p_value(abs(balance))
-    low, high = agreeing(rank_interval(order_statistic, size, p_value, alpha), p, alpha, balance)
+    p, interval = p_value(abs(balance)), intervals.rank_interval(order_statistic, size, p_value, alpha)
+    low, high = intervals.agreeing(interval, p, alpha, balance)
     median = (order_statistic((size - 1) // 2) + order_statistic(size // 2)) / 2
     # ties may leave a median of exactly 0 though the test rejects 0: the open end of the interval
-    estimate = min(max(median, low), high)
-    return Outcome(p, low, high, estimate, method)
+    return Outcome(p, low, high, min(max(median, low), high), method)
 
 
 def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
@@ -247,8 +237,8 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
             return min(1.0, 2 * float(tail[total // 2 + margin]))
         return 2 * float(ndtr(-margin / 2 / math.sqrt(variance)))
 
+    walsh = partial(intervals.walsh_order_statistic, ordered)
     method = "exact" if exact else "normal approximation"
-    walsh = partial(walsh_order_statistic, ordered)
     return _by_ranks(walsh, n * (n + 1) // 2, p_value, balance, alpha, method)
 
 
@@ -267,7 +257,7 @@ def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -
     outcomes: dict[int, Outcome] = {}
     for column in np.flatnonzero(few).tolist():
         [outcomes[column]] = _flipped(valid_pairs(differences[:, column])[:, None], alpha, sampling)
-    for group in _groups(np.flatnonzero(~few), 2 * flips_held(sampling.samples, alpha)):
+    for group in _groups(np.flatnonzero(~few), 2 * intervals.flips_held(sampling.samples, alpha)):
         outcomes |= zip(group.tolist(), _flipped(differences[:, group], alpha, sampling), strict=True)
     return [outcomes[column] for column in range(differences.shape[1])]
 
@@ -285,8 +275,7 @@ def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outc
     is at least as extreme as none for v from the lesser to the greater of the means S / F and S' / F', and for
     every v if one has no differences. A sum within half the tolerance counts as 0, so that ties have v = 0.
     """
-    queries = len(differences)
-    valid = ~np.isnan(differences)
+    queries, valid = len(differences), ~np.isnan(differences)
     filled = np.where(valid, differences, 0.0)
     fixed = FixedPoint.of(filled)
     patterns, pattern = _patterns(valid)
@@ -308,7 +297,7 @@ def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outc
     flips = flip_count(queries, sampling)
     method = f"all {2**queries:,} sign flips" if queries <= EXHAUSTIVE else f"{flips:,} random sign flips"
     blocks = over_flips(columns, sampling, ranges)
-    ends = sign_flip_intervals(blocks, differences.shape[1], flips, alpha)
+    ends = intervals.sign_flip_intervals(blocks, differences.shape[1], flips, alpha)
     return [
         Outcome(p, low, high, mean_and_sd(valid_pairs(column))[0], method)
         for p, low, high, column in zip(*(end.tolist() for end in ends), differences.T, strict=True)
@@ -331,8 +320,8 @@ def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -
             resampled = resampled_means(differences[np.ix_(rows, group)], sampling)
             for column, means in zip(group.tolist(), resampled.T, strict=True):
                 pairs = differences[rows, column]
-                mean = mean_and_sd(pairs)[0]
-                interval = bca_interval(means, pairs, mean, alpha)
+                mean, _ = mean_and_sd(pairs)
+                interval = intervals.bca_interval(means, pairs, mean, alpha)
                 outcomes[column] = Outcome(math.nan, *interval, mean, method, NO_P)
     return [outcomes[column] for column in range(differences.shape[1])]
 
@@ -345,27 +334,24 @@ def interval_of_mean(values: Floats, mean: float, method: str, confidence: float
     defined, alpha = values[~np.isnan(values)], 1 - confidence / 100
     if len(defined) < 2:
         return math.nan, math.nan
-    if method == "bootstrap" and (defined == defined[0]).all():
-        return mean, mean
     if method == "bootstrap":
+        if (defined == defined[0]).all():
+            return mean, mean
         [outcome] = bootstrap_intervals(defined[:, None], alpha, Sampling())
         return outcome.low, outcome.high
     _, sd = mean_and_sd(defined)
-    return t_interval(mean, sd / math.sqrt(len(defined)), len(defined) - 1, alpha)
+    return intervals.t_interval(mean, sd / math.sqrt(len(defined)), len(defined) - 1, alpha)
 
 
+def _t_test(pairs: Floats, alpha: float) -> Outcome:
+    return t_outcome(len(pairs), *mean_and_sd(pairs), alpha)
+
+
+_HODGES_LEHMANN = "Hodges-Lehmann estimate of the nonzero differences"
 TESTS: Final = {
-    "t": PairedTest(
-        "paired t-test",
-        "mean difference",
-        _one_by_one(lambda pairs, alpha: t_outcome(len(pairs), *mean_and_sd(pairs), alpha)),
-    ),
+    "t": PairedTest("paired t-test", "mean difference", _one_by_one(_t_test)),
     "randomization": PairedTest("randomization test by sign flips", "mean difference", randomization_tests),
     "bootstrap": PairedTest("bootstrap BCa interval", "mean difference", bootstrap_intervals),
-    "wilcoxon": PairedTest(
-        "Wilcoxon signed-rank test",
-        "Hodges-Lehmann estimate of the nonzero differences",
-        _one_by_one(wilcoxon_test),
-    ),
+    "wilcoxon": PairedTest("Wilcoxon signed-rank test", _HODGES_LEHMANN, _one_by_one(wilcoxon_test)),
     "sign": PairedTest("sign test", "median of the nonzero differences", _one_by_one(sign_test)),
 }

@@ -13,8 +13,18 @@ from hypothesis import strategies as st
 from scipy import stats
 from statistics_reference import SAKAI, THROMBOLYSIS
 
-from gradeval.statistics.anova import EQUAL_SYSTEMS, NO_RESIDUAL, TOO_FEW, randomized_tukey_hsd, two_way_anova
-from gradeval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, holm, maxt
+from gradeval.statistics.multiple import (
+    CORRECTIONS,
+    EQUAL_SYSTEMS,
+    NO_RESIDUAL,
+    TOO_FEW,
+    benjamini_hochberg,
+    bonferroni,
+    holm,
+    maxt,
+    randomized_tukey_hsd,
+    two_way_anova,
+)
 from gradeval.statistics.sampling import Sampling, permuted_ranges
 
 NAN = math.nan

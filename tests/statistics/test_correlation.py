@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, spearmanr
 
-from gradeval.statistics.correlation import halves, kendall_tau, levels_of, rank_correlation, tau_ap
+from gradeval.statistics.agreement import halves, kendall_tau, levels_of, rank_correlation, tau_ap
 
 PAIRS = st.integers(2, 6).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n)] * 2)

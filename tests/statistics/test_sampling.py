@@ -16,11 +16,13 @@ from gradeval.statistics import intervals
 from gradeval.statistics.intervals import (
     agreeing,
     bca_interval,
+    power_of_t_test,
+    queries_needed,
     rank_interval,
     sign_flip_intervals,
+    smallest_effect_size,
     walsh_order_statistic,
 )
-from gradeval.statistics.power import power_of_t_test, queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import (
     FixedPoint,
     Sampling,

@@ -43,7 +43,7 @@ from gradeval.options import DEFAULT_TIES, Options, weighted_error
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import Tabular, WithNotices, exact, warned
-from gradeval.statistics.corrections import holm
+from gradeval.statistics.multiple import holm
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1

@@ -30,10 +30,8 @@ from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
 from gradeval.registry.spec import Metrics, Spec, parse, usable
 from gradeval.render.document import Tabular, WithNotices, exact, warned
 from gradeval.statistics import tests
-from gradeval.statistics.anova import TwoWayAnova, randomized_tukey_hsd, two_way_anova
-from gradeval.statistics.corrections import CORRECTIONS, maxt
-from gradeval.statistics.intervals import agreeing
-from gradeval.statistics.power import queries_needed, smallest_effect_size
+from gradeval.statistics.intervals import agreeing, queries_needed, smallest_effect_size
+from gradeval.statistics.multiple import CORRECTIONS, TwoWayAnova, maxt, randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.sampling import Sampling
 from gradeval.version import __version__
 

@@ -25,7 +25,7 @@ from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.document import ABSENT, decimals, nonzero, number, plain, signed
-from gradeval.statistics.anova import TwoWayAnova
+from gradeval.statistics.multiple import TwoWayAnova
 from gradeval.statistics.sampling import EXHAUSTIVE
 
 BETTER, WORSE = "▲", "▼"

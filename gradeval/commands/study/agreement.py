@@ -35,10 +35,8 @@ from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
-from gradeval.statistics.agreement import Ratings, estimates
-from gradeval.statistics.anova import randomized_tukey_hsd
-from gradeval.statistics.corrections import CORRECTIONS, maxt
-from gradeval.statistics.correlation import halves, kendall_tau, levels_of, tau_ap
+from gradeval.statistics.agreement import Ratings, estimates, halves, kendall_tau, levels_of, tau_ap
+from gradeval.statistics.multiple import CORRECTIONS, maxt, randomized_tukey_hsd
 from gradeval.statistics.sampling import Sampling
 from gradeval.statistics.tests import paired_differences, paired_tests
 from gradeval.tables.load import check_columns, open_all, open_qrels

@@ -18,7 +18,7 @@ from gradeval.evaluation.score import score
 from gradeval.options import OF_RUNS, PROCESS, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
-from gradeval.statistics.correlation import rank_correlation
+from gradeval.statistics.agreement import rank_correlation
 from gradeval.statistics.tests import paired_differences
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from gradeval.notices import Kind
 from gradeval.options import OF_RUNS, Options, takes
 from gradeval.registry.spec import Metrics, Spec
 from gradeval.render.document import warned
-from gradeval.statistics.correlation import levels_of
+from gradeval.statistics.agreement import levels_of
 
 if TYPE_CHECKING:
     from gradeval.keywords import Runs, Unpack

@@ -25,8 +25,8 @@ from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import parse
 from gradeval.statistics import corrections, tests
-from gradeval.statistics.anova import randomized_tukey_hsd, two_way_anova
-from gradeval.statistics.power import queries_needed, smallest_effect_size
+from gradeval.statistics.intervals import queries_needed, smallest_effect_size
+from gradeval.statistics.multiple import randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.sampling import Sampling
 
 NAN = math.nan
