@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gradeval.commands.plot import pictures as plot  # noqa: F401
     from gradeval.commands.report.result import Report as Report
     from gradeval.commands.report.result import report as report
-    from gradeval.commands.study import api as study  # noqa: F401
+    from gradeval.commands.study import experiments as study  # noqa: F401
     from gradeval.errors import GradevalError as GradevalError
     from gradeval.errors import InputError as InputError
     from gradeval.errors import MetricError as MetricError
@@ -67,7 +67,7 @@ _HOME = {
     "report": "commands.report.result",
     "score_arrays": "evaluation.training",
     "spark": "spark",
-    "study": "commands.study.api",
+    "study": "commands.study.experiments",
     "validate": "commands.files.validate",
 }
 _MODULES = ("plot", "spark", "study")  # public as a whole

@@ -17,11 +17,12 @@ from gradeval.commands.study.command import FORMATS, example, metrics_option, ow
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.compare_options import CompareOptions
 from gradeval.file_formats import LabelledRuns, labelled
+from gradeval.notices import Notice
 from gradeval.options import INPUT, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
 from gradeval.options import METRICS as OF_METRICS
 
 if TYPE_CHECKING:
-    from gradeval.commands.plot.picture import Picture
+    from gradeval.commands.plot.pictures import Picture
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
@@ -87,17 +88,16 @@ def _plot(
     type File names them. has_steps: whether it shows its progress.
     """
     from gradeval.commands.plot import pictures
-    from gradeval.commands.plot.picture import drawing, format_of, without_glyphs
 
     save, size = options.pop("save"), options.pop("size")
     if save is None and size is not None:
         raise click.UsageError("--size requires --save.")
     options = {name: value for name, value in options.items() if name != "metrics" or value}
-    file, kind, data, notices = None, "", b"", []
     job.open(*files)
+    file, kind, data, notices = None, "", b"", list[Notice]()
     if save is not None:  # what would prevent it is an error before anything is read
-        kind = format_of(save, "--save")
-        drawing()
+        kind = pictures.format_of(save, "--save")
+        pictures.drawing()
         file = job.output_file(save, input_files(*files), "--save")
         if job.file is not None and os.path.realpath(job.file.path) == os.path.realpath(save):
             raise click.UsageError("--output and --save name the same file.")
@@ -105,8 +105,7 @@ def _plot(
         options |= {"progress": progress.steps} if has_steps else {}
         picture: Picture = getattr(pictures, name)(*inputs, **options)
     if file is not None:
-        data, missing = drawing().image(picture, kind, size)
-        notices = [without_glyphs(missing)] if missing else []
+        data, notices = picture.image(kind, size)
     if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2
     text = picture.render(job.format, table=job.table, **job.how)

@@ -20,7 +20,7 @@ from matplotlib import style
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator
 
-from gradeval.commands.plot.picture import Bars, Line, Panel, Picture
+from gradeval.commands.plot.pictures import Bars, Line, Panel, Picture
 from gradeval.errors import OptionError, visible
 from gradeval.render.document import number, probability, signed
 

@@ -1,4 +1,4 @@
-"""The pictures: the value of each query, curves by cutoff, φ by grade, and the curves of the study of swaps.
+"""The pictures: as data (panels, and tables of the numbers behind them), and what is printed of them.
 
 queries   the value of each query, the highest first; of several runs, differences from a baseline
 curve     a metric by its cutoff, or precision by recall, with an interval of each mean
@@ -8,37 +8,37 @@ swaps     how metrics fall as pairs of an ideal ranking are swapped, with an int
 
 from __future__ import annotations
 
+import math
+import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
-from gradeval.commands.compare.compare import (
-    PairComparison,
-    QueryValues,
-    compare_results,
-    evaluate_to_compare,
-    notices_of,
-)
+from gradeval.commands.compare import compare
+from gradeval.commands.compare.compare import PairComparison, QueryValues
 from gradeval.commands.explain.explain import phi_of
-from gradeval.commands.plot.picture import Axis, Bars, Line, Panel, Picture
+from gradeval.commands.study import experiments, tables
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
-from gradeval.commands.study.swaps import USES
-from gradeval.commands.study.swaps import swaps as study_swaps
-from gradeval.commands.study.tables import Row, Table, spaced
+from gradeval.commands.study.tables import Row, Study, Table, spaced
 from gradeval.compare_options import CompareOptions
-from gradeval.errors import MetricError, OptionError, named
+from gradeval.errors import GradevalError, MetricError, OptionError, named, visible
 from gradeval.evaluation.evaluator import complete, evaluate_all, separate_runs
+from gradeval.evaluation.results import Results
 from gradeval.metrics.ndcg_phi import fitted_phi
-from gradeval.notices import Notice
+from gradeval.notices import Kind, Notice
 from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes
-from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
-from gradeval.render.document import warned
+from gradeval.render import Digits
+from gradeval.render import document as doc
+from gradeval.render.document import ABSENT, number, probability, signed
 from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.judgments import Judgments
@@ -46,18 +46,16 @@ from gradeval.tables.load import open_qrels
 from gradeval.tables.qrels import Qrels
 
 if TYPE_CHECKING:
-    from gradeval.evaluation.results import Results
     from gradeval.keywords import Phi as PhiOptions
     from gradeval.keywords import Runs, SwapsKeywords, Unpack
 
 __all__ = ["curve", "phi", "queries", "swaps"]
 
-QUERIES_METRIC = "nDCG@10"
-CURVE_METRIC = "nDCG"
 PHI_METRIC = "nDCGphi"
 POOLED = "all judgments as one query"
 MEDIAN = "median of queries that reach it"
 AT = "1-20"
+WIDTH = 80  # of a drawing in characters
 _PAIR = ("baseline_mean", "mean", "difference", "low", "high", "p", "p_corrected", "won", "tied", "lost")
 # of the parameter after '@': its symbol, the label of its axis, and the values by default
 _AXES = {
@@ -66,12 +64,127 @@ _AXES = {
     "multiple": ("m", "Cutoff (multiples of R)", "0.2,0.4,0.6,0.8,1,1.2,1.4,1.6,1.8,2"),
 }
 _MOST = 1000  # points of a curve
-_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _SAMPLES = 201  # of a curve of φ
 _SHOWN = 20  # grades that people see
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_BELOW = " (below 0)"
+_MOST_ENDS = 5  # queries that are named at either end
+_MOST_VALUES = 6  # columns of the values of curves
 
 Curves = dict[Spec, dict[float, Spec]]
 """Metrics without the value after '@' -> the values, ascending -> the metrics with them."""
+
+
+class Axis(NamedTuple):
+    label: str  # with the unit
+    low: float | None = None  # where values end, None where they need not
+    high: float | None = None
+    log: bool = False  # logarithmic
+    whole: bool = False  # of integers
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A line through (x, y), x ascending."""
+
+    name: str
+    x: Floats
+    y: Floats
+    low: Floats | None = None  # the interval or range at each x, if there is one
+    high: Floats | None = None
+    marked: bool = False  # whether each x has a value of its own, and not a sample of a curve
+    points: tuple[tuple[str, float, float], ...] = ()  # (name, x, y), such as the control points of φ
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """A bar for each query, in the order they are drawn."""
+
+    queries: tuple[str, ...]
+    y: Floats  # values, or differences from a baseline
+    mean: float
+    low: float  # the interval of the mean, NaN where there is none
+    high: float
+    sign: int = 1  # -1 where lower is better
+    pair: PairComparison | None = None  # what differences are of
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Axes with lines, or with bars. title: what distinguishes it from the others, '' for one alone."""
+
+    title: str
+    x: Axis
+    y: Axis
+    lines: tuple[Line, ...] = ()
+    bars: Bars | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Picture(Study):
+    """A study that is drawn.
+
+    panels: the parts of the picture, row by row. note: what intervals are, and over what; '' where there are
+    none. across: panels that are side by side. same_y: whether one range of values serves all panels.
+    """
+
+    layout = "gradeval.commands.plot.pictures"
+
+    kind: ClassVar[str] = "plot"
+    panels: tuple[Panel, ...]
+    note: str = ""
+    across: int = 1
+    same_y: bool = False
+
+    _repr_html_ = None  # type: ignore[assignment]  # notebooks prefer it, and would not show the picture
+
+    def _repr_svg_(self) -> str:
+        return self.image("svg")[0].decode()
+
+    def _repr_png_(self) -> bytes:
+        return self.image("png")[0]
+
+    def image(self, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, list[Notice]]:
+        """The file, and a notice about characters that the font lacks. Raises GradevalError."""
+        data, missing = drawing().image(self, format, size)
+        shown = missing if len(missing) <= 10 else missing[:10] + "…"
+        return data, [Notice(Kind.NO_GLYPHS, "", 0, rule=shown)] if missing else []
+
+    def save(self, path: str | os.PathLike[str], *, size: tuple[float, float] | None = None) -> None:
+        """Save it as an SVG, PNG or PDF file, by the ending of the path. size: width and height in inches.
+
+        Requires matplotlib: pip install 'gradeval[plot]'. Raises GradevalError.
+        """
+        from gradeval.formats.output import OutputFile
+
+        path = os.fspath(path)
+        format = format_of(path)
+        file = OutputFile(path, (), "save")
+        data, notices = self.image(format, size)
+        for notice in notices:
+            warnings.warn(str(notice), stacklevel=2)
+        file.write(data)
+
+
+def format_of(path: str, option: str = "save") -> str:
+    """'svg', 'png' or 'pdf', by the ending of the path. Raises OptionError."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in (".svg", ".png", ".pdf"):
+        what = f"unknown ending '{ending}'" if ending else "no ending"
+        raise OptionError(f"{option} {path}: {what}. The endings are .svg, .png and .pdf")
+    return ending[1:]
+
+
+def drawing() -> Any:
+    """The module that draws with matplotlib. Raises GradevalError where that is not installed."""
+    try:
+        with warnings.catch_warnings():
+            # those of matplotlib's modules, which --strict would make errors, are not about results
+            warnings.simplefilter("ignore")
+            return import_module("gradeval.commands.plot.figure")
+    except ImportError:
+        what = "matplotlib, which saves pictures, is not installed"
+        raise GradevalError(f"{what}. Install it with pip install 'gradeval[plot]'") from None
 
 
 def _of_results(
@@ -90,7 +203,7 @@ def _of_results(
 def queries(
     qrels: Any,
     runs: Any,
-    metrics: Metrics = QUERIES_METRIC,
+    metrics: Metrics = "nDCG@10",
     *,
     baseline: str | int | None = None,
     confidence: float = 95.0,
@@ -103,38 +216,37 @@ def queries(
     Raises GradevalError.
     """
     confidence = CompareOptions(confidence=confidence).confidence
-    results, compared = evaluate_to_compare(qrels, separate_runs(runs), metrics, Options(**options))
+    results, specs = compare.evaluate_to_compare(qrels, separate_runs(runs), metrics, Options(**options))
     results.check_unweighted("the intervals of pictures")
     complete(results)
-    of_results = QueryValues.of(results, compared)
+    of_results = QueryValues.of(results, specs)
     values = of_results.in_order_of_ids()
     note = f"{confidence:g} % t interval of the mean"
     if len(results.runs) > 1:
         chosen = CompareOptions(baseline=baseline, confidence=confidence, jobs=options.get("jobs", 0))
-        comparison = compare_results(results, compared, chosen)
+        comparison = compare.compare_results(results, specs, chosen)
         pairs, notices = comparison.comparisons, list(comparison.notices)
         baseline = pairs[0].baseline
         corrected = f", corrected for {len(pairs)} comparisons (Holm)" if len(pairs) > 1 else ""
         note += f" difference; p of the paired t-test{corrected}"
-        panels, tables = of_pairs(values, pairs)
+        panels, numbers = of_pairs(values, pairs)
     else:
         values.run(baseline)  # raises where there is no such run
-        notices, baseline = notices_of(results, values), None
-        panels, tables = _of_run(values, of_results.means[0].tolist(), confidence)
-    fields = _of_results("queries", results, compared, notices, baseline=baseline, confidence=confidence)
-    return warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(tables)))
+        notices, baseline = compare.notices_of(results, values), None
+        panels, numbers = _of_run(values, of_results.means[0].tolist(), confidence)
+    fields = _of_results("queries", results, specs, notices, baseline=baseline, confidence=confidence)
+    return doc.warned(Picture(**fields, note=note, panels=tuple(panels), tables=tuple(numbers)))
 
 
 def _of_run(values: QueryValues, means: list[float], confidence: float) -> tuple[list[Panel], list[Table]]:
     panels, rows, summary = list[Panel](), list[Row](), list[Row]()
+    run = values.runs[0]
     for metric, y, mean in zip(values.metrics, values.values[0], means, strict=True):
-        label = values.runs[0], metric.name
         interval = (mean, *interval_of_mean(y, mean, "t", confidence))
-        bars, of_queries = _bars(values, [y], interval)
-        x, y_axis = Axis(f"Queries by value ({len(bars.y)})"), Axis(metric.display, 0.0, 1.0)
-        panels.append(Panel(label[0], x, y_axis, bars=bars))
-        rows += [(*label, *row) for row in of_queries]
-        summary.append((*label, len(bars.y), *interval))
+        panel, of_queries = _panel(run, Axis(metric.display, 0.0, 1.0), values, [y], interval)
+        panels.append(panel)
+        summary.append((run, metric.name, int((~np.isnan(y)).sum()), *interval))
+        rows += [(run, metric.name, *row) for row in of_queries]
     return panels, [
         Table("queries", "Value of each query", ("run", "metric", "position", "query", "value"), rows),
         Table("summary", "Mean over the queries", ("run", "metric", "queries", "mean", "low", "high"), summary),
@@ -147,12 +259,12 @@ def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list
     for pair in pairs:
         label = pair.run, pair.baseline, pair.metric
         m, runs = values.metric(pair.metric), (values.run(pair.baseline), values.run(pair.run))
-        sign, name = values.metrics[m].sign, values.metrics[m].display
+        metric = values.metrics[m]
         columns = [*(values.values[run, m] for run in runs), values.differences(*runs)[m]]
-        bars, of_queries = _bars(values, columns, (pair.difference, pair.low, pair.high), sign, pair)
-        title = f"{pair.run} − {pair.baseline}" + (f", {name}" if len(values.metrics) > 1 else "")
-        x, y_axis = Axis(f"Queries by difference ({len(bars.y)})"), Axis(f"Difference in {name}")
-        panels.append(Panel(title, x, y_axis, bars=bars))
+        y_axis, mean = Axis(f"Difference in {metric.display}"), (pair.difference, pair.low, pair.high)
+        title = f"{pair.run} − {pair.baseline}" + (f", {metric.display}" if len(values.metrics) > 1 else "")
+        panel, of_queries = _panel(title, y_axis, values, columns, mean, metric.sign, pair)
+        panels.append(panel)
         rows += [(*label, *row) for row in of_queries]
         summary.append((*label, pair.n, *(getattr(pair, name) for name in _PAIR)))
     labels = ("run", "baseline", "metric")
@@ -163,25 +275,24 @@ def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list
     ]
 
 
-def _bars(
+def _panel(
+    title: str,
+    y_axis: Axis,
     values: QueryValues,
     columns: Sequence[Floats],
     mean: tuple[float, float, float],
     sign: int = 1,
     pair: PairComparison | None = None,
-) -> tuple[Bars, Iterable[Row]]:
+) -> tuple[Panel, Iterable[Row]]:
     """The bars of the last column, and rows of position, query and all columns: the queries with a value from
     the best to the worst, equal ones by id. mean: with the ends of its interval.
     """
-    y = columns[-1]
-    # rounding must not decide which of two equal differences is the larger one
-    worth = np.round(sign * y / (np.nanmax(np.abs(y), initial=0.0) or 1.0), 12)
-    order = np.argsort(-worth, kind="stable")
-    order = order[~np.isnan(y[order])]
-    ids = tuple(values.queries[q] for q in order.tolist())
-    numbers = (column[order].tolist() for column in columns)
-    rows = zip(range(1, len(ids) + 1), ids, *numbers, strict=True)
-    return Bars(ids, y[order], *mean, sign, pair), rows
+    y, what = columns[-1], "difference" if pair else "value"
+    order = compare.lowest(-sign * y, len(y))
+    ids = tuple(values.queries[q] for q in order)
+    rows = zip(range(1, len(ids) + 1), ids, *(column[order].tolist() for column in columns), strict=True)
+    bars = Bars(ids, y[order], *mean, sign, pair)
+    return Panel(title, Axis(f"Queries by {what} ({len(ids)})"), y_axis, bars=bars), rows
 
 
 # --- curves
@@ -191,7 +302,7 @@ def _bars(
 def curve(
     qrels: Any,
     runs: Any,
-    metrics: Metrics = CURVE_METRIC,
+    metrics: Metrics = "nDCG",
     *,
     at: str | Iterable[float] | None = None,
     log: bool = False,
@@ -242,29 +353,29 @@ def curve(
         panels=tuple(panels),
         tables=(Table("curve", "Mean over the queries at each cutoff", columns, rows),),
     )
-    return warned(picture)
+    return doc.warned(picture)
 
 
 def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
     """The curves that metrics stand for. Raises MetricError, OptionError."""
-    specs: dict[Spec, None] = {}
+    specs: list[Spec] = []
     for name in single_names(metrics):
         if "@" in name or group_of(name) is not None or dotted(name) is not None:
             if at is not None:
                 raise OptionError(f"{name} has its own cutoffs, so --at is not for it")
-            specs |= dict.fromkeys(parse_one(name))
+            specs += parse_one(name)
             continue
         metric = metric_of(name)
         if metric.at is None:
             hint = "for example nDCG, P, R or iprec_at_recall"
             raise MetricError(f"{name}: {metric.name} takes no cutoff, so it has no curve", hint=hint)
         *_, values = _AXES.get(metric.at.name, (AT,))
-        specs |= dict.fromkeys(parse_one(f"{name}@{','.join(expanded(at or values))}"))
+        specs += parse_one(f"{name}@{','.join(expanded(at or values))}")
     curves: Curves = {}
     for spec in specs:
         param = spec.metric.at
         value = None if param is None else spec.params.get(param.name)
-        if spec.metric.kind is not Kind.MEAN or not spec.metric.per_query or param is None or value is None:
+        if not tables.is_averaged(spec) or param is None or value is None:
             raise MetricError(f"{spec}: a curve needs a metric with a cutoff, whose mean over queries is taken")
         without = Spec(spec.metric, tuple(pair for pair in spec.given if pair[0] != param.name))
         curves.setdefault(without, {})[value] = spec
@@ -283,7 +394,7 @@ def expanded(text: str) -> list[str]:
     """'1-3,10,20' -> 1, 2, 3, 10, 20. Raises OptionError."""
     values: list[str] = []
     for part in map(str.strip, text.split(",")):
-        ends = _RANGE.fullmatch(part)
+        ends = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", part)
         places = range(int(ends[1]), int(ends[2]) + 1) if ends else [part]
         if not places:
             raise OptionError(f"--at {named(part)}: a range must increase")
@@ -315,25 +426,26 @@ def phi(
     chosen = Options(**options)
     judged = open_qrels(qrels, chosen).qrels
     params = {name: value for name, value in specs[0].given if name in ("variant", "points")}
+    names = [query] if isinstance(query, str) else list(dict.fromkeys(map(str, query)))
     grades = {"all queries" if "points" in params else POOLED: judged.grade}
-    if names := [query] if isinstance(query, str) else list(dict.fromkeys(map(str, query))):
-        positions = judged.positions(names).tolist()
-        by_query = [judged.grade[judged.offsets[q] : judged.offsets[q + 1]] for q in positions]
-        grades = {f"query {name}": grade for name, grade in zip(names, by_query, strict=True)}
+    if names:
+        ends = ((judged.offsets[q], judged.offsets[q + 1]) for q in judged.positions(names).tolist())
+        grades = {f"query {name}": judged.grade[slice(*of)] for name, of in zip(names, ends, strict=True)}
     lines, rows, some, points = list[Line](), list[Row](), list[Row](), list[Row]()
     for name, grade in grades.items():
         drawn = phi_of(_table(grade), params, _SAMPLES)
         x, y = np.array(drawn.curve).T
         lines.append(Line(name, x, y, points=drawn.points))
-        rows += [(name, *row) for row in drawn.values[::-1]]
-        some += [(name, *drawn.values[::-1][place]) for place in spaced(len(drawn.values), _SHOWN)]
+        of_grades = [(name, *row) for row in drawn.values[::-1]]
+        rows += of_grades
+        some += (of_grades[place] for place in spaced(len(of_grades), _SHOWN))
         points += [(name, *point, True) for point in drawn.points]
         if drawn.whisker is not None and all(point[0] != "whisker" for point in drawn.points):
             points.append((name, "whisker", drawn.whisker, None, False))
     columns, what = ("curve", "grade", "judged", "phi", "gain"), "φ and gain 2^φ - 1 of each grade"
     longest = max(len(np.unique(grade)) for grade in grades.values())
     about = what if longest <= _SHOWN else f"{what}, {_SHOWN} of up to {longest} grades"
-    tables = [
+    numbers = [
         Table("phi", what, columns, rows, shown=False),
         Table("overview", about, columns, some, data=False),
         Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
@@ -342,7 +454,7 @@ def phi(
     if not names and "points" not in params:
         line, table, note = _quartiles(judged, params.get("variant", "paper"))
         lines.append(line)
-        tables.append(table)
+        numbers.append(table)
     is_whole = all((grade == np.rint(grade)).all() for grade in grades.values())
     title = "" if len(lines) > 1 else lines[0].name
     picture = Picture(
@@ -350,10 +462,10 @@ def phi(
         options={"metrics": [str(specs[0])], "qrels": judged.path, "evaluation": chosen.to_dict()},
         noticed=(judged.notices,),
         note=note,
-        tables=tuple(tables),
+        tables=tuple(numbers),
         panels=(Panel(title, Axis("Grade", whole=is_whole), Axis("φ", 0.0, 1.0), tuple(lines)),),
     )
-    return warned(picture)
+    return doc.warned(picture)
 
 
 def _table(grade: Floats, offsets: Ints | None = None) -> Judgments:
@@ -373,10 +485,9 @@ def _quartiles(judged: Qrels, variant: str) -> tuple[Line, Table, str]:
     grade = distinct(np.maximum(judgments.grade, 0.0))
     if len(grade) > _SAMPLES:
         grade = np.linspace(grade[0], grade[-1], _SAMPLES)
-    highest = judgments.highest[queries]
     quartiles, reach = np.full((3, len(grade)), np.nan), np.zeros(len(grade), np.int64)
     for g, value in enumerate(grade.tolist() if len(queries) else ()):
-        reaching = queries[highest >= value]
+        reaching = queries[judgments.highest[queries] >= value]
         reach[g] = len(reaching)
         phis = fitted(np.full(len(reaching), value), reaching)
         quartiles[:, g] = np.quantile(phis, (0.25, 0.5, 0.75))
@@ -407,38 +518,117 @@ def swaps(
     Raises GradevalError.
     """
     confidence = CompareOptions(confidence=confidence).confidence
-    done = study_swaps(metrics, progress=progress, **options)
+    done = experiments.swaps(metrics, progress=progress, **options)
+    specs, repeats = parse(done.options["metrics"]), done.options["repeats"]
     low, high = t_intervals(done.mean, done.sd, done.count, 1 - confidence / 100)
     x = np.arange(done.mean.shape[-1], dtype=np.float64)
-    panels = [
-        Panel(
-            f"{use.capitalize()} levels",
-            Axis("Swaps of two ranks", whole=True),
-            Axis(f"Mean {spec.display}", *spec.metric.range),
-            tuple(
-                Line(f"{level} levels", x, done.mean[u, i, m], low[u, i, m], high[u, i, m])
-                for i, level in enumerate(done.levels)
-            ),
+    panels = []
+    for (m, spec), (u, use) in product(enumerate(specs), enumerate(experiments.USES)):
+        lines = (
+            Line(f"{level} levels", x, *(of[u, i, m] for of in (done.mean, low, high)))
+            for i, level in enumerate(done.options["levels"])
         )
-        for m, spec in enumerate(done.specs)
-        for u, use in enumerate(USES)
-    ]
+        axes = Axis("Swaps of two ranks", whole=True), Axis(f"Mean {spec.display}", *spec.metric.range)
+        panels.append(Panel(f"{use.capitalize()} levels", *axes, tuple(lines)))
     curves = done.table("curves")
     # in the order of the rows: by use, metric, levels, swaps
     ends = zip(*(of.swapaxes(1, 2).reshape(-1).tolist() for of in (low, high)), strict=True)
-    with_ends = replace(
-        curves,
-        columns=(*curves.columns[:-1], "low", "high", "seed"),
-        rows=[(*row[:-1], *interval, row[-1]) for row, interval in zip(curves.rows, ends, strict=True)],
-    )
+    rows = [(*row[:-1], *interval, row[-1]) for row, interval in zip(curves.rows, ends, strict=True)]
+    with_ends = replace(curves, columns=(*curves.columns[:-1], "low", "high", "seed"), rows=rows)
     return Picture(
         name="swaps",
         options={**done.options, "confidence": confidence},
         tables=(with_ends, *(table for table in done.tables if table is not curves)),
         panels=tuple(panels),
-        note=""
-        if done.options["repeats"] == 1
-        else f"{confidence:g} % t interval of the mean over {done.options['repeats']} repeats",
-        across=len(USES),
-        same_y=all(spec.metric.range[1] == 1 for spec in done.specs),
+        note=f"{confidence:g} % t interval of the mean over {repeats} repeats" if repeats > 1 else "",
+        across=len(experiments.USES),
+        same_y=all(spec.metric.range[1] == 1 for spec in specs),
     )
+
+
+# --- the document
+
+
+def document(picture: Picture, how: doc.RenderOptions, *, table: str | None = None) -> doc.Document:
+    """table: which one tsv and csv print, by default the first. Queries and curves are drawn in characters."""
+    numbers = tables.document(picture, how, table=table)
+    if picture.name in ("phi", "swaps"):
+        return numbers
+
+    def blocks() -> Iterator[doc.Block]:
+        for panel in picture.panels:
+            if panel.bars is None:
+                yield _curves(panel, how.digits)
+                continue
+            yield doc.Line(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
+            if len(panel.bars.y):
+                yield doc.Lines(_bars(panel.bars, min(how.width or WIDTH, WIDTH) - len(_BELOW)))
+            yield doc.Sentences(list(_of_bars(panel.bars, how.digits)))
+        yield doc.Line(f"Intervals: {picture.note}.", "dim")
+
+    return numbers.replace(blocks=blocks)
+
+
+def _bars(bars: Bars, width: int) -> list[str]:
+    """A column for each query, or the mean of several; what is below 0 has a line of its own."""
+    y = _sampled(bars.y, width)
+    largest = float(np.abs(y).max())
+    below = [_drawn(-y, 0.0, largest) + _BELOW] if (y < 0).any() else []
+    return [line for line in (_drawn(y, 0.0, largest).rstrip(), *below) if line]
+
+
+def _sampled(y: Floats, width: int) -> Floats:
+    """The values, or the means of neighbours where there are more than the width."""
+    edges = np.linspace(0, len(y), min(len(y), width) + 1).round().astype(int)
+    means: Floats = np.add.reduceat(y, edges[:-1]) / np.diff(edges)
+    return means
+
+
+def _drawn(y: Floats, low: float, high: float) -> str:
+    """A character for each value, as high as its share of the range; a blank for NaN, and below the range."""
+    share = np.nan_to_num((y - low) / ((high - low) or 1.0), nan=-1.0).clip(-1.0, 1.0)
+    eighths = np.where(share > 1e-9, np.maximum(np.rint(share * 8), 1), 0).astype(int)  # what is not 0 is seen
+    return "".join(_EIGHTHS[eighth] for eighth in eighths.tolist())
+
+
+def _of_bars(bars: Bars, digits: Digits) -> Iterator[str]:
+    count, pair = len(bars.y), bars.pair
+    if not count:
+        yield "No query has a value."
+        return
+    write = number if pair is None else signed
+    mean, low, high = (write(value, digits) for value in (bars.mean, bars.low, bars.high))
+    interval = "" if math.isnan(bars.low) else f", interval {low} to {high}"
+    queries = list(zip(bars.queries, bars.y.tolist(), strict=True))
+    first, last = queries[:_MOST_ENDS], queries[: -_MOST_ENDS - 1 : -1]
+    if pair is None:
+        yield f"Mean of {count} {'query' if count == 1 else 'queries'}: {mean}{interval}."
+        groups = {"Highest": first, "Lowest": last}
+    else:
+        p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, digits)}"
+        means = " and ".join(number(mean, digits) for mean in (pair.baseline_mean, pair.mean))
+        yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}. Means {means}."
+        yield f"Difference {mean}{interval}{p}."
+        groups = {"Won most": [(query, value) for query, value in first if value * bars.sign > 0]}
+        groups["Lost most"] = [(query, value) for query, value in last if value * bars.sign < 0]
+    for what, ends in groups.items() if count > 2 * _MOST_ENDS else [("Queries", queries)]:
+        if ends:
+            yield f"{what}: {', '.join(f'{visible(query)} {write(value, digits)}' for query, value in ends)}."
+
+
+def _curves(panel: Panel, digits: Digits) -> doc.Grid:
+    """The curve of each run, on one scale for all, and its values at some of the cutoffs."""
+    lines, x = panel.lines, panel.lines[0].x
+    places = spaced(len(x), _MOST_VALUES)
+    y = np.concatenate([line.y[~np.isnan(line.y)] for line in lines])
+    low, high = (float(y.min()), float(y.max())) if len(y) else (0.0, 0.0)
+    low -= (high - low or 1.0) / 8  # so that the lowest value is seen
+    rows = []
+    for line in lines:
+        ends = [number(float(of[-1]), digits) for of in (line.low, line.high) if of is not None]
+        interval = ABSENT if ABSENT in ends else " to ".join(ends)
+        values = (number(value, digits) for value in line.y[places].tolist())
+        rows.append((visible(line.name), _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
+    at = [f"{x[place]:.15g}" for place in places]
+    head = ("run", "curve", *at, f"interval at {at[-1]}")
+    return doc.Grid(visible(panel.y.label), head, rows, labels=2)

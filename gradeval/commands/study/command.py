@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, TypeVar
 
 import click
@@ -67,11 +66,13 @@ def example(*examples: str) -> str:
 
 def _show(job: Job, name: str, *inputs: Any, has_steps: bool = False, **options: Any) -> int:
     """Make the study of this name, and print it. has_steps: whether it shows its progress."""
+    from gradeval.commands.study import experiments
+
     job.open()
     options = {name: value for name, value in options.items() if value != ()}
     with job.running() as progress:
         options |= {"progress": progress.steps} if has_steps else {}
-        study = getattr(import_module(f"gradeval.commands.study.{name}"), name)(*inputs, **options)
+        study = getattr(experiments, name)(*inputs, **options)
     if not job.passes(*study.noticed, runs=study.runs_read):
         return 2
     job.print(study, table=job.table)

@@ -17,20 +17,7 @@ from gradeval.notices import Notice, lines
 from gradeval.registry.metric import Kind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
-from gradeval.render.document import (
-    Block,
-    Document,
-    Grid,
-    Line,
-    RenderOptions,
-    Rows,
-    WithNotices,
-    exact,
-    of_kind,
-    pandas_of,
-    plain,
-    polars_of,
-)
+from gradeval.render import document as doc
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import SHARE
 from gradeval.version import __version__
@@ -59,19 +46,19 @@ class Table:
 
     def to_dicts(self) -> list[dict[str, Value]]:
         """The rows as objects, undefined values as None."""
-        return [dict(zip(self.columns, map(exact, row), strict=True)) for row in self.rows]
+        return [dict(zip(self.columns, map(doc.exact, row), strict=True)) for row in self.rows]
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of the rows."""
-        return pandas_of(self.to_dicts())
+        return doc.pandas_of(self.to_dicts())
 
     def to_polars(self) -> Any:
         """A polars.DataFrame of the rows."""
-        return polars_of(self.to_dicts())
+        return doc.polars_of(self.to_dicts())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Study(WithNotices):
+class Study(doc.WithNotices):
     """The outcome of a study.
 
     name: the command's. options: what it was made from, the seed of its random numbers among it, as JSON can
@@ -103,7 +90,7 @@ class Study(WithNotices):
         return (*self.sentences(False), *self.sentences(True))
 
     def sentences(self, informational: bool, known: Iterable[Notice] = ()) -> list[str]:
-        groups = (of_kind(notices, informational, known) for notices in self.noticed)
+        groups = (doc.of_kind(notices, informational, known) for notices in self.noticed)
         return list(dict.fromkeys(chain(*(lines(group, self.runs_read, in_python=True) for group in groups))))
 
     @property
@@ -130,10 +117,10 @@ class Study(WithNotices):
         }
 
 
-def document(study: Study, how: RenderOptions, *, table: str | None = None) -> Document:
+def document(study: Study, how: doc.RenderOptions, *, table: str | None = None) -> doc.Document:
     """table: which one tsv and csv print, by default the first."""
 
-    def blocks() -> Iterator[Block]:
+    def blocks() -> Iterator[doc.Block]:
         yield from (_grid(each, how.digits) for each in study.tables if each.shown)
         if study.finding:
             yield visible(study.finding)
@@ -142,15 +129,15 @@ def document(study: Study, how: RenderOptions, *, table: str | None = None) -> D
             for name, value in study.options.items()
             if name != "evaluation" and value != []
         )
-        yield Line(f"{study.name}: {visible('; '.join(about))}", "dim")
+        yield doc.Line(f"{study.name}: {visible('; '.join(about))}", "dim")
 
-    def rows() -> list[Rows]:
+    def rows() -> list[doc.Rows]:
         chosen = study.table(next(iter(study.data)) if table is None else table)
         texts = [_texts(chosen, row, how.digits) for row in chosen.rows]
         is_text = (any(isinstance(row[c], str) for row in chosen.rows) for c in range(len(chosen.columns)))
-        return [Rows.of(chosen.columns, texts, compress(chosen.columns, is_text))]
+        return [doc.Rows.of(chosen.columns, texts, compress(chosen.columns, is_text))]
 
-    return Document(blocks=blocks, rows=rows, content=study.to_dict)
+    return doc.Document(blocks=blocks, rows=rows, content=study.to_dict)
 
 
 def _listed(value: object) -> str:
@@ -159,13 +146,13 @@ def _listed(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _grid(table: Table, digits: Digits) -> Grid:
+def _grid(table: Table, digits: Digits) -> doc.Grid:
     shown = [c for c, name in enumerate(table.columns) if name != "seed"]  # which is in the line below
     rows = [[visible(texts[c]) for c in shown] for texts in (_texts(table, row, digits) for row in table.rows)]
     is_text = [all(isinstance(row[c], str) for row in table.rows) for c in shown]
     left = frozenset(c for c, text in enumerate(is_text) if text)
     labels = max(1, [*is_text, False].index(False))
-    return Grid(visible(table.title), tuple(visible(table.columns[c]) for c in shown), rows, labels, left)
+    return doc.Grid(visible(table.title), tuple(visible(table.columns[c]) for c in shown), rows, labels, left)
 
 
 def _texts(table: Table, row: Sequence[Value], digits: Digits) -> list[str]:
@@ -176,7 +163,7 @@ def _texts(table: Table, row: Sequence[Value], digits: Digits) -> list[str]:
             texts.append("yes" if value else "no")
         elif isinstance(value, float):
             is_full = digits == "full" or name in EXACT
-            texts.append(plain(value, "full").removesuffix(".0") if is_full else plain(value, digits))
+            texts.append(doc.plain(value, "full").removesuffix(".0") if is_full else doc.plain(value, digits))
         else:
             texts.append("" if value is None else str(value))
     return texts
@@ -188,13 +175,16 @@ def spaced(count: int, most: int) -> list[int]:
     return positions
 
 
+def is_averaged(spec: Spec) -> bool:
+    """Whether the metric has a value for each query, whose mean is taken."""
+    return spec.metric.kind is Kind.MEAN and spec.metric.per_query
+
+
 def averaged_metrics(metrics: Metrics, orders_systems: bool = False) -> list[Spec]:
-    """The metrics of a study: those with a value for each query whose mean is taken. orders_systems: and by
-    which systems can be ordered. Raises MetricError.
-    """
+    """The metrics of a study. orders_systems: only those that systems can be ordered by. Raises MetricError."""
     specs = parse(metrics)
     for spec in specs:
-        if spec.metric.kind is not Kind.MEAN or not spec.metric.per_query:
+        if not is_averaged(spec):
             raise MetricError(f"{spec}: a study needs metrics whose mean over queries is taken")
         if orders_systems and spec.metric.higher_is_better is None:
             raise MetricError(f"{spec}: neither high nor low values are better, so it orders no systems")

@@ -1,18 +1,18 @@
 """gradeval study; criteria against Katerenchuk and Rosenberg, table 1; the sentences that end studies."""
 
 import math
-from importlib import import_module
 
 import pytest
 from cli.command import QRELS, RUN, gradeval
 from helpers import each, raises
 
 from commands.groups import check_error, check_formats, check_help
+from gradeval.commands.study import experiments
 from gradeval.commands.study.agreement import _finding as of_agreement
 from gradeval.commands.study.command import study_command
-from gradeval.commands.study.criteria import criteria
-from gradeval.commands.study.levels import _finding as of_levels
-from gradeval.commands.study.swaps import _finding as of_swaps
+from gradeval.commands.study.experiments import _finding_of_levels as of_levels
+from gradeval.commands.study.experiments import _finding_of_swaps as of_swaps
+from gradeval.commands.study.experiments import criteria
 from gradeval.commands.study.tables import Study, Table
 from gradeval.errors import MetricError
 
@@ -154,14 +154,13 @@ CALLS = {
 
 @each("call", CALLS.values(), ids=CALLS)
 def test_formats_say_the_same(call, monkeypatch):
-    module = import_module(f"gradeval.commands.study.{call[1]}")
-    make, made = getattr(module, call[1]), []  # each study is made once
+    make, made = getattr(experiments, call[1]), []  # each study is made once
 
     def make_once(*inputs, **options):
         made.extend([] if made else [make(*inputs, **options)])
         return made[0]
 
-    monkeypatch.setattr(module, call[1], make_once)
+    monkeypatch.setattr(experiments, call[1], make_once)
     check_formats(*call)
     done = gradeval(*call, terminal=True)
     assert done.code == 0

@@ -1,7 +1,6 @@
 """Figures of papers: Scheel's 4 to 8 (swaps, levels), Moniz's 2 and 4 (divergence); what changes no digit."""
 
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +8,18 @@ import pytest
 from helpers import each, error_of, judgments_of, raises, ranked
 
 import gradeval
-from gradeval.commands.study.divergence import divergence, quartiles
-from gradeval.commands.study.levels import levels
-from gradeval.commands.study.swaps import USES, _even, _noise, _swapped, _uneven, swaps
+from gradeval.commands.study import experiments
+from gradeval.commands.study.experiments import (
+    USES,
+    _even,
+    _noise,
+    _swapped,
+    _uneven,
+    divergence,
+    levels,
+    quartiles,
+    swaps,
+)
 from gradeval.errors import InputError, MetricError, OptionError
 from gradeval.evaluation.score import score
 from gradeval.registry.spec import parse
@@ -90,7 +98,7 @@ def test_wrong_arguments():
 def test_tables(monkeypatch):
     numbers = iter(range(6))
     with monkeypatch.context() as patch:  # its noise stands beside each distance
-        patch.setattr(sys.modules["gradeval.commands.study.swaps"], "_noise", lambda *_: float(next(numbers)))
+        patch.setattr(experiments, "_noise", lambda *_: float(next(numbers)))
         assert [row["noise"] for row in swaps(**SMALL).table("distances").to_dicts()] == [0, 1, 2, 3, 4, 5]
     study = swaps(**SMALL)
     curves = study.table("curves")

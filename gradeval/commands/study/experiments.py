@@ -1,0 +1,575 @@
+"""Studies of metrics: the experiments of the papers that gradeval's metrics come from, on any data.
+
+swaps        how metrics fall as pairs of an ideal ranking are swapped (Scheel et al. 2011, fig. 4 and 5)
+levels       average precision at every threshold, and what combines thresholds (Scheel et al. 2011, fig. 6-8)
+divergence   nDCG beside nDCGφ, whose gains follow the gaps between grades (Moniz et al. 2016, fig. 2 and 4)
+criteria     which of four criteria a metric of orderings meets (Katerenchuk and Rosenberg 2016, table 1)
+agreement    whether metrics, and judgments, order systems alike
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gradeval.arrays import Floats, Ints
+from gradeval.arrays.threads import default_jobs, map_all, ordered_map, with_fewer
+from gradeval.commands.study.agreement import agreement
+from gradeval.commands.study.options import (
+    CRITERIA_METRICS,
+    LEVELS_METRICS,
+    RANDOM,
+    SWAPS_METRICS,
+    DivergenceOptions,
+    SwapsOptions,
+    refuse,
+)
+from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares, spaced
+from gradeval.errors import MetricError, OptionError
+from gradeval.evaluation.evaluator import complete, evaluate_all, separate_runs
+from gradeval.evaluation.results import Results
+from gradeval.evaluation.score import score
+from gradeval.notices import Kind
+from gradeval.options import OF_RUNS, PROCESS, Options, takes, whole
+from gradeval.registry.spec import Metrics, Spec, parse
+from gradeval.render.document import warned
+from gradeval.statistics.agreement import levels_of, rank_correlation
+from gradeval.statistics.tests import paired_differences
+from gradeval.tables.qrels import SHARE
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Divergence, Runs, SwapsKeywords, Unpack
+
+__all__ = ["agreement", "criteria", "divergence", "levels", "swaps"]
+
+USES = ("even", "uneven")
+MAX_ROWS = 10**7  # of one repeat, whose rankings are held at once
+_DRAWS = 1000  # of the noise
+_SHOWN = 5  # steps of swaps that the overview has
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Swaps(Study):
+    """The curves, as arrays too, since they are drawn.
+
+    mean, sd: over the repeats, (2, L, M, K + 1): for each of USES, of L level counts and of M metrics, after 0,
+    1, … K swaps; sd is NaN for one repeat. count: the repeats whose value is defined.
+    """
+
+    mean: Floats
+    sd: Floats
+    count: Ints
+
+
+@takes(SwapsOptions.table)
+def swaps(
+    metrics: Metrics = SWAPS_METRICS,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[SwapsKeywords],
+) -> Swaps:
+    """How metrics fall as pairs of documents of an ideal ranking are swapped.
+
+    The documents have the grades 0 … L - 1 for each number of levels L, evenly used (level sizes differ by 1 at
+    most), or unevenly: the probabilities of the levels are drawn from all distributions alike (a flat Dirichlet
+    distribution), each document's level from these, again for each repeat, until two levels are used. In each
+    repeat random pairs of ranks are swapped one after the other, and each metric is computed after each swap.
+    The same ranks are swapped for all level counts, so that their curves differ by the grades alone. The paper
+    does not say which grades its levels have; a metric that depends on the lowest one, as muAP does, has other
+    values with 1 … L.
+
+    The largest of many distances is above 0 even where the curves are equal but for chance, so each has the
+    noise of such a maximum beside it: a distance above the noise shows that the metric depends on the levels.
+
+    jobs: the digits do not depend on them. progress: is called with the repeats done and their number.
+    Raises MetricError, OptionError.
+    Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 4, 5.
+    """
+    specs = averaged_metrics(metrics)
+    how = SwapsOptions(**options)
+    items, repeats, steps, seed = how.items, how.repeats, how.swaps, how.seed
+    counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in how.levels))
+    if not counts:
+        raise OptionError("levels: no number of levels given")
+    if items * (steps + 1) > MAX_ROWS:
+        raise OptionError(f"items times swaps must be at most {MAX_ROWS}, not {items} times {steps}")
+
+    def values_of(part: slice) -> Floats:
+        """(2, L, M, repeats of the part, steps + 1)."""
+        in_part = range(part.start, part.stop)
+        order = np.array([_swapped(items, steps, seed, repeat) for repeat in in_part])
+        values = np.empty((len(USES), len(counts), len(specs), len(in_part), steps + 1))
+        for i, count in enumerate(counts):
+            scale = np.arange(float(count))
+            even = np.broadcast_to(_even(items, count), (len(in_part), items))
+            uneven = np.array([_uneven(items, count, seed, repeat) for repeat in in_part])
+            for u, ideal in enumerate((even, uneven)):
+                grade = np.take_along_axis(ideal[:, None, :], order, axis=2)
+                of_use = score(full_rankings(grade.reshape(-1, items), scale), specs)
+                values[u, i] = of_use.reshape(len(specs), len(in_part), steps + 1)
+        return values
+
+    def all_values(jobs: int) -> list[Floats]:
+        done = []
+        for part in ordered_map(values_of, list(shares(repeats, items * (steps + 1))), jobs):
+            done.append(part)
+            if progress is not None:
+                progress(sum(values.shape[3] for values in done), repeats)
+        return done
+
+    values = np.concatenate(with_fewer(all_values, how.jobs or default_jobs()), axis=3)
+    mean, sd, count = _mean_sd_count(values, axis=3)
+    tables = _tables_of_swaps(specs, counts, values, mean, sd, seed)
+    sizes = {"items": items, "repeats": repeats, "swaps": steps, "seed": seed}
+    return Swaps(
+        name="swaps",
+        options={"metrics": [str(spec) for spec in specs], "levels": list(counts), **sizes},
+        mean=mean,
+        sd=sd,
+        count=count,
+        tables=tables,
+        finding=_finding_of_swaps(tables[0].rows) if len(counts) > 1 else "",
+    )
+
+
+def _finding_of_swaps(distances: Sequence[Row]) -> str:
+    depends: dict[str, bool] = {}
+    for _, metric, distance, noise, *_ in distances:
+        is_above = isinstance(distance, float) and isinstance(noise, float) and distance > noise
+        depends[str(metric)] = depends.get(str(metric), False) or is_above
+    above, within = (", ".join(name for name in depends if depends[name] is value) for value in (True, False))
+    parts = [f"The distance is above the noise, so the number of levels matters, for {above}"] if above else []
+    parts += [f"{'it' if above else 'The distance'} is within the noise for {within}"] if within else []
+    return "; ".join(parts) + "."
+
+
+def _tables_of_swaps(
+    specs: Sequence[Spec], levels: Sequence[int], values: Floats, mean: Floats, sd: Floats, seed: int
+) -> tuple[Table, ...]:
+    shown = spaced(mean.shape[-1], _SHOWN)
+    distances: list[Row] = []
+    overview: list[Row] = []
+    curves: list[Row] = []
+    for (u, use), (m, spec) in product(enumerate(USES), enumerate(specs)):
+        means = mean[u, :, m]
+        apart = np.ptp(means, axis=0)
+        at = int(np.argmax(apart))  # so many swaps
+        ends = levels[int(means[:, at].argmin())], levels[int(means[:, at].argmax())]
+        noise = _noise(values[u, :, m], seed)
+        distances.append((use, str(spec), float(apart[at]), noise, at, *ends, seed))
+        for i, level in enumerate(levels):
+            label, of_steps = (use, str(spec), level), means[i].tolist()
+            overview.append((*label, *(of_steps[k] for k in shown)))
+            pairs = zip(of_steps, sd[u, i, m].tolist(), strict=True)
+            curves += [(*label, k, *pair, seed) for k, pair in enumerate(pairs)]
+    apart_by = "Largest distance between the curves of different level counts, and its noise (95 % of chance)"
+    where = ("use", "metric", "distance", "noise", "swaps", "levels_low", "levels_high", "seed")
+    after = "Mean and standard deviation over the repeats after each number of swaps"
+    several, head = len(levels) > 1, ("use", "metric", "levels")
+    return (
+        Table("distances", apart_by, where, distances, data=several, shown=several),
+        Table("overview", "Mean after so many swaps", (*head, *map(str, shown)), overview, data=False),
+        Table("curves", after, (*head, "swaps", "mean", "sd", "seed"), curves, shown=False),
+    )
+
+
+def _noise(values: Floats, seed: int) -> float:
+    """The 95 % quantile of the largest distance of the mean curves if only chance separated them.
+
+    values: (L, repeats, K + 1). A multiplier bootstrap: the deviations of the repeats from the means, with
+    random weights that all curves share, as they share the swaps. Fewer repeats have heavier tails, as in t.
+    Source: Chernozhukov, Chetverikov, Kato, "Gaussian approximations and multiplier bootstrap for maxima of
+    sums of high-dimensional random vectors", Annals of Statistics 2013.
+    """
+    levels, repeats, steps = values.shape
+    if repeats < 2 or levels < 2:
+        return np.nan
+    random = np.random.default_rng((seed, repeats, _DRAWS))
+    largest = np.zeros(_DRAWS)
+    part = max(1, SHARE // (_DRAWS * levels))
+    weights = random.standard_normal((_DRAWS, repeats)) / np.sqrt(repeats * (repeats - 1))
+    weights *= np.sqrt((repeats - 1) / random.chisquare(repeats - 1, (_DRAWS, 1)))
+    for start in range(0, steps, part):
+        some = values[:, :, start : start + part]
+        off = np.nan_to_num(some - _mean_sd_count(some, axis=1)[0][:, None])
+        means = weights @ off  # (L, draws, part)
+        largest = np.maximum(largest, np.ptp(means, axis=0).max(axis=1))
+    return float(np.quantile(largest, 0.95))
+
+
+def _mean_sd_count(values: Floats, axis: int) -> tuple[Floats, Floats, Ints]:
+    """The mean and the standard deviation (n - 1 in the denominator) of what is not NaN, and its number n."""
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=axis)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(defined, values, 0.0).sum(axis=axis) / count
+        off = np.where(defined, values - np.expand_dims(mean, axis), 0.0)
+        return mean, np.sqrt((off * off).sum(axis=axis) / (count - 1)), count
+
+
+def _swapped(items: int, swaps: int, seed: int, repeat: int) -> Ints:
+    """Which place of the ideal ranking stands at each rank after 0, 1, … swaps, (swaps + 1, items)."""
+    random = np.random.default_rng((seed, repeat))
+    first = random.integers(0, items, swaps)
+    second = random.integers(0, items - 1, swaps)
+    second += second >= first  # another rank than the first
+    order = np.empty((swaps + 1, items), np.int64)
+    order[0] = now = np.arange(items)
+    for k, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True), 1):
+        now[a], now[b] = now[b], now[a]
+        order[k] = now
+    return order
+
+
+def _even(items: int, levels: int) -> Ints:
+    """The grades of the ideal ranking, evenly used, (items,)."""
+    return np.arange(items)[::-1] * levels // items
+
+
+def _uneven(items: int, levels: int, seed: int, repeat: int) -> Ints:
+    """The grades of the ideal ranking of this repeat, unevenly used, at least two of them, (items,)."""
+    random = np.random.default_rng((seed, repeat, levels))
+    while True:
+        used = random.multinomial(items, random.dirichlet(np.ones(levels)))
+        if np.count_nonzero(used) > 1:
+            return np.repeat(np.arange(levels), used)[::-1]
+
+
+_SHOWN = 5  # thresholds that the overview has
+
+
+@takes(OF_RUNS)
+def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **options: Unpack[Runs]) -> Study:
+    """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
+
+    qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with features=…, its
+    own where no runs are given, and the virtual assessor with qrels_feature=…, which scores 1 as a run; but AP
+    at a threshold is 0 for a query without such a grade, unless no_relevant says otherwise.
+
+    Raises InputError, MetricError, OptionError.
+    Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 6-8.
+    """
+    specs = averaged_metrics(metrics, orders_systems=True)
+    chosen = Options(**{**options, "by_level": True})
+    named_runs = separate_runs(qrels if runs is None else runs)
+    results = complete(evaluate_all(qrels, named_runs, specs, chosen))
+    by_level = [
+        m for m, spec in enumerate(results.specs) if spec.metric.name == "AP" and [*spec.params] == ["rel"]
+    ]
+    thresholds = [results.specs[m].params["rel"] for m in by_level]
+    names = [run.name for run in results.runs]
+    at_threshold = results.means[:, by_level].tolist()
+    combined = results.means[:, [results.specs.index(spec) for spec in specs]]
+    feature = f"feature{chosen.qrels_feature}"
+    reference = {"reference": feature} if feature in names else {}
+    # the virtual assessor, as a run, is the judgments: that was asked for
+    expected = Kind.QRELS_AS_RUN, reference.get("reference")
+
+    values: list[Row] = []
+    overview: list[Row] = []
+    count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
+    for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True):
+        values += [(run, "AP", *pair) for pair in zip(thresholds, precisions, strict=True)]
+        values += [(run, str(spec), None, mean) for spec, mean in zip(specs, means, strict=True)]
+        overview.append((run, *(precisions[t] for t in shown), *means))
+    some = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
+    each = "Mean of each run and metric"
+    title = f"AP with grades from the threshold up relevant, and metrics for grades{some}"
+    columns = ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs))
+    orders = {str(spec): _order(spec, combined[:, m], names) for m, spec in enumerate(specs)}
+    study = Study(
+        name="levels",
+        finding=_finding_of_levels(orders) if len(names) > 1 else "",
+        options={"metrics": [str(spec) for spec in specs], **reference, "evaluation": dict(results.options)},
+        noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != expected),),
+        runs_read=len(results.runs),
+        tables=(
+            Table("values", each, ("run", "metric", "threshold", "mean"), values, shown=False),
+            Table("overview", title, columns, overview, data=False),
+            Table("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
+        ),
+    )
+    return warned(study)
+
+
+def _finding_of_levels(orders: Mapping[str, str]) -> str:
+    alike: dict[str, list[str]] = {}
+    for metric, order in orders.items():
+        alike.setdefault(order, []).append(metric)
+    if len(alike) == 1:
+        return f"The order of the runs is the same by {', '.join(orders)}."
+    groups = "; ".join(", ".join(metrics) for metrics in alike.values())
+    return f"The metrics order the runs in {len(alike)} ways: {groups}."
+
+
+def _order(spec: Spec, means: Floats, runs: Sequence[str]) -> str:
+    """The runs from the best to the worst; those with equal means together."""
+    place = levels_of(means * (1 if spec.metric.higher_is_better else -1))
+    equal = [
+        [run for run, level in zip(runs, place.tolist(), strict=True) if level == wanted]
+        for wanted in range(int(place.max()), -1, -1)
+    ]
+    return " > ".join(" = ".join(names) for names in equal)
+
+
+METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"
+QUARTILES = ("min", "q1", "median", "q3", "max")
+MAX_SCORES = 10**7
+
+
+def quartiles(values: Floats) -> list[float]:
+    """The smallest value, the quartiles and the largest, NaN left out; quartiles by linear interpolation."""
+    valid = values[~np.isnan(values)]
+    if not len(valid):
+        return [np.nan] * len(QUARTILES)
+    numbers: list[float] = np.quantile(valid, np.linspace(0, 1, len(QUARTILES))).tolist()
+    return numbers
+
+
+@takes({**DivergenceOptions.table, **OF_RUNS})
+def divergence(
+    qrels: Any = None,
+    runs: Any = None,
+    metrics: Metrics | None = None,
+    **options: Unpack[Divergence],
+) -> Study:
+    """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
+
+    Without qrels, on random scores: balanced ones are uniform on [1, 1000]; of imbalanced ones 90 % are uniform
+    on [1, 100] and 10 % on [100, 1000]. Two errors are made in the ideal ranking of each draw: the documents at
+    ranks cutoff and cutoff + 1 are swapped, or the first `cutoff` ranks are reversed. Each metric after the
+    first is compared with the first, which overestimates an error where it costs more by the first.
+
+    With qrels and runs, options as evaluate() takes them: the difference of two metrics, the first less the
+    second, for each query.
+
+    metrics: by default nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff 10; at another one the places of
+    grades are in proportion, top=5/13/25 at 5.
+    Raises InputError, MetricError, OptionError.
+    Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, figures 2 and
+    4.
+    """
+    chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
+    how = DivergenceOptions(
+        **{name: value for name, value in options.items() if name in DivergenceOptions.table}
+    )
+    cutoff = how.cutoff
+    # the paper's places of grades, in proportion, so that ranks cutoff and cutoff + 1 have different grades
+    top = f"{cutoff}/{(5 * cutoff + 1) // 2}/{5 * cutoff}"
+    specs = averaged_metrics(METRICS.format(k=cutoff, top=top) if metrics is None else metrics)
+    if qrels is None:
+        if runs is not None:
+            raise OptionError("runs need qrels")
+        refuse(chosen, Options.names(without=(PROCESS,)), "requires qrels")
+        return _synthetic(specs, how, chosen.jobs or default_jobs())
+    refuse(how, DivergenceOptions.names(within=RANDOM), "is for random scores, and goes without qrels")
+    if len(specs) != 2:
+        raise MetricError(
+            f"the difference is of two metrics, not {len(specs)}", hint="for example 'nDCG@10 nDCGphi@10'"
+        )
+    if metrics is not None:
+        refuse(how, ("cutoff",), "is that of the default metrics, and metrics have theirs, as in nDCG@5")
+    named_runs = separate_runs(qrels if runs is None else runs)
+    results = complete(evaluate_all(qrels, named_runs, specs, chosen))
+    finding, tables = _differences(specs, results)
+    study = Study(
+        name="divergence",
+        finding=finding,
+        options={"metrics": [str(spec) for spec in specs], "evaluation": dict(results.options)},
+        noticed=(results.notices,),
+        runs_read=len(results.runs),
+        tables=tables,
+    )
+    return warned(study)
+
+
+def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[Table, Table]]:
+    """How often either metric is higher, and the tables."""
+    first, second = map(str, specs)
+    boxes: list[Row] = []
+    rows: list[Row] = []
+    of_runs: list[Floats] = []
+    for run in results.runs:
+        base, other = run.values[:, run.counted]
+        difference = paired_differences(other, base)
+        is_defined = ~np.isnan(difference)
+        defined = difference[is_defined]
+        signs = [float(np.mean(sign * defined > 0)) if len(defined) else np.nan for sign in (1, -1)]
+        rho = rank_correlation(base[is_defined], defined)
+        boxes.append((run.name, len(defined), *quartiles(defined), *signs, rho))
+        of_runs.append(defined)
+        ids = (results.queries[q] for q in np.flatnonzero(run.counted).tolist())
+        columns = (values.tolist() for values in (base, other, difference))
+        rows += [(run.name, *row) for row in zip(ids, *columns, strict=True)]
+    finding = ""
+    if len(differences := np.concatenate(of_runs)):
+        above, below = (f"{100 * np.mean(sign * differences > 0):.0f} %" for sign in (1, -1))
+        which = f"for {above} of the values of queries and runs, lower for {below}"
+        finding = f"{first} is higher than {second} {which}."
+    title = f"{first} - {second} over the queries; rho: its rank correlation with {first}"
+    by_run = ("run", "queries", *QUARTILES, "positive", "negative", "rho")
+    by_query = ("run", "query", first, second, "difference")
+    return finding, (
+        Table("differences", title, by_run, boxes),
+        Table("queries", "Values and difference of each query", by_query, rows, shown=False),
+    )
+
+
+def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Study:
+    cutoff, draws, seed = how.cutoff, how.draws, how.seed
+    items = whole("items", how.items, cutoff + 1, 10**6)
+    if items * draws > MAX_SCORES:
+        raise OptionError(f"items times draws must be at most {MAX_SCORES}, not {items} times {draws}")
+    orders = {
+        "swap": [*range(cutoff - 1), cutoff, cutoff - 1, *range(cutoff + 1, items)],
+        "reverse": [*range(cutoff - 1, -1, -1), *range(cutoff, items)],
+    }
+    high = round(items / 10)
+    boxes: list[Row] = []
+    impacts: list[Row] = []
+    each_draw: list[Row] = []
+    over: dict[str, list[float]] = {scenario: [] for scenario in orders}  # shares of overestimates
+    for d, distribution in enumerate(("balanced", "imbalanced")):
+        random = np.random.default_rng((seed, d))
+        if distribution == "balanced":
+            scores = random.uniform(1, 1000, (draws, items))
+        else:
+            parts = random.uniform(100, 1000, (draws, high)), random.uniform(1, 100, (draws, items - high))
+            scores = np.concatenate(parts, axis=1)
+        ideal = -np.sort(-scores, axis=1)
+        for scenario, order in orders.items():
+
+            def of_share(share: slice, jobs: int, ideal: Floats = ideal, order: list[int] = order) -> Floats:
+                return score(full_rankings(ideal[share][:, order]), specs)
+
+            values = np.concatenate(map_all(of_share, list(shares(draws, items)), jobs), axis=1)  # (M, draws)
+            for m, (spec, of_draws) in enumerate(zip(specs, values, strict=True)):
+                labels = (distribution, scenario, str(spec))
+                boxes.append((*labels, *quartiles(of_draws), seed))
+                each_draw += [(*labels, draw, value, seed) for draw, value in enumerate(of_draws.tolist(), 1)]
+                if m:
+                    apart = paired_differences(values[0], of_draws)
+                    above, below = (float(np.mean(sign * apart > 0)) for sign in (1, -1))
+                    over[scenario].append(above)
+                    impacts.append((*labels, above, below, seed))
+    labelled = ("distribution", "scenario", "metric")
+    finding = ""
+    if impacts:
+        swap, reverse = (f"{100 * np.mean(of_scenario):.0f} %" for of_scenario in over.values())
+        errors = f"the swap in {swap} and the reverse in {reverse}"
+        finding = f"By {', '.join(map(str, specs[1:]))}, {specs[0]} overestimates {errors} of the draws."
+    title = f"Share of draws in which {specs[0]} over- or underestimates the error, by each metric"
+    of_impacts = (*labelled, "overestimates", "underestimates", "seed")
+    return Study(
+        name="divergence",
+        finding=finding,
+        options={"metrics": list(map(str, specs)), **vars(how)},
+        tables=(
+            Table("quartiles", "Values over the draws", (*labelled, *QUARTILES, "seed"), boxes),
+            Table("impact", title, of_impacts, impacts, shown=bool(impacts)),
+            Table("draws", "Value of each draw", (*labelled, "draw", "value", "seed"), each_draw, shown=False),
+        ),
+    )
+
+
+LISTS: Final = (
+    (9, 4, 4, 2, 2, 2, 1, 1, 1, 1),
+    (9, 4, 4, 2, 2, 1, 2, 1, 1, 1),
+    (4, 4, 2, 9, 2, 2, 1, 1, 1, 1),
+    (1, 4, 4, 2, 2, 2, 9, 1, 1, 1),
+    (1, 4, 4, 2, 2, 2, 1, 1, 1, 9),
+    (1, 1, 1, 1, 2, 2, 2, 4, 4, 9),
+)
+"""The paper's hypothesis lists: the score that a system predicts for each document, in descending order of the
+documents' grades. The first is the reference: these are the grades; the last is its reverse."""
+REFERENCE: Final = LISTS[0]
+RANKINGS: Final = (
+    (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+    (1, 2, 3, 4, 5, 7, 6, 8, 9, 10),
+    (4, 1, 2, 3, 5, 6, 7, 8, 9, 10),
+    (7, 2, 3, 4, 5, 6, 1, 8, 9, 10),
+    (10, 2, 3, 4, 5, 6, 7, 8, 9, 1),
+    (10, 9, 8, 7, 6, 5, 4, 3, 2, 1),
+)
+"""The documents by rank, from 1 for the first of the reference. The lists leave the order of tied documents
+open; these are the orders by which the paper's nDCG was computed."""
+EQUAL = 1e-9  # values that differ by no more are equal: rounding meets and misses no criterion
+
+
+@takes({})
+def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
+    """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
+
+    A list has the scores that a system predicts for ten documents with the grades REFERENCE. The criteria:
+    ties: lists 4 and 5, which exchange the highest grade with different documents of the lowest, have the same
+    value, below that of list 1; evidence: the difference between 4 and 5, expected 0. skew: the values fall
+    with the error: list 1, 2, 3, then 4 and 5, then 6; evidence: the smallest fall, expected > 0. emphasis:
+    misplacing the highest grade (list 3) costs more, relative to misplacing a low one (list 2), than by
+    Kendall's tau, which counts pairs; evidence: the ratio of the two ratios, expected > 1. range: the reference
+    has the best value of the metric's range, its reverse the worst; evidence: how far the value of the reverse
+    is from the worst, expected 0.
+
+    The AveP of the paper is no metric of relevance: it is the mean over the places of the share right so far,
+    where a place is right with its own grade. So AP(rel=2), which stands for it here, has other values; the
+    values of tau, nDCG and rankDCG are the paper's.
+
+    Raises MetricError.
+    Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, table 1.
+    """
+    specs = averaged_metrics(metrics, orders_systems=True)
+    order = np.array(RANKINGS) - 1
+    scores = np.take_along_axis(np.array(LISTS, np.float64), order, axis=1)
+    table = full_rankings(np.array(REFERENCE, np.float64)[order], score=scores)
+    *values, tau = score(table, [*specs, *parse("tau")])
+    # the costs of misplacing the highest grade (list 3), relative to misplacing a low one (list 2)
+    pair_ratio = float((tau[0] - tau[2]) / (tau[0] - tau[1]))
+    verdicts: list[Row] = []
+    by_metric: list[Row] = []
+    best: list[str] = []
+    for spec, of_lists in zip(specs, values, strict=True):
+        sign = 1 if spec.metric.higher_is_better else -1
+        low, high = spec.metric.range
+        ends = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
+        first, second, third, fourth, fifth, sixth = (sign * of_lists).tolist()
+        falls = first - second, second - third, third - max(fourth, fifth), min(fourth, fifth) - sixth
+        low_cost, high_cost = (0.0 if abs(cost) <= EQUAL else cost for cost in (first - second, first - third))
+        free = math.nan if high_cost == 0 else math.copysign(math.inf, high_cost)
+        emphasis = (high_cost / low_cost if low_cost > 0 else free) / pair_ratio
+        from_worst = abs(sixth - min(ends))
+        evidence = {
+            "ties": (abs(fourth - fifth) <= EQUAL and first - fourth > EQUAL, abs(fourth - fifth)),
+            "skew": (min(falls) > EQUAL, min(falls)),
+            "emphasis": (emphasis > 1 + EQUAL, emphasis),
+            "range": (from_worst <= EQUAL and abs(first - max(ends)) <= EQUAL, from_worst),
+        }
+        all_met: list[bool | None] = []
+        for criterion, (holds, number) in evidence.items():
+            # undefined where values are, or the evidence is 0 / 0
+            is_defined = not (np.isnan(of_lists).any() or math.isnan(number))
+            all_met.append(holds if is_defined else None)
+            verdicts.append((str(spec), criterion, all_met[-1], number if is_defined else math.nan))
+        by_metric.append((str(spec), *("undefined" if met is None else met for met in all_met)))
+        if all(all_met):
+            best.append(str(spec))
+    names = [str(spec) for spec in specs]
+    values_of = zip(*(of_lists.tolist() for of_lists in values), strict=True)
+    lists = [(n, " ".join(map(str, LISTS[n - 1])), *row) for n, row in enumerate(values_of, 1)]
+    each = [(n, text, *pair) for n, text, *row in lists for pair in zip(names, row, strict=True)]
+    decided, title = ("metric", "criterion", "holds", "evidence"), "Value of each list of predicted scores"
+    what = "Whether the metric meets the criterion, and the number that decides"
+    return Study(
+        name="criteria",
+        finding=f"All 4 criteria are met by {', '.join(best)}." if best else "No metric meets all 4 criteria.",
+        options={"metrics": names},
+        tables=(
+            Table("verdicts", what, decided, verdicts, shown=False),
+            Table("values", title, ("list", "scores", "metric", "value"), each, shown=False),
+            Table("lists", title, ("list", "scores", *names), lists, data=False),
+            Table("criteria", "Which criteria each metric meets", ("metric", *evidence), by_metric, data=False),
+        ),
+    )
