@@ -23,14 +23,7 @@ from gradeval.arrays.threads import default_jobs, ordered_map
 from gradeval.commands.batch.manifest import Collection, Manifest, read_manifest
 from gradeval.commands.compare import compare as comparison
 from gradeval.compare_options import CompareOptions
-from gradeval.errors import (
-    GradevalError,
-    InputError,
-    InputErrors,
-    OptionError,
-    UnsuitableOptionError,
-    first_names,
-)
+from gradeval.errors import GradevalError, InputError, InputErrors, UnsuitableOptionError, first_names
 from gradeval.evaluation.evaluator import evaluate_all, with_saved
 from gradeval.evaluation.outcome import with_depths, with_weights
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
@@ -39,7 +32,7 @@ from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
-from gradeval.options import DEFAULT_TIES, Options, weighted_error
+from gradeval.options import DEFAULT_TIES, weighted_error
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render.document import Tabular, WithNotices, exact, warned
@@ -207,7 +200,7 @@ class Batch(WithNotices, Tabular):
             by_collection[cell.collection].append(cell)
         done = {name: [cell for cell in of if cell.status == "done"] for name, of in by_collection.items()}
         if missing := [cell for cell in self.cells.values() if cell.status == "missing"]:
-            reasons = [f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing]
+            reasons = (f"{cell.path} does not exist" if cell.path else "no path given" for cell in missing)
             cells = (f"{'/'.join(cell.key)} ({reason})" for cell, reason in zip(missing, reasons, strict=True))
             rule = first_names(cells, MAX_SUBJECTS)
             if len(self.collections) > 1:
@@ -305,10 +298,6 @@ class Batch(WithNotices, Tabular):
         }
 
 
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
-
-
 def batch(
     manifest: Any,
     *,
@@ -327,7 +316,7 @@ def batch(
     """
     content = read_manifest(manifest, baseline)
     earlier = read_earlier(Source(resume)) if resume is not None else {}
-    return warned(evaluate_batch(content, baseline=baseline, pool=pool, earlier=earlier, jobs=jobs))
+    return warned(evaluate_batch(content, earlier, pool, jobs))
 
 
 def read_earlier(source: Source) -> dict[Key, Cell]:
@@ -358,12 +347,10 @@ def read_earlier(source: Source) -> dict[Key, Cell]:
 
 def evaluate_batch(
     manifest: Manifest,
-    *,
-    baseline: str | None = None,
-    pool: bool = False,
-    earlier: Mapping[Key, Cell] | None = None,
-    jobs: int = 0,
-    on_cell: Callable[[Cell], None] | None = None,
+    earlier: Mapping[Key, Cell],
+    pool: bool,
+    jobs: int,
+    on_cell: Callable[[Cell], None] = lambda cell: None,
     on_collection: Callable[[Batch], None] | None = None,
 ) -> Batch:
     """Evaluate what a manifest says.
@@ -371,16 +358,16 @@ def evaluate_batch(
     earlier: cells that are kept if nothing that they were made from has changed. on_cell: is shown each cell as
     soon as it is evaluated. on_collection: is shown what is there after each collection.
     """
-    if baseline is not None and baseline not in manifest.systems:
-        raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(manifest.systems)}")
+    baseline = manifest.baseline
     for collection in manifest.collections:
         if collection.options.query_weights is not None and (pool or baseline is not None):
             what = "averages over all queries together (pool)" if pool else "tests against a baseline"
             raise weighted_error(f"{collection.name}: {what}")
-    jobs = jobs or default_jobs()
-    rows = [_CollectionCells(manifest, collection, baseline, jobs) for collection in manifest.collections]
+    rows = [
+        _CollectionCells(manifest, collection, jobs or default_jobs()) for collection in manifest.collections
+    ]
     # all unchanged cells are known first, so that an interrupted batch loses none of them
-    cells = {cell.key: cell for row in rows for cell in row.unchanged(earlier or {})}
+    cells = {cell.key: cell for row in rows for cell in row.unchanged(earlier)}
 
     def result() -> Batch:
         """The cells so far, with p-values corrected for all comparisons of the table together, and verdicts."""
@@ -399,8 +386,8 @@ def evaluate_batch(
         )
 
     for row in rows:
-        for cell in row.evaluated([of for of in manifest.systems if (row.name, of) not in cells], on_cell):
-            cells[cell.key] = cell
+        systems = [system for system in manifest.systems if (row.name, system) not in cells]
+        cells |= {cell.key: cell for cell in row.evaluated(systems, on_cell)}
         if on_collection is not None:
             on_collection(result())
     return result()
@@ -409,8 +396,8 @@ def evaluate_batch(
 class _CollectionCells:
     """The cells of one collection: those of an earlier output that are unchanged, the others evaluated."""
 
-    def __init__(self, manifest: Manifest, collection: Collection, baseline: str | None, jobs: int) -> None:
-        self.manifest, self.collection, self.baseline = manifest, collection, baseline
+    def __init__(self, manifest: Manifest, collection: Collection, jobs: int) -> None:
+        self.manifest, self.collection, self.baseline = manifest, collection, manifest.baseline
         self.name, self.qrels, self.specs = collection.name, collection.qrels, collection.specs
         self.options = with_weights(collection.options.replace(jobs=jobs))
         self.compared = comparison.metrics_to_test(self.specs)
@@ -422,30 +409,26 @@ class _CollectionCells:
         return Cell(self.name, system, self.paths[system], **fields)
 
     def unchanged(self, earlier: Mapping[Key, Cell]) -> list[Cell]:
-        metrics, compared = {*map(str, self.specs)}, {*map(str, self.compared)}
-        known = [earlier.get((self.name, system)) for system in self.manifest.systems]
-        cells = [
-            replace(cell, path=self.paths[cell.system])
-            for cell in known
-            if cell and (cell.status, cell.options, {*cell.values}) == ("done", self.settings, metrics)
-        ]
+        expected = "done", self.settings, {*map(str, self.specs)}
+        known = (earlier.get((self.name, system)) for system in self.manifest.systems)
+        cells = [cell for cell in known if cell and (cell.status, cell.options, {*cell.values}) == expected]
         if not cells:
             return []
-        systems = {cell.system for cell in cells} | ({self.baseline} if self.baseline else set())
+        systems = [*(cell.system for cell in cells), *([self.baseline] if self.baseline else [])]
         paths = sorted({self.qrels, *(self.paths[system] for system in systems)})
-        sha256 = dict(zip(paths, ordered_map(_sha256, paths, self.options.jobs), strict=True))
-        groups_sha256 = _hash(lambda: group_sizes(Source(self.qrels), self.options.groups).sha256())
+        hashed = ordered_map(lambda path: _sha256(lambda: Source(path)), paths, self.options.jobs)
+        sha256 = dict(zip(paths, hashed, strict=True))
+        groups_sha256 = _sha256(lambda: group_sizes(Source(self.qrels), self.options.groups))
         baseline_sha256 = None if self.baseline is None else sha256[self.paths[self.baseline]]
         unchanged = []
         for cell in cells:
-            if (cell.sha256, cell.qrels_sha256) != (sha256[cell.path], sha256[self.qrels]):
-                continue
-            if cell.groups_sha256 not in (None, groups_sha256):
-                continue
+            path, compared_with = self.paths[cell.system], (self.baseline, baseline_sha256)
             if baseline_sha256 is None or cell.system == self.baseline:  # there is nothing to compare with
-                unchanged.append(replace(cell, comparisons={}, baseline=None, baseline_sha256=None))
-            elif (cell.baseline, cell.baseline_sha256) == (self.baseline, baseline_sha256):
-                unchanged += [cell] if {*cell.comparisons} == compared else []
+                compared_with = None, None
+            hashes = cell.sha256, cell.qrels_sha256, (cell.baseline, cell.baseline_sha256)
+            is_same = hashes == (sha256[path], sha256[self.qrels], compared_with)
+            if is_same and cell.groups_sha256 in (None, groups_sha256):
+                unchanged.append(replace(cell, path=path))
         return unchanged
 
     def failed(self, system: str, error: GradevalError) -> Cell:
@@ -458,16 +441,18 @@ class _CollectionCells:
             error = InputError(file.path, f"{self.name}: {error}")
         return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))
 
-    def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None] | None) -> list[Cell]:
+    def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None]) -> list[Cell]:
         cells: dict[str, Cell] = {}
+        waiting: list[str] = []  # for their results, which come in this order
         of_baseline: Results | None = None
         features = self.manifest.features
 
         def add(cell: Cell) -> None:
+            if cell.system in waiting:
+                waiting.remove(cell.system)
             if cell.system in systems:
                 cells[cell.system] = cell
-                if on_cell is not None:
-                    on_cell(cell)
+                on_cell(cell)
 
         def fail(about: Iterable[str], error: GradevalError) -> None:
             for system in about:
@@ -476,14 +461,10 @@ class _CollectionCells:
         def on_run(results: Results) -> None:
             nonlocal of_baseline
             for failed in results.failed:
-                feature = failed.path.rpartition(":")[2]
-                of_path = [system for system, path in self.paths.items() if path == failed.path]
-                files = [system for system in of_path if system not in features]
-                if files:
-                    fail([system for system in files if system not in cells][:1], failed.error)
-                else:  # without a feature's name, the qrels lack features
-                    about = [feature] if feature in features else [of for of in features if of not in cells]
-                    fail(about, failed.error)
+                about, feature = waiting[:1], failed.path.rpartition(":")[2]
+                if waiting[0] in features:  # an error without a feature's name is about all that qrels lack
+                    about = [feature] if feature in features else [*waiting]
+                fail(about, failed.error)
             for run in results.runs:
                 if run.name == self.baseline:
                     of_baseline = results
@@ -500,15 +481,16 @@ class _CollectionCells:
         if existing and self.baseline is not None and self.exists(self.baseline):
             # it comes first: the others are compared with it as soon as they are evaluated
             existing = list(dict.fromkeys([self.baseline, *existing]))
-        numbers = {system: features[system] for system in existing if system in features}
-        files = [system for system in existing if system not in features]
-        parts: list[tuple[Sequence[str], Runs, Options]] = [
-            (files, [(system, self.paths[system]) for system in files], self.options),
-            ([*numbers], [(None, self.qrels)], self.options.replace(features=tuple(numbers.values()))),
-        ]
-        for part, runs, options in reversed(parts) if self.baseline in numbers else parts:
+        for are_features in (True, False) if self.baseline in features else (False, True):
+            part = [system for system in existing if (system in features) == are_features]
             if not part:
                 continue
+            waiting[:] = part
+            runs: Runs = [(system, self.paths[system]) for system in part]
+            options = self.options
+            if are_features:
+                runs = [(None, self.qrels)]
+                options = options.replace(features=tuple(features[system] for system in part))
             try:
                 qrels, opened = with_saved(self.qrels, runs)
                 judged = [] if options.judged_only else [comparison.judged_spec(self.compared, opened)]
@@ -574,15 +556,11 @@ def _of_one_run(run: Any) -> Any:
         return run
     if len(run.runs) != 1:
         return FailedRun(run.path, InputError(run.path, f"it has {len(run.runs)} runs, and a system has one"))
-    return run.replace(runs=(run.runs[0].replace(sha256=_sha256(run.path)),))
+    return run.replace(runs=(run.runs[0].replace(sha256=_sha256(lambda: Source(run.path))),))
 
 
-def _sha256(path: str) -> str | None:
-    return _hash(lambda: Source(path).sha256())
-
-
-def _hash(sha256: Callable[[], str]) -> str | None:
+def _sha256(source: Callable[[], Source]) -> str | None:
     """None where the file cannot be read: it is evaluated again, which reports this where it matters."""
     with suppress(InputError, OSError):
-        return sha256()
+        return source().sha256()
     return None

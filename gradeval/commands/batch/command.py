@@ -95,14 +95,10 @@ def batch_command(
         job.print(batch, signature=job.signature)
 
     with job.running():
+        earlier = read_earlier(Source(job.output or "")) if is_resumed else {}
+        on_collection = show if resume and not job.strict else None
         batch = evaluate_batch(
-            manifest,
-            baseline=baseline,
-            pool=pool,
-            earlier=read_earlier(Source(job.output or "")) if is_resumed else {},
-            jobs=jobs,
-            on_cell=lambda cell: job.report(cell.errors),
-            on_collection=show if resume and not job.strict else None,
+            manifest, earlier, pool, jobs, lambda cell: job.report(cell.errors), on_collection
         )
     statuses = {cell.status for cell in batch.cells.values()}
     if (job.strict and "failed" in statuses) or not job.passes(batch.notices, runs=len(batch.cells)):

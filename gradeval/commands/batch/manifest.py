@@ -11,7 +11,7 @@ from glob import escape, glob
 from typing import Any
 
 from gradeval.commands.compare.compare import is_comparable
-from gradeval.errors import MetricError, described, first_names, named
+from gradeval.errors import MetricError, OptionError, described, first_names, named
 from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
 from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILE_OPTIONS, Options
@@ -53,6 +53,7 @@ class Manifest:
     collections: tuple[Collection, ...]
     specs: tuple[Spec, ...]
     file: TomlFile = field(repr=False)
+    baseline: str | None
 
 
 def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[str] = ()) -> Manifest:
@@ -75,11 +76,13 @@ def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[
         raise file.error("no systems given", hint=hint)
     if twice := [name for name in features if name in systems]:
         raise file.error(f"system {named(twice[0])} is a feature too", twice[0])
+    if baseline is not None and baseline not in (every := [*systems, *features]):
+        raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(every)}")
     read = [reader.collection(name, table, systems) for name, table in collections.items()]
     of_content = reader.specs(content["metrics"]) if "metrics" in content else ()
     if specs:
         read = [replace(collection, specs=specs) for collection in read]
-    return Manifest((*systems, *features), features, tuple(read), specs or of_content, file)
+    return Manifest((*systems, *features), features, tuple(read), specs or of_content, file, baseline)
 
 
 class _Reader:
