@@ -116,20 +116,17 @@ NO_IDENTICAL_IDS = IdenticalIds(*[np.empty(0, np.int64)] * 2)
 
 class Repeats(Record, eq=False):
     """The duplicate documents of queries: the line of each, that of the document's first occurrence, and its
-    id, (n,). last_new: the last line that is not a duplicate, -1 without one.
+    id, (n,).
     """
 
     line: Ints
     first: Ints
     documents: Ids
-    last_new: int = -1
 
     @classmethod
     def of(cls, lines: Lines, again: Ints, first: Ints) -> Repeats:
         """again, first: the duplicate rows, and the rows of their first occurrences."""
-        new = np.delete(lines.line, again) if len(again) else lines.line
-        last_new = int(new.max(initial=-1))
-        return cls(lines.line[again], lines.line[first], lines.documents.take(again), last_new)
+        return cls(lines.line[again], lines.line[first], lines.documents.take(again))
 
     def problems(self, first_line: int = 0) -> LineProblems:
         """first_line: the number of lines before those."""

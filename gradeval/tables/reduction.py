@@ -17,7 +17,7 @@ from gradeval.arrays.segments import distinct
 from gradeval.arrays.strings import PAD, Ids, KeySet
 from gradeval.arrays.threads import ordered_map
 from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table
-from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, Problems, no_data
+from gradeval.formats.diagnostics import COLLAPSES, LineProblems, Problem, Problems, no_data
 from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
 from gradeval.tables.qrels import Qrels
@@ -89,7 +89,6 @@ class Total:
         self.extra = ExtraFields()
         self.lines = self.collapsed = 0
         self.repeats = LineProblems()  # duplicate documents
-        self.last_new = -1  # the last line that is not a duplicate
 
     def find(self, lines: Lines) -> Ranked:
         """The judged documents in the lines of whole queries; several threads call it."""
@@ -110,12 +109,9 @@ class Total:
         self.score[result.row] = result.score
         self.lines += int(result.retrieved.sum()) + result.collapsed
         self.collapsed += result.collapsed
-        repeats = result.repeats
-        if repeats.last_new >= 0:
-            self.last_new = max(self.last_new, first_line + repeats.last_new)
-        if len(repeats.line):
+        if len(result.repeats.line):
             # the others are not kept, nor what they would be made from
-            both = LineProblems.joined([self.repeats, repeats.problems(first_line)])
+            both = LineProblems.joined([self.repeats, result.repeats.problems(first_line)])
             self.repeats = both.replace(every=None)
 
     def note(self, read: Columns | _Part, first_line: int) -> None:
@@ -127,18 +123,14 @@ class Total:
         self.extra = self.extra.joined(read.extra, first_line)
 
     def report(self, problems: Problems) -> None:
-        """Add the duplicate documents: each is a problem, or all are one problem where nothing else follows, as
-        in a file that holds its run twice.
-        """
+        """Add the duplicate documents: each is a problem, or all are one in a file that holds its run twice."""
         again, new = self.repeats.total, self.lines - self.repeats.total
         line = self.repeats.first[0].line or 0 if again else 0
-        if self.last_new >= line or again < min(max(new, 2), SHOWN + 1):
+        if again < max(new, 2) or line < new:
             problems.add(self.repeats)
             return
-        which, documents = "a part of the run", f"{again:,} documents"
-        if again >= new:
-            which, documents = "the run", f"the {new:,} documents above" if new > 1 else "the document above"
-        what = f"the file seems to hold {which} twice: from here on, {documents} are repeated"
+        documents = f"the {new:,} documents" if new > 1 else "the document"
+        what = f"the file seems to hold the run twice: from here on, {documents} above are repeated"
         problems.add(LineProblems((Problem(line, what, f"Keep the lines above this one; {COLLAPSES}"),), 1))
 
     def reduced(self) -> Reduced:

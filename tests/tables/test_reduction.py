@@ -214,15 +214,11 @@ def test_documents_that_come_twice(folder, data, qrels, run, ties, size, jobs):
         return
     error = error_of((InputError, InputErrors), reduce_blocks, blocks, table, ties, jobs)
     lines = error.splitlines()
-    again = {line for line, _, _ in repeats}
-    start = number.index(repeats[0][0])
-    stretch = next((n for n, line in enumerate(number[start:]) if line not in again), len(number) - start)
-    if "twice" in lines[0]:
-        assert stretch >= min(start, SHOWN)
-        assert lines == [lines[0]]
-        assert lines[0].startswith(f"{path}:{repeats[0][0]}: the file seems to hold ")
+    new = len(run) - len(repeats)
+    if len(repeats) >= max(new, 2) and repeats[0][0] > new:
+        [line] = lines
+        assert line.startswith(f"{path}:{repeats[0][0]}: the file seems to hold the run twice")
         return
-    assert stretch < min(start, SHOWN) or start + stretch < len(number)
     assert lines[:SHOWN] == messages(path, repeats[:SHOWN])
     if len(repeats) < SHOWN:
         assert len(lines) == len(repeats)
@@ -258,10 +254,7 @@ def test_a_file_that_holds_a_part_of_the_run_twice(folder, size):
     table = table_of(folder, {b"%d" % q: {b"d3": 1.0} for q in range(6)})
     path = folder / "run"
     again = TWICE[:90]
-    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in TWICE + again))
-    what = ":201: the file seems to hold a part of the run twice: from here on, 90 "
-    raises(InputError, what, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
-    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in [*TWICE, *again, (b"9", b"x", 1.0)]))
+    path.write_bytes(b"".join(b"%s Q0 %s 0 %r\n" % line for line in [*TWICE, *again]))
     error = error_of(InputErrors, reduce_blocks, Table.of(Cut(path, size), run_columns), table, "trec", 2)
     lines = error.splitlines()
     assert lines[:20] == messages(path, [(201 + n, 1 + n, again[n][1]) for n in range(20)])
