@@ -1,16 +1,10 @@
-"""Saved results, printed by `gradeval -f json -q`, in the place of the runs that they were made from.
-
-look_for_saved       runs -> those that are files of saved results read and checked
-common_metrics       the metrics that all of them have
-check_made_alike     whether they were made as the other runs are evaluated
-outcomes_of_saved    their values
-"""
+"""Saved results, printed by `gradeval -f json -q`, in the place of the runs that they were made from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -129,36 +123,35 @@ def read_saved(source: Source) -> SavedResult:
         qrels.item("groups_sha256", (str, NoneType)),
         options,
         tuple(metrics),
-        tuple(_run(file, run, f"runs[{r}]", metrics, options) for r, run in enumerate(runs)),
-        tuple(_notices(file)),
+        tuple(_run(file, r, run, metrics, options) for r, run in enumerate(runs)),
+        tuple(_notice(file, n, notice) for n, notice in enumerate(file.item("notices", list))),
     )
 
 
-def _notices(file: _Part) -> Iterator[Notice]:
+def _notice(file: _Part, index: int, content: Any) -> Notice:
     """Raises InputError for one that cannot be read, or has no sentence."""
-    for index, content in enumerate(file.item("notices", list)):
-        try:
-            notice = Notice.from_dict(content, str(content.get("subject", "")))
-            str(notice)
-            if notice.kind is Kind.JUDGED_SHARE:
-                int(notice.metric.removeprefix("Judged@"))
-        except (TypeError, ValueError, KeyError, AttributeError):
-            raise file.error(f"notices[{index}] is not valid") from None
-        yield notice
+    try:
+        notice = Notice.from_dict(content, str(content.get("subject", "")))
+        str(notice)
+        if notice.kind is Kind.JUDGED_SHARE:
+            int(notice.metric.removeprefix("Judged@"))
+    except (TypeError, ValueError, KeyError, AttributeError):
+        raise file.error(f"notices[{index}] is not valid") from None
+    return notice
 
 
-def _run(file: _Part, content: Any, place: str, metrics: Sequence[str], options: Mapping[str, Any]) -> SavedRun:
+def _run(file: _Part, r: int, content: Any, metrics: Sequence[str], options: Mapping[str, Any]) -> SavedRun:
     if not isinstance(content, dict):
-        raise file.error(f"{place} is not an object")
-    name = file._replace(content=content, place=f" of {place}").item("name", str)
-    run = file._replace(content=content, place=f" of run {named(name)}")
+        raise file.error(f"runs[{r}] is not an object")
+    name = _Part(file.path, content, f" of runs[{r}]").item("name", str)
+    run = _Part(file.path, content, f" of run {named(name)}")
     if "per_query" not in content:
         raise file.error(f"run {named(name)} has no values per query, since it was made without -q")
     rows = run.item("per_query", dict)
     run.item("queries", int, lambda count: count == len(rows))
     rules = {None, "trec", LETOR_TIES} if options["ties"] is None else {None, options["ties"]}
     ties = run.item("ties", (str, NoneType), rules.__contains__)
-    depths = run.item("depths", (list, NoneType), _are_depths)
+    depths = run.item("depths", (list, NoneType), lambda depths: depths is None or _are_depths(depths))
     values = _numbers(run, rows)
     for metric in sorted(values.keys() - set(metrics)):
         raise run.error(f"there are values of {named(metric)}{run.place}, which is not among its metrics")
@@ -186,13 +179,9 @@ def _run(file: _Part, content: Any, place: str, metrics: Sequence[str], options:
     return SavedRun(name, path, sha256, tuple(rows), values, ties, None if depths is None else (*depths,))
 
 
-def _are_depths(depths: list[Any] | None) -> bool:
-    return depths is None or (
-        len(depths) == len(QUANTILES)
-        and all(type(documents) is int for documents in depths)
-        and depths == sorted(depths)
-        and 1 <= depths[0] <= depths[-1] < 2**53
-    )
+def _are_depths(depths: list[Any]) -> bool:
+    are_counts = all(type(documents) is int and 1 <= documents < 2**53 for documents in depths)
+    return are_counts and len(depths) == len(QUANTILES) and depths == sorted(depths)
 
 
 def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, Floats]:
@@ -224,9 +213,9 @@ def common_metrics(
     saved = [run for _, run in runs if isinstance(run, SavedResult)]
     if not saved:
         return [], []
-    first, *others = of_each = [_specs(run) for run in saved]
-    common = [spec for spec in first if all(spec in other for other in others)]
-    if first and not common:
+    of_each = [_specs(run) for run in saved]
+    common = [spec for spec in of_each[0] if all(spec in specs for specs in of_each)]
+    if of_each[0] and not common:
         what = f"no metric is in every saved result ({_metrics_by_file(saved)})"
         raise InputError(saved[-1].path, what, hint="Evaluate the runs again, with the same metrics")
     every = dict.fromkeys(chain.from_iterable(of_each))
@@ -239,11 +228,9 @@ def common_metrics(
 
 def metrics_of_saved(metrics: Sequence[str]) -> tuple[list[Spec], tuple[Notice, ...]]:
     """The metrics, and a notice of those of groups that no saved result has, which are left out."""
-    of_names = named_specs(metrics)
-    chosen = {
-        spec: None for name, of in of_names for spec in of if group_of(name) is None or _has_numbers(spec)
-    }
-    left_out = dict.fromkeys(str(spec) for _, of in of_names for spec in of if spec not in chosen)
+    pairs = [(group_of(name), spec) for name, specs in named_specs(metrics) for spec in specs]
+    chosen = dict.fromkeys(spec for group, spec in pairs if group is None or _has_numbers(spec))
+    left_out = dict.fromkeys(str(spec) for _, spec in pairs if spec not in chosen)
     return list(chosen), left_out_of_groups(list(left_out))
 
 
@@ -331,8 +318,8 @@ def outcomes_of_saved(
     (Q,). empty: as of Outcome. unlisted: metrics that the user does not see. Raises InputError where its
     queries are other ones.
     """
-    known = [m for m, spec in enumerate(results.specs) if is_num_q(spec) or str(spec) in saved.metrics]
-    specs = [results.specs[m] for m in known]
+    is_known = [is_num_q(spec) or str(spec) in saved.metrics for spec in results.specs]
+    specs = [*compress(results.specs, is_known)]
     # where not all was relevant, the notice that all is shows that enough was judged; nothing else does
     share = 1.0 if any(notice.kind is Kind.ALL_RELEVANT for notice in saved.notices) else 0.0
     position = {query: q for q, query in enumerate(results.queries) if chosen[q]}
@@ -347,7 +334,7 @@ def outcomes_of_saved(
                     yield notice
             elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE):
                 yield notice
-        scored = Scored(result.values[known], {}, empty[known])
+        scored = Scored(result.values[is_known], {}, empty[is_known])
         yield from undefined_notices(qrels, specs, scored, result.counted)
         listed = [spec for spec in specs if spec not in unlisted]
         for notice in of_run:
@@ -355,16 +342,16 @@ def outcomes_of_saved(
                 cutoff = int(notice.metric.partition("@")[2])
                 yield from judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
 
-    def outcome(name: str, run: SavedRun) -> Outcome:
-        for query in run.queries:
-            if query not in position:
-                what = f"query {named(query)} of run {named(run.name)} is not among those of {results.qrels}"
-                raise InputError(saved.path, f"{what} that are evaluated")
+    outcomes = []
+    for name, run in zip(names, saved.runs, strict=True):
+        if unknown := [query for query in run.queries if query not in position]:
+            what = f"query {named(unknown[0])} of run {named(run.name)} is not among those of {results.qrels}"
+            raise InputError(saved.path, f"{what} that are evaluated")
         at = [position[query] for query in run.queries]
         has_values = np.zeros(len(chosen), np.bool_)
         has_values[at] = True
         counted = counted_queries(chosen, has_values, options)
-        for q in np.flatnonzero(counted & ~has_values).tolist():
+        for q in np.flatnonzero(counted & ~has_values)[:1]:
             what = f"run {named(run.name)} has no values of query {named(results.queries[q])}"
             raise InputError(saved.path, what, hint="Evaluate the run again")
         values = np.full((len(results.specs), len(chosen)), np.nan)
@@ -383,6 +370,5 @@ def outcomes_of_saved(
         )
         of_run = tuple(notice.replace(subject=name) for notice in notices(run, result))
         noticed = Noticed(of_run, share, np.zeros(0, np.int64))
-        return Outcome(result, empty, lambda *_: noticed)
-
-    return [outcome(name, run) for name, run in zip(names, saved.runs, strict=True)]
+        outcomes.append(Outcome(result, empty, lambda *_, noticed=noticed: noticed))
+    return outcomes
