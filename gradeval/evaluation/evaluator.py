@@ -19,6 +19,7 @@ from gradeval.evaluation.outcome import (
     Depths,
     Noticed,
     Outcome,
+    check_common,
     chosen_queries,
     no_subtopics_notices,
     outcome_of,
@@ -31,7 +32,7 @@ from gradeval.evaluation.outcome import (
     without_relevant,
 )
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
-from gradeval.evaluation.score import check_expected
+from gradeval.evaluation.score import Judge, check_expected
 from gradeval.file_formats import LabelledRuns, run_files, run_names
 from gradeval.formats.sources import Source, compression_of
 from gradeval.notices import Kind, Notice
@@ -200,7 +201,7 @@ class Evaluator:
         if options.ties == EXPECTED:
             check_expected(specs)
         self._jobs = options.jobs or default_jobs()
-        self._judged = open_qrels(qrels, options, self._prepare)
+        self._judged = open_qrels(qrels, options, hashes)
         self._qrels = self._judged.qrels
         self._specs = tuple(with_levels(specs, self._qrels.scale) if options.by_level else specs)
         self._queries = Texts(self._qrels.queries)
@@ -218,10 +219,6 @@ class Evaluator:
             groups_sha256=letor.groups.sha256() if hashes and letor and letor.groups else None,
             chosen=int(self._chosen.sum()),
         )
-
-    def _prepare(self, source: Source) -> None:
-        if self._hashes:
-            source.hash_while_reading()
 
     def __repr__(self) -> str:
         metrics, queries = len(self._specs) - len(self._optional), int(np.count_nonzero(self._chosen))
@@ -257,7 +254,7 @@ class Evaluator:
                     evaluation = self._nothing, self._qrels, self._options, self._chosen
                     return outcomes_of_saved(run, [*name_of.values()], *evaluation, self._empty, self._unlisted)
                 several = open_runs(
-                    label, run, self._judged, self._options, self._prepare, position + 1, self._as_trec_eval
+                    label, run, self._judged, self._options, self._hashes, position + 1, self._as_trec_eval
                 )
             except GradevalError as error:
                 return [FailedRun(path_of(run, first), error)]
@@ -320,9 +317,12 @@ class Evaluator:
             return opened
         name, run = opened
         try:
-            outcome = outcome_of(
-                self._qrels, name, run, self._specs, self._options, jobs, self._chosen, self._unlisted
-            )
+            reduced = run.reduce(self._qrels, jobs)
+            check_common(run, reduced, self._qrels, self._chosen)
+            tag = reduced.tag or run.name or run.short_name or run.path
+            judge = Judge(self._qrels, reduced, self._options, tag)
+            specs, chosen = self._specs, self._chosen
+            outcome = outcome_of(judge, name, run.path, run.ties, specs, jobs, chosen, self._unlisted)
             if at_once:
                 noticed = outcome.noticed(with_expected)
                 outcome = outcome.replace(noticed=lambda *_: noticed)

@@ -113,24 +113,6 @@ def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs
     return Judge(qrels, nothing, options).scored(specs, jobs).empty
 
 
-def outcome_of(
-    qrels: Qrels,
-    name: str,
-    run: Run,
-    specs: Sequence[Spec],
-    options: Options,
-    jobs: int,
-    chosen: Bools,
-    unlisted: Sequence[Spec] = (),
-) -> Outcome:
-    """The outcome of a run. unlisted: metrics that the user does not see. Raises GradevalError."""
-    reduced = run.reduce(qrels, jobs)
-    check_common(run, reduced, qrels, chosen)
-    tag = reduced.tag or run.name or run.short_name or run.path
-    judge = Judge(qrels, reduced, options, tag)
-    return outcome_of_reduced(judge, name, run.path, run.ties, specs, jobs, chosen, unlisted)
-
-
 def no_common_query(
     path: str, other: str, ids: Sequence[str], other_ids: Sequence[str], hint: str = "Check the query ids"
 ) -> InputError:
@@ -155,7 +137,7 @@ def check_common(run: Run, reduced: Reduced, qrels: Qrels, chosen: Bools) -> Non
         raise no_common_query(run.path, qrels.path, list(dict.fromkeys(ids))[: SHOWN_IDS + 1], judged)
 
 
-def outcome_of_reduced(
+def outcome_of(
     judge: Judge,
     name: str,
     path: str,
@@ -165,7 +147,9 @@ def outcome_of_reduced(
     chosen: Bools,
     unlisted: Sequence[Spec] = (),
 ) -> Outcome:
-    """The outcome of what is kept of a run, which may lack all queries. run_rule: its order of ties."""
+    """The outcome of what is kept of a run, which may lack all queries. run_rule: its order of ties. unlisted:
+    metrics that the user does not see.
+    """
     qrels, reduced, options = judge.qrels, judge.reduced, judge.options
     weights = weights_of(Texts(qrels.queries), chosen, options)
     jobs = jobs if len(qrels.grade) > _FEW else 1

@@ -25,7 +25,7 @@ from gradeval.evaluation.outcome import (
     chosen_queries,
     depths_of,
     no_subtopics_notices,
-    outcome_of_reduced,
+    outcome_of,
     qrels_notices_for,
     relevance_notices,
 )
@@ -348,7 +348,7 @@ def _evaluated(rows: Rows, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
     repeats = total.repeats.changed(lambda problem: Problem(problem.line, what, COLLAPSES))
     repeats.changed(rows.named).check(path)
     reduced = total.reduced()
-    outcome = outcome_of_reduced(Judge(qrels, reduced, options, name), name, name, ties, job.specs, 1, chosen)
+    outcome = outcome_of(Judge(qrels, reduced, options, name), name, name, ties, job.specs, 1, chosen)
     result = outcome.result
     in_run = int((chosen & (reduced.retrieved > 0)).sum())
     values, *ends = (

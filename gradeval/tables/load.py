@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 _DEFAULTS = Options()
 _SHOWN = 20  # columns that an error names
-Prepare = Callable[[Source], None]
-"""It is called with each source before it is read."""
 
 
 class OpenedQrels(Record):
@@ -235,13 +233,15 @@ def _joined(table: Table, jobs: int) -> Columns:
     return with_fewer(read, jobs)
 
 
-def open_qrels(qrels: Any, options: Options, prepare: Prepare | None = None) -> OpenedQrels:
-    """The judgments, as they are evaluated. A LETOR file's labels are the grades, or one of its features."""
+def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrels:
+    """The judgments, as they are evaluated. A LETOR file's labels are the grades, or one of its features.
+    hashes: whether the SHA-256 of the file is found while it is read.
+    """
     if isinstance(qrels, OpenedQrels):
         return qrels.replace(qrels=qrels.as_read.evaluated(options))
     jobs = options.jobs or default_jobs()
     if is_path(qrels):
-        [file] = open_file(_source(qrels, prepare), "qrels", options)
+        [file] = open_file(_source(qrels, hashes), "qrels", options)
         as_read = _judgments(file.table, jobs)
         return OpenedQrels(as_read, as_read.evaluated(options), file.source, file.kind, file.letor)
     from gradeval.formats.memory import Nested, are_texts  # imported only when needed
@@ -260,10 +260,8 @@ def open_qrels(qrels: Any, options: Options, prepare: Prepare | None = None) -> 
 
 
 def _judgments(table: Table, jobs: int) -> Qrels:
-    def read(jobs: int) -> Qrels:
-        return Qrels.of(table.name, ordered_map(table.columns, table.blocks(), jobs), jobs)
-
-    return with_fewer(read, jobs)
+    blocks = partial(ordered_map, table.columns)
+    return with_fewer(lambda jobs: Qrels.of(table.name, blocks(table.blocks(), jobs), jobs), jobs)
 
 
 def open_file(
@@ -320,7 +318,7 @@ def open_runs(
     run: Any,
     judged: OpenedQrels,
     options: Options,
-    prepare: Prepare | None = None,
+    hashes: bool = False,
     position: int = 1,
     as_trec_eval: bool = False,
 ) -> list[Run | InputError]:
@@ -339,7 +337,7 @@ def open_runs(
     is_qrels = judged.source is not None and is_file(run, judged.source.name)
     kind = options.run_format or (judged.kind if is_qrels else None)
     # features of the qrels file itself, which may be a pipe
-    source = judged.source if is_qrels and judged.source and kind == "letor" else _source(run, prepare)
+    source = judged.source if is_qrels and judged.source and kind == "letor" else _source(run, hashes)
     kind = kind or kind_of(source, "score", options)
     check_letor_options(source, "run", kind, options)
     ties = options.ties or (LETOR_TIES if kind == "letor" else format_of(kind).ties)
@@ -394,10 +392,10 @@ def source_of(path: Any) -> Source:
         return Source(path)
 
 
-def _source(path: Any, prepare: Prepare | None) -> Source:
+def _source(path: Any, hashes: bool) -> Source:
     source = source_of(path)
-    if prepare is not None:
-        prepare(source)
+    if hashes:
+        source.hash_while_reading()
     return source
 
 
@@ -430,34 +428,23 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
     """A dict of dicts, tuples (query, document, number), or a data frame. number: 'grade' or 'score'. path: its
     name in messages. options: may name the columns of a frame. Raises InputError.
     """
-    from gradeval.formats.memory import (  # imported only when needed
-        DOCUMENT,
-        QUERY,
-        ROWS,
-        SUBTOPIC,
-        Nested,
-        Three,
-        array_values,
-        is_frame,
-        is_ranx,
-        tuples,
-    )
+    from gradeval.formats import memory  # imported only when needed
 
-    with readable(path, ROWS):
-        data = data.to_dict() if is_ranx(data) else data
+    with readable(path, memory.ROWS):
+        data = data.to_dict() if memory.is_ranx(data) else data
         if isinstance(data, Mapping):
-            return Nested(path, data, number)
-        is_table = is_frame(data)
+            return memory.Nested(path, data, number)
+        is_table = memory.is_frame(data)
     if is_table:
         with readable(path):
             from gradeval.formats.arrow import frame
 
             return frame(data, path, number, dict(options.columns))
-    with readable(path, ROWS):
+    with readable(path, memory.ROWS):
         if isinstance(data, np.ndarray) and data.dtype.names and len(data.dtype.names) >= 3:
             places = _places(data.dtype.names, None, number)
-            columns = [array_values(data[data.dtype.names[place]]) for place in places]
-            return Three(path, columns, (QUERY, DOCUMENT, number, SUBTOPIC))
+            columns = [memory.array_values(data[data.dtype.names[place]]) for place in places]
+            return memory.Three(path, columns, (memory.QUERY, memory.DOCUMENT, number, memory.SUBTOPIC))
         if not hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
             data_forms = f"{{query: {{document: {number}}}}} or (query, document, {number}) rows"
             hint = f"Give a path, a data frame, {data_forms}"
@@ -466,7 +453,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
         rows = list(data)
         first = rows[0] if rows else ()
         count = len(first) if isinstance(first, (tuple, list)) else None
-        return tuples(path, rows, number, _places(getattr(first, "_fields", None), count, number))
+        return memory.tuples(path, rows, number, _places(getattr(first, "_fields", None), count, number))
 
 
 def _places(fields: Sequence[str] | None, count: int | None, number: str) -> list[int]:

@@ -34,7 +34,7 @@ from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation.evaluator import check_labels, separate_runs
 from gradeval.evaluation.outcome import (
     chosen_queries,
-    outcome_of_reduced,
+    outcome_of,
     qrels_notices,
     qrels_notices_for,
     with_ids,
@@ -147,7 +147,7 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
         raise MetricError(f"{spec}: neither high nor low values are better, so no query is the worst")
     jobs, chosen = options.jobs or default_jobs(), chosen_queries(qrels, options)
     outcomes = [
-        outcome_of_reduced(
+        outcome_of(
             Judge(qrels, run.reduce(qrels, jobs), options), run.path, run.path, run.ties, [spec], jobs, chosen
         )
         for run in runs

@@ -24,7 +24,7 @@ from gradeval.evaluation.outcome import (
     check_common,
     chosen_queries,
     no_common_query,
-    outcome_of_reduced,
+    outcome_of,
     relevance_notices,
     with_ids,
 )
@@ -391,7 +391,7 @@ class Collection:
         def outcome(run: tuple[str, Reduced, str], jobs: int) -> Outcome:
             name, reduced, rule = run
             judge = Judge(self.qrels, reduced, self.options, reduced.tag)
-            return outcome_of_reduced(judge, name, name, rule, specs, jobs, self.chosen)
+            return outcome_of(judge, name, name, rule, specs, jobs, self.chosen)
 
         return map_all(outcome, runs, self.options.jobs or default_jobs())
 
