@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,30 +24,10 @@ from numpy.typing import NDArray
 from gradeval.arrays import Bools, Bytes, Floats
 from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
 from gradeval.errors import GradevalError, InputError, printable, readable
+from gradeval.formats import memory
 from gradeval.formats.columns import Columns, Table, first_run, of_one_run, only_run
 from gradeval.formats.csv import ARGUMENT, Chosen, choose
 from gradeval.formats.diagnostics import NOTHING, LineProblems, shown
-from gradeval.formats.memory import (
-    BLOCK_ROWS,
-    DOCUMENT,
-    QUERY,
-    RUN_NAMES,
-    SUBTOPIC,
-    Categories,
-    Data,
-    Distinct,
-    Numeric,
-    Objects,
-    Slice,
-    Three,
-    Values,
-    array_values,
-    is_lazy,
-    missing_rows,
-    object_numbers,
-    offers_arrow,
-    read_values,
-)
 from gradeval.formats.sources import ARROW, PARQUET, Source
 from gradeval.options import Options
 
@@ -185,22 +165,31 @@ class Chunk(NamedTuple):
             self._check_text(block)
         return Ids(np.concatenate([*blocks, np.zeros(PAD, np.uint8)]), start, length)
 
-    def decimals(self) -> list[str | None] | None:
-        """The values of decimals as text; None for another type."""
+    def decimals(self, as_numbers: bool = False) -> memory.Values | None:
+        """The values of decimals, as texts or where that is quicker as numbers; None for another type."""
         kind = _DECIMAL.fullmatch(self.format)
         if kind is None:
             return None
+        scale, size, missing = int(kind[1]), int(kind[2] or 128) // 8, self.missing()
+        if as_numbers and 0 <= scale <= 22:  # of up to 53 bits, which one division makes exact
+            n = -(-size // 8)
+            words = self._buffer(1, f"i{size // n}", n * self.offset, n * self.length).reshape(-1, n)
+            low = words[:, 0].astype(np.int64)
+            is_small = (np.maximum(low, ~low) < 2**53) & (words[:, 1:] == low[:, None] >> 63).all(1)
+            if is_small.all():
+                return memory.Numeric(low / 10.0**scale, missing)
         from decimal import Context, Decimal
 
-        scale, size, exact = int(kind[1]), int(kind[2] or 128) // 8, Context(prec=_DIGITS)
-        words = self._buffer(1, f"V{size}", self.offset, self.length).tolist()
-        missing = self.missing()
-        return [
-            None
-            if missing is not None and missing[row]
-            else f"{Decimal(int.from_bytes(word, sys.byteorder, signed=True)).scaleb(-scale, exact):f}"
-            for row, word in enumerate(words)
-        ]
+        exact = Context(prec=_DIGITS)
+        integers = self._buffer(1, f"V{size}", self.offset, self.length).tolist()
+        return memory.Objects(
+            [
+                None
+                if missing is not None and missing[row]
+                else f"{Decimal(int.from_bytes(word, sys.byteorder, signed=True)).scaleb(-scale, exact):f}"
+                for row, word in enumerate(integers)
+            ]
+        )
 
     def short_views(self) -> ShortIds | None:
         """The values of a column of views where all have up to 8 bytes, without NUL; else None."""
@@ -232,9 +221,9 @@ class Chunk(NamedTuple):
         if not count:
             return np.empty(0, kind)
         size = np.dtype(kind).itemsize
-        memory: Any = (ctypes.c_char * (count * size)).from_address(self.array.buffers[number] + first * size)
-        memory.owner = self.owner  # arrays that view it keep its owner alive
-        values: NDArray[Any] = np.frombuffer(memory, kind)
+        region: Any = (ctypes.c_char * (count * size)).from_address(self.array.buffers[number] + first * size)
+        region.owner = self.owner  # arrays that view it keep its owner alive
+        values: NDArray[Any] = np.frombuffer(region, kind)
         values.flags.writeable = False
         return values
 
@@ -306,7 +295,7 @@ class Arrow:
         self.chunks = chunks
         self.start = np.cumsum([0, *(chunk.length for chunk in chunks)])
         dictionaries = [chunk.dictionary for chunk in chunks]
-        self.distinct = [chunk and Distinct(Arrow([chunk])) for chunk in dictionaries]
+        self.distinct = [chunk and memory.Distinct(Arrow([chunk])) for chunk in dictionaries]
         kind = (dictionaries[0] or chunks[0]).format if chunks else _NULL
         if kind not in _TYPES and not _DECIMAL.fullmatch(kind):
             column = f"the type of column {chunks[0].name} ({chunks[0].format.decode()})"
@@ -327,7 +316,7 @@ class Arrow:
             return parts[0]
         return np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)]), _joined(parts)
 
-    def _parts(self, rows: slice) -> Iterator[tuple[Chunk, Distinct | None]]:
+    def _parts(self, rows: slice) -> Iterator[tuple[Chunk, memory.Distinct | None]]:
         first, end, _ = rows.indices(len(self))
         begin = max(int(np.searchsorted(self.start, first, "right")) - 1, 0)
         for number in range(begin, len(self.chunks)):
@@ -340,25 +329,25 @@ class Arrow:
                 yield part, self.distinct[number]
 
 
-def _values(chunk: Chunk, distinct: Distinct | None) -> Values | None:
+def _values(chunk: Chunk, distinct: memory.Distinct | None, as_numbers: bool = False) -> memory.Values | None:
     """The values of a chunk, None where they are strings. Raises ValueError for damaged codes."""
     if chunk.format == _NULL:
-        return Objects([None] * chunk.length)
-    if (decimals := chunk.decimals()) is not None:
-        return Objects(decimals)
+        return memory.Objects([None] * chunk.length)
+    if (decimals := chunk.decimals(as_numbers)) is not None:
+        return decimals
     codes, missing = chunk.numbers(), chunk.missing()
     if codes is None or distinct is None:
-        return None if codes is None else Numeric(codes, missing)
+        return None if codes is None else memory.Numeric(codes, missing)
     outside = (codes < 0) | (codes >= distinct.count)
     if missing is not None:
         outside &= ~missing
         codes = np.where(missing, -1, codes.astype(np.int64))
     if outside.any():
         raise ValueError(f"column {chunk.name} is damaged: its codes point outside its dictionary")
-    return Categories(codes, distinct)
+    return memory.Categories(codes, distinct)
 
 
-def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids, LineProblems]:
+def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, what: str) -> tuple[Ids, LineProblems]:
     missing, values = chunk.missing(), _values(chunk, distinct)
     if values is not None:
         return values.ids(slice(None), what)
@@ -366,7 +355,7 @@ def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids,
     if is_view and missing is None and (short := chunk.short_views()) is not None:
         return short, NOTHING
     ids = chunk.texts()
-    wrong = missing_rows(missing, what)
+    wrong = memory.missing_rows(missing, what)
     may_hold_nul = bool((ids.block[:-PAD] == 0).any())
     if is_view and may_hold_nul:  # the views are the length, then the string up to zeros, or a place
         size = 16 * len(ids)
@@ -382,14 +371,14 @@ def _chunk_ids(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Ids,
     return ids.light(), wrong
 
 
-def _chunk_numbers(chunk: Chunk, distinct: Distinct | None, what: str) -> tuple[Floats, LineProblems]:
-    missing, values = chunk.missing(), _values(chunk, distinct)
+def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, what: str) -> tuple[Floats, LineProblems]:
+    missing, values = chunk.missing(), _values(chunk, distinct, as_numbers=True)
     if values is not None:
         return values.numbers(slice(None), what)
     texts = np.array([text.decode("utf-8", "surrogateescape") for text in chunk.texts().tolist()], object)
     if missing is not None:
         texts[missing] = None
-    return object_numbers(texts.tolist(), what)
+    return memory.object_numbers(texts.tolist(), what)
 
 
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
@@ -401,11 +390,11 @@ def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
     )
 
 
-def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> Data:
+def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memory.Data:
     """A data frame, or any other table that offers its columns."""
-    if is_lazy(data):
+    if memory.is_lazy(data):
         raise InputError(path, "a LazyFrame has no rows yet", hint="Call .collect() on it")
-    if hasattr(data, "columns") and (hasattr(data, "iloc") or not offers_arrow(data)):
+    if hasattr(data, "columns") and (hasattr(data, "iloc") or not memory.offers_arrow(data)):
         names = [*map(str, data.columns)]
         chosen = choose(names, number, by_role, path, ARGUMENT)
         columns = [_series(data[name]) for name in chosen.names]
@@ -415,33 +404,31 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> Data
         chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("", "", "")
         columns = [Arrow([part[names.index(name)] for part in parts] if parts else []) for name in chosen.names]
     labels = column_labels(chosen, number)
+    three = memory.Three(path, columns, labels)
     if number == "grade":
-        return Three(path, columns, labels)
-    run = b""
-    if chosen.run:
-        first = Three(path, columns, labels)
-        run = first_run(first.columns(Slice(0, 1, True, True)))
+        return three
+    run = first_run(three.columns(memory.Slice(0, 1, True, True))) if chosen.run else b""
 
     def finished(read: Columns) -> Columns:
         return chosen.finished(only_run(read, run, _ONE_OF_FRAME) if chosen.run else read, number)
 
-    return Three(path, columns, labels, finished)
+    three.finished = finished
+    return three
 
 
 def column_labels(chosen: Chosen, number: str) -> list[str]:
     """The names of columns in messages."""
-    what = "rank" if chosen.by_rank else number
-    values = (QUERY, DOCUMENT, what, SUBTOPIC if chosen.subtopic else RUN_NAMES)
-    return [f"{value} (column {name})" for value, name in zip(values, chosen.names, strict=False)]
+    labels = zip(chosen.labels(number), chosen.names, strict=False)
+    return [f"{label} (column {name})" for label, name in labels]
 
 
-def _series(series: Any) -> Values:
+def _series(series: Any) -> memory.Values:
     """A column of pandas, or of any other frame without Arrow."""
     kind: Any = getattr(series, "dtype", None)
     if hasattr(series, "cat"):
-        return Categories(series.cat.codes.to_numpy(), Distinct(_series(series.cat.categories)))
+        return memory.Categories(series.cat.codes.to_numpy(), memory.Distinct(_series(series.cat.categories)))
     if isinstance(kind, np.dtype):
-        return array_values(np.asarray(series))
+        return memory.array_values(np.asarray(series))
     if getattr(kind, "storage", "") == "pyarrow" or hasattr(kind, "pyarrow_dtype"):
         has_rows = hasattr(series, "iloc")  # an index of pandas, such as that of categories, has none
         frame = series.to_frame().reset_index(drop=True) if has_rows else series.to_frame(index=False)
@@ -453,19 +440,11 @@ def _series(series: Any) -> Values:
         missing = np.asarray(series.isna(), bool)
         values = np.zeros(len(missing), kind.numpy_dtype)
         values[~missing] = series.array[~missing].to_numpy(kind.numpy_dtype)
-        return Numeric(values, missing)
-    return Objects(list(series))
+        return memory.Numeric(values, missing)
+    return memory.Objects(list(series))
 
 
-def table(source: Source, number: str, options: Options) -> Table:
-    return _file_table(source, "Arrow", ARROW, number, options)
-
-
-def parquet_table(source: Source, number: str, options: Options) -> Table:
-    return _file_table(source, "Parquet", (PARQUET,), number, options)
-
-
-def _file_table(source: Source, kind: str, magic: tuple[bytes, ...], number: str, options: Options) -> Table:
+def _file_table(kind: str, magic: tuple[bytes, ...], source: Source, number: str, options: Options) -> Table:
     """A file that pyarrow reads and that begins with a magic number. Raises InputError."""
     with _opened(source, kind, magic) as (names, _):
         chosen = choose(names, number, dict(options.columns), source.name)
@@ -474,18 +453,13 @@ def _file_table(source: Source, kind: str, magic: tuple[bytes, ...], number: str
     def blocks() -> Iterator[tuple[Any, bool, bool]]:
         """Objects that export some rows as Arrow data, each with whether it is the first, and the last."""
         with _opened(source, kind, magic) as (_, read):
-            before = None
             is_first = True
-            for batch in read([*dict.fromkeys(chosen.names)]):
-                batch.validate(full=True)  # whose offsets are read without another look
-                for start in range(0, batch.num_rows, BLOCK_ROWS):  # a file may have a single batch
-                    if before is not None:
-                        yield before, is_first, False
-                        is_first = False
-                    before = batch.slice(start, BLOCK_ROWS)
-            if before is None:
+            slices = chain.from_iterable(map(_slices, read([*dict.fromkeys(chosen.names)])))
+            for rows, following in pairwise(chain(slices, [None])):
+                yield rows, is_first, following is None
+                is_first = False
+            if is_first:
                 raise InputError(source.name, "no data: the file has no rows")
-            yield before, is_first, True
 
     def columns(block: tuple[Any, bool, bool]) -> Columns:
         rows, is_first, is_last = block
@@ -493,10 +467,20 @@ def _file_table(source: Source, kind: str, magic: tuple[bytes, ...], number: str
             [chunks] = batches(rows)
             by_name = {chunk.name: chunk for chunk in chunks}
             values = [Arrow([by_name[name]]) for name in chosen.names]
-            read = read_values(values, labels, slice(0, rows.num_rows), is_first, is_last)
+            read = memory.read_values(values, labels, slice(0, rows.num_rows), is_first, is_last)
             return chosen.finished(read, number)
 
     return of_one_run(Table.of(source, columns, names, blocks), chosen.run)
+
+
+table = partial(_file_table, "Arrow", ARROW)
+parquet_table = partial(_file_table, "Parquet", (PARQUET,))
+
+
+def _slices(batch: Any) -> Iterator[Any]:
+    batch.validate(full=True)  # whose offsets are read without another look
+    for start in range(0, batch.num_rows, memory.BLOCK_ROWS):  # a file may have a single batch
+        yield batch.slice(start, memory.BLOCK_ROWS)
 
 
 @contextmanager
@@ -524,7 +508,8 @@ def _opened(
                 yield (
                     file.schema_arrow.names,
                     lambda names: chain.from_iterable(
-                        file.iter_batches(BLOCK_ROWS, row_groups=[group], columns=names) for group in groups
+                        file.iter_batches(memory.BLOCK_ROWS, row_groups=[group], columns=names)
+                        for group in groups
                     ),
                 )
             elif start.startswith(ARROW[0]):

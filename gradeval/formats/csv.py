@@ -19,7 +19,7 @@ from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, first_names, named
 from gradeval.formats.columns import Columns, RankCheck, Table, columns_of, of_one_run
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
-from gradeval.formats.memory import RUN_NAMES, object_ids
+from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object_ids
 from gradeval.formats.scan import CR, LF, DataLines, not_text
 from gradeval.formats.sources import LONGEST_LINE, Block, Source
 from gradeval.notices import many
@@ -50,7 +50,6 @@ USUAL_NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 OPTION = "--columns {}=NAME"  # how a user of the command names the column of a role
 ARGUMENT = "columns={{'{}': NAME}}"  # and how a user of Python does
-_SUBTOPIC = "subtopic"
 _QUEPID = "rating"  # in its exports an empty one is no judgment
 DELIMITERS = "\t,;|"
 _QUOTE = ord('"')
@@ -76,6 +75,10 @@ class Chosen(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         return (*self[:3], *filter(None, (self.subtopic, self.run)))
+
+    def labels(self, number: str) -> tuple[str, ...]:
+        """What messages call the values of the columns."""
+        return QUERY, DOCUMENT, "rank" if self.by_rank else number, SUBTOPIC if self.subtopic else RUN_NAMES
 
     def finished(self, columns: Columns, number: str) -> Columns:
         """Columns of these names, with the score in place of the rank. Qrels hold on to no block."""
@@ -108,11 +111,11 @@ def choose(
     if number == "score":
         run = RUN_NAMES if RUN_NAMES in names and RUN_NAMES not in (query, document, name) else ""
         return Chosen(query, document, name, by_rank=simplified(name) == "rank", run=run)
-    subtopic = by_role.get(_SUBTOPIC, "")
-    if _SUBTOPIC in by_role:
+    subtopic = by_role.get(SUBTOPIC, "")
+    if SUBTOPIC in by_role:
         check_has(names, subtopic, path)
-    elif others := [at for at in usual_columns(names, _SUBTOPIC) if names[at] not in (query, document, name)]:
-        subtopic = names[_only(names, others, _SUBTOPIC, path, naming)]
+    elif others := [at for at in usual_columns(names, SUBTOPIC) if names[at] not in (query, document, name)]:
+        subtopic = names[_only(names, others, SUBTOPIC, path, naming)]
     return Chosen(query, document, name, empty_is_unjudged=simplified(name) == _QUEPID, subtopic=subtopic)
 
 
@@ -232,6 +235,10 @@ def table(
         blocks = partial(_blocks, source, header)
         return of_one_run(Table.of(source, columns, header.names, blocks), chosen.run)
     raise InputError(source.name, "the file is empty")
+
+
+tsv_table = partial(table, delimiters="\t")
+beir_table = partial(table, delimiters="\t", names=BEIR_COLUMNS)
 
 
 def header_of(text: Bytes, delimiters: str, by_role: dict[str, str]) -> Header | None:
@@ -365,14 +372,6 @@ def _parsed(
     fields_of = (object_ids([record[k] for record in records], "id")[0] for k in wanted)
     rows = DataLines(tuple(fields_of), np.array(line, np.int64), lines)
     return rows, LineProblems.joined([LineProblems.listed(wrong), error])
-
-
-def tsv_table(source: Source, number: str, options: Options) -> Table:
-    return table(source, number, options, "\t")
-
-
-def beir_table(source: Source, number: str, options: Options) -> Table:
-    return table(source, number, options, "\t", BEIR_COLUMNS)
 
 
 def without_header(block: Block, names: tuple[str, str, str]) -> Columns:

@@ -455,7 +455,7 @@ def _jsonl_columns(block: Block, chosen: Chosen, number: str) -> Columns:
             columns = columns_of(block, rows, number, None, NOTHING)
             if not columns.problems.total:
                 return chosen.finished(columns, number)
-    columns = _exact_jsonl_columns(block, text, lines, chosen, "rank" if chosen.by_rank else number)
+    columns = _exact_jsonl_columns(block, text, lines, chosen, number)
     return chosen.finished(columns, number)
 
 
@@ -530,8 +530,9 @@ def _exact_jsonl_columns(block: Block, text: bytes, lines: int, chosen: Chosen, 
             line.append(place)
             for field, name in zip(fields, names, strict=True):
                 field.append(members[name])
-    labels = memory.QUERY, memory.DOCUMENT, number, memory.SUBTOPIC if chosen.subtopic else memory.RUN_NAMES
-    columns = memory.read_values([*map(memory.Objects, fields)], labels, slice(None), block.first, block.last)
+    columns = memory.read_values(
+        [*map(memory.Objects, fields)], chosen.labels(number), slice(None), block.first, block.last
+    )
     wrong += (problem.replace(line=line[problem.line or 0]) for problem in columns.problems.all())
     if wrong:
         return columns.without_rows(LineProblems.listed(wrong)).replace(lines=lines)

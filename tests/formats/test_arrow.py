@@ -106,7 +106,11 @@ def test_decimals(bits, size):
     texts = ["0.10", "-12345678901234567890.55", None, "90071992547409.93", "-1.00"]
     values = [None if text is None else Decimal(text) for text in texts]
     kind = (pyarrow.decimal128 if bits == 128 else pyarrow.decimal256)(30, 2)
-    for chosen in (values, [value or Decimal(1) for value in values], [Decimal("0.07"), Decimal("-1.5")]):
+    for chosen in (
+        values,
+        [value or Decimal(1) for value in values],
+        [Decimal("0.07"), None, Decimal("-90071992547409.92")],
+    ):
         column = pyarrow.chunked_array([[], chosen[:size], chosen[size:]], kind)
         table = pyarrow.table({"q": column, "d": column, "score": column})
         [chunks] = [[part[0] for part in batches(table)]]
