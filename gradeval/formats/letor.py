@@ -6,6 +6,8 @@ And the scores of its lines: one per line, or as RankLib writes them: query, ind
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
@@ -21,15 +23,7 @@ from gradeval.formats.columns import Columns, columns_of, not_a_number, odd_line
 from gradeval.formats.csv import without_header
 from gradeval.formats.detect import explained
 from gradeval.formats.diagnostics import LineProblems, Problems, no_data, shown
-from gradeval.formats.scan import (
-    HASH,
-    Tokens,
-    floats,
-    leading_integers,
-    split,
-    tokenize,
-    unreadable,
-)
+from gradeval.formats.scan import HASH, LF, Tokens, floats, leading_integers, split, tokenize, unreadable
 from gradeval.formats.sources import Block, Source
 from gradeval.notices import many
 from gradeval.options import GROUP_SUFFIXES
@@ -37,18 +31,18 @@ from gradeval.records import Record
 
 _SHOWN = 20  # ranges of features that an error names
 _SIZE = "group size"
-_COLON, _EQUALS = b":="
+_COLON = ord(":")
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
-_DOCID = np.uint64(int.from_bytes(b"docid", "little"))
+_DOCID = re.compile(rb"#[ \t\r]*docid[ \t\r]*=")  # before the id of a document
 
 
 class Letor(Record, eq=False):
     """The data lines of a file, in order.
 
-    path: as the user named it. queries: the ids of the queries, in order of first appearance, (Q,). query:
-    which of them each line is of. documents, label, line (0-based in the file): of each line, (n,). numbered:
-    whether no line has an id, so that documents are named by their positions. groups: the file that the sizes
-    of the queries are from, None where the lines have a qid.
+    queries: their ids, in order of first appearance, (Q,). query: which of them each line is of. documents,
+    label, line (0-based in the file): of each line, (n,). numbered: whether no line has an id, so that
+    documents are named by their positions. groups: the file that the sizes of the queries are from, None where
+    the lines have a qid.
     """
 
     path: str
@@ -93,16 +87,13 @@ class Letor(Record, eq=False):
         return {number for values in self._values for number in values.features.tolist()}
 
     def missing(self, features: Sequence[int]) -> InputError:
-        what = (
-            f"no line has feature{'s' * (len(features) > 1)} {first_names(map(str, sorted(features)), _SHOWN)}"
-        )
-        return InputError(self.path, what)
+        names = first_names(map(str, sorted(features)), _SHOWN)
+        return InputError(self.path, f"no line has feature{'s' * (len(features) > 1)} {names}")
 
 
 class _Values(NamedTuple):
-    """The values of wanted features in a block: feature features[i] has the entries bounds[i]:bounds[i+1].
-
-    row, value: of each entry. rows: how many data lines the block has.
+    """The wanted features of a block's `rows` lines: features[i] has the row and value of
+    bounds[i]:bounds[i+1].
     """
 
     features: Ints
@@ -126,11 +117,7 @@ class _Part(NamedTuple):
 
 
 def read_letor(
-    source: Source,
-    wanted: Set[int],
-    groups: str | None = None,
-    jobs: int = 1,
-    problems: Problems | None = None,
+    source: Source, wanted: Set[int], groups: str | None = None, jobs: int = 1, problems: Problems | None = None
 ) -> Letor:
     """Read labels, ids and the wanted features. Raises InputError(s).
 
@@ -161,27 +148,33 @@ def read_letor(
         first, query = ids.distinct()
         queries = ids.take(first).compact()
     elif groups is None and len(without) < len(ids):
-        raise InputError(
-            source.name, "no qid: here, though other lines have one", line=int(line[without[0]]) + 1
-        )
-    else:
+        what = "no qid: here, though other lines have one"
+        raise InputError(source.name, what, line=int(line[without[0]]) + 1)
+    else:  # queries 1, 2, … of these sizes
         sizes = group_sizes(source, groups)
-        queries, query = _grouped(source, sizes, len(label))
+        sizes.hash_while_reading()
+        size, _ = read_numbers(sizes, _SIZE, len(label))
+        if size.sum() != len(label):
+            what = f"the {_SIZE}s add up to {size.sum():.0f} lines, but {source.name} has {len(label)}"
+            raise InputError(sizes.path, what)
+        counts = size[size > 0].astype(np.int64)
+        queries = integer_ids(np.arange(1, len(counts) + 1))
+        query = np.repeat(np.arange(len(counts)), counts)
     ids = Ids.joined([part.document for part in parts])
     documents, numbered = _named_by_rank(ids, query), not ids.length.any()
-    return Letor(
-        source.name, queries, query, documents, label, line, numbered, sizes, [part.values for part in parts]
-    )
+    values = [part.values for part in parts]
+    return Letor(source.name, queries, query, documents, label, line, numbered, sizes, values)
 
 
 def _read_block(block: Block, is_wanted: Bools) -> _Part:
     text = block.bytes[: block.size]
-    hashes = np.flatnonzero(text == HASH)
-    line_end = np.flatnonzero(text == 10) if len(hashes) else None
-    if line_end is not None:  # only the first # of a line begins its comment
-        lines, first = np.unique(np.searchsorted(line_end, hashes), return_index=True)
+    hashes = separators = np.flatnonzero(text == HASH)
+    if len(hashes):  # only the first # of a line begins its comment
+        lines, first = np.unique(np.searchsorted(np.flatnonzero(text == LF), hashes), return_index=True)
         hashes = hashes[first]
-    tokens = tokenize(text, hashes)
+        spans = np.array([match.span() for match in _DOCID.finditer(text.tobytes())], np.int64).reshape(-1, 2)
+        separators = np.append(hashes, ranges(spans[:, 0], spans[:, 1] - spans[:, 0]))
+    tokens = tokenize(text, separators)
     comment = tokens.first + tokens.counts  # the first token of each line's comment
     if len(hashes):
         comment[lines] = np.searchsorted(tokens.start, hashes)
@@ -202,7 +195,9 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
     of_lines = LineProblems.joined([of_labels, of_queries, of_values])
     problems = wrong or explained(of_lines, block, len(data), "grade", "letor")
-    document = _documents(block.bytes, tokens, data, comment[data]).compact()
+    comment, end = comment[data], tokens.first[data] + tokens.counts[data]
+    document = tokens.ids(block.bytes, np.minimum(comment, len(tokens.start) - 1))
+    document = Ids(block.bytes, document.start, np.where(comment < end, document.length, 0)).compact()
     return _Part(query.compact(), document, label, data, values, len(tokens.counts), block.last, problems)
 
 
@@ -234,33 +229,6 @@ def _values(
     return values, LineProblems.joined([of_fields, of_values])
 
 
-def _documents(block: Bytes, tokens: Tokens, data: Ints, comment: Ints) -> Ids:
-    """The document of each data line: X of `docid = X`, or the first word of its comment; length 0 without."""
-    end = tokens.first[data] + tokens.counts[data]
-    last = len(tokens.start) - 1
-
-    def word(place: Ints) -> tuple[Ints, Ints]:
-        token = np.minimum(place, last)
-        there = place < end
-        return tokens.start[token], np.where(there, tokens.end[token] - tokens.start[token], 0)
-
-    start, length = word(comment)
-    is_docid = (length >= 5) & (Ids(block, start, np.minimum(length, 5)).word(0) == _DOCID)
-    if not is_docid.any():
-        return Ids(block, start, length)
-    # what follows 'docid' is '=', then the id; each may be joined to the one before
-    behind = length == 5
-    next_start, next_length = word(comment + 1)
-    equals = np.where(behind, next_start, start + 5)
-    left = np.where(behind, next_length, length - 5)
-    is_docid &= (left > 0) & (block[equals] == _EQUALS)
-    after_start, after_length = word(comment + 1 + behind)
-    joined = left > 1
-    start = np.where(is_docid, np.where(joined, equals + 1, after_start), start)
-    length = np.where(is_docid, np.where(joined, left - 1, after_length), length)
-    return Ids(block, start, length)
-
-
 def _named_by_rank(documents: Ids, query: Ints) -> Ids:
     """The documents, those without an id named by their 1-based place in their query."""
     without = np.flatnonzero(documents.length == 0)
@@ -275,9 +243,7 @@ def _named_by_rank(documents: Ids, query: Ints) -> Ids:
 
 
 def group_sizes(source: Source, groups: str | None) -> Source:
-    """The file of group sizes of a file without qid: the one given, or that beside it. Raises InputError."""
-    import os
-
+    """The file of the sizes of queries without qid: the one given, or that beside it. Raises InputError."""
     beside = [groups] if groups else [source.path + suffix for suffix in GROUP_SUFFIXES]
     path = next((file for file in beside if groups or os.path.exists(file)), None)
     if path is None:
@@ -285,17 +251,6 @@ def group_sizes(source: Source, groups: str | None) -> Source:
         hint = f"Give their sizes, one per line, {place} --groups FILE"
         raise InputError(source.name, "no line has a qid:, so the queries are unknown", hint=hint)
     return Source(path)
-
-
-def _grouped(source: Source, groups: Source, lines: int) -> tuple[Ids, Ints]:
-    """Queries 1, 2, … of the sizes that the groups file gives."""
-    groups.hash_while_reading()
-    sizes, _ = read_numbers(groups, _SIZE, lines)
-    if sizes.sum() != lines:
-        what = f"the {_SIZE}s add up to {sizes.sum():.0f} lines, but {source.name} has {lines}"
-        raise InputError(groups.path, what)
-    counts = sizes[sizes > 0].astype(np.int64)
-    return integer_ids(np.arange(1, len(counts) + 1)), np.repeat(np.arange(len(counts)), counts)
 
 
 def read_numbers(
@@ -339,13 +294,11 @@ def read_numbers(
 
 def read_scores(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
     """Scores, one for each data line of the LETOR file. Raises InputError(s)."""
-    rows, path = letor.columns(letor.label), letor.path
-    count = len(rows.value)
-    scores, line = read_numbers(source, "score", count, problems=problems)
-    if len(scores) != count:
-        what = f"there are {len(scores)} scores, but {path} has {count} lines of data"
+    scores, line = read_numbers(source, "score", len(letor.label), problems)
+    if len(scores) != len(letor.label):
+        what = f"there are {len(scores)} scores, but {letor.path} has {len(letor.label)} lines of data"
         raise InputError(source.name, what)
-    return rows.replace(value=scores, line=line)
+    return letor.columns(scores).replace(line=line)
 
 
 def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
@@ -391,9 +344,8 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
     missing = np.flatnonzero(line < 0)
     if len(missing):
         where = f"the first is in line {letor.line[missing[0]] + 1}"
-        raise InputError(
-            source.name, f"{many(len(missing), 'line', 'lines')} of {letor.path} without a score; {where}"
-        )
+        lines = many(len(missing), "line", "lines")
+        raise InputError(source.name, f"{lines} of {letor.path} without a score; {where}")
     number = np.empty(len(row))
     number[row] = columns.value
-    return letor.columns(letor.label).replace(value=number, line=line)
+    return letor.columns(number).replace(line=line)
