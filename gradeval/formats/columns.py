@@ -277,12 +277,7 @@ def odd_lines(rows: DataLines, expected: str) -> LineProblems:
 
 
 def columns_of(
-    block: Block,
-    rows: DataLines,
-    name: str,
-    wrong: LineProblems | None,
-    problems: LineProblems,
-    kind: str = "",
+    block: Block, rows: DataLines, name: str, wrong: LineProblems | None, problems: LineProblems, kind: str = ""
 ) -> Columns:
     """The columns of rows with the fields query, document and number, and perhaps the subtopic.
 
