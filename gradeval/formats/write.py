@@ -41,7 +41,9 @@ class Content(NamedTuple):
         return (*names, "subtopic") if self.has_subtopics else names
 
 
+_ESCAPED = re.compile(rb'["\\\x00-\x1f]')  # in JSON
 _Write = Callable[[Iterator[Columns], Any, Content], None]
+_Check = Callable[[bytes], object]
 
 
 class Writer(NamedTuple):
@@ -127,9 +129,6 @@ def _quoted(ids: list[bytes]) -> list[bytes]:
     ]
 
 
-_ESCAPED = re.compile(rb'["\\\x00-\x1f]')
-
-
 def _csv(delimiter: str, header: tuple[str, ...] | None = None, has_quotes: bool = True) -> _Write:
     characters = f'{delimiter}"\r\n'.encode()
     special, join = _is_one_of(characters), delimiter.encode().join
@@ -210,10 +209,11 @@ def _is_one_of(characters: bytes) -> Bools:
 def _refusing(
     names: str = "",
     characters: bytes = b"",
-    is_wrong: Callable[[bytes, bool], object] = lambda text, is_query: False,
+    wrong: _Check = lambda _: False,
+    wrong_query: _Check = lambda _: False,
 ) -> Callable[[Columns, Content], LineProblems]:
-    """Refuses empty ids, and those that are wrong: is_wrong(text, is_query). names: what messages call what
-    these have. characters: one of them is in each such id.
+    """Refuses empty ids, wrong ones, and wrong ids of queries. names: what messages call what these have.
+    characters: each such id has one of them.
     """
     may_be_wrong = _is_one_of(characters)
 
@@ -227,13 +227,14 @@ def _refusing(
         for name, ids, line in columns:
             if not isinstance(ids, Ids) or (ids.length.all() and not may_be_wrong[ids.text()].any()):
                 continue
-            whats = {
-                row: f"the {name} {shown(text)} cannot be written: "
-                f"{f'no {names} there' if text else 'it is empty'}"
+            texts = [
+                (row, text, f"no {names} there" if text else "it is empty")
                 for row, text in enumerate(ids.tolist())
-                if not text or is_wrong(text, name == "query id")
-            }
-            problems.append(LineProblems.of(line[[*whats]], [*whats.values()].__getitem__))
+                if not text or wrong(text) or (name == "query id" and wrong_query(text))
+            ]
+            rows = [row for row, _, _ in texts]
+            whats = [f"the {name} {shown(text)} cannot be written: {why}" for _, text, why in texts]
+            problems.append(LineProblems.of(line[rows], whats.__getitem__))
         return LineProblems.joined(problems)
 
     return refused
@@ -255,27 +256,21 @@ _ANY = _refusing()
 _UTF8 = _refusing(
     "bytes that are not UTF-8",
     bytes(range(128, 256)),
-    lambda text, is_query: text.decode("utf-8", "ignore").encode() != text,
+    lambda text: text.decode("utf-8", "ignore").encode() != text,
 )
 _NO_TABS = _refusing(
-    "tabs or line ends",
-    b"\t\r\n" + _BOM,
-    lambda text, is_query: re.search(rb"[\t\r\n]", text) or (is_query and text.startswith(_BOM)),
+    "tabs or line ends", b"\t\r\n" + _BOM, re.compile(rb"[\t\r\n]").search, re.compile(_BOM).match
 )
+_SPACES = re.compile(rb"[ \t\r\n]").search
 _NO_SPACES = _refusing(
     "spaces, tabs or line ends, nor # at its beginning,",
     b" \t\r\n#" + _BOM,
-    lambda text, is_query: re.search(rb"[ \t\r\n]", text) or (is_query and text.startswith((b"#", _BOM))),
+    _SPACES,
+    re.compile(b"#|" + _BOM).match,
 )
-_OF_LETOR = _refusing(
-    "spaces, tabs, line ends or #",
-    b" \t\r\n#",
-    lambda text, is_query: re.search(rb"[ \t\r\n#]" if is_query else rb"[ \t\r\n]", text),
-)
+_OF_LETOR = _refusing("spaces, tabs, line ends or #", b" \t\r\n#", _SPACES, re.compile(b"#").search)
 _OF_BEIR = _refusing(
-    "tabs or line ends, nor quotes at its beginning,",
-    b'\t\r\n"',
-    lambda text, is_query: re.search(rb'[\t\r\n]|\A"', text),
+    "tabs or line ends, nor quotes at its beginning,", b'\t\r\n"', re.compile(rb'[\t\r\n]|\A"').search
 )
 _PARQUET = _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema))
 _IPC = _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema))
