@@ -16,7 +16,6 @@ from gradeval.errors import LARGEST_GRADE, InputError, OptionError, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
 from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Source
-from gradeval.notices import many
 from gradeval.options import FILE_PATHS, Options, parse_number
 from gradeval.records import Record
 
@@ -38,26 +37,19 @@ def read_fields(source: Source) -> Iterator[tuple[int, list[str]]]:
 
 
 def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
-    """The 0-based number and the bytes of each line; each block ends in an empty one. Raises InputError."""
-    for before, text in _blocks(source):
-        yield from enumerate(text.split(b"\n"), before)
+    """The 0-based number and the bytes of each line. Raises InputError."""
+    before = 0
+    for block in source.blocks():
+        if (problem := not_text(block, before)) is not None:
+            LineProblems((problem,), 1).check(source.name)
+        lines = block.bytes[: block.size].tobytes().split(b"\n")[:-1]
+        yield from enumerate(lines, before)
+        before += len(lines)
 
 
 def read_text(source: Source) -> bytes:
     """The whole file, decompressed, with a line end after its last line. Raises InputError."""
-    return b"".join(text for _, text in _blocks(source))
-
-
-def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
-    """The blocks of a text file, each with the number of lines before it. Raises InputError."""
-    before = 0
-    for block in source.blocks():
-        text = block.bytes[: block.size].tobytes()
-        if (problem := not_text(block, before)) is not None:
-            line = None if problem.line is None else problem.line + 1
-            raise InputError(source.name, problem.what, line=line, hint=problem.hint)
-        yield before, text
-        before += text.count(b"\n")
+    return b"".join(line + b"\n" for _, line in read_lines(source))
 
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:
@@ -83,9 +75,8 @@ def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, .
 
 def read_run_list(source: Source) -> list[tuple[int, str]]:
     """The lines with a run, without the spaces around it, and the number of each. Raises InputError."""
-    text = read_text(source).decode("utf-8", "surrogateescape")
-    lines = enumerate(map(str.strip, text.split("\n")), start=1)
-    runs = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    lines = ((number, line.decode("utf-8", "surrogateescape").strip()) for number, line in read_lines(source))
+    runs = [(number + 1, line) for number, line in lines if line and not line.startswith("#")]
     if not runs:
         raise InputError(source.name, "no runs given", hint="Write a path, or NAME=path, on each line")
     return runs
@@ -123,16 +114,15 @@ def read_groups(source: Source) -> dict[str, list[str]]:
 
 
 def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], list[Problem]]:
-    """The number and the fields of the lines 'query TAB value', and what is wrong with others.
+    """The number and fields of the lines 'query TAB value', and what is wrong with others. Raises InputError.
 
-    kind: of the values. A first line 'query kind' is a header; lines that are blank or begin with # are
-    ignored. Raises InputError.
+    A first line 'query kind' is a header; lines that are blank or begin with # are ignored.
     """
-    lines = read_text(source).decode("utf-8", "surrogateescape").split("\n")
-    rows: list[tuple[int, list[str]]] = []
-    for number, line in enumerate(lines):
-        fields = [field.strip(" ") for field in line.rstrip("\r").split("\t")]
-        if any(fields) and not line.startswith("#"):
+    number, rows = -1, list[tuple[int, list[str]]]()
+    for number, line in read_lines(source):
+        fields = line.decode("utf-8", "surrogateescape").rstrip("\r").split("\t")
+        fields = [field.strip(" ") for field in fields]
+        if any(fields) and not line.startswith(b"#"):
             rows.append((number, fields))
     if rows and all(len(fields) == 1 for _, fields in rows):
         raise InputError(source.name, "no line has a tab", hint=f"Write 'query TAB {kind}' lines")
@@ -140,7 +130,7 @@ def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], 
     if len(head) == 2 and head[1] == kind and (kind == "weight" or head[0] in _QUERY_NAMES):
         del rows[0]
     if not rows:
-        raise no_data(source.name, len(lines) - 1)
+        raise no_data(source.name, number + 1)
     pairs, problems = [], []
     for number, fields in rows:
         if len(fields) == 2 and all(fields):
@@ -191,9 +181,9 @@ def _json_row(line: bytes) -> tuple[str, str] | str:
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
-        return "this is not a JSON object, as the first line is"
+        content = None
     if not isinstance(content, dict):
-        return f"this is JSON, but not an object: {named(line.decode('utf-8', 'backslashreplace'))}"
+        return f"{named(line.decode('utf-8', 'backslashreplace'))} is not a JSON object, as the first line is"
     ids = [content[name] for name in _IDS if name in content]
     texts = [content[name] for name in _TEXTS if isinstance(content.get(name), str)]
     if ids and texts:
@@ -206,18 +196,15 @@ def read_zscores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """The 'query measure mean deviation' lines of a file. Raises InputError."""
     scores: dict[tuple[str, str], tuple[float, float]] = {}
     for number, fields in read_fields(Source(path)):
-        if len(fields) != 4:
-            what = f"{many(len(fields), 'field', 'fields')} where a line has 4 (query measure mean deviation)"
-            raise InputError(path, what, line=number + 1)
-        query, measure, *rest = fields
         try:
-            mean, deviation = map(parse_number, rest)
+            query, measure, mean, deviation = fields
+            values = parse_number(mean), parse_number(deviation)
         except ValueError:
-            what = f"'{rest[0]} {rest[1]}' are not two numbers"
+            what = f"{named(' '.join(fields))} is not a query, a measure, its mean and its deviation"
             raise InputError(path, what, line=number + 1) from None
         if (query, measure) in scores:
             raise InputError(path, f"duplicate {measure} of query '{query}'", line=number + 1)
-        scores[query, measure] = mean, deviation
+        scores[query, measure] = values
     if not scores:
         raise InputError(path, "the file is empty")
     return scores

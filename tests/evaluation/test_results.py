@@ -158,13 +158,13 @@ def test_read(tmp_path):
 
 
 @each_row(
-    ("q map 1 2\nq map 1\n", ":2: 3 fields where a line has 4"),
-    ("q\n", ":1: 1 field where"),
-    ("q map 1 2 3\n", ":1: 5 fields"),
-    ("q map x 2\n", ":1: 'x 2' are not two numbers"),
-    ("q map nan 2\n", ":1: 'nan 2' are not two numbers"),
-    ("q map ١ 2\n", ":1: '١ 2' are not two numbers"),
-    ("q map 1_0 2\n", ":1: '1_0 2' are not two numbers"),
+    ("q map 1 2\nq map 1\n", ":2: 'q map 1' is not a query, a measure, its mean and its deviation"),
+    ("q\n", ":1: 'q' is not a query, a measure, its mean and its deviation"),
+    ("q map 1 2 3\n", ":1: 'q map 1 2 3' is not a query, a measure, its mean and its deviation"),
+    ("q map x 2\n", ":1: 'q map x 2' is not a query, a measure, its mean and its deviation"),
+    ("q map nan 2\n", ":1: 'q map nan 2' is not a query, a measure, its mean and its deviation"),
+    ("q map ١ 2\n", ":1: 'q map ١ 2' is not a query, a measure, its mean and its deviation"),
+    ("q map 1_0 2\n", ":1: 'q map 1_0 2' is not a query, a measure, its mean and its deviation"),
     ("q map 1 2\n\nq map 1 2\n", ":3: duplicate map of query 'q'"),
     ("\n\n", ": the file is empty"),
 )

@@ -322,7 +322,7 @@ def test_titles(tmp_path):
 
 @each("text, message", [
     ("d1 title\n", "t:1: there is no tab after the id"),
-    ('{"id": "d1", "title": "a"}\nd2\tb\n', "t:2: this is not a JSON object, as the first line is"),
+    ('{"id": "d1", "title": "a"}\nd2\tb\n', "t:2: .* is not a JSON object, as the first line is"),
     ('{"title": "a"}\n', "t:1: the object has no id; its name is one of _id, id"),
     ('{"id": "d1", "titel": "a"}\n', "t:1: the object has no text; its name is one of title, text"),
     ("d1\ta\0\n", "t:1: binary data"),
