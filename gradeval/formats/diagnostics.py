@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -135,10 +135,12 @@ class Problems:
             yield before, part
             if part.problems.final:
                 self.end = before + (part.problems.first[-1].line or 0) + 1
-                return
-            if self.found.total + others() >= self.enough and not part.last:
+            elif self.found.total + others() >= self.enough and not part.last:
                 self.end = self.lines
-                return
+            if self.end is not None:
+                break
+        if isinstance(parts, Generator):  # which closes the file, whatever keeps the iterator alive
+            parts.close()
 
     def check(self) -> None:
         """Raise the problems, if any, ordered by line."""
