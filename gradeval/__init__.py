@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gradeval.commands.explain.explain import explain as explain
     from gradeval.commands.explain.result import Explanation as Explanation
     from gradeval.commands.files.convert import convert as convert
-    from gradeval.commands.files.report import Validation as Validation
+    from gradeval.commands.files.validate import Validation as Validation
     from gradeval.commands.files.validate import validate as validate
     from gradeval.commands.plot import pictures as plot  # noqa: F401
     from gradeval.commands.report.result import Report as Report
@@ -53,7 +53,7 @@ _HOME = {
     "OptionError": "errors",
     "Report": "commands.report.result",
     "Results": "evaluation.results",
-    "Validation": "commands.files.report",
+    "Validation": "commands.files.validate",
     "__version__": "version",
     "batch": "commands.batch.batch",
     "compare": "commands.compare.compare",

@@ -30,15 +30,15 @@ COMMANDS = {
     "gate": ("gradeval.commands.gate.command", "[OPTIONS] QRELS RUN"),
     "batch": ("gradeval.commands.batch.command", "[OPTIONS] MANIFEST"),
     "guide": ("gradeval.commands.guide", "[TOPIC]"),
-    "metrics": ("gradeval.commands.metrics", "[NAME]..."),
+    "metrics": ("gradeval.commands.guide", "[NAME]..."),
     "plot": ("gradeval.commands.plot.command", "PICTURE [OPTIONS]..."),
     "report": ("gradeval.commands.report.command", "[OPTIONS] QRELS RUN..."),
     "spark": ("gradeval.spark.command", "[OPTIONS] QRELS RUN..."),
     "study": ("gradeval.commands.study.command", "STUDY [OPTIONS]..."),
     "validate": ("gradeval.commands.files.command", "[OPTIONS] [QRELS] [RUN]..."),
     "convert": ("gradeval.commands.files.command", "[OPTIONS] IN OUT"),
-    "trec_eval": ("gradeval.commands.trec_eval", ""),
-    "ir_measures": ("gradeval.commands.ir_measures", ""),
+    "trec_eval": ("gradeval.commands.other_tools", ""),
+    "ir_measures": ("gradeval.commands.other_tools", ""),
 }
 EPILOG = """\b
 Examples:

@@ -209,20 +209,6 @@ class CommandGroup(Command, click.Group):
         return super().parse_args(ctx, args)
 
 
-class AbbreviatedCommand(Command):
-    """`--query` is `--query_eval_wanted` if it is not a prefix of another option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        names = [name for param in self.get_params(ctx) for name in param.opts]
-        written = list(args)
-        for n, arg in enumerate(args[: args.index("--")] if "--" in args else args):
-            name, equals, value = arg.partition("=")
-            near = [long for long in names if long.startswith(name)]
-            if name.startswith("--") and name not in names and len(near) == 1:
-                written[n] = near[0] + equals + value
-        return super().parse_args(ctx, written)
-
-
 def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorated]:
 
     def text(ctx: click.Context) -> str:

@@ -1,4 +1,4 @@
-"""gradeval guide: the user guide, a page for each topic."""
+"""gradeval guide and gradeval metrics: the user guide, and the descriptions of metrics."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from gradeval.cli.job import Job, with_job
-from gradeval.cli.options import Command, option
+from gradeval.cli import job as frame
+from gradeval.cli import options as cli
 from gradeval.errors import OptionError
 
 PAGES = Path(__file__).parents[1] / "guide"
@@ -20,7 +20,7 @@ TOPICS = (  # in the order of the list
 
 @click.command(
     "guide",
-    cls=Command,
+    cls=cli.Command,
     short_help="Show the user guide.",
     epilog="""\b
 Examples:
@@ -30,9 +30,9 @@ Examples:
   gradeval guide --search bootstrap   the lines with this word""",
 )
 @click.argument("topic", required=False, metavar="[TOPIC]", type=click.Choice(TOPICS, case_sensitive=False))
-@option("--search word", "List the lines that contain WORD, with topic and heading.", "WORD")
-@with_job()
-def guide_command(job: Job, topic: str | None, word: str | None) -> None:
+@cli.option("--search word", "List the lines that contain WORD, with topic and heading.", "WORD")
+@frame.with_job()
+def guide_command(job: frame.Job, topic: str | None, word: str | None) -> None:
     """Show a page of the user guide, or list its topics.
 
     A page is formatted on a terminal, and plain Markdown in a pipe.
@@ -71,3 +71,29 @@ def guide_command(job: Job, topic: str | None, word: str | None) -> None:
 
 def text_of(topic: str) -> str:
     return (PAGES / f"{topic}.md").read_text("utf-8")
+
+
+@click.command("metrics", cls=cli.Command)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=cli.complete_metric)
+@cli.option("--family", "List the metrics of a family.", "NAME", default="")
+@cli.option("--graded", "List metrics that distinguish degrees of relevance.")
+@cli.option(
+    "--search",
+    "List metrics whose names or page contain all WORDS, the best matches first.",
+    "WORDS",
+    default="",
+)
+def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: str) -> None:
+    """List the metrics, or show the formula, parameters, range and source of NAME."""
+    from shutil import get_terminal_size
+
+    from gradeval.registry.pages import WIDTH, page, table
+    from gradeval.registry.spec import load_plugins
+
+    if names and (family or graded or search):
+        raise click.UsageError("NAME and --family, --graded or --search are mutually exclusive.")
+    width = get_terminal_size().columns if frame.on_terminal() else WIDTH
+    text = "\n\n".join(page(name, width) for name in names) if names else table(family, search, graded)
+    frame.write(text + "\n")
+    for failed in () if names else load_plugins():
+        frame.echo_error(f"warning: {failed}")

@@ -9,7 +9,7 @@ from helpers import each_row, error_of, one_by_one, raises
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradeval.commands.trec_eval import UNKNOWN, standardized
+from gradeval.commands.other_tools import UNKNOWN, standardized
 from gradeval.errors import GradevalError, InputError, MetricError, OptionError
 from gradeval.evaluation.evaluator import Evaluator, evaluate
 from gradeval.evaluation.results import Results, RunResult

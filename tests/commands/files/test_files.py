@@ -19,8 +19,14 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import gradeval
-from gradeval.commands.files.report import SHOWN_IDS, QrelsFacts, RunFacts, Validation
-from gradeval.commands.files.validate import DEFAULT_MAX_ERRORS, Checks
+from gradeval.commands.files.validate import (
+    DEFAULT_MAX_ERRORS,
+    SHOWN_IDS,
+    Checks,
+    QrelsFacts,
+    RunFacts,
+    Validation,
+)
 from gradeval.errors import LARGEST_GRADE, SMALLEST_GRADE, GradevalError, InputError, InputErrors, OptionError
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
