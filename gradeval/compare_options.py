@@ -21,7 +21,7 @@ from gradeval.options import (
     choice,
     integer,
     must_be,
-    option,
+    section,
 )
 
 ALL = "all"  # stands in the place of a group for all queries
@@ -68,78 +68,72 @@ def _read_groups(option: str, by: Any) -> Groups:
 GROUPED = f"{PATH} | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]"
 
 
+_comparison, _further = section(COMPARISON), section(FURTHER)
+
+
 class CompareOptions(OptionTable, init=False):
     """How to compare runs."""
 
-    baseline: str | int | None = option(
+    baseline: str | int | None = _comparison(
         OptionKind("run", must_be("the name or position of a run", _is_run), "str | int", metavar="RUN"),
-        COMPARISON,
         "The run to compare with, a file or a name. Default: the first.",
         scope={SUMS},
         python="the run that the others are compared with, by name or position; None: the first",
     )
-    all_pairs: bool = option(FLAG, COMPARISON, "Compare every run with every other.", scope={SUMS})
-    test: str = option(
+    all_pairs: bool = _comparison(FLAG, "Compare every run with every other.", scope={SUMS})
+    test: str = _comparison(
         choice(*TESTS, listed=True),
-        COMPARISON,
         "Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p-value; "
         "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
         default="t",
         python=f"the test, one of {', '.join(map(repr, TESTS))}",
     )
-    correction: str | None = option(
+    correction: str | None = _comparison(
         choice(*CORRECTIONS, listed=True),
-        COMPARISON,
         "Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the "
         "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
         scope={SUMS},
         python=f"of the p-values, one of {', '.join(map(repr, CORRECTIONS))}; None: 'holm', or 'none' for "
         "Tukey's test and the bootstrap, which have no p-values to correct",
     )
-    confidence: float = option(
+    confidence: float = _comparison(
         PERCENTAGE,
-        COMPARISON,
         "Of the intervals; significant is p below what is left of 100. Default: 95.",
         default=95.0,
         scope={SUMS},
         python="of the intervals, in percent; the significance level alpha is what is left of 100 %",
     )
-    samples: int = option(
+    samples: int = _comparison(
         integer(100, 10**8),
-        COMPARISON,
         "Random sign flips, resamples or permutations. Default: 100000.",
         default=100_000,
         python="random sign flips, resamples or permutations",
     )
-    seed: int = option(
-        integer(0, 2**63 - 1), COMPARISON, "Of these. Default: 1.", default=1, python="of the random samples"
+    seed: int = _comparison(
+        integer(0, 2**63 - 1), "Of these. Default: 1.", default=1, python="of the random samples"
     )
-    by: Groups = option(
+    by: Groups = _further(
         OptionKind("path", _read_groups, GROUPED, metavar="FILE"),
-        FURTHER,
         "Repeat for each group: 'query TAB group' lines.",
         default=(),
         python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
     )
-    sort: str | None = option(
+    sort: str | None = _further(
         OptionKind(
             "metric",
             must_be("the name of a metric", lambda value: isinstance(value, str)),
             "str",
             metavar="METRIC",
         ),
-        FURTHER,
         "Order the runs by the mean of this metric, the best first; -METRIC reverses the order. The baseline "
         "stays the same.",
         python="the metric by whose mean the runs are ordered, the best first, or with '-' before its name the "
         "worst; None: as given",
     )
-    worst: int = option(integer(0, 10**6), FURTHER, "The N queries that lost most.", default=0)
-    best: int = option(integer(0, 10**6), FURTHER, "The N queries that gained most.", default=0)
-    power: bool = option(
-        FLAG, FURTHER, "The smallest difference that could have been shown, and queries needed."
-    )
-    anova: bool = option(FLAG, FURTHER, "Two-way analysis of variance, system by query, and its effect sizes.")
+    worst: int = _further(integer(0, 10**6), "The N queries that lost most.", default=0)
+    best: int = _further(integer(0, 10**6), "The N queries that gained most.", default=0)
+    power: bool = _further(FLAG, "The smallest difference that could have been shown, and queries needed.")
+    anova: bool = _further(FLAG, "Two-way analysis of variance, system by query, and its effect sizes.")
     jobs: int = Options.table["jobs"]  # type: ignore[assignment]
 
     def _check_combination(self) -> None:

@@ -105,6 +105,11 @@ def option(kind: OptionKind, *row: Any, **fields: Any) -> Any:
     return Option(kind, *row, **({"default": False, **fields} if kind is FLAG else fields))
 
 
+def section(heading: str) -> Callable[..., Any]:
+    """option() for the rows under a heading."""
+    return lambda kind, about, **fields: option(kind, heading, about, **fields)
+
+
 Own = TypeVar("Own", bound="OptionTable")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -411,154 +416,134 @@ def _read_threshold(name: str, value: Any) -> Any:
 THRESHOLD = OptionKind("threshold", _read_threshold, f"float | {words((ANY_RELEVANT,))}", metavar="GRADE")
 
 
+_metrics, _queries, _input, _other = map(section, (METRICS, QUERIES_SECTION, INPUT, OTHER))
+
+
 class Options(OptionTable, init=False):
     """Options of reading and evaluation."""
 
-    rel: float | None = option(
+    rel: float | None = _metrics(
         THRESHOLD,
-        METRICS,
         "Relevance threshold: the lowest grade that counts as relevant. Default: >0, any grade above 0.",
         flags="-l --rel",
     )
-    depth: int | None = option(
-        integer(1, 10**9), METRICS, "Evaluate the first N ranks of each query only.", flags="-M --depth"
+    depth: int | None = _metrics(
+        integer(1, 10**9), "Evaluate the first N ranks of each query only.", flags="-M --depth"
     )
-    judged_only: bool = option(
-        FLAG,
-        METRICS,
-        "Remove unjudged documents from the rankings first (condensed lists).",
-        flags="-J --judged-only",
+    judged_only: bool = _metrics(
+        FLAG, "Remove unjudged documents from the rankings first (condensed lists).", flags="-J --judged-only"
     )
-    queries: str = option(
+    queries: str = _queries(
         choice(*QUERIES),
-        QUERIES_SECTION,
         "Average over all judged queries, with 0 for those missing from the run (judged), or over those in "
         "both.",
         default="judged",
     )
-    query_ids: tuple[str, ...] | None = option(
+    query_ids: tuple[str, ...] | None = _queries(
         OptionKind("ids", _read_ids, "str | Iterable[object]", metavar="FILE|LIST"),
-        QUERIES_SECTION,
         "Evaluate these queries only: a file of ids, or comma-separated ids. If an id of the qrels is also "
         "the name of a file, the id is used; ./NAME is the file.",
         python="Evaluate these queries only: a list, or a string such as '401,402'; None: all",
     )
-    ties: str | None = option(
+    ties: str | None = _metrics(
         choice(*TIES),
-        METRICS,
         "Order of tied scores: by document id descending (trec, as in trec_eval), as in the file "
         "(input), or by grade, highest (best) or lowest (worst) first; or the mean of the values over all "
         "orders (expected). Default: input for features and scores of LETOR files, else trec, with a warning "
         "if it can change a value.",
     )
-    tie_range: bool = option(
+    tie_range: bool = _metrics(
         FLAG,
-        METRICS,
         "Print beside each value the lowest and the highest value over the orders of tied scores tried.",
         scope={MORE},
     )
-    interval: str | None = option(
+    interval: str | None = _metrics(
         choice(*INTERVALS).replace(type="choice or flag"),
-        METRICS,
         "Print beside each mean its confidence interval, with the queries as a sample: by the t distribution, "
         "or with --interval bootstrap by BCa.",
         scope={MORE},
     )
-    confidence: float = option(
-        PERCENTAGE, METRICS, "Of the intervals of --interval. Default: 95.", default=95.0, scope={MORE}
+    confidence: float = _metrics(
+        PERCENTAGE, "Of the intervals of --interval. Default: 95.", default=95.0, scope={MORE}
     )
-    query_weights: tuple[tuple[str, float], ...] | str | None = option(
+    query_weights: tuple[tuple[str, float], ...] | str | None = _metrics(
         OptionKind("path", _read_weights, f"{PATH} | Mapping[Any, float]", metavar="FILE"),
-        METRICS,
         "Weights of the queries in means, such as their traffic: 'query TAB weight' lines. Sums stay "
         "unweighted.",
         scope={MORE},
         python="The weights of the queries in means: {query: weight}, or a file of 'query TAB weight' lines; "
         "sums stay unweighted",
     )
-    zero_grade: float = option(
+    zero_grade: float = _metrics(
         GRADE,
-        METRICS,
         "The grade that means non-relevant; it is subtracted from every grade. Default: 0.",
         default=0.0,
         scope={VALUES, OF_GRADES},
     )
-    no_relevant: str | None = option(
+    no_relevant: str | None = _metrics(
         choice(*NO_RELEVANT, converted=_no_relevant).replace(accepts=words((*NO_RELEVANT, 0, 1))),
-        METRICS,
         "The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
         "without a relevant document; skip excludes the query from their means. Default: 0, with a "
         "warning.",
     )
-    by_level: bool = option(
-        FLAG, METRICS, "Add AP with each grade as the relevance threshold, before muAP.", scope={MORE}
+    by_level: bool = _metrics(
+        FLAG, "Add AP with each grade as the relevance threshold, before muAP.", scope={MORE}
     )
-    jobs: int = option(
+    jobs: int = _other(
         integer(0, 1000),
-        OTHER,
         "Number of threads. Default: number of processors.",
         default=0,
         scope={PROCESS, OF_QRELS, OF_RUN},
         flags="-j --jobs",
     )
-    qrels_format: str | None = option(
-        choice(*QRELS_FORMATS), INPUT, "Format of the qrels. Default: detected.", scope={FILES, OF_QRELS}
+    qrels_format: str | None = _input(
+        choice(*QRELS_FORMATS), "Format of the qrels. Default: detected.", scope={FILES, OF_QRELS}
     )
-    run_format: str | None = option(
-        choice(*RUN_FORMATS), INPUT, "Format of the runs. Default: detected.", scope={FILES, OF_RUN}
+    run_format: str | None = _input(
+        choice(*RUN_FORMATS), "Format of the runs. Default: detected.", scope={FILES, OF_RUN}
     )
-    features: tuple[int, ...] = option(
+    features: tuple[int, ...] = _input(
         OptionKind("features", _read_features, "int | str | Iterable[int | str]", metavar="LIST"),
-        INPUT,
         "Evaluate features of LETOR files as runs, such as 1,5,9-12; of QRELS if no RUN is given.",
         default=(),
         scope={FILES, RUNS, OF_QRELS, OF_RUN},
         flags="--feature",
     )
-    qrels_feature: int | None = option(
+    qrels_feature: int | None = _input(
         integer(0, 10**7 - 1, "K"),
-        INPUT,
         "Use a feature of the LETOR file as the grade.",
         scope={FILES, VALUES, OF_QRELS},
     )
-    groups: str | None = option(
+    groups: str | None = _input(
         OptionKind("path", must_be("a path", _is_text, _path), PATH, metavar="FILE"),
-        INPUT,
         "Query sizes of SVMlight files without qid. Default: FILE.query or FILE.group in the same directory.",
         scope={FILES, OF_QRELS, OF_RUN},
     )
-    columns: tuple[tuple[str, str], ...] = option(
+    columns: tuple[tuple[str, str], ...] = _input(
         OptionKind(
             "columns", read_columns, "str | Mapping[str, str] | Iterable[tuple[str, str]]", metavar="LIST"
         ),
-        INPUT,
         "Names of columns in tables (csv, jsonl, parquet and others), such as "
         "query=user,document=item,grade=stars (score=NAME in runs). Default: common names.",
         default=(),
         scope={VALUES, OF_QRELS, OF_RUN},
     )
-    split: str | None = option(
+    split: str | None = _input(
         OptionKind("text", must_be("SPLIT or SUBSET/SPLIT", _is_text), "str", metavar="NAME"),
-        INPUT,
         "SPLIT or SUBSET/SPLIT in a predictions file of MTEB.",
         scope={FILES, OF_RUN},
     )
-    ignore_identical_ids: bool = option(
-        FLAG,
-        INPUT,
-        "Leave out documents of runs whose id is their query's, as BEIR does.",
-        scope={VALUES, OF_RUN},
+    ignore_identical_ids: bool = _input(
+        FLAG, "Leave out documents of runs whose id is their query's, as BEIR does.", scope={VALUES, OF_RUN}
     )
-    max_passage: str | None = option(
+    max_passage: str | None = _input(
         OptionKind("text", must_be("a string of one character or more", _is_delimiter), "str", metavar="DELIM"),
-        INPUT,
         "Runs rank passages: what precedes the last DELIM of an id, such as # in doc7#3, is the document, "
         "which counts once, with its best score (MaxP).",
         scope={VALUES, OF_RUN},
     )
-    duplicates: str = option(
+    duplicates: str = _input(
         choice(*DUPLICATES),
-        INPUT,
         "Of a document that a run lists several times for a query, the best score counts (best), or it is an "
         "error.",
         default="error",
