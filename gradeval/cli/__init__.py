@@ -139,7 +139,7 @@ def app() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     process.keep_freed()
-    warnings.showwarning = out.show_warning
+    warnings.showwarning = out.show_warning  # type: ignore[assignment]
     # prints nothing, and allocates nothing where a thread could not start for lack of memory
     sys.unraisablehook = bool
     code = run(args)

@@ -40,10 +40,8 @@ WARNED = 3  # the exit code of --fail-on-warning
 def with_job(
     formats: Iterable[str] = (), otherwise: str = "tsv"
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The first argument of a command is its Job, which takes the options that commands share.
-
-    formats: those of the command. otherwise: the format where neither -f nor the ending of -o nor a terminal
-    sets it.
+    """The first argument of a command is its Job, which takes the options that commands share. formats: those
+    of the command. otherwise: the format where no option, no ending and no terminal sets it.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,10 +61,8 @@ def with_job(
 
 
 class Job:
-    """The part of a command that all commands share.
-
-    formats: those of the command. file: of --output; None for standard output, and until open(). format: of the
-    output.
+    """The part of a command that all commands share. formats: those of the command. file: of --output; None for
+    standard output, and until open(). format: of the output.
     """
 
     def __init__(self, values: dict[str, Any], formats: Sequence[str], otherwise: str) -> None:
@@ -100,7 +96,7 @@ class Job:
             values["query_ids"] = self.query_ids = QueryIds(values["query_ids"])
         self.file: OutputFile | None = None
         self.format: Any = ""  # one of render.Format
-        self.progress: Progress | None = None
+        self.progress = Progress(enabled=False if self.quiet else None)
         self._reported: set[str] = set()
         self._warnings: list[str] = []  # to be printed, and notes
         self._unaccepted: list[Kind] = []  # of warnings
@@ -111,10 +107,8 @@ class Job:
     # --- before anything is read
 
     def open(self, *read: str, more: Sequence[str] = ()) -> None:
-        """Check inputs and output, and find the format.
-
-        read: files that the command reads, though no argument names them. more: endings that are written by
-        others, which messages name. Raises UsageError, OptionError.
+        """Check inputs and output, and find the format. read: files that the command reads, though no argument
+        names them. more: endings written by others, which messages name. Raises UsageError, OptionError.
         """
         self.file = self.output_file(self.output, input_files(*read))
         self.format = self.asked_format
@@ -149,7 +143,6 @@ class Job:
         from gradeval.formats.sources import Source
 
         process.imported()
-        self.progress = Progress(enabled=False if self.quiet else None)
         Source.watch = self.progress.watch
         try:
             yield self.progress
@@ -169,12 +162,8 @@ class Job:
         for line in lines:
             if line not in self._reported:
                 self._reported.add(line)
-                self._clear()
+                self.progress.clear()
                 echo_error(line)
-
-    def _clear(self) -> None:
-        if self.progress is not None:
-            self.progress.clear()
 
     def sign(self, signatures: Iterable[str]) -> None:
         """Print the signatures after the results, where the format has no place for them."""
@@ -185,9 +174,8 @@ class Job:
 
     def passes(self, *groups: Sequence[Notice], runs: int) -> bool:
         """Whether the command may go on: with --strict warnings are errors, which are printed now; otherwise
-        warnings and notes are printed after the results.
-
-        groups: each with a line for each kind. runs: how many are evaluated.
+        warnings and notes are printed after the results. groups: each with a line for each kind. runs: how many
+        are evaluated.
         """
         groups = (self.query_ids.notices if self.query_ids else (), *groups)
 
@@ -211,10 +199,8 @@ class Job:
         self._unaccepted = [kind for kind in dict.fromkeys(kinds) if kind not in self.allow]
         return not (self.strict and self._unaccepted)
 
-    def refuse(self) -> None:
-        self._end("warnings are treated as errors (--strict)")
-
-    def _end(self, what: str) -> None:
+    def refuse(self, what: str = "warnings are treated as errors (--strict)") -> None:
+        """Print why the command fails, and which option would let it pass."""
         kinds = ",".join(kind.value for kind in self._unaccepted)
         accepts = f"accepts {'this kind' if len(self._unaccepted) == 1 else 'these kinds'}"
         echo_error(f"gradeval: {what}; --allow {kinds} {accepts}")
@@ -225,7 +211,7 @@ class Job:
         is_short = not (all_of_them or self.verbose) and on_terminal("stderr")
         count = MOST_ON_TERMINAL if is_short else len(lines)
         if lines:
-            self._clear()
+            self.progress.clear()
         for line in lines[:count]:
             echo_error(line)
         if lines[count:]:
@@ -235,7 +221,7 @@ class Job:
         """The exit code of the command, given that of its results: 3 where a warning makes it fail."""
         if code or not (self.fails_on_warning and self._unaccepted):
             return code
-        self._end(f"exit code {WARNED}, for warnings (--fail-on-warning)")
+        self.refuse(f"exit code {WARNED}, for warnings (--fail-on-warning)")
         return WARNED
 
     @property
@@ -256,22 +242,21 @@ class Job:
     @property
     def how(self) -> dict[str, Any]:
         """How the result is written, in any format."""
-        how = {"digits": self.digits, "spreadsheet": self.spreadsheet, **self.style}
-        return {**how, "header": self.header, "label": self.label}
+        names = "digits", "spreadsheet", "header", "label"
+        return {**{name: getattr(self, name) for name in names}, **self.style}
 
     def print(self, result: Printable, **what: Any) -> None:
         """Write the result in the format of the command. what: to print."""
         self.write(result.render(self.format, **self.how, **what))
 
     def write(self, text: str) -> None:
-        self._clear()
+        self.progress.clear()
         write(text, self.file, styled=self.format == "table")
 
 
 def input_files(*listed: str) -> list[str]:
-    """The files that the command reads: those of its arguments and options, and those that a file lists.
-
-    Raises UsageError where two of them are standard input.
+    """The files that the command reads: those of its arguments and options, and those that a file lists. Raises
+    UsageError where two of them are standard input.
     """
     context = click.get_current_context()
     files = list(listed)
@@ -307,14 +292,11 @@ def expand_runs(
 
 class QueryIds(LaterIds):
     """The value of --query-ids: ids, or the name of a file of ids ('-': standard input); ids where it is both
-    and all are judged.
-
-    notices: one where it is both.
+    and all are judged, of which there is a notice.
     """
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.notices: list[Notice] = []
+        self.text, self.notices = text, list[Notice]()
         is_path = text == "-" or "/" in text
         self._listed = () if is_path else parse_ids(text)
         self._is_file = is_path or (os.path.exists(text) and not os.path.isdir(text))
@@ -364,36 +346,23 @@ def echo_error(line: str) -> None:
 
 
 def command_runner(lines: str) -> None:
-    """Lines on standard error for the runner of a CI service, which reads commands in what is printed.
-
-    That no one is there to read them must not cost the results.
+    """Lines on standard error for the runner of a CI service, which reads commands in what is printed. That no
+    one is there to read them must not cost the results.
     """
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             process.write_all(_flushed(sys.stderr), lines.encode(sys.stderr.encoding, "backslashreplace"))
 
 
-def show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def show_warning(message: object, category: type[Warning], file: str, line: int, *_: Any, **__: Any) -> None:
     """Show a warning of other code, such as a plugin's; Python's warnings module calls this."""
-    echo_error(f"warning: {filename}:{lineno}: {category.__name__}: {' '.join(str(message).split())}")
+    echo_error(f"warning: {file}:{line}: {category.__name__}: {' '.join(str(message).split())}")
 
 
 def lines_of(error: errors.GradevalError) -> list[str]:
     """The lines of an error, which begin with the name of a file, or with our name."""
     ours = "" if isinstance(error, (errors.InputError, errors.InputErrors)) else "gradeval: "
     return [ours + line for line in str(error).split("\n")]
-
-
-def report(error: errors.GradevalError) -> None:
-    for line in lines_of(error):
-        echo_error(line)
 
 
 def on_terminal(stream: str = "stdout") -> bool:
@@ -403,9 +372,8 @@ def on_terminal(stream: str = "stdout") -> bool:
 
 
 def write(text: str, file: OutputFile | None = None, *, styled: bool = False) -> None:
-    """Write to the file or to standard output. Raises GradevalError, BrokenPipeError.
-
-    styled: the text has terminal codes of gradeval; in other text these are escaped on a terminal.
+    """Write to the file or to standard output. styled: the text has terminal codes of gradeval; in other text
+    these are escaped on a terminal. Raises GradevalError, BrokenPipeError.
     """
     if file is None and not styled and on_terminal():
         text = errors.visible_rows(text)
@@ -449,12 +417,11 @@ def _flushed(stream: TextIO) -> Any:
 
 class Progress:
     """Shows after PATIENCE seconds how many bytes of the watched sources are read, or how many steps are done.
-
     enabled: None shows it only if stderr is a terminal.
     """
 
     def __init__(self, enabled: bool | None = None) -> None:
-        self.enabled = sys.stderr is not None and sys.stderr.isatty() if enabled is None else enabled
+        self.enabled = on_terminal("stderr") if enabled is None else enabled
         self.total = self.read = 0
         self._since = time.monotonic()
         self._bar: ProgressBar | None = None

@@ -36,12 +36,6 @@ OptionOf = Callable[..., Callable[[Any], Any]]  # click.option, or that of a sec
 # --- the types of values
 
 
-def completion(value: str, **about: str) -> CompletionItem:
-    from click.shell_completion import CompletionItem
-
-    return CompletionItem(value, **about)
-
-
 class Value(click.ParamType):  # type: ignore[type-arg]
     """What parse() reads from a text, here the text itself; its ValueError says what the text is not."""
 
@@ -65,7 +59,9 @@ class File(Value):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        return [completion(incomplete, type="file")]
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 class OutputPath(File):
@@ -90,34 +86,29 @@ class Integer(Value):
         raise ValueError(f"an integer from {self.minimum} to {self.maximum}{words}")
 
 
-class Percentage(Value):
-    name = "PERCENT"
+class Number(Value):
+    """A number. what: that it must be. default: the word for the default."""
 
-    def __init__(self, minimum: float, maximum: float) -> None:
-        self.minimum, self.maximum = minimum, maximum
-
-    def parse(self, text: str) -> float:
-        with suppress(ValueError):
-            if self.minimum <= (number := parse_number(text)) <= self.maximum:
-                return number
-        raise ValueError(f"a percentage from {self.minimum:g} to {self.maximum:g}")
-
-
-class Grade(Value):
-    """A number that can be a grade. default: the word for the default."""
-
-    name = "number"
-
-    def __init__(self, default: str | None = None) -> None:
-        self.default = default
+    def __init__(self, name: str, what: str, is_valid: Callable[[float], bool], default: str | None) -> None:
+        self.name, self.what, self.is_valid, self.default = name, what, is_valid, default
 
     def parse(self, text: str) -> float | None:
         if text == self.default:
             return None
         with suppress(ValueError):
-            if is_grade(number := parse_number(text)):
+            if self.is_valid(number := parse_number(text)):
                 return number
-        raise ValueError(f"a number that can be a grade: {GRADE_RANGE}")
+        raise ValueError(self.what)
+
+
+def percentage(low: float, high: float) -> Number:
+    return Number(
+        "PERCENT", f"a percentage from {low:g} to {high:g}", lambda number: low <= number <= high, None
+    )
+
+
+def grade(default: str | None = None) -> Number:
+    return Number("number", f"a number that can be a grade: {GRADE_RANGE}", is_grade, default)
 
 
 class Setting(Value):
@@ -149,6 +140,8 @@ def complete_metric(
     """The completions of a metric, the last of several: our names, aliases, trec_eval's and groups; before them
     the measures of the tool. Names that differ in case only are offered once.
     """
+    from click.shell_completion import CompletionItem
+
     from gradeval.registry.dialects import GROUPS, IR_MEASURES, MEASURES, TREC_EVAL, names_of
     from gradeval.registry.metric import REGISTRY, fold, load
     from gradeval.registry.spec import metric_of
@@ -166,7 +159,7 @@ def complete_metric(
     for name in (*names, *GROUPS):
         if fold(name).startswith(fold(last)) and fold(name) not in offered:
             about = GROUPS[name].about if name in GROUPS else metric_of(name).summary
-            offered[fold(name)] = completion(before + name, help=about)
+            offered[fold(name)] = CompletionItem(before + name, help=about)
     return list(offered.values())
 
 
@@ -313,9 +306,9 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorat
 
 
 _TYPES: dict[str, dict[str, Any]] = {  # by the type of a row: arguments of click.option
-    "grade": {"type": Grade()},
-    "threshold": {"type": Grade(ANY_RELEVANT)},
-    "percentage": {"type": Percentage(*CONFIDENCE)},
+    "grade": {"type": grade()},
+    "threshold": {"type": grade(ANY_RELEVANT)},
+    "percentage": {"type": percentage(*CONFIDENCE)},
     "choice or flag": {"is_flag": False},
     "flag": {"is_flag": True},
     "path": {"type": File()},

@@ -67,7 +67,7 @@ class AbbreviatedCommand(cli.Command):
     "-l --level_for_rel level",
     "Relevance threshold: the lowest grade that counts as relevant. Default: 1.",
     "GRADE",
-    type=cli.Grade(),
+    type=cli.grade(),
     default=1.0,
 )
 @cli.option(

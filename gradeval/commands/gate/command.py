@@ -101,7 +101,7 @@ _check_options = cli.together(
 @_against("--baseline", type=cli.File(), metavar="FILE", help="The run to compare with, or its saved result.")
 @_against(
     "--min-coverage",
-    type=cli.Percentage(0.0, 100.0),
+    type=cli.percentage(0.0, 100.0),
     metavar="PERCENT",
     help="Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, "
     "unless --allow undefined (exit code 2). Default: 100, or for RUN what --require 'coverage >= X' says.",
@@ -215,7 +215,7 @@ def gate_command(
         problem = error
         if isinstance(error, UnsuitableOptionError) and error.option not in typed:
             problem = error.in_file(path, file.line_of(error.option, gate.options_table(file)))
-        out.report(problem)
+        job.report(out.lines_of(problem))
         report = gate.GateReport(problems=tuple(str(problem).split("\n")))
     report = replace(report, name=name or "", subject=subject, updates=updated is not None)
     code = reports.publish(report)
@@ -363,7 +363,7 @@ class _Reports:
         except BrokenPipeError:  # the consumer closed the pipe; the exit code is still that of the checks
             has_verdict = False
         except GradevalError as error:
-            out.report(error)
+            job.report(out.lines_of(error))
             report, has_verdict = GateReport(problems=(str(error),)), False
         if not has_verdict:
             out.echo_error(layout.verdict_line(report))
