@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-OptionOf = Callable[..., Callable[[Any], Any]]  # click.option, or that of a section
+OptionOf = Callable[..., Callable[[Any], Any]]  # option(), or that of a section
 
 
 # --- the types of values
@@ -213,8 +213,8 @@ def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorat
 
 
 def option(flags: str, about: str, metavar: str = "", **settings: Any) -> Callable[[Decorated], Decorated]:
-    """click.option with its names in one text; a flag where there is no metavar."""
-    how = {"metavar": metavar} if metavar else {"is_flag": True}
+    """click.option with its names in one text; a flag where there is neither a metavar nor a type."""
+    how: dict[str, Any] = {"metavar": metavar} if metavar else {"is_flag": "type" not in settings}
     return click.option(*flags.split(), help=about, **how, **settings)
 
 
@@ -282,8 +282,8 @@ def sectioned_command(
 
 
 def section(heading: str) -> OptionOf:
-    """click.option for the options under a heading."""
-    return partial(click.option, cls=SectionedOption, section=heading)
+    """option() for those under a heading."""
+    return partial(option, cls=SectionedOption, section=heading)
 
 
 measure = section("Metrics")
@@ -361,9 +361,7 @@ def row_options(
 
 def metric_option(about: str) -> Callable[[Decorated], Decorated]:
     """The metrics. about: the help."""
-    return measure(
-        "-m", "--metric", "metrics", multiple=True, metavar="NAME", shell_complete=complete_metric, help=about
-    )
+    return measure("-m --metric metrics", about, "NAME", multiple=True, shell_complete=complete_metric)
 
 
 def measure_options(
@@ -378,58 +376,55 @@ def measure_options(
 
 # which queries count
 query_options = together(
-    queries("-c", "complete", is_flag=True, help="Same as --queries judged, as in trec_eval."),
+    queries("-c complete", "Same as --queries judged, as in trec_eval."),
     row_options(Options, QUERIES_SECTION),
 )
 input_options = row_options(Options, INPUT)
 digits_option = output(
     "--digits",
+    "Number of decimals, or full for the shortest representation that round-trips.",
+    "N|full",
     type=Integer(0, 100, full="full"),
     default=4,
     show_default=True,
-    metavar="N|full",
-    help="Number of decimals, or full for the shortest representation that round-trips.",
 )
 signature_option = output(
     "--signature",
-    is_flag=True,
-    help="A line for each metric with all that decides its values, for a paper: after the results on "
+    "A line for each metric with all that decides its values, for a paper: after the results on "
     "standard error, in json, under tables in md and latex.",
 )
-quiet_option = other("--quiet", is_flag=True, help="Do not print warnings or the progress bar.")
+quiet_option = other("--quiet", "Do not print warnings or the progress bar.")
 allow_option = other(
     "--allow",
+    "Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings: "
+    f"{', '.join(kind.value for kind in Kind)}.",
+    "LIST",
     type=Kinds(),
     multiple=True,
     callback=lambda context, param, lists: tuple(chain(*lists)),
-    metavar="LIST",
-    help="Kinds of warnings that are not errors with --strict, and for --fail-on-warning no warnings: "
-    f"{', '.join(kind.value for kind in Kind)}.",
 )
 warning_options = together(
     quiet_option,
-    other("--verbose", is_flag=True, help="Print all warnings on a terminal too, not only the first four."),
-    other("--strict", is_flag=True, help="Treat warnings as errors: print no results, and exit with code 2."),
+    other("--verbose", "Print all warnings on a terminal too, not only the first four."),
+    other("--strict", "Treat warnings as errors: print no results, and exit with code 2."),
     allow_option,
 )
 other_options = together(row_option(Options, "jobs"), warning_options)
 fail_on_warning_option = other(
-    "--fail-on-warning",
-    is_flag=True,
-    help="Exit with code 3 if there are warnings, after everything is printed.",
+    "--fail-on-warning", "Exit with code 3 if there are warnings, after everything is printed."
 )
 
 
 def table_option(tables: Sequence[str]) -> Callable[[Decorated], Decorated]:
     return output(
         "--table",
+        "The table that -f tsv and -f csv print. Default: the first. -f json has all.",
         type=click.Choice(tables),
-        help="The table that -f tsv and -f csv print. Default: the first. -f json has all.",
     )
 
 
 def output_option(about: str) -> Callable[[Decorated], Decorated]:
-    return output("-o", "--output", type=OutputPath(), metavar="FILE", help=about)
+    return output("-o --output", about, "FILE", type=OutputPath())
 
 
 def text_options(option: OptionOf) -> Callable[[Decorated], Decorated]:
@@ -437,8 +432,8 @@ def text_options(option: OptionOf) -> Callable[[Decorated], Decorated]:
     documents = "Show titles: a file with 'id TAB title' lines, or JSON lines with an id and a title or text."
     of_queries = "Show the texts of queries: a file as for --text, such as BEIR's queries.jsonl."
     return together(
-        option("--text", type=File(), metavar="FILE", help=documents),
-        option("--queries-text", type=File(), metavar="FILE", help=of_queries),
+        option("--text", documents, "FILE", type=File()),
+        option("--queries-text", of_queries, "FILE", type=File()),
     )
 
 
@@ -450,22 +445,20 @@ def output_options(
     endings = ", ".join(WRITERS[name].ending for name in formats if WRITERS[name].ending)
     options = [
         output(
-            "-f",
-            "--format",
-            "format_",
+            "-f --format format_",
+            f"Default: by the ending of -o; otherwise {default}.",
             type=click.Choice(formats),
-            help=f"Default: by the ending of -o; otherwise {default}.",
         ),
         digits_option,
     ]
     if "csv" in formats:
         about = "With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
-        options.append(output("--spreadsheet", is_flag=True, help=about + "formula."))
+        options.append(output("--spreadsheet", about + "formula."))
     if "tsv" in formats:
         about = "With -f tsv or csv: leave out the line of column names."
-        options.append(output("--no-header", is_flag=True, help=about))
+        options.append(output("--no-header", about))
         about = "With -f tsv, csv or jsonl: a first column with this value in every row, such as "
         about += "date=2026-11-22; may be repeated."
-        options.append(output("--label", type=Setting(), multiple=True, help=about))
+        options.append(output("--label", about, type=Setting(), multiple=True))
     about = f"Write to this file, atomically. Its ending sets the format: {endings}.{more}"
     return together(*options, output_option(about))

@@ -29,28 +29,26 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
 @click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1, callback=expand_runs)
 @cli.measure_options(f"{DEFAULT_METRICS}, or those of a saved result")
 @cli.row_options(Options, METRICS, within=MORE)
-@cli.queries("-q", "--per-query", is_flag=True, help="Print the values of each query too.")
-@cli.queries("-n", "--no-summary", is_flag=True, help="Do not print the summary; requires -q.")
+@cli.queries("-q --per-query", "Print the values of each query too.")
+@cli.queries("-n --no-summary", "Do not print the summary; requires -q.")
 @cli.query_options
 @cli.output_options(FORMATS)
 @cli.output(
     "--sort",
-    metavar="METRIC",
-    shell_complete=cli.complete_metric,
-    help="Order the runs by this metric, the best first, or the highest first for a metric of which neither "
+    "Order the runs by this metric, the best first, or the highest first for a metric of which neither "
     "high nor low is better, such as unj; -METRIC reverses the order.",
+    "METRIC",
+    shell_complete=cli.complete_metric,
 )
-@cli.output(
-    "--top", type=cli.Integer(1, 10**9), metavar="N", help="Print the first N runs only; requires --sort."
-)
+@cli.output("--top", "Print the first N runs only; requires --sort.", "N", type=cli.Integer(1, 10**9))
 @cli.signature_option
-@cli.output("--wide", is_flag=True, help="With -q: queries as rows, runs side by side, for each metric.")
+@cli.output("--wide", "With -q: queries as rows, runs side by side, for each metric.")
 @cli.inputs(
     "--runs-from",
-    type=cli.File(),
-    metavar="FILE",
-    help="Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list. "
+    "Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list. "
     "Lines that begin with # are comments.",
+    "FILE",
+    type=cli.File(),
 )
 @cli.input_options
 @cli.other_options

@@ -65,8 +65,8 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
 @_t_test_options
 @cli.query_options
 @cli.output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")
-@cli.inputs("--qrels-format", type=click.Choice(_KINDS), help=f"Format of the qrels. {_FORMAT}")
-@cli.inputs("--run-format", type=click.Choice(_KINDS), help="Format of the runs, likewise.")
+@cli.inputs("--qrels-format", f"Format of the qrels. {_FORMAT}", type=click.Choice(_KINDS))
+@cli.inputs("--run-format", "Format of the runs, likewise.", type=click.Choice(_KINDS))
 @cli.row_options(
     Options,
     INPUT,
@@ -78,16 +78,14 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
         )
     },
 )
-@cli.other(
-    "--master", metavar="URL", help="Where Spark runs. Default: local[*], or what spark-submit was given."
-)
-@cli.other("--conf", "settings", type=cli.Setting(), multiple=True, help="A setting of Spark.")
+@cli.other("--master", "Where Spark runs. Default: local[*], or what spark-submit was given.", "URL")
+@cli.other("--conf settings", "A setting of Spark.", type=cli.Setting(), multiple=True)
 @cli.other(
     "--buckets",
-    type=cli.Integer(1, 100_000),
-    metavar="N",
-    help="Number of parts that the queries are divided into. Default: as many for each core, of a million rows "
+    "Number of parts that the queries are divided into. Default: as many for each core, of a million rows "
     "at most.",
+    "N",
+    type=cli.Integer(1, 100_000),
 )
 @cli.warning_options
 @with_job()

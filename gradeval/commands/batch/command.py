@@ -50,14 +50,11 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 @cli.sectioned_command("batch", "Evaluate systems on several collections.", EPILOG)
 @click.argument("path", metavar="MANIFEST", type=cli.File())
 @cli.metric_option("One or several metrics, for all collections. Default: those of the manifest.")
-@_batch("--baseline", metavar="SYSTEM", help="Mark cells that are significantly better or worse than its.")
-@_batch(
-    "--pool", is_flag=True, help="Average over all queries together, instead of the mean of the collections."
-)
+@_batch("--baseline", "Mark cells that are significantly better or worse than its.", "SYSTEM")
+@_batch("--pool", "Average over all queries together, instead of the mean of the collections.")
 @_batch(
     "--resume",
-    is_flag=True,
-    help="Keep what the file of -o (json or jsonl) has with the same hashes, metrics and options; it is "
+    "Keep what the file of -o (json or jsonl) has with the same hashes, metrics and options; it is "
     "written after each collection.",
 )
 @cli.output_options(FORMATS)

@@ -60,20 +60,18 @@ FORMATS = ("table", "tsv", "csv", "json", "md", "latex")
 @click.argument("files", metavar="QRELS RUN RUN...", type=cli.File(), nargs=-1)
 @comparison_options
 @cli.row_options(CompareOptions, FURTHER)
-@cli.section(FURTHER)("--relative", is_flag=True, help="Differences in percent of the baseline's mean too.")
-@_values("--values", "of_values", is_flag=True, help="The files are tables of values per query; no qrels.")
+@cli.section(FURTHER)("--relative", "Differences in percent of the baseline's mean too.")
+@_values("--values of_values", "The files are tables of values per query; no qrels.")
 @_values(
     "--lower-is-better",
-    multiple=True,
-    metavar="NAME",
-    help="A metric of the tables where lower values are better; a query that a table lacks is excluded for it. "
+    "A metric of the tables where lower values are better; a query that a table lacks is excluded for it. "
     "Default: as gradeval's metric of that name, or higher.",
+    "NAME",
+    multiple=True,
 )
 @cli.measure_options(f"{COMPARED_METRICS}, or all that saved results or tables have")
-@cli.queries(
-    "-q", "--per-query", is_flag=True, help="Print every query too: the values of the runs, the differences."
-)
-@cli.queries("-n", "--no-summary", is_flag=True, help="Do not print the comparisons; requires -q.")
+@cli.queries("-q --per-query", "Print every query too: the values of the runs, the differences.")
+@cli.queries("-n --no-summary", "Do not print the comparisons; requires -q.")
 @cli.query_options
 @cli.output_options(FORMATS)
 @cli.signature_option

@@ -34,13 +34,13 @@ MOST_RANKS = 1000
 @cli.sectioned_command("explain", "Explain a value, document by document.", EPILOG)
 @click.argument("qrels", type=cli.File())
 @click.argument("run", metavar="RUN", type=cli.File(), required=False)
-@cli.queries("--query", "ids", multiple=True, metavar="ID", help="The query to explain; may be repeated.")
+@cli.queries("--query ids", "The query to explain; may be repeated.", "ID", multiple=True)
 @cli.queries(
     "--worst",
-    type=cli.Integer(1, 10**6),
-    metavar="N",
-    help="The N queries with the lowest value; with --against, those with the largest drop. Queries without a "
+    "The N queries with the lowest value; with --against, those with the largest drop. Queries without a "
     "relevant document come last.",
+    "N",
+    type=cli.Integer(1, 10**6),
 )
 @cli.row_options(
     Options,
@@ -52,25 +52,21 @@ MOST_RANKS = 1000
     },
 )
 @_explanation(
-    "--against",
-    type=cli.File(),
-    metavar="RUN2",
-    help="Show the documents that make the difference from another run.",
+    "--against", "Show the documents that make the difference from another run.", "RUN2", type=cli.File()
 )
 @_explanation(
     "--loss",
-    is_flag=True,
-    help="For nDCG and its relatives: what each document costs by not being at its ideal rank. Documents of "
+    "For nDCG and its relatives: what each document costs by not being at its ideal rank. Documents of "
     "equal grade have ideal ranks in run order.",
 )
 @cli.text_options(_explanation)
 @cli.measure_options("nDCG@10", "One metric, such as nDCG@5 or 'AP(rel=2)'.")
 @cli.output(
     "--ranks",
-    type=cli.Integer(1, MOST_RANKS),
-    metavar="N",
-    help="Show the first N ranks, and up to N documents below that add to the value. Default: the cutoff of "
+    "Show the first N ranks, and up to N documents below that add to the value. Default: the cutoff of "
     "the metric, up to 20, or 10. JSON has all.",
+    "N",
+    type=cli.Integer(1, MOST_RANKS),
 )
 @cli.output_options(FORMATS, default="table")
 @cli.input_options

@@ -58,23 +58,21 @@ _role = click.Choice(("qrels", "run"))
 
 @cli.sectioned_command("validate", "Check files without scoring them.", VALIDATE_EPILOG)
 @click.argument("files", metavar="[QRELS] [RUN]...", type=cli.File(), nargs=-1, callback=expand_runs)
-@_checks("--as", "role", type=_role, help="What all FILES are. Default: by the content.")
+@_checks("--as role", "What all FILES are. Default: by the content.", type=_role)
 @_checks(
     "--max-errors",
+    "How many errors, and how many warnings, are listed for each file; all are counted. Default: 10000.",
+    "N|all",
     type=cli.Integer(0, 10**9, all=None),
     default=10_000,
-    metavar="N|all",
-    help="How many errors, and how many warnings, are listed for each file; all are counted. Default: 10000.",
 )
 @cli.row_option(Options, "rel", section="Checks")
-@cli.output(
-    "-f", "--format", "format_", type=click.Choice(REPORTS), default="table", show_default=True, help="Format."
-)
+@cli.output("-f --format format_", "Format.", type=click.Choice(REPORTS), default="table", show_default=True)
 @cli.output_option("Write to this file, atomically.")
 @cli.input_options
 @cli.row_option(Options, "jobs")
-@cli.other("--quiet", is_flag=True, help="Do not show the progress bar.")
-@cli.other("--strict", is_flag=True, help="Treat warnings as errors: exit with code 2.")
+@cli.other("--quiet", "Do not show the progress bar.")
+@cli.other("--strict", "Treat warnings as errors: exit with code 2.")
 @cli.allow_option
 @cli.fail_on_warning_option
 @with_job(REPORTS, otherwise="table")
@@ -112,19 +110,19 @@ def validate_command(
 @click.argument("target", metavar="OUT", type=cli.OutputPath())
 @_target(
     "--to",
+    "Format of OUT; beir is for qrels. Default: by its ending.",
     type=click.Choice(tuple(WRITTEN_FORMATS)),
-    help="Format of OUT; beir is for qrels. Default: by its ending.",
 )
-@_target("--tag", metavar="NAME", help="The run tag. Default: that of IN, or gradeval.")
-@_rows("--as", "role", type=_role, help="What IN is. Default: by its content.")
-@_rows("--sort", is_flag=True, help="Sort the documents of each query by score or grade, highest first.")
-@_rows("--top", type=cli.Integer(1, 10**9), metavar="N", help="Keep the N highest scores of each query.")
+@_target("--tag", "The run tag. Default: that of IN, or gradeval.", "NAME")
+@_rows("--as role", "What IN is. Default: by its content.", type=_role)
+@_rows("--sort", "Sort the documents of each query by score or grade, highest first.")
+@_rows("--top", "Keep the N highest scores of each query.", "N", type=cli.Integer(1, 10**9))
 @_rows(
     "--ties",
+    "Order of tied scores for ranks, --sort and --top. Default: as in an evaluation.",
     type=click.Choice(("trec", "input")),
-    help="Order of tied scores for ranks, --sort and --top. Default: as in an evaluation.",
 )
-@cli.inputs("--qrels", type=cli.File(), metavar="FILE", help="The LETOR file whose lines IN has scores of.")
+@cli.inputs("--qrels", "The LETOR file whose lines IN has scores of.", "FILE", type=cli.File())
 @cli.input_options
 @cli.row_option(Options, "jobs")
 @cli.quiet_option

@@ -81,7 +81,7 @@ _CHECKS = {
 }
 _check_options = cli.together(
     *(
-        _checks(f"--{kind}", multiple=True, metavar=f"'{form}'", shell_complete=cli.complete_metric, help=about)
+        _checks(f"--{kind}", about, f"'{form}'", multiple=True, shell_complete=cli.complete_metric)
         for kind, (form, about) in _CHECKS.items()
     )
 )
@@ -93,47 +93,39 @@ _check_options = cli.together(
 @_check_options
 @_against(
     "--config",
-    type=cli.File(),
-    metavar="FILE",
-    help="Checks in TOML, to which those of the command line are added, and options, which those of the "
+    "Checks in TOML, to which those of the command line are added, and options, which those of the "
     "command line replace. Default: ./pyproject.toml, if it has [tool.gradeval.gate].",
+    "FILE",
+    type=cli.File(),
 )
-@_against("--baseline", type=cli.File(), metavar="FILE", help="The run to compare with, or its saved result.")
+@_against("--baseline", "The run to compare with, or its saved result.", "FILE", type=cli.File())
 @_against(
     "--min-coverage",
-    type=cli.percentage(0.0, 100.0),
-    metavar="PERCENT",
-    help="Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, "
+    "Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, "
     "unless --allow undefined (exit code 2). Default: 100, or for RUN what --require 'coverage >= X' says.",
+    "PERCENT",
+    type=cli.percentage(0.0, 100.0),
 )
-@_against(
-    "--init", is_flag=True, help="Write a commented file of checks from today's values, and judge nothing."
-)
+@_against("--init", "Write a commented file of checks from today's values, and judge nothing.")
 @_against(
     "--update-baseline",
-    is_flag=True,
-    help="Where all checks hold, write the baseline anew from RUN: its saved result, with the metrics and "
+    "Where all checks hold, write the baseline anew from RUN: its saved result, with the metrics and "
     "options of the gate.",
 )
-@_against(
-    "--force", is_flag=True, help="With --update-baseline: judge nothing, and write even a first baseline."
-)
-@_reports(
-    "--name", metavar="TEXT", help="Name of the gate, in its titles. Default: 'name' of the configuration."
-)
+@_against("--force", "With --update-baseline: judge nothing, and write even a first baseline.")
+@_reports("--name", "Name of the gate, in its titles. Default: 'name' of the configuration.", "TEXT")
 @_reports(
     "--worst",
+    "Queries to list for each metric with a check that did not hold.",
+    "N",
     type=cli.Integer(0, 10**6),
     default=5,
     show_default=True,
-    metavar="N",
-    help="Queries to list for each metric with a check that did not hold.",
 )
-@_reports("--junit", type=cli.OutputPath(), metavar="FILE", help="Write a JUnit file too.")
+@_reports("--junit", "Write a JUnit file too.", "FILE", type=cli.OutputPath())
 @_reports(
     "--github",
-    is_flag=True,
-    help="Print annotations for GitHub Actions to standard error, and append to the file that "
+    "Print annotations for GitHub Actions to standard error, and append to the file that "
     "GITHUB_STEP_SUMMARY names.",
 )
 @cli.measure_options("those of the checks; with --init nDCG@10 and AP, or those of a saved result")

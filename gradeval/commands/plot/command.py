@@ -53,17 +53,12 @@ def picture_options(*tables: str, intervals: str = "") -> Callable[[Decorated], 
         *([confidence] if intervals else []),
         drawing(
             "--save",
-            type=cli.OutputPath(),
-            metavar="FILE",
-            help="Save the picture too, atomically. Its ending sets the format: .svg, .png, .pdf. "
+            "Save the picture too, atomically. Its ending sets the format: .svg, .png, .pdf. "
             "Requires matplotlib: pip install 'gradeval[plot]'.",
+            "FILE",
+            type=cli.OutputPath(),
         ),
-        drawing(
-            "--size",
-            type=Size(),
-            metavar="WxH",
-            help="Width and height of the saved picture in inches, such as 5x3.",
-        ),
+        drawing("--size", "Width and height of the saved picture in inches, such as 5x3.", "WxH", type=Size()),
         cli.table_option(tables),
         cli.output_options(FORMATS, default="table"),
     )
@@ -170,11 +165,11 @@ def queries_command(job: Job, qrels: str, runs: tuple[str, ...], baseline: str |
 @click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1, callback=expand_runs)
 @drawing(
     "--at",
-    metavar="LIST",
-    help="The values after '@': cutoffs such as 1-20,50,100, or recall levels such as 0.1,0.5,0.9. Default: "
+    "The values after '@': cutoffs such as 1-20,50,100, or recall levels such as 0.1,0.5,0.9. Default: "
     "1-20; 0,0.1,...,1 for iprec_at_recall.",
+    "LIST",
 )
-@drawing("--log", is_flag=True, help="Logarithmic axis of the cutoffs.")
+@drawing("--log", "Logarithmic axis of the cutoffs.")
 @runs_options("nDCG", "curve")
 def curve_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """The mean of a metric at each cutoff, with its t interval.
@@ -196,7 +191,7 @@ def curve_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -
     "gradeval plot phi qrels.txt -f tsv --table points",
 )
 @click.argument("qrels", type=cli.File())
-@cli.queries("--query", multiple=True, metavar="ID", help="φ of this query; may be repeated.")
+@cli.queries("--query", "φ of this query; may be repeated.", "ID", multiple=True)
 @picture_options("phi", "points", "quartiles")
 @cli.metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
 @cli.row_options(Options, OF_METRICS, within=OF_GRADES)

@@ -39,15 +39,15 @@ _ENDINGS = ("", ".html", ".htm")
 @cli.sectioned_command("report", "Write a page of HTML about runs.", EPILOG)
 @click.argument("qrels", type=cli.File())
 @click.argument("runs", metavar="RUN...", type=cli.File(), nargs=-1)
-@_page("--title", metavar="TEXT", default="", help="Of the page. Default: Ranking evaluation.")
+@_page("--title", "Of the page. Default: Ranking evaluation.", "TEXT", default="")
 @cli.text_options(_page)
 @_page(
     "--explain",
+    "Explain the values of N queries: those on which the runs differ most by the first metric; of one "
+    f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
+    "N",
     type=cli.Integer(0, 10**6),
     default=EXPLAINED,
-    metavar="N",
-    help="Explain the values of N queries: those on which the runs differ most by the first metric; of one "
-    f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
 )
 @cli.row_option(Options, "interval", section="Page")
 @comparison_options
