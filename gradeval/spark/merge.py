@@ -323,7 +323,7 @@ def comparison(
         for column, m in zip(compared, positions, strict=True):
             tests.append((job.runs[other], job.runs[baseline], column, *_t_test(pair, m, options.alpha)))
     corrected = CORRECTIONS[options.used_correction](np.array([outcome.p for *_, outcome in tests])).tolist()
-    comparisons = tuple(pair_comparison(*test, p, options) for test, p in zip(tests, corrected, strict=True))
+    comparisons = tuple(pair_comparison(test, p, options) for test, p in zip(tests, corrected, strict=True))
     of_runs = [summary.statistics[name] for name in job.runs]
     means = np.array([of_run.mean[positions] for of_run in of_runs])
     section = Section(None, max(of_run.queries for of_run in summary.runs), means, comparisons, ())

@@ -31,7 +31,14 @@ from gradeval.registry.spec import Metrics, Spec, parse, usable
 from gradeval.render.document import Tabular, WithNotices, exact, warned
 from gradeval.statistics import tests
 from gradeval.statistics.intervals import agreeing, queries_needed, smallest_effect_size
-from gradeval.statistics.multiple import CORRECTIONS, TwoWayAnova, maxt, randomized_tukey_hsd, two_way_anova
+from gradeval.statistics.multiple import (
+    CORRECTIONS,
+    TukeyHSD,
+    TwoWayAnova,
+    maxt,
+    randomized_tukey_hsd,
+    two_way_anova,
+)
 from gradeval.statistics.sampling import Sampling
 from gradeval.version import __version__
 
@@ -51,6 +58,8 @@ _DEPTH = 10  # of Judged@k where no metric has a cutoff
 
 Verdict = Literal["better", "worse", ""]
 Pairs = tuple[tuple[int, int], ...]  # (baseline, run) of each comparison, as positions in the runs
+Tested = tuple[str, str, "ComparedMetric", Sequence[float], tests.Summary, tests.Outcome]
+"""A run, its baseline, the metric, the means of the baseline and the run, the differences, and their test."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,7 @@ class ComparedMetric:
 @dataclass(frozen=True, eq=False)
 class QueryValues:
     """The values of R runs for M metrics and Q queries, (R, M, Q), NaN where one is undefined or a query does
-    not count. queries: ids in the order of the input. paths: of the runs, as the user gave them.
+    not count. paths: of the runs, as the user gave them.
     """
 
     queries: tuple[str, ...] = field(repr=False)
@@ -93,13 +102,9 @@ class QueryValues:
         """The values of these metrics, which have a number for each query."""
         places = [results.specs.index(spec) for spec in specs]
         values = [[results.values(r, m) for m in places] for r in range(len(results.runs))]
-        return cls(
-            tuple(results.queries),
-            tuple(run.name for run in results.runs),
-            tuple(run.path for run in results.runs),
-            tuple(map(ComparedMetric.of, specs)),
-            np.array(values, np.float64).reshape(len(results.runs), len(specs), len(results.queries)),
-        )
+        array = np.array(values, np.float64).reshape(len(values), len(specs), len(results.queries))
+        names, paths = (tuple(getattr(run, name) for run in results.runs) for name in ("name", "path"))
+        return cls(tuple(results.queries), names, paths, tuple(map(ComparedMetric.of, specs)), array)
 
     @property
     def means(self) -> Floats:
@@ -116,8 +121,8 @@ class QueryValues:
 
     def select(self, which: Bools | Ints) -> QueryValues:
         """The same for some of the queries, or in another order."""
-        positions = np.arange(len(self.queries))[which].tolist()
-        queries = tuple(self.queries[q] for q in positions)
+        positions = np.arange(len(self.queries))[which]
+        queries = tuple(self.queries[q] for q in positions.tolist())
         return replace(self, queries=queries, values=self.values[..., positions])
 
     def in_order_of_ids(self) -> QueryValues:
@@ -141,9 +146,7 @@ class QueryValues:
     def metric(self, named: str | Spec) -> int:
         """The position of a metric, by any spelling. Raises MetricError."""
         names = [column.name for column in self.metrics]
-        spellings = [str(named)]
-        if isinstance(named, str) and named not in names:
-            spellings = list(map(str, parse(named)))
+        spellings = [str(named)] if named in names else list(map(str, parse(str(named))))
         if len(spellings) == 1 and spellings[0] in names:
             return names.index(spellings[0])
         raise MetricError(f"{named} was not compared", hint="there are " + ", ".join(names))
@@ -205,11 +208,10 @@ class Judged:
     @classmethod
     def of(cls, results: Results, mean: Callable[[Any, int, Spec], float] = judged_mean) -> Judged | None:
         """By the last such metric of the results, None if there is none. mean: of a run."""
-        spec = next((spec for spec in reversed(results.specs) if is_judged(spec)), None)
-        if spec is None:
+        if not (specs := list(filter(is_judged, results.specs))):
             return None
-        means = [mean(results, run, spec) for run in range(len(results.runs))]
-        return cls.of_means(spec, means, [run.depths for run in results.runs])
+        means = [mean(results, run, specs[-1]) for run in range(len(results.runs))]
+        return cls.of_means(specs[-1], means, [run.depths for run in results.runs])
 
     @classmethod
     def of_means(cls, spec: Spec, means: Sequence[float], depths: Iterable[Quantiles | None]) -> Judged:
@@ -235,10 +237,10 @@ class Judged:
 def judged_spec(specs: Sequence[Spec], runs: Runs) -> Spec:
     """Judged@k that all saved results among the runs have, or else with the deepest cutoff of the metrics."""
     saved = [set(run.metrics) for _, run in runs if isinstance(run, SavedResult)]
-    names = sorted(name for name in set.intersection(*saved) if name.startswith("Judged")) if saved else []
-    common = [spec for spec in parse(names) if is_judged(spec)] if names else []
+    names = [name for name in set.intersection(*saved) if name.startswith("Judged")] if saved else []
     deepest = max((spec.cutoff or 0 for spec in specs), default=0) or _DEPTH
-    return max(common or parse(f"Judged@{deepest}"), key=lambda spec: spec.cutoff or 0)
+    common = filter(is_judged, parse(names) if names else ())
+    return max(list(common) or parse(f"Judged@{deepest}"), key=lambda spec: spec.cutoff or 0)
 
 
 def is_judged(spec: Spec) -> bool:
@@ -254,8 +256,8 @@ def metrics_to_test(specs: Sequence[Spec]) -> list[Spec]:
 
 @dataclass(frozen=True)
 class Power:
-    """What the paired t-test shows with power POWER. smallest: the smallest true difference, on these queries.
-    needed: the queries for the observed difference; infinite for 0. NaN where there is no p.
+    """The smallest true difference that the t-test shows on these queries with power POWER, and the queries
+    needed for the observed one, infinite for 0; NaN without p.
     """
 
     smallest: float
@@ -303,26 +305,8 @@ class PairComparison:
     def to_dict(self) -> dict[str, Any]:
         """The comparison as in JSON: exact numbers, None for those that are not finite."""
         content: dict[str, Any] = exact({**vars(self), "relative_percent": self.relative})
-        del content["power"]
-        return content if self.power is None else {**content, "power": exact(vars(self.power))}
-
-
-@dataclass(frozen=True)
-class Change:
-    """The change of one query. kind: 'worst' or 'best'. rank: 1 for the largest change of its kind in this
-    comparison. group: of the queries that are compared, None for all.
-    """
-
-    kind: str
-    run: str
-    baseline: str
-    metric: str
-    rank: int
-    query: str
-    baseline_value: float
-    value: float
-    difference: float
-    group: str | None = None
+        power: Power | None = content.pop("power")
+        return content if power is None else {**content, "power": exact(vars(power))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,8 +327,9 @@ class Comparison(WithNotices, Tabular):
     """Runs compared with a baseline, or all with each other.
 
     values: those of each query. pairs: in the order of the comparisons. sections: all queries, then each group.
-    changes: the queries with the largest changes. judged: None where that is unknown, the runs hardly differ in
-    it, or it is compared itself. inputs: what was compared, as JSON can hold it.
+    changes: the queries with the largest changes, each with its group (None for all queries), kind ('worst' or
+    'best'), rank among those of its kind in the comparison, names and values. judged: None where that is
+    unknown, the runs hardly differ in it, or it is compared itself. inputs: what was compared, as JSON has it.
     """
 
     layout = "gradeval.commands.compare.layout"
@@ -353,7 +338,7 @@ class Comparison(WithNotices, Tabular):
     pairs: Pairs
     options: CompareOptions
     sections: tuple[Section, ...]
-    changes: tuple[Change, ...] = ()
+    changes: tuple[dict[str, Any], ...] = ()
     judged: Judged | None = None
     notices: tuple[Notice, ...] = ()
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -384,31 +369,32 @@ class Comparison(WithNotices, Tabular):
         """The object that the json format prints. Numbers are exact; what is not finite is None."""
         values, names = self.values, [column.name for column in self.values.metrics]
 
-        def by_run(numbers: Any) -> dict[str, dict[str, Any]]:
-            rows = (dict(zip(names, row, strict=True)) for row in exact(numbers))
+        def by_run(numbers: Floats) -> dict[str, dict[str, Any]]:
+            rows = (dict(zip(names, row, strict=True)) for row in exact(numbers.tolist()))
             return dict(zip(values.runs, rows, strict=True))
 
         parts = []
         for section in self.sections:
             part: dict[str, Any] = {} if section.group is None else {"group": section.group}
-            part |= {"queries": section.queries, "means": by_run(section.means.tolist())}
+            part |= {"queries": section.queries, "means": by_run(section.means)}
             part["comparisons"] = [pair.to_dict() for pair in section.comparisons]
             if section.anova:
-                part["anova"] = {
-                    name: {
+                of_metrics = [
+                    {
                         "queries": anova.queries,
                         **{source: exact(vars(getattr(anova, source))) for source in SOURCES},
                         "effect_sizes": exact(anova.effect_sizes.tolist()),
                         "reason": anova.reason,
                     }
-                    for name, anova in zip(names, section.anova, strict=True)
-                }
+                    for anova in section.anova
+                ]
+                part["anova"] = dict(zip(names, of_metrics, strict=True))
             parts.append(part)
         whole, *groups = parts
         runs = [{"name": name, "path": path} for name, path in zip(values.runs, values.paths, strict=True)]
         if self.judged is not None:
-            shares = self.judged.means.tolist()
-            runs = [{**run, self.judged.name: exact(share)} for run, share in zip(runs, shares, strict=True)]
+            for run, share in zip(runs, exact(self.judged.means.tolist()), strict=True):
+                run[self.judged.name] = share
         content: dict[str, Any] = {
             "gradeval": __version__,
             "comparison_format": FORMAT_VERSION,
@@ -424,11 +410,11 @@ class Comparison(WithNotices, Tabular):
             content["groups"] = groups
         if self.options.worst or self.options.best:
             content["changes"] = [
-                {name: value for name, value in vars(change).items() if name != "group" or value is not None}
+                {name: value for name, value in change.items() if name != "group" or value is not None}
                 for change in self.changes
             ]
         if per_query:
-            by_query = map(by_run, values.values.transpose(2, 0, 1).tolist())
+            by_query = map(by_run, values.values.transpose(2, 0, 1))
             content["per_query"] = dict(zip(values.queries, by_query, strict=True))
         return content
 
@@ -531,9 +517,8 @@ def compare_values(
     """
     if options.sort is not None:  # undefined means are last, and the baseline is the run that it was
         m = values.metric(options.sort.removeprefix("-"))
-        is_descending = (values.metrics[m].higher_is_better is not False) != options.sort.startswith("-")
-        means = values.means[:, m]
-        order = np.argsort(-means if is_descending else means, kind="stable").tolist()
+        sign = values.metrics[m].sign * (-1 if options.sort.startswith("-") else 1)
+        order = np.argsort(-sign * values.means[:, m], kind="stable").tolist()
         if not options.all_pairs:
             options = options.replace(baseline=order.index(values.run(options.baseline)))
         if judged is not None:
@@ -542,8 +527,8 @@ def compare_values(
         values = replace(values, runs=runs, paths=paths, values=values.values[order])
     pairs = pairs_of(values, options)
     parts, of_groups = _parts(values, options.by)
-    changes: list[Change] = []
-    for group, part in () if sections else parts:
+    changes: list[dict[str, Any]] = []
+    for group, part in () if sections else parts.items():
         ordered = part.in_order_of_ids()
         counted = int((~np.isnan(part.values)).any(axis=(0, 1)).sum())
         anova = map(two_way_anova, ordered.values.transpose(1, 2, 0) if options.anova else ())
@@ -551,10 +536,10 @@ def compare_values(
         sections = (*sections, Section(group, counted, part.means, compared, tuple(anova)))
         changes += _changes(group, ordered, pairs, options)
     notices = [*notices]
-    whole, *groups = (min(pair.n for pair in section.comparisons) for section in sections)
-    if whole < ENOUGH_QUERIES:
-        notices.append(Notice(Kind.FEW_QUERIES, "", whole))
-    if small := [str(part.group) for part, n in zip(sections[1:], groups, strict=True) if n < ENOUGH_QUERIES]:
+    sizes = {section.group: min(pair.n for pair in section.comparisons) for section in sections}
+    if sizes[None] < ENOUGH_QUERIES:
+        notices.append(Notice(Kind.FEW_QUERIES, "", sizes[None]))
+    if small := [group for group, n in sizes.items() if group is not None and n < ENOUGH_QUERIES]:
         notices.append(Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES)))
     all_pairs = [pair for section in sections for pair in section.comparisons]
     without = Counter(pair.reason for pair in all_pairs if math.isnan(pair.p) and math.isnan(pair.p_corrected))
@@ -579,24 +564,26 @@ def pairs_of(values: QueryValues, options: CompareOptions) -> Pairs:
     return tuple((baseline, run) for run in range(count) if run != baseline)
 
 
-def _parts(values: QueryValues, groups: Groups) -> tuple[list[tuple[str | None, QueryValues]], list[Notice]]:
+def _parts(values: QueryValues, groups: Groups) -> tuple[dict[str | None, QueryValues], list[Notice]]:
     """All queries, then those of each group; and what should be known of the groups."""
-    parts: list[tuple[str | None, QueryValues]] = [(None, values)]
+    parts: dict[str | None, QueryValues] = {None: values}
     if not groups:
         return parts, []
     position = {query: q for q, query in enumerate(values.queries)}
     for group, ids in groups:
         if chosen := sorted(position[query] for query in ids if query in position):
-            parts.append((group, values.select(np.array(chosen))))
+            parts[group] = values.select(np.array(chosen))
     if len(parts) == 1:
         raise InputError("groups", "none of their queries is among those compared", hint="Check the query ids")
     grouped = dict.fromkeys(query for _, ids in groups for query in ids)
-    counted = [values.queries[q] for q in np.flatnonzero(~np.isnan(values.values).all(axis=(0, 1)))]
-    kinds = (
-        (Kind.UNGROUPED, [query for query in counted if query not in grouped]),
-        (Kind.UNKNOWN_GROUPED, [query for query in grouped if query not in position]),
-    )
-    return parts, [Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds if ids]
+    counted = values.select(np.flatnonzero(~np.isnan(values.values).all(axis=(0, 1)))).queries
+    kinds = {
+        Kind.UNGROUPED: [query for query in counted if query not in grouped],
+        Kind.UNKNOWN_GROUPED: [query for query in grouped if query not in position],
+    }
+    return parts, [
+        Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds.items() if ids
+    ]
 
 
 def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[PairComparison]:
@@ -607,62 +594,56 @@ def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Ite
         values = replace(values, values=np.where(incomplete, np.nan, values.values))
     keys = list(product(pairs, range(len(values.metrics))))
     differences = np.concatenate([values.differences(*pair) for pair in pairs])
-    alpha = options.alpha
+    outcomes: Iterable[tuple[tests.Outcome, float]]
     if options.test == TUKEY:
-        outcomes, corrected = [], []
-        of_metrics = [randomized_tukey_hsd(of, alpha, sampling) for of in values.values.transpose(1, 2, 0)]
-        for ((baseline, run), m), column in zip(keys, differences, strict=True):
-            hsd, outcome, p = of_metrics[m], tests.without_p(tests.valid_pairs(column)), math.nan
-            if outcome is None:
-                difference, p = float(hsd.differences[run, baseline]), float(hsd.p[run, baseline])
-                interval = difference - hsd.margin, difference + hsd.margin
-                interval = agreeing(interval, p, alpha, difference)
-                outcome = tests.Outcome(math.nan, *interval, difference, hsd.method)
-            outcomes.append(outcome)
-            corrected.append(p)
+        hsd = [randomized_tukey_hsd(of, options.alpha, sampling) for of in values.values.transpose(1, 2, 0)]
+        tested = ((hsd[m], pair, column) for (pair, m), column in zip(keys, differences, strict=True))
+        outcomes = [_of_tukey(*of_pair, options.alpha) for of_pair in tested]
     else:
-        outcomes = tests.paired_tests(options.test, differences.T, alpha, sampling)
-        p_values = np.array([outcome.p for outcome in outcomes])
+        of_test = tests.paired_tests(options.test, differences.T, options.alpha, sampling)
+        p_values = np.array([outcome.p for outcome in of_test])
         is_maxt = options.used_correction == MAXT
-        by_size = maxt(differences.T, sampling) if is_maxt else CORRECTIONS[options.used_correction](p_values)
-        corrected = by_size.tolist()
-    for (pair, m), column, outcome, p in zip(keys, differences, outcomes, corrected, strict=True):
-        paired = [values.values[r, m, ~np.isnan(column)].tolist() for r in pair]
+        corrected = maxt(differences.T, sampling) if is_maxt else CORRECTIONS[options.used_correction](p_values)
+        outcomes = zip(of_test, corrected.tolist(), strict=True)
+    for ((baseline, run), m), column, (outcome, p) in zip(keys, differences, outcomes, strict=True):
+        paired = [values.values[r, m, ~np.isnan(column)].tolist() for r in (baseline, run)]
         means = [math.fsum(of_run) / len(of_run) if of_run else math.nan for of_run in paired]
-        about = tests.summarize(column), outcome, p, options
-        yield pair_comparison(values.runs[pair[1]], values.runs[pair[0]], values.metrics[m], means, *about)
+        names = values.runs[run], values.runs[baseline], values.metrics[m]
+        yield pair_comparison((*names, means, tests.summarize(column), outcome), p, options)
 
 
-def pair_comparison(
-    run: str,
-    baseline: str,
-    column: ComparedMetric,
-    means: Sequence[float],
-    summary: tests.Summary,
-    outcome: tests.Outcome,
-    p_corrected: float,
-    options: CompareOptions,
-) -> PairComparison:
-    """The outcome of a test of a run. means: of the baseline and of the run. summary: of the differences."""
+def _of_tukey(
+    hsd: TukeyHSD, pair: tuple[int, int], differences: Floats, alpha: float
+) -> tuple[tests.Outcome, float]:
+    """The outcome of a pair of runs, and its p, which is corrected already."""
+    if without := tests.without_p(tests.valid_pairs(differences)):
+        return without, math.nan
+    difference, p = (float(of[pair[::-1]]) for of in (hsd.differences, hsd.p))
+    interval = agreeing((difference - hsd.margin, difference + hsd.margin), p, alpha, difference)
+    return tests.Outcome(math.nan, *interval, difference, hsd.method), p
+
+
+def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions) -> PairComparison:
+    run, baseline, metric, (baseline_mean, mean), summary, outcome = tested
     # significant where the corrected p is below alpha; of the bootstrap, where the interval leaves out 0
     if options.test == "bootstrap":
         significant = not outcome.low <= 0 <= outcome.high and outcome.low < outcome.high
     else:
         significant = p_corrected < options.alpha
-    gain = column.sign * outcome.estimate if significant else 0.0
+    gain = metric.sign * outcome.estimate if significant else 0.0
     power = None
     if options.power:
         has_p = not math.isnan(summary.effect_size)
         smallest = smallest_effect_size(summary.n, options.alpha, POWER) * summary.sd if has_p else math.nan
         power = Power(smallest, queries_needed(summary.effect_size, options.alpha, POWER))
-    won, lost = (summary.wins, summary.losses)[:: column.sign]
+    won, lost = (summary.wins, summary.losses)[:: metric.sign]
     return PairComparison(
         run=run,
         baseline=baseline,
-        metric=column.name,
+        metric=metric.name,
         n=summary.n,
-        baseline_mean=means[0],
-        mean=means[1],
+        baseline_mean=baseline_mean,
+        mean=mean,
         difference=summary.mean,
         sd=summary.sd,
         p_corrected=p_corrected,
@@ -676,17 +657,18 @@ def pair_comparison(
     )
 
 
-def _changes(group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[Change]:
+def _changes(
+    group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions
+) -> Iterator[dict[str, Any]]:
     """values: with the queries in order of their ids."""
-    if not options.worst and not options.best:
-        return
     kinds = {"worst": (options.worst, 1), "best": (options.best, -1)}
-    for baseline, run in pairs:
-        names, differences = (values.runs[run], values.runs[baseline]), values.differences(baseline, run)
-        for m, column in enumerate(values.metrics):
-            for kind, (count, direction) in kinds.items():
-                gains = direction * column.sign * differences[m]
-                for rank, q in enumerate((q for q in lowest(gains, count) if gains[q] < 0), 1):
-                    old, new = values.values[[baseline, run], m, q].tolist()
-                    query, difference = values.queries[q], float(differences[m, q])
-                    yield Change(kind, *names, column.name, rank, query, old, new, difference, group)
+    of_pairs = product(pairs, enumerate(values.metrics), kinds.items()) if options.worst or options.best else ()
+    for (baseline, run), (m, metric), (kind, (count, direction)) in of_pairs:
+        differences = tests.paired_differences(values.values[baseline, m], values.values[run, m])
+        gains = direction * metric.sign * differences
+        for rank, q in enumerate((q for q in lowest(gains, count) if gains[q] < 0), 1):
+            names = {"run": values.runs[run], "baseline": values.runs[baseline], "metric": metric.name}
+            old, new = values.values[[baseline, run], m, q].tolist()
+            of_query = {"query": values.queries[q], "baseline_value": old, "value": new}
+            difference = {"difference": float(differences[q]), "group": group}
+            yield {"kind": kind, **names, "rank": rank, **of_query, **difference}

@@ -302,7 +302,7 @@ def _changes(comparison: Comparison) -> tuple[list[doc.Column], list[dict[str, A
         doc.Column("difference", "difference", doc.SIGNED),
     ]
     metrics = {metric.name: metric for metric in comparison.values.metrics}
-    return columns, [{**vars(change), "metric": metrics[change.metric]} for change in comparison.changes]
+    return columns, [{**change, "metric": metrics[change["metric"]]} for change in comparison.changes]
 
 
 def legend(comparison: Comparison, with_letters: bool) -> list[str]:

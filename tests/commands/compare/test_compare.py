@@ -173,11 +173,11 @@ def test_worst_and_best(seed: int, worst: int, best: int, coarse: bool) -> None:
     worse = [query for query in moved if round(new[query] - old[query], 12) < 0][:worst]
     moved.sort(key=lambda query: (-round(new[query] - old[query], 12), query))
     better = [query for query in moved if round(new[query] - old[query], 12) > 0][:best]
-    assert [change.query for change in found.changes if change.kind == "worst"] == worse
-    assert [change.query for change in found.changes if change.kind == "best"] == better
+    assert [change["query"] for change in found.changes if change["kind"] == "worst"] == worse
+    assert [change["query"] for change in found.changes if change["kind"] == "best"] == better
     for change in found.changes:
-        assert (change.baseline_value, change.value) == (old[change.query], new[change.query])
-        assert change.difference == pytest.approx(change.value - change.baseline_value)
+        assert (change["baseline_value"], change["value"]) == (old[change["query"]], new[change["query"]])
+        assert change["difference"] == pytest.approx(change["value"] - change["baseline_value"])
 
 
 def test_equal_differences_have_no_p() -> None:
