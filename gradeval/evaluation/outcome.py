@@ -151,7 +151,6 @@ def outcome_of(
     metrics that the user does not see.
     """
     qrels, reduced, options = judge.qrels, judge.reduced, judge.options
-    weights = weights_of(Texts(qrels.queries), chosen, options)
     jobs = jobs if len(qrels.grade) > _FEW else 1
     of_run = judge.scored(specs, jobs)
     counted = counted_queries(chosen, reduced.retrieved > 0, options)
@@ -167,7 +166,7 @@ def outcome_of(
         run_rule,
         depths=quantiles(depths_of(reduced, counted, options.depth)),
         interval=options.intervals,
-        weights=weights,
+        weights=weights_of(Texts(qrels.queries), chosen, options),
     )
 
     def noticed(with_expected: Iterator[bool] = repeat(True)) -> Noticed:  # noqa: B008  # it never ends
@@ -224,13 +223,13 @@ def judged_notices(
 ) -> Iterator[Notice]:
     """Where so little is judged that the metrics, which take the rest as not relevant, can mislead."""
     measure = f"Judged@{cutoff}"
-    misled = [
+    misled = (
         _is_graded(spec.metric)
         and not spec.metric.holds(UNJUDGED_IGNORED, spec.params, scale)
         and not spec.params.get("judged_only", options.judged_only)
         for spec in specs
-    ]
-    if 0 < share < ENOUGH_JUDGED and any(misled) and measure not in map(str, specs):
+    )
+    if 0 < share < ENOUGH_JUDGED and measure not in map(str, specs) and any(misled):
         yield Notice(Kind.JUDGED_SHARE, "", 0, measure, value=share)
 
 
@@ -241,10 +240,9 @@ def qrels_notices_for(qrels: Qrels, specs: Sequence[Spec]) -> tuple[Notice, ...]
     return tuple(notice for notice in qrels.notices if notice.kind is not Kind.SUBTOPICS)
 
 
-def no_subtopics_notices(qrels: Qrels, specs: Sequence[Spec]) -> Iterator[Notice]:
-    for spec in specs:
-        if spec.metric.is_of_subtopics and qrels.subtopics is None:
-            yield Notice(Kind.NO_SUBTOPICS, qrels.path, len(qrels.queries), str(spec))
+def no_subtopics_notices(qrels: Qrels, specs: Sequence[Spec]) -> list[Notice]:
+    lacking = [str(spec) for spec in specs if spec.metric.is_of_subtopics and qrels.subtopics is None]
+    return [Notice(Kind.NO_SUBTOPICS, qrels.path, len(qrels.queries), metric) for metric in lacking]
 
 
 def relevance_notices(
@@ -268,24 +266,15 @@ def relevance_notices(
             rule, highest = "" if level is None else f"{level:g}", float(scale[-1])
             yield Notice(Kind.NONE_RELEVANT, qrels.path, int(wanted.sum()), str(spec), rule=rule, high=highest)
         elif queries.any():
-            yield _about(
-                Kind.NO_RELEVANT,
-                qrels,
-                queries,
-                str(spec),
-                subject=qrels.path,
-                rule=options.no_relevant_rule,
-                total=int(wanted.sum()),
-                informational=is_accepted(Kind.NO_RELEVANT, options),
-            )
+            notice = _about(Kind.NO_RELEVANT, qrels, queries, str(spec), rule=options.no_relevant_rule)
+            of_qrels = {"subject": qrels.path, "total": int(wanted.sum())}
+            yield notice.replace(**of_qrels, informational=is_accepted(Kind.NO_RELEVANT, options))
 
 
-def _about(
-    kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", *, subject: str = "", **fields: Any
-) -> Notice:
+def _about(kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", **fields: Any) -> Notice:
     """A notice about these queries, (Q,), with the ids of the first."""
     ids = tuple(Texts(qrels.queries.take(np.flatnonzero(queries)[:MAX_QUERIES])))
-    return Notice(kind, subject, int(queries.sum()), metric, ids, **fields)
+    return Notice(kind, "", int(queries.sum()), metric, ids, **fields)
 
 
 def _tie_notices(
@@ -381,14 +370,9 @@ _SEEN = 1e-4  # the least change of a value that matters
 _GRADES = (1.0, 2.0, 3.0, 4.0)  # of documents that are tried, and the threshold of the metric
 
 Quantiles = tuple[int, int, int, int, int]
-QUANTILES = {  # of the documents per query: that a tenth of the queries is shallow is no accident
-    "first deciles": 0.1,
-    "lower quartiles": 0.25,
-    "medians": 0.5,
-    "upper quartiles": 0.75,
-    "last deciles": 0.9,
-}
-_SHARES = np.array([*QUANTILES.values()])
+# of the documents per query: that a tenth of the queries is shallow is no accident
+QUANTILES = ("first deciles", "lower quartiles", "medians", "upper quartiles", "last deciles")
+_SHARES = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 Depths = Sequence[tuple[str, Quantiles | None]]
 """The name of each run, and quantiles() of the documents that it has per query; None where they are unknown."""
 
@@ -402,8 +386,8 @@ def quantiles(depths: Ints, counts: Ints | None = None) -> Quantiles | None:
     order = np.argsort(depths)
     before = np.arange(1, len(depths) + 1) if counts is None else counts[order].cumsum()
     places = before.searchsorted(before[-1] * _SHARES)
-    first, lower, middle, upper, last = depths[order[places]].tolist()
-    return first, lower, middle, upper, last
+    quantiles: Quantiles = tuple(depths[order[places]].tolist())
+    return quantiles
 
 
 def depths_of(reduced: Reduced, counted: Bools, depth: int | None) -> Ints:
@@ -431,22 +415,16 @@ def with_depths(
     place of those of each run. options: as in Results.
     """
     others = [notice for notice in notices if notice.kind is not Kind.DEPTH]
-    ends = apart(runs)
-    if ends is None:
+    if (ends := apart(runs)) is None:
         return tuple(others)
     (deepest, most), (shallowest, fewest), which = ends
     rule = f"{deepest} {most:,} documents per query, {shallowest} {fewest:,}{which}"
-    seeing = [
-        str(spec)
-        for spec in specs
-        if not (spec.metric.text or spec.metric.is_count) and sees_beyond(spec, fewest, options)
-    ]
+    valued = [spec for spec in specs if not (spec.metric.text or spec.metric.is_count)]
+    seeing = [str(spec) for spec in valued if sees_beyond(spec, fewest, options)]
+    of_depth: dict[str, Any] = {"rule": rule, "low": float(fewest), "high": float(most)}
     return (
         *(other for other in others if not (other.kind is Kind.FEW_DOCUMENTS and other.metric in seeing)),
-        *(
-            Notice(Kind.DEPTH, "", len(runs), metric, rule=rule, low=float(fewest), high=float(most))
-            for metric in seeing
-        ),
+        *(Notice(Kind.DEPTH, "", len(runs), metric, **of_depth) for metric in seeing),
     )
 
 
