@@ -121,26 +121,25 @@ def score_arrays(
         if (of_queries < 0).any() or not of_queries.any():
             raise InputError("weights", "weights are numbers from 0, and one at least is above 0")
         of_queries = of_queries if group is None else of_queries[queries]  # of those that have documents
-    by_grade = {"best": [-grades], "worst": [grades]}.get(ties, [])
-    order = np.lexsort([*by_grade, -scores, number])  # which keeps the order of equal ones
-    counts = np.bincount(number, minlength=len(queries))
+    judgments = _judgments(grades, scores, number, len(queries), chosen)
+    return Scores(specs, score_judgments(prepared(judgments, chosen), specs), queries, of_queries)
+
+
+def _judgments(grade: Floats, score: Floats, query: Ints, count: int, options: Options) -> Judgments:
+    """The documents of `count` queries, ranked by score, all judged."""
+    by_grade = {"best": [-grade], "worst": [grade]}.get(options.ties or "", [])
+    order = np.lexsort([*by_grade, -score, query])  # which keeps the order of equal ones
+    counts = np.bincount(query, minlength=count)
     segments = Segments(np.append(0, np.cumsum(counts)))
-    rank = (segments.place + 1).astype(np.float64)
+    rank, default = (segments.place + 1).astype(np.float64), NO_RELEVANT[options.no_relevant_rule]
     judgments = Judgments(
-        segments,
-        grades[order],
-        rank,
-        scores[order],
-        order,
-        counts,
-        chosen.rel,
-        no_relevant=NO_RELEVANT[chosen.no_relevant_rule],
+        segments, grade[order], rank, score[order], order, counts, options.rel, no_relevant=default
     )
-    if ties == EXPECTED:
+    if options.ties == EXPECTED:
         groups = segments.ties(judgments.score)
         first = rank[groups.offsets[:-1]][groups.query]
         judgments = judgments.replace(first=first, last=first + groups.lengths[groups.query] - 1)
-    return Scores(specs, score_judgments(prepared(judgments, chosen), specs), queries, of_queries)
+    return judgments
 
 
 def _unpadded(
