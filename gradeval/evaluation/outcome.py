@@ -305,7 +305,7 @@ def query_notices(
     for kind, count, rule in (
         (Kind.UNJUDGED, reduced.unjudged, ""),
         (Kind.EXTRA_FIELDS, reduced.extra.lines, str(reduced.extra.first + 1)),
-        (Kind.COLLAPSED, reduced.collapsed.lines, reduced.collapsed.what),
+        (Kind.COLLAPSED, *reduced.collapsed),
     ):
         if count:
             yield Notice(kind, "", count, rule=rule)

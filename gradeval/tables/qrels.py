@@ -387,9 +387,8 @@ class JudgmentRows(Record, eq=False):
             used = np.delete(np.arange(len(self.keys)), self.again)
             row = (np.cumsum(self.kept()) - 1)[of_document[used]]
             grade, key = self.qrels.grade[used], self.subtopic.take(used).keys()
-            qrels = qrels.replace(
-                subtopics=Subtopics.of(Segments(qrels.offsets), row, key, grade, qrels.documents)
-            )
+            subtopics = Subtopics.of(Segments(qrels.offsets), row, key, grade, qrels.documents)
+            qrels = qrels.replace(subtopics=subtopics)
         qrels.__dict__["keys"] = keys  # fills the cached property
         return qrels
 
@@ -406,12 +405,11 @@ def _subtopics(parts: Sequence[Columns]) -> Ids | None:
     names = [subtopic for subtopic, _ in columns if not isinstance(subtopic, Ids)]
     if len(names) == len(columns) and len(set(names)) < 2:
         return None
-    return Ids.joined(
-        [
-            subtopic if isinstance(subtopic, Ids) else Ids.of([subtopic or b""]).take(np.zeros(count, np.int64))
-            for subtopic, count in columns
-        ]
+    every = (
+        subtopic if isinstance(subtopic, Ids) else Ids.of([subtopic or b""]).take(np.zeros(count, np.int64))
+        for subtopic, count in columns
     )
+    return Ids.joined([*every])
 
 
 def _by_subtopic(again: Ints, first: Ints, subtopics: Ids | None) -> tuple[Ints, Ints, Ints, Ints]:

@@ -43,16 +43,20 @@ class Lines(Record):
         return cls.grouped(each, columns.documents, columns.value, columns.line, columns.rank)
 
     @classmethod
-    def grouped(
-        cls, query: Ints, documents: Ids, score: Floats, line: Ints, rank: Floats | None = None
-    ) -> Lines:
-        """Group the lines by query, (n,) each; lines of one query stay in order."""
+    def grouped(cls, query: Ints, *columns: Any) -> Lines:
+        """Group the lines by query, (n,), with their other fields; lines of one query stay in order."""
+        order: Ints | slice = slice(None)
         if (query[1:] < query[:-1]).any():
             order = stable_order(query)
-            query, documents, score, line = query[order], documents.take(order), score[order], line[order]
-            rank = None if rank is None else rank[order]
+            query = query[order]
         starts = np.flatnonzero(np.concatenate([[True], query[1:] != query[:-1]])[: len(query)])
-        return cls(query[starts], np.append(starts, len(query)), documents, score, line, rank)
+        bounds = np.append(starts, len(query))
+        return cls(query[starts], bounds, *columns).take(order, query[starts], bounds)
+
+    def take(self, rows: Ints | slice, query: Ints, bounds: Ints) -> Lines:
+        """Some of the rows, of these queries."""
+        rank = None if self.rank is None else self.rank[rows]
+        return Lines(query, bounds, self.documents.take(rows), self.score[rows], self.line[rows], rank)
 
     @classmethod
     def joined(cls, parts: list[Lines], begins: list[int]) -> Lines:
@@ -68,18 +72,14 @@ class Lines(Record):
 
     def part(self, first: int, last: int) -> Lines:
         """Queries first:last."""
-        a, b = self.bounds[first], self.bounds[last]
-        rows = slice(int(a), int(b))
-        bounds = self.bounds[first : last + 1] - a
-        rank = None if self.rank is None else self.rank[rows]
-        documents = self.documents.take(rows)
-        return Lines(self.query[first:last], bounds, documents, self.score[rows], self.line[rows], rank)
+        bounds = self.bounds[first : last + 1]
+        return self.take(slice(int(bounds[0]), int(bounds[-1])), self.query[first:last], bounds - bounds[0])
 
     def compact(self) -> Lines:
         """The same lines, which keep no other memory alive."""
         rank = None if self.rank is None else self.rank.copy()
-        return Lines(
-            self.query, self.bounds, self.documents.compact(), self.score.copy(), self.line.copy(), rank
+        return self.replace(
+            documents=self.documents.compact(), score=self.score.copy(), line=self.line.copy(), rank=rank
         )
 
 
@@ -134,10 +134,9 @@ class Repeats(Record, eq=False):
         def what(i: int) -> str:
             return f"duplicate document {shown(self.documents[i])} for its query"
 
-        def hint(i: int) -> str:
-            return first_in(first_line + int(self.first[i]))
-
-        return LineProblems.of(first_line + self.line, what, hint)
+        return LineProblems.of(
+            first_line + self.line, what, lambda i: first_in(first_line + int(self.first[i]))
+        )
 
 
 class Ranked(Record):
@@ -238,10 +237,8 @@ def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints
     else:
         same = qrels.documents.same(row[hit], lines.documents, at)
     if len(again) < len(table.again) or not same.all():  # different documents have one key: not seen so far
-        line_of = {
-            pair: line
-            for line, pair in enumerate(zip(_query_of(lines).tolist(), lines.documents.tolist(), strict=True))
-        }
+        known = zip(_query_of(lines).tolist(), lines.documents.tolist(), strict=True)
+        line_of = {pair: line for line, pair in enumerate(known)}
         pairs = zip(segment.tolist(), qrels.documents.take(row).tolist(), strict=True)
         at = np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
         hit = np.flatnonzero(at >= 0)
@@ -320,12 +317,8 @@ def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints
         # few sorted pieces or many equal scores, for which a stable sort takes a fifth to a half of the time
         ends = np.cumsum(lengths).tolist()
         pieces = np.split(-score, ends[:-1])
-        return np.concatenate(
-            [
-                end - len(piece) + np.argsort(piece, kind="stable")
-                for end, piece in zip(ends, pieces, strict=True)
-            ]
-        )
+        orders = (np.argsort(piece, kind="stable") for piece in pieces)
+        return np.concatenate([end - len(order) + order for end, order in zip(ends, orders, strict=True)])
     segments = Segments(np.append(0, np.cumsum(lengths)))
     order = segments.descending(score)  # ten times faster than np.lexsort, which would keep equal ones in order
     ties = segments.ties(score[order])
@@ -387,14 +380,8 @@ class Collapse(Record):
         if not self.duplicates:
             again, first = _again(lines.documents, query)
         documents, rows = self.best(lines.documents, lines.score, query)
-        collapsed = lines.replace(
-            bounds=np.searchsorted(rows, lines.bounds),
-            documents=documents,
-            score=lines.score[rows],
-            line=lines.line[rows],
-            rank=None if lines.rank is None else lines.rank[rows],
-        )
-        return collapsed, Repeats.of(lines, again, first)
+        collapsed = lines.take(rows, lines.query, np.searchsorted(rows, lines.bounds))
+        return collapsed.replace(documents=documents), Repeats.of(lines, again, first)
 
     def columns(self, columns: Columns) -> Columns:
         """A run in memory collapsed. Duplicates are no errors here."""

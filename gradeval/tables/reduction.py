@@ -42,13 +42,6 @@ _TOGETHER = 1 << 16  # about how many lines of queries that blocks cut are ranke
 _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
 
-class Collapsed(Record):
-    """The lines of a run that did not count. what: 'passage' or 'duplicate'."""
-
-    lines: int = 0
-    what: str = ""
-
-
 class Reduced(Record):
     """A run reduced to its judged documents.
 
@@ -56,7 +49,8 @@ class Reduced(Record):
     retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
     qrels lack. ties: the judged documents that share their score. tag: the run tag of its last line. ranks:
     its rank column against its scores. extra: its lines with more fields than a run has. identical: the judged
-    queries that retrieved a document with their own id. collapsed: the lines of documents that had others.
+    queries that retrieved a document with their own id. collapsed: how many lines
+    did not count, and what they are called.
     """
 
     rank: Floats
@@ -68,7 +62,7 @@ class Reduced(Record):
     ranks: RankCheck = RankCheck()
     extra: ExtraFields = ExtraFields()
     identical: IdenticalIds = NO_IDENTICAL_IDS
-    collapsed: Collapsed = Collapsed()
+    collapsed: tuple[int, str] = (0, "")
 
 
 class Total:
@@ -145,7 +139,7 @@ class Total:
             self.ranks,
             self.extra,
             _joined(self.identical),
-            Collapsed(self.collapsed, self.collapse.what),
+            (self.collapsed, self.collapse.what),
         )
 
 
