@@ -68,9 +68,8 @@ def named_points(judgments: Judgments, variant: str) -> list[dict[str, tuple[flo
 
 
 def control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Ints]:
-    """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,).
-
-    A query whose median is its highest grade, or that has no grades, has no curve: its kind is -1.
+    """x and φ of the four control points, (Q, 4), and the kind of each query, (Q,). A query whose median is its
+    highest grade, or that has no grades, has no curve: its kind is -1.
     """
     # grades below 0 count as 0, which leaves them in descending order
     grades, within = np.maximum(judgments.ideal, 0.0), judgments.segments

@@ -34,9 +34,8 @@ Multiple = Annotated[float, at_least(0.0, "the cutoff as a multiple of R", examp
 
 
 def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | None, size: Ints | int) -> Floats:
-    """(x + 1) P R / (x P + R) of sets of this size, 0 where both are 0, NaN where R is.
-
-    It is linear in the number of hits, so that it is the expected one if they are.
+    """(x + 1) P R / (x P + R) of sets of this size, 0 where both are 0, NaN where R is. It is linear in the
+    number of hits, so that it is the expected one if they are.
     """
     count = hit_count(judgments, rel, cutoff)
     precision, recall = ratio(count, size), quotient(count, judgments.hits(rel).relevant)
@@ -339,9 +338,8 @@ def eleven_point_average(
 
 
 def _shares(judgments: Judgments, which: Bools) -> Terms:
-    """The grade of each of these rows, over the largest grade in the qrels.
-
-    Documents that were not retrieved come by descending grade, so that the order of the qrels changes no sum.
+    """The grade of each of these rows, over the largest grade in the qrels. Documents that were not retrieved
+    come by descending grade, so that the order of the qrels changes no sum.
     """
     rows = np.flatnonzero(which)
     segments, highest = judgments.segments.take(rows), judgments.scale.max(initial=0.0)

@@ -173,7 +173,6 @@ def satisfaction(
     judgments: Judgments, gain: str | Pairs, max_grade: float | None, is_relative: bool = False
 ) -> Floats:
     """The probability that a document satisfies the user: gain / (largest gain + 1), below 1, (N,).
-
     is_relative: only the ratios within a query matter where probabilities are too small to change 1 - p.
     """
 
@@ -442,10 +441,9 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
 
 
 def _nearly_err(documents: Gaining, depth: int, discount: Sums, discounts: Sums) -> Terms:
-    """Gain per document inspected, where a document with gain g ends the search with probability g.
-
-    discount: rank -> the probability that it is inspected if no document above it has a gain; discounts: the
-    sum of discount up to the rank.
+    """Gain per document inspected, where a document with gain g ends the search with probability g. discount:
+    rank -> the probability that it is inspected if no document above it has a gain; discounts: the sum of
+    discount up to the rank.
     """
     gaining, rows, rank, gain = documents
     left = gaining.running_product(1 - gain)

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 
 class Measure(NamedTuple):
-    """One of trec_eval's measures; all texts use its separators: 1=3,2=9 for our 1:3/2:9.
-
-    metric: the name of our metric. param: the parameter set after the dot, '' if none. values: the default
-    values. example: a value that contains commas, a list (utility.1,-1,0,0) or pairs (ndcg.1=3,2=9);
-    otherwise commas separate values, one measure each (P.5,10). named: parameters that a pair can set
-    (rbp.p=0.8). digits: the one of these that can be given by its decimals alone, as in ranx (rbp.95).
-    decimals: of the value in the printed name, None for all.
+    """One of trec_eval's measures; all texts use its separators: 1=3,2=9 for our 1:3/2:9. metric: the name of
+    our metric. param: the parameter set after the dot, '' if none. values: the default values. example: a value
+    that contains commas, a list (utility.1,-1,0,0) or pairs (ndcg.1=3,2=9); otherwise commas separate values,
+    one measure each (P.5,10). named: parameters that a pair can set (rbp.p=0.8). digits: the one of these that
+    can be given by its decimals alone, as in ranx (rbp.95). decimals: of the value in the printed name, None
+    for all.
     """
 
     metric: str
@@ -55,9 +54,9 @@ class Measure(NamedTuple):
             text = to_theirs(rest.pop(self.param))
             if "=" in self.example and "=" not in text:
                 return None
-            # with the decimals that trec_eval prints, if that is exact
-            short = text if self.decimals is None else f"{float(text):.{self.decimals}f}"
-            parts.append(short if self.decimals is None or float(short) == float(text) else text)
+            if self.decimals is not None and round(float(text), self.decimals) == float(text):
+                text = f"{float(text):.{self.decimals}f}"  # as trec_eval prints it
+            parts.append(text)
         return None if rest else f"{name}_{','.join(parts)}"
 
 
@@ -123,8 +122,7 @@ def names_of(metric: str) -> list[str]:
 
 def printed(metric: str, texts: Mapping[str, str]) -> str | None:
     """The name that trec_eval prints for a gradeval metric with these parameters, None if it has none."""
-    names = (MEASURES[name].written(name, texts) for name in names_of(metric))
-    return next(filter(None, names), None)
+    return next(filter(None, (MEASURES[name].written(name, texts) for name in names_of(metric))), None)
 
 
 def to_ours(text: str) -> str:
@@ -145,8 +143,7 @@ Items = list[tuple[str, str | None]]
 
 _AS_HERE = (
     "AP@k Accuracy@k BPM@k Compat ERR@k infAP INSQ INST Judged@k NERR8@k NERR9@k NERR10 NERR11 P@k R@k Rprec "
-    "RR@k SDCG@k Success@k nDCG@k alpha_DCG@k alpha_nDCG@k ERR_IA@k nERR_IA@k NRBP nNRBP AP_IA P_IA@k "
-    "StRecall@k"
+    "RR@k SDCG@k Success@k StRecall@k nDCG@k alpha_DCG@k alpha_nDCG@k ERR_IA@k nERR_IA@k NRBP nNRBP AP_IA P_IA@k"
 )
 # A name in the tool's notation -> the same in ours. '@k' on both sides is an optional cutoff. 'name(param)' is
 # the name with that parameter, 'name(param=value)' with that value. Names equal to ours are listed for the
@@ -247,10 +244,9 @@ AMBIGUOUS = {"accuracy": ("sentence-transformers", "Success")}
 
 
 class Spelling(NamedTuple):
-    """The gradeval parameter that is equivalent to one of another tool.
-
-    metric: the metric it applies to, '' for every metric with this parameter. words: its values -> ours, None
-    if they are equal. example: a value whose notation differs from ours.
+    """The gradeval parameter that is equivalent to one of another tool. metric: the one it applies to, '' for
+    any with this parameter. words: its values -> ours, None if they are equal. example: a value in its
+    notation.
     """
 
     tool: str
@@ -275,35 +271,35 @@ def spellings(metric: str) -> list[Spelling]:
 
 
 class Alias(NamedTuple):
-    """One line of NAMES; param and value: the parameter that it requires, if any."""
+    """One line of NAMES. param, value: the parameter it requires, if any. target: ours, metric(given)."""
 
     tool: str
     spelled: str
     name: str
     param: str
     value: str
-    cutoff: bool
+    cutoff: str
     target: str
+    metric: str
+    given: str
 
 
 @cache
 def aliases() -> list[Alias]:
     lines = []
     for tool, names in NAMES.items():
-        for spelled, target in names.items():
+        for spelled, ours in names.items():
             match = re.fullmatch(r"([^(@]+)(?:\((\w+)(?:=(\w+))?\))?(@k)?", spelled)
             assert match is not None, spelled
-            name, param, value, cutoff = match.groups(default="")
-            lines.append(Alias(tool, spelled, name, param, value, bool(cutoff), target.removesuffix("@k")))
+            metric, _, given = ours.removesuffix("@k").rstrip(")").partition("(")
+            lines.append(Alias(tool, spelled, *match.groups(""), ours.removesuffix("@k"), metric, given))
     return lines
 
 
 def named(name: str) -> list[Alias]:
     """The lines for a name, the most specific first, ignoring case."""
-    return sorted(
-        (alias for alias in aliases() if alias.name.lower() == name.lower()),
-        key=lambda alias: (not alias.value, not alias.param),
-    )
+    lines = (alias for alias in aliases() if alias.name.lower() == name.lower())
+    return sorted(lines, key=lambda alias: (not alias.value, not alias.param))
 
 
 def resolve(name: str, items: Items, with_cutoff: bool) -> tuple[str, Items]:
@@ -316,12 +312,10 @@ def resolve(name: str, items: Items, with_cutoff: bool) -> tuple[str, Items]:
     ]
     if not fitting:
         return name, items
-    alias = next((alias for alias in fitting if alias.param or alias.cutoff == with_cutoff), fitting[0])
-    target, _, inside = alias.target.rstrip(")").partition("(")
-    meant: Items = [
-        (key, value) for key, _, value in (item.partition("=") for item in inside.split(",") if item)
-    ]
-    return target, meant + [item for item in items if not (alias.value and item[0].lower() == alias.param)]
+    alias = next((alias for alias in fitting if alias.param or bool(alias.cutoff) == with_cutoff), fitting[0])
+    pairs = (item.partition("=") for item in alias.given.split(",") if item)
+    rest = [item for item in items if not (alias.value and item[0].lower() == alias.param)]
+    return alias.metric, [*((key, value) for key, _, value in pairs), *rest]
 
 
 # ir_measures: the parameters of its measures, as it prints them, and its providers' orders of ties
@@ -381,19 +375,16 @@ def translated(text: str) -> tuple[str, str] | None:
     if not isinstance(node, ast.Name):
         return None
     name, preset = _SAME.get(node.id, (node.id, {}))
-    params = {**preset, **params}
+    params = preset | params
     at = params.pop("recall" if name == "IPrec" else "cutoff", at)
     if name not in IR_MEASURES or not set(params) <= set(IR_MEASURES[name]):
         return None
     # one at its default is not printed, and may not be a gradeval parameter
-    changed = {key: value for key, value in params.items() if value != IR_MEASURES[name][key]}
-    ours = {key: repr(value) for key, value in changed.items()}
-    printed = dict(ours)
-    if name == "RBP":
-        ours = {"p": "0.8", **ours}  # the default of ours differs
-    if isinstance(changed.get("gains"), dict):  # a gain equal to its grade is not printed
-        gains = (f"{grade}:{gain}" for grade, gain in sorted(changed["gains"].items()) if grade != gain)
-        printed["gains"] = f"{{{','.join(gains)}}}"
+    printed = {key: repr(value) for key, value in params.items() if value != IR_MEASURES[name][key]}
+    ours = ({"p": "0.8"} if name == "RBP" else {}) | printed  # the default of ours differs
+    if isinstance(gains := params.get("gains"), dict):  # a gain equal to its grade is not printed
+        pairs = (f"{grade}:{gain}" for grade, gain in sorted(gains.items()) if grade != gain)
+        printed["gains"] = f"{{{','.join(pairs)}}}"
 
     def written(arguments: Mapping[str, str], cutoff: str) -> str:
         inside = ",".join(f"{key}={value}" for key, value in arguments.items())
@@ -426,11 +417,6 @@ PROVIDERS = {
     "ranx": ("undefined", (*_RANKED, "R", "Success")),
     "trectools": (_AS_RUN, (*_RANKED, "bpref", "rbp")),
 }
-
-
-def ties(metric: str) -> list[tuple[str, str]]:
-    """(provider, its order of ties) for each that computes the metric."""
-    return [(name, order) for name, (order, metrics) in PROVIDERS.items() if metric in metrics]
 
 
 # Groups of metrics under one name: trec_eval's, and what benchmarks report

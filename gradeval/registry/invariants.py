@@ -21,9 +21,8 @@ Given = Mapping[str, Any]
 
 
 class Condition(Record):
-    """A condition on a parameter under which an invariant holds.
-
-    about: the condition in words. is_met: (parameters, the distinct grades of the qrels, ascending) -> bool.
+    """A condition on a parameter under which an invariant holds. about: the condition in words. is_met:
+    (parameters, the distinct grades of the qrels, ascending) -> bool.
     """
 
     param: str

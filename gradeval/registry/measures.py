@@ -21,9 +21,8 @@ class PrintedSpec(NamedTuple):
 
 
 def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[PrintedSpec]:
-    """The measures that trec_eval's -m names, in trec_eval's order; then gradeval metrics, as given.
-
-    As in trec_eval, a measure named again keeps its first values, and cutoffs are sorted. size: the number of
+    """The measures that trec_eval's -m names, in trec_eval's order; then gradeval metrics, as given. As in
+    trec_eval, a measure named again keeps its first values, and cutoffs are sorted. size: the number of
     documents in the collection, for utility. Raises MetricError.
     """
     marked: dict[str, str] = {}

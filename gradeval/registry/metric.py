@@ -38,25 +38,19 @@ class Kind(Enum):
 
 
 class Metric(Record, eq=False):
-    """A metric of the registry.
-
-    display: its name as tables show it, with Greek letters.
-    function: Judgments, and parameters as keywords -> the value of each query, (Q,).
-    range: the lowest and the highest value, None where there is no bound.
-    invariants: those of invariants.py that hold, with the parameters for which they do; the property tests
-    check them.
-    aliases: other names for it.
-    kind: the type of its values, and how their summary is computed.
-    higher_is_better: False if lower is better, None for a count or a diagnostic.
-    undefined: whether its value can be undefined (NaN) for a query.
-    needs_relevant: whether it divides by the number or the gain of relevant documents, and so is NaN (0 / 0)
-    for a query without one; Judgments.no_relevant is its value there.
-    check: raises ValueError for parameters that cannot be combined.
-    constant: its value is the same for every query, so it is printed in the summary only.
-    example: the spec that its page shows; by default, its name with the required parameters.
-    order_free: whether the order of tied scores does not change its values.
-    expected: Judgments.tied, and parameters -> the mean of the values over all orders of tied scores, (Q,), NaN
-    as in the values; for a metric without Terms. True: the function itself computes that.
+    """A metric of the registry. display: its name as tables show it, with Greek letters. function: Judgments,
+    and parameters as keywords -> the value of each query, (Q,). range: the lowest and the highest value, None
+    where there is no bound. invariants: those of invariants.py that hold, with the parameters for which they
+    do; the property tests check them. aliases: other names for it. kind: the type of its values, and how their
+    summary is computed. higher_is_better: False if lower is better, None for a count or a diagnostic.
+    undefined: whether its value can be undefined (NaN) for a query. needs_relevant: whether it divides by the
+    number or the gain of relevant documents, and so is NaN (0 / 0) for a query without one;
+    Judgments.no_relevant is its value there. check: raises ValueError for parameters that cannot be combined.
+    constant: its value is the same for every query, so it is printed in the summary only. example: the spec
+    that its page shows; by default, its name with the required parameters. order_free: whether the order of
+    tied scores does not change its values. expected: Judgments.tied, and parameters -> the mean of the values
+    over all orders of tied scores, (Q,), NaN as in the values; for a metric without Terms. True: the function
+    itself computes that.
     """
 
     display: str
@@ -110,7 +104,6 @@ class Metric(Record, eq=False):
 
     def holds(self, invariant: Invariant, params: Mapping[str, Any], scale: Floats) -> bool:
         """Whether it declares the invariant, and that with these parameters, on this scale of grades.
-
         judged_only removes documents with a grade below 0, so that others move up: nothing is declared of that.
         """
         values = {param.name: param.default for param in self.params} | dict(params)
@@ -186,7 +179,6 @@ class Metric(Record, eq=False):
 
     def terms(self, judgments: Judgments, **params: Any) -> Terms | None:
         """The contribution of each document to the values; None for a metric that is not a sum over documents.
-
         With judged_only the rows are those of judgments.judged_only().
         """
         values = self._values(judgments, **params)
@@ -251,7 +243,6 @@ REGISTRY: dict[str, Metric] = {}
 
 def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
     """Declare a metric: a function of Judgments, with its parameters as keywords, that returns float64 (Q,).
-
     name: as tables show it. fields: those of Metric. The function's docstring is the metric's page, its module
     the metric's family. Every metric has the parameter judged_only, which the function does not see. A metric
     of another package is checked where names of metrics are looked up, and its errors are contained.

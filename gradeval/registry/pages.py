@@ -10,7 +10,7 @@ import numpy as np
 
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
-from gradeval.registry.dialects import GROUPS, MEASURES, SAME_NAMES, aliases, names_of, spellings, ties
+from gradeval.registry.dialects import GROUPS, MEASURES, PROVIDERS, SAME_NAMES, aliases, names_of, spellings
 from gradeval.registry.metric import REGISTRY, Metric, fold
 from gradeval.registry.params import Param
 from gradeval.registry.spec import Spec, load_plugins, metric_meant, metric_of, parse
@@ -23,7 +23,6 @@ _RETURNS = re.compile(r"^Returns .*?^(Source: )", re.MULTILINE | re.DOTALL)  # f
 
 def table(family: str = "", word: str = "", graded: bool = False) -> str:
     """The metrics with their summaries, by family; then the groups. Raises MetricError if there are none.
-
     family: part of the name of a family. word: part of a name or of the text of the page, for those metrics
     only, the best matches first. graded: those only that distinguish grades above the relevance threshold.
     """
@@ -37,16 +36,17 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     listed = {name: [metric for metric in metrics if metric.group == name] for name in chosen}
     if word:  # the best-known families come first in the registry
         listed = {f"best matches of '{word}' first": _best(word, metrics)}
-    if not any(listed.values()):
+    rows = {
+        heading: [(metric.name, metric.summary) for metric in part] for heading, part in listed.items() if part
+    }
+    if not rows:
         raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
-    rows = {heading: [(metric.name, metric.summary) for metric in part] for heading, part in listed.items()}
     width = max(len(name) for part in rows.values() for name, _ in part)
     if not (family or word or graded):
         rows["groups"] = [(name, group.about) for name, group in GROUPS.items()]
     lines = []
     for heading, part in rows.items():
-        if part:
-            lines += [heading, *(f"  {name:<{width}}  {about}" for name, about in part), ""]
+        lines += [heading, *(f"  {name:<{width}}  {about}" for name, about in part), ""]
     return "\n".join([*lines, "'gradeval metrics NAME' shows the formula, parameters and source of a metric."])
 
 
@@ -68,36 +68,36 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
         head, page = (text.lower().replace("_", " ") for text in (head, " ".join([head, *parts])))
         searches = [(text, form) for text in (head, page) for form in (r"(?<!\w){}(?!\w)", "{}")]
         hits = [all(re.search(form.format(part), text) for part in words) for text, form in searches]
-        if summary.rstrip(".") == word:
-            ranks[metric] = -2
-        elif metric is named:
-            ranks[metric] = -1
-        elif any(hits):
-            ranks[metric] = 0 if re.match(rf"{re.escape(word)}(?!\w)", summary) else 1 + hits.index(True)
+        begins = re.match(rf"{re.escape(word)}(?!\w)", summary) and any(hits)
+        order = [summary.rstrip(".") == word, metric is named, begins, *hits]
+        if any(order):
+            ranks[metric] = list(map(bool, order)).index(True)
     return sorted(ranks, key=ranks.__getitem__)
 
 
 def page(name: str, width: int = WIDTH) -> str:
     """The page of a metric or a group, in lines of this width at most. Raises MetricError."""
     width = min(width, WIDTH)
-    if (group := GROUPS.get(fold(name))) is None:
+    if group := GROUPS.get(fold(name)):
+        parts = [
+            fold(name),
+            _wrapped("", group.about, width),
+            f"{_wrapped('Use when ', group.use, width)}\n{_wrapped('Not when ', group.not_use, width)}",
+            "Measures:\n" + _wrapped("  ", ", ".join(group.measures), width),
+            _wrapped("", f"{group.source} 'gradeval metrics NAME' describes a measure.", width),
+            f"Example: gradeval -m {fold(name)} qrels.txt my.run",
+        ]
+    else:
         metric = metric_of(name)
-        return "\n\n".join(filter(None, [*_parts(metric, width), _example(metric, width)]))
-    parts = [
-        fold(name),
-        _wrapped("", group.about, width),
-        f"{_wrapped('Use when ', group.use, width)}\n{_wrapped('Not when ', group.not_use, width)}",
-        "Measures:\n" + _wrapped("  ", ", ".join(group.measures), width),
-        _wrapped("", f"{group.source} 'gradeval metrics NAME' describes a measure.", width),
-        f"Example: gradeval -m {fold(name)} qrels.txt my.run",
-    ]
-    return "\n\n".join(parts)
+        parts = [*_parts(metric, width), _example(metric, width)]
+    return "\n\n".join(filter(None, parts))
 
 
 def _parts(metric: Metric, width: int) -> list[str]:
     """The paragraphs and lists of a page, without the example; '' for a list without rows."""
     about = _RETURNS.sub(r"\1", metric.about)
     rows = [("@k" if param.after_at else f"{param.name}=", _about(metric, param)) for param in metric.params]
+    ties = [(tool, order) for tool, (order, metrics) in PROVIDERS.items() if metric.name in metrics]
     return [
         f"{metric.name}" + (f"  ({metric.display})" if metric.display != metric.name else ""),
         about if width == WIDTH else "\n\n".join(_narrowed(part, width) for part in about.split("\n\n")),
@@ -105,7 +105,7 @@ def _parts(metric: Metric, width: int) -> list[str]:
         _listed("Parameters:", rows, width),
         _wrapped("", "Aliases: " + ", ".join(metric.aliases), width) if metric.aliases else "",
         _listed("Equivalents:", _elsewhere(metric), width),
-        _listed("Order of ties in ir_measures, by provider:", ties(metric.name), width),
+        _listed("Order of ties in ir_measures, by provider:", ties, width),
         _listed("Invariants:", [("", str(invariant)) for invariant in metric.invariants], width),
     ]
 
@@ -125,19 +125,17 @@ def _facts(metric: Metric, width: int) -> str:
     bounds = "any number" if low is None else f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
     direction = {True: "; higher is better", False: "; lower is better", None: ""}[metric.higher_is_better]
     facts = f"Range: {bounds}{direction}"
-    if metric.needs_relevant:
-        empty = "counts as 0; --no-relevant 1 or skip changes that"
-    else:
+    empty = "counts as 0; --no-relevant 1 or skip changes that"
+    if not metric.needs_relevant:
         try:
             spec = _with_required(metric)
-            same, different = (value_of(spec, ranking([0, None, low], [0])) for low in (0, -1))
+            same, different = (value_of(spec, ranking([0, None, lowest], [0])) for lowest in (0, -1))
         except MetricError:  # of a plugin
             return facts
+        empty = "0" if same == different and float(same) == 0 else "evaluated as any other"
         if "nan" in (same, different):
             empty = "undefined" if different == "nan" else "undefined if all its judged grades are equal"
             empty += ", and then excluded from the mean"
-        else:
-            empty = "0" if float(same) == float(different) == 0 else "evaluated as any other"
         empty += "; --no-relevant does not apply"
     return f"{facts}\n" + _wrapped("", f"A query without a relevant document: {empty}.", width)
 
@@ -171,11 +169,11 @@ def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
         takes = measure.example or ("k" if measure.param == "cutoff" else measure.param)
         equivalents.setdefault("trec_eval", []).append(f"{name}.{takes}" if takes else name)
     for alias in aliases():
-        target, _, inside = alias.target.rstrip(")").partition("(")
-        if target == metric.name:
-            # the value that is left open: RBP(p)@k
-            spelled = re.sub(r"\((\w+)\)", r"(\1=…)", alias.spelled) + (f" ({inside})" if inside else "")
-            equivalents.setdefault(alias.tool, []).append(spelled)
+        if alias.metric == metric.name:
+            spelled = re.sub(r"\((\w+)\)", r"(\1=…)", alias.spelled)  # the value that is left open: RBP(p)@k
+            equivalents.setdefault(alias.tool, []).append(
+                spelled + (f" ({alias.given})" if alias.given else "")
+            )
     rows = [(tool, ", ".join(names)) for tool, names in equivalents.items()]
     return [*rows, *SAME_NAMES.get(metric.name, {}).items()]
 
@@ -227,15 +225,13 @@ def _example(metric: Metric, width: int) -> str:
     except MetricError as error:
         return f"{command}\n{_wrapped('  ', str(error), width)}"
     # the first column to the left, the others to the right; a row of two cells has the last of them at the end
-    widths = [max(map(len, column)) for column in zip(*(row for row in rows if len(row) > 2), strict=True)]
-    widths[-1] = max(len(row[-1]) for row in rows)
+    most = max(map(len, rows))
+    rows = [(name, *[""] * (most - 1 - len(cells)), *cells) for name, *cells in rows]
+    first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
     lines = [command]
     for name, *cells in rows:
-        if len(cells) == 1:
-            lines.append(f"  {name:<{widths[0]}}{cells[0]:>{sum(widths[1:]) + 2 * len(widths[1:])}}")
-        else:
-            aligned = (f"{cell:>{size}}" for cell, size in zip(cells, widths[1:], strict=True))
-            lines.append("  " + "  ".join([f"{name:<{widths[0]}}", *aligned]).rstrip())
+        aligned = (f"{cell:>{size}}" for cell, size in zip(cells, widths, strict=True))
+        lines.append("  " + "  ".join([f"{name:<{first}}", *aligned]).rstrip())
     if terms.ideal is not None:  # 7/1 + 3/1.5850 = 8.8928: what the sum is divided by
         ideal, base = terms.ideal(), float(np.broadcast_to(terms.base, 1)[0])
         columns = [ideal.gain, ideal.discount] if isinstance(ideal, DiscountedTerms) else [ideal.value]
@@ -264,13 +260,9 @@ def _sum(judgments: Judgments, terms: Terms) -> Iterator[tuple[str, ...]]:
         grade = "unjudged" if row is None else number(judgments.grade[row])
         yield name, grade, *("" if row is None else column.get(row, "") for column in columns)
     yield "sum", number(terms.total[0])
-    for name, value, neutral in (
-        ("minus", terms.base, 0.0),
-        ("times", terms.scale, 1.0),
-        ("divided by", terms.normalizer, 1.0),
-    ):
-        step = float(np.broadcast_to(value, 1)[0])
-        if step != neutral:
+    steps = ("minus", terms.base, 0.0), ("times", terms.scale, 1.0), ("divided by", terms.normalizer, 1.0)
+    for name, value, neutral in steps:
+        if (step := float(np.broadcast_to(value, 1)[0])) != neutral:
             yield name, number(step)
 
 

@@ -21,13 +21,11 @@ Pairs = tuple[tuple[float, float], ...]
 
 
 class Param(Record, eq=False):
-    """A parameter of a metric, given in an annotation: p: Annotated[float, fraction(…)].
-
-    about: its description. parse: turns the text after '=' into the value, and raises ValueError with a
-    description of valid texts. allowed: the same description, for the page. example: a valid text. without:
-    the meaning of None as the default. aliases: other names. after_at: whether it is written after '@'.
-
-    name, default, required: taken from the signature of the metric's function.
+    """A parameter of a metric, given in an annotation: p: Annotated[float, fraction(…)]. about: its
+    description. parse: turns the text after '=' into the value, and raises ValueError with a description of
+    valid texts. allowed: the same description, for the page. example: a valid text. without: the meaning of
+    None as the default. aliases: other names. after_at: whether it is written after '@'. name, default,
+    required: taken from the signature of the metric's function.
     """
 
     about: str

@@ -75,7 +75,6 @@ def contained(
 
 def admitted(metric: Metric, owner: Callable[[str], str]) -> tuple[Metric | None, list[str]]:
     """A metric of another package, contained, with those of its names that are free; a line for each other.
-
     None for a metric whose declaration is wrong, or whose name is not free. owner: what a name is already used
     for, '' if it is free.
     """

@@ -50,8 +50,7 @@ class Spec(Record):
     @property
     def cutoff(self) -> int | None:
         """The last rank that counts, None where all do."""
-        cutoff: int | None = self.params.get("cutoff")
-        return cutoff
+        return self.params.get("cutoff")  # type: ignore[no-any-return]
 
     @property
     def texts(self) -> dict[str, str]:
@@ -124,11 +123,10 @@ def named_specs(text: Metrics) -> list[tuple[str, list[Spec]]]:
 
 def single_names(text: Metrics) -> list[str]:
     """The single names in one or several texts, and those of measures of ir_measures. Raises MetricError."""
-    try:
-        is_several = isinstance(text, Iterable) and not isinstance(text, (str, bytes, Mapping))
-        texts: list[Any] = list(text) if is_several else [text]  # type: ignore[arg-type]
-    except Exception:  # of an iterator, or an object that only looks like one
-        texts = [text]
+    texts: list[Any] = [text]
+    if isinstance(text, Iterable) and not isinstance(text, (str, bytes, Mapping)):
+        with suppress(Exception):  # of an iterator, or an object that only looks like one
+            texts = list(text)
     names = []
     for item in texts:
         is_theirs = type(item).__module__.startswith("ir_measures.")
@@ -143,34 +141,30 @@ def usable(
     metrics: Metrics, is_usable: Callable[[Spec], bool], refused: Callable[[Spec], MetricError]
 ) -> tuple[list[Spec], list[str]]:
     """The metrics that can be used, and the names left out of groups; refused(spec) is raised for others."""
-    chosen: dict[Spec, None] = {}
-    left_out: dict[str, None] = {}
+    chosen, left_out = [], []
     for name, specs in named_specs(metrics):
         for spec in specs:
             if is_usable(spec):
-                chosen[spec] = None
+                chosen.append(spec)
             elif group_of(name) is None:
                 raise refused(spec)
             else:
-                left_out[str(spec)] = None
-    return list(chosen), list(left_out)
+                left_out.append(str(spec))
+    return list(dict.fromkeys(chosen)), list(dict.fromkeys(left_out))
 
 
 def parse_one(text: str) -> list[Spec]:
     """The Specs of one name; several if it lists cutoffs, or names a group."""
-    group = group_of(text)
-    if group is not None:
+    if (group := group_of(text)) is not None:
         return [spec for name in group.measures for spec in parse_measure(name)]
-    specs = _dotted_or_plugin(text)
-    if specs is not None:
+    if (specs := _dotted_or_plugin(text)) is not None:
         return specs
     name, items, cutoffs = _parts(text)
     if fold(name) == "recall" and cutoffs is None and not {"k", "cutoff"} & {key for key, _ in items}:
         name = "set_recall"  # of the whole run, as in ranx; trec_eval's nine cutoffs are recall.5,10,…
     metric = _named(name, text)
     if name != metric.name and fold(name) in dialects.AMBIGUOUS:  # as other tools write it
-        tool, other = dialects.AMBIGUOUS[fold(name)]
-        rest = re.sub("_at_", "@", text[len(name) :], flags=re.IGNORECASE)
+        (tool, other), rest = dialects.AMBIGUOUS[fold(name)], text[len(name) :].replace("_at_", "@")
         hint = f"did you mean {other}{rest if cutoffs else rest + '@10'} or {metric.name}{rest}?"
         raise MetricError(f"{text}: in {tool} this name means {other}", hint=hint)
     params: dict[str, Any] = {}
@@ -227,9 +221,8 @@ def _parts(text: str) -> tuple[str, list[tuple[str, str | None]], str | None]:
     """Name, parameters and cutoffs in our notation: nDCG(gain=exp)@10; None for '@' or '=' that is missing."""
     parts = re.fullmatch(r"([^()@]+)(?:\(([^()]*)\))?(?:@([^()]*))?", text)
     if parts is None:
-        raise MetricError(
-            f"{text}: it is not of the form NAME(name=value,…)@k", hint="for example nDCG(gain=exp)@10"
-        )
+        hint = "for example nDCG(gain=exp)@10"
+        raise MetricError(f"{text}: it is not of the form NAME(name=value,…)@k", hint=hint)
     name, inside, cutoffs = parts.groups()
     # of a=1,b={0:0,1:5},c="x,y": commas in quotes and braces do not separate
     is_quoted_or_comma = r"""\{[^}]*\}?|'[^']*'?|"[^"]*"?|,"""
@@ -283,9 +276,8 @@ def _parseable(text: str) -> str:
 
 
 def dotted(text: str) -> list[Spec] | None:
-    """The Specs of trec_eval's notation, such as ndcg_cut.5,10, ndcg_cut_10, P.5; None for other texts.
-
-    Only of metrics whose names were looked up before, as group_of() does.
+    """The Specs of trec_eval's notation, such as ndcg_cut.5,10, ndcg_cut_10, P.5; None for other texts. Only of
+    metrics whose names were looked up before, as group_of() does.
     """
     if "(" in text or "@" in text:
         return None
@@ -299,12 +291,12 @@ def dotted(text: str) -> list[Spec] | None:
         if takes is not None and takes.param:
             gains = [] if takes.param in takes.named else ["grade=gain pairs"]
             form, hint = " and ".join([*(f"{key}=" for key in takes.named), *gains]), f"{name}.{takes.example}"
-            if parameters := takes.read(values, separator):
-                values_of = (
-                    {key: _value(known[key], value, text, True) for key, value in texts.items()}
-                    for texts in parameters
-                )
-                return [_spec(metric, params, text) for params in values_of]
+            specs = []
+            for texts in takes.read(values, separator):
+                params = {key: _value(known[key], value, text, True) for key, value in texts.items()}
+                specs.append(_spec(metric, params, text))
+            if specs:
+                return specs
         if "cutoff" in known and values.replace(",", "").isdigit():  # in the notation of the name
             names = dialects.names_of(metric.name)
             cut = [f"{cut}." for cut in names if dialects.MEASURES[cut].param == "cutoff"]
@@ -315,13 +307,11 @@ def dotted(text: str) -> list[Spec] | None:
 
 def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
     """A spec without parameters at their defaults, in the metric's order."""
-    values = {
-        param.name: params[param.name]
-        for param in metric.params
-        if param.name in params and params[param.name] != param.default
-    }
+    values = {}
     for param in metric.params:
-        if param.required and param.name not in values:
+        if params.get(param.name, param.default) != param.default:
+            values[param.name] = params[param.name]
+        elif param.required:
             what = "a cutoff" if param.name == "cutoff" else param.name
             raise MetricError(f"{text}: {metric.name} requires {what}", hint=f"for example {metric.usage}")
     if metric.check is not None:
@@ -350,15 +340,13 @@ def _param(metric: Metric, key: str, value: str, text: str) -> tuple[Param, str]
     for param in metric.params:
         if name in (param.name.lower(), *param.aliases):
             return param, value
-    theirs = (spelling for spelling in dialects.spellings(metric.name) if spelling.name == name)
-    spelling = next(theirs, None)
-    if spelling is None or spelling.param not in metric.by_name:
-        raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
-    if spelling.words is not None:
-        if value.lower() not in spelling.words:
-            raise MetricError(f"{text}: {key} must be {' or '.join(spelling.words)}, not '{value}'")
-        value = spelling.words[value.lower()]
-    return metric.by_name[spelling.param], value
+    for spelling in dialects.spellings(metric.name):
+        if spelling.name == name and spelling.param in metric.by_name:
+            words = spelling.words or {value.lower(): value}
+            if value.lower() not in words:
+                raise MetricError(f"{text}: {key} must be {' or '.join(words)}, not '{value}'")
+            return metric.by_name[spelling.param], words[value.lower()]
+    raise MetricError(f"{text}: {metric.name} has no parameter '{key}'", hint=_accepted(metric))
 
 
 def _accepted(metric: Metric) -> str:
@@ -419,7 +407,6 @@ def _register() -> list[str]:
 @cache
 def load_plugins() -> tuple[str, ...]:
     """Register the metrics that other packages offer; a line for each plugin, metric or name that is ignored.
-
     Finding them takes longer than importing all our own metrics, so it is done only where a name is not one of
     ours, or all are listed.
     """
@@ -431,10 +418,11 @@ def load_plugins() -> tuple[str, ...]:
 
 
 def _named(name: str, text: str) -> Metric:
-    if (metric := _find(fold(name))) is not None:
-        return metric
-    broken = load_plugins()  # one of them may be the metric's home
-    if (metric := _find(fold(name))) is not None:
+    broken: tuple[str, ...] = ()
+    if (metric := _find(fold(name))) is None:
+        broken = load_plugins()  # one of them may be the metric's home
+        metric = _find(fold(name))
+    if metric is not None:
         return metric
     if instead := dialects.ABSENT.get(_plain(name)):
         raise MetricError(f"{text}: unknown metric", hint=instead)
@@ -460,19 +448,15 @@ def split(text: str) -> list[str]:
 
 def _meant(text: str) -> Iterator[str]:
     """Names in our notation that a text may stand for: 'nDCG_exp' -> 'nDCG(gain=exp)', 'map-l2' -> 'AP(rel=2)'.
-
     A name may still be wrong, as where the metric has no cutoff.
     """
     end = min((text + "(").index("("), (text + "@").index("@"))
     name, rest = text[:end], text[end:]
-    in_words = re.fullmatch(_AT_IN_WORDS, name)
-    if in_words and "@" not in rest:
+    if "@" not in rest and (in_words := re.fullmatch(_AT_IN_WORDS, name)):
         name, rest = in_words[1], f"{rest}@{in_words[2]}"
-    known = _known(name, "@" in rest)
-    if known:
+    if known := _known(name, "@" in rest):
         yield known + rest
-    ending = re.fullmatch(_AT_THE_END, name) if "@" not in rest else None
-    if ending:
+    if "@" not in rest and (ending := re.fullmatch(_AT_THE_END, name)):
         stem, separator, cutoffs = ending.groups()
         known = _known(stem, True)
         is_dotted = separator in (".", "_") and _find(stem.lower()) is not None  # trec_eval's notation
@@ -483,8 +467,7 @@ def _meant(text: str) -> Iterator[str]:
             yield f"{known}{rest}@{cutoffs}"
     for separator in re.finditer("[-_.:]", name):
         metric = _find(name[: separator.start()].lower())
-        texts = metric and _written_value(metric, name[separator.end() :])
-        if metric and texts:
+        if metric and (texts := _written_value(metric, name[separator.end() :])):
             written = metric.written(metric.name, texts)
             yield f"{written[:-1]},{rest[1:]}" if rest.startswith("(") else written + rest
 
@@ -498,7 +481,9 @@ def _known(name: str, has_cutoff: bool) -> str | None:
         if _plain(key) == word and (metric := _find(key)) is not None:
             return metric.name if has_cutoff or key == metric.name.lower() else key
     fitting = [alias for alias in dialects.aliases() if _plain(alias.name) == word and not alias.param]
-    return next((alias.target for alias in sorted(fitting, key=lambda one: one.cutoff != has_cutoff)), None)
+    return next(
+        (alias.target for alias in sorted(fitting, key=lambda alias: bool(alias.cutoff) != has_cutoff)), None
+    )
 
 
 def _plain(name: str) -> str:
@@ -518,9 +503,8 @@ def _written_value(metric: Metric, text: str) -> dict[str, str]:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word at the smallest edit distance; None if that is too large for a typo.
-
-    In a short word only transposed letters are a typo. Digits are no typo of others.
+    """The known word at the smallest edit distance; None if that is too large for a typo. In a short word only
+    transposed letters are a typo. Digits are no typo of others.
     """
     most = min(len(word) // 3, 2)
     near = [
@@ -534,18 +518,12 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return best if fewest <= most else None
 
 
+@cache
 def slips(a: str, b: str) -> int:
     """The edit distance: insertions, deletions, substitutions and transpositions of adjacent letters."""
-
-    @cache
-    def distance(i: int, j: int) -> int:
-        """Of the first i and the first j letters."""
-        if not i or not j:
-            return i + j
-        if a[i - 1] == b[j - 1]:
-            return distance(i - 1, j - 1)
-        is_transposed = i > 1 and j > 1 and a[i - 2 : i] == b[j - 1] + b[j - 2]
-        fewest = distance(i - 2, j - 2) if is_transposed else i + j
-        return 1 + min(fewest, distance(i - 1, j), distance(i, j - 1), distance(i - 1, j - 1))
-
-    return distance(len(a), len(b))
+    if not a or not b:
+        return len(a) + len(b)
+    if a[-1] == b[-1]:
+        return slips(a[:-1], b[:-1])
+    fewest = min(slips(a[:-1], b), slips(a, b[:-1]), slips(a[:-1], b[:-1]))
+    return 1 + (min(fewest, slips(a[:-2], b[:-2])) if a[-2:] == b[:-3:-1] else fewest)

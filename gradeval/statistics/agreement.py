@@ -34,12 +34,11 @@ class Estimate(NamedTuple):
 
 
 class Ratings(Record, eq=False):
-    """The grades that R raters gave the same documents with two grades or more, counted by query.
-
-    levels: the different grades, ascending, (G,). queries: ascending, (Q,). table: sparse, (Q, R G + K): how
-    often each rater gave each grade, and the pairs of grades of the same document, a column for each kind of
-    pair; a pair of a document with m grades weighs 1 / (m - 1). first, second: the grades of each kind as
-    positions in levels, the earlier rater's first, (K,).
+    """The grades that R raters gave the same documents with two grades or more, counted by query. levels: the
+    different grades, ascending, (G,). queries: ascending, (Q,). table: sparse, (Q, R G + K): how often each
+    rater gave each grade, and the pairs of grades of the same document, a column for each kind of pair; a pair
+    of a document with m grades weighs 1 / (m - 1). first, second: the grades of each kind as positions in
+    levels, the earlier rater's first, (K,).
     """
 
     raters: int
@@ -195,7 +194,6 @@ def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[Estima
 
 def levels_of(values: Floats) -> Ints:
     """The place of each value among the different ones, from 0 for the smallest, (S,); all 0 where one is NaN.
-
     Values that agree to 1e-12 of the largest magnitude are equal: rounding orders no systems.
     """
     if np.isnan(values).any():

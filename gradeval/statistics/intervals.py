@@ -213,10 +213,9 @@ def _legendre(count: int) -> tuple[Floats, Floats]:
 
 @cache
 def smallest_effect_size(n: int, alpha: float, power: float = 0.8) -> float:
-    """The effect size that n queries show with the given power (chance of p < alpha).
-
-    Times the standard deviation of the differences, it is the smallest difference that these queries could
-    have shown. NaN for fewer than 2 queries. power: between alpha and 1.
+    """The effect size that n queries show with the given power (chance of p < alpha). Times the standard
+    deviation of the differences, it is the smallest difference that these queries could have shown. NaN for
+    fewer than 2 queries. power: between alpha and 1.
     """
     if n < 2:
         return math.nan

@@ -132,10 +132,9 @@ class Source(Record):
 
 
 class TwoWayAnova(Record, eq=False):
-    """The analysis of Q queries and S systems.
-
-    means: (S,), of the systems. residual.mean_square is the residual variance. effect_sizes: (S, S),
-    [i, j] = (means[i] - means[j]) / sqrt(residual variance), unit free. reason: why there is no F, or ''.
+    """The analysis of Q queries and S systems. means: (S,), of the systems. residual.mean_square is the
+    residual variance. effect_sizes: (S, S), [i, j] = (means[i] - means[j]) / sqrt(residual variance), unit
+    free. reason: why there is no F, or ''.
     """
 
     queries: int
@@ -200,12 +199,11 @@ def _sum(values: Floats) -> float:
 
 
 class TukeyHSD(Record, eq=False):
-    """The randomized Tukey HSD test of S systems.
-
-    n: queries with a value of every system. differences: (S, S), [i, j] = mean i - mean j. p: (S, S), of each
-    pair, corrected for all of them; NaN on the diagonal, and everywhere if `reason` says why there is none
-    (else ''). margin: the honestly significant difference: differences -/+ margin contain 0 exactly where
-    p >= alpha; infinite where no p can be below alpha, NaN without p. method: how p was found.
+    """The randomized Tukey HSD test of S systems. n: queries with a value of every system. differences: (S, S),
+    [i, j] = mean i - mean j. p: (S, S), of each pair, corrected for all of them; NaN on the diagonal, and
+    everywhere if `reason` says why there is none (else ''). margin: the honestly significant difference:
+    differences -/+ margin contain 0 exactly where p >= alpha; infinite where no p can be below alpha, NaN
+    without p. method: how p was found.
     """
 
     n: int

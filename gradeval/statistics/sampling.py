@@ -43,10 +43,9 @@ _PERMUTED = 1 << 15  # values permuted in a block of Fisher and Yates, all its s
 
 
 class Sampling(Record):
-    """Random sampling: the number of samples, the seed, and the number of threads.
-
-    samples: sign flips, bootstrap resamples or permutations, at least 1. seed: 0 to 2^64 - 1.
-    jobs: at least 1; it affects the time and nothing else.
+    """Random sampling: the number of samples, the seed, and the number of threads. samples: sign flips,
+    bootstrap resamples or permutations, at least 1. seed: 0 to 2^64 - 1. jobs: at least 1; it affects the time
+    and nothing else.
     """
 
     samples: int = 100_000
@@ -55,9 +54,8 @@ class Sampling(Record):
 
 
 class Stream:
-    """The random stream of one block, whose words are taken from its beginning on, in any order of blocks.
-
-    It is numpy.random.Philox with the key (seed, purpose) and the counter starting at block * 2^128. Numbers
+    """The random stream of one block, whose words are taken from its beginning on, in any order of blocks. It
+    is numpy.random.Philox with the key (seed, purpose) and the counter starting at block * 2^128. Numbers
     smaller than a word are parts of the next words, the low ones first; the rest of the last word is not used.
     Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
@@ -83,13 +81,11 @@ def scaled(halves: Halves, size: int) -> Ints:
 
 
 class FixedPoint(Record, eq=False):
-    """A matrix (Q, C) of finite numbers as two integers each: value = (high * 2^bits + low) * 2^exponent.
-
-    The sums of such integers are exact in any order; those of floats differ between BLAS libraries, processors
-    and numbers of threads in the digits that decide whether a resampled sum ties with the observed one.
-
-    parts: (Q, 2 C) integers in float64, the high ones before the low ones; any Q of them add up to at most
-    2^51. exponent: (C,): numbers are rounded to 2^(-2 bits) of the column's largest, 2^-76 for 7,000 queries.
+    """A matrix (Q, C) of finite numbers as two integers each: value = (high * 2^bits + low) * 2^exponent. The
+    sums of such integers are exact in any order; those of floats differ between BLAS libraries, processors and
+    numbers of threads in the digits that decide whether a resampled sum ties with the observed one. parts: (Q,
+    2 C) integers in float64, the high ones before the low ones; any Q of them add up to at most 2^51. exponent:
+    (C,): numbers are rounded to 2^(-2 bits) of the column's largest, 2^-76 for 7,000 queries.
     """
 
     parts: Floats
@@ -113,17 +109,15 @@ class FixedPoint(Record, eq=False):
 
 
 def flip_count(queries: int, sampling: Sampling) -> int:
-    """How many sets of signs are tried besides the observed one.
-
-    A set and its complement give sums of equal magnitude, so that 2^(n-1) - 1 stand for all 2^n of n queries.
-    With b of these B sets at least as extreme, p = (b + 1) / (B + 1), exact for all sets.
+    """How many sets of signs are tried besides the observed one. A set and its complement give sums of equal
+    magnitude, so that 2^(n-1) - 1 stand for all 2^n of n queries. With b of these B sets at least as extreme, p
+    = (b + 1) / (B + 1), exact for all sets.
     """
     return 2 ** (queries - 1) - 1 if queries <= EXHAUSTIVE else sampling.samples
 
 
 def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
     """function(sums) for each block of the flip_count(Q, sampling) flips, in order, on `sampling.jobs` threads.
-
     columns: (Q, M), integers as small as FixedPoint.parts, so that sums are exact. sums: (rows, M), for each
     flip those over the flipped queries. A random flip begins with a new word of the block's stream, of which
     bit q, from the low one on, is set if query q is flipped; a block has 1,024 flips.
@@ -195,9 +189,8 @@ def resampled_means(differences: Floats, sampling: Sampling) -> Floats:
 
 
 def poisson_thresholds(mean: float) -> Ints:
-    """P(X <= k) * 2^48 for k = 0, 1, ... of a Poisson number X, rounded down, while it is below 2^48.
-
-    A random integer below 2^48 gives X by how many it reaches. Decimals are the same on every machine.
+    """P(X <= k) * 2^48 for k = 0, 1, ... of a Poisson number X, rounded down, while it is below 2^48. A random
+    integer below 2^48 gives X by how many it reaches. Decimals are the same on every machine.
     """
     with localcontext() as context:
         context.prec = 50
@@ -223,11 +216,10 @@ def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
 
 
 class _Lookup(Record):
-    """A way to look permutations up: what they add to the sums of groups of systems is in tables.
-
-    sizes: of the groups, of all systems or all but the last. tables: of each group, (rows, size), from the
-    values of some queries (q, S). together: how many queries these are, but for the last. tile: how many times
-    that share a stream. draws: for each sample of them. rows: of each table, from the draws (draws, samples).
+    """A way to look permutations up: what they add to the sums of groups of systems is in tables. sizes: of the
+    groups, of all systems or all but the last. tables: of each group, (rows, size), from the values of some
+    queries (q, S). together: how many queries these are, but for the last. tile: how many times that share a
+    stream. draws: for each sample of them. rows: of each table, from the draws (draws, samples).
     """
 
     sizes: tuple[int, ...]
@@ -274,9 +266,8 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
 
 
 def _listed(systems: int) -> _Lookup:
-    """By tables of the sums of all permutations, of as many queries together as have at most 2^10 rows.
-
-    One draw gives the row, in lexicographic order. Tables with at most 2^14 rows together share a stream.
+    """By tables of the sums of all permutations, of as many queries together as have at most 2^10 rows. One
+    draw gives the row, in lexicographic order. Tables with at most 2^14 rows together share a stream.
     """
     listed = np.array(list(permutations(range(systems))), np.intp)[:, :-1]  # the last has what is left
     together = 1
@@ -296,9 +287,8 @@ def _listed(systems: int) -> _Lookup:
 
 
 def _split(systems: int) -> _Lookup:
-    """By tables of the values of three groups of systems: a third each, the first ones one more of a rest.
-
-    One draw splits the values, in lexicographic order of the groups; another orders those of each, likewise.
+    """By tables of the values of three groups of systems: a third each, the first ones one more of a rest. One
+    draw splits the values, in lexicographic order of the groups; another orders those of each, likewise.
     """
     sizes = [(systems + 2 - g) // 3 for g in range(3)]
     sets = {size: list(combinations(range(systems), size)) for size in sizes}

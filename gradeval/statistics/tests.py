@@ -93,11 +93,10 @@ def summarize(differences: Floats) -> Summary:
 
 
 class Outcome(Record):
-    """The outcome of a test in one comparison.
-
-    p: two-sided, uncorrected; NaN where there is none, and then `reason` says why (else ''). low, high: the
-    interval; infinite where the test can reject nothing on that side, NaN for fewer than 2 pairs. estimate:
-    what the interval is of, PairedTest.estimand. method: how p was found.
+    """The outcome of a test in one comparison. p: two-sided, uncorrected; NaN where there is none, and then
+    `reason` says why (else ''). low, high: the interval; infinite where the test can reject nothing on that
+    side, NaN for fewer than 2 pairs. estimate: what the interval is of, PairedTest.estimand. method: how p was
+    found.
     """
 
     p: float
@@ -117,11 +116,10 @@ class PairedTest(Record):
 
 
 def paired_tests(test: str, differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
-    """The outcomes of a test for the comparisons in the columns of differences (Q, C), in order.
-
-    NaN are pairs that are left out; all others are finite. test: one of TESTS. alpha: the level of the test,
-    between 0 and 1; the intervals have the confidence 1 - alpha, and contain 0 exactly where p >= alpha. With
-    fewer than 2 pairs, or equal differences, there is no p; where all are equal, the interval is that value.
+    """The outcomes of a test for the comparisons in the columns of differences (Q, C), in order. NaN are pairs
+    that are left out; all others are finite. test: one of TESTS. alpha: the level of the test, between 0 and 1;
+    the intervals have the confidence 1 - alpha, and contain 0 exactly where p >= alpha. With fewer than 2
+    pairs, or equal differences, there is no p; where all are equal, the interval is that value.
     """
     outcomes = [without_p(valid_pairs(column)) for column in differences.T]
     rest = [outcome is None for outcome in outcomes]
@@ -269,11 +267,10 @@ def _groups(columns: Ints, held: int) -> Iterator[Ints]:
 
 
 def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
-    """The outcomes of the columns (Q, C), all with the same flips of all Q rows.
-
-    With S the sum of the flipped differences, F their number, and S', F' those of the others, a flip of d - v
-    is at least as extreme as none for v from the lesser to the greater of the means S / F and S' / F', and for
-    every v if one has no differences. A sum within half the tolerance counts as 0, so that ties have v = 0.
+    """The outcomes of the columns (Q, C), all with the same flips of all Q rows. With S the sum of the flipped
+    differences, F their number, and S', F' those of the others, a flip of d - v is at least as extreme as none
+    for v from the lesser to the greater of the means S / F and S' / F', and for every v if one has no
+    differences. A sum within half the tolerance counts as 0, so that ties have v = 0.
     """
     queries, valid = len(differences), ~np.isnan(differences)
     filled = np.where(valid, differences, 0.0)
@@ -327,9 +324,8 @@ def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -
 
 
 def interval_of_mean(values: Floats, mean: float, method: str, confidence: float) -> tuple[float, float]:
-    """The interval of the mean of the values that are not NaN, (n,); NaN for fewer than two of them.
-
-    method: 't', or 'bootstrap', BCa of 100,000 resamples. confidence: in percent.
+    """The interval of the mean of the values that are not NaN, (n,); NaN for fewer than two of them. method:
+    't', or 'bootstrap', BCa of 100,000 resamples. confidence: in percent.
     """
     defined, alpha = values[~np.isnan(values)], 1 - confidence / 100
     if len(defined) < 2:
