@@ -143,7 +143,8 @@ Items = list[tuple[str, str | None]]
 
 _AS_HERE = (
     "AP@k Accuracy@k BPM@k Compat ERR@k infAP INSQ INST Judged@k NERR8@k NERR9@k NERR10 NERR11 P@k R@k Rprec "
-    "RR@k SDCG@k Success@k StRecall@k nDCG@k alpha_DCG@k alpha_nDCG@k ERR_IA@k nERR_IA@k NRBP nNRBP AP_IA P_IA@k"
+    "RR@k SDCG@k Success@k StRecall@k nDCG@k alpha_DCG@k alpha_nDCG@k ERR_IA@k nERR_IA@k NRBP nNRBP AP_IA "
+    "P_IA@k"
 )
 # A name in the tool's notation -> the same in ours. '@k' on both sides is an optional cutoff. 'name(param)' is
 # the name with that parameter, 'name(param=value)' with that value. Names equal to ours are listed for the
@@ -292,7 +293,10 @@ def aliases() -> list[Alias]:
             match = re.fullmatch(r"([^(@]+)(?:\((\w+)(?:=(\w+))?\))?(@k)?", spelled)
             assert match is not None, spelled
             metric, _, given = ours.removesuffix("@k").rstrip(")").partition("(")
-            lines.append(Alias(tool, spelled, *match.groups(""), ours.removesuffix("@k"), metric, given))
+            name, param, value, cutoff = match.groups("")
+            lines.append(
+                Alias(tool, spelled, name, param, value, cutoff, ours.removesuffix("@k"), metric, given)
+            )
     return lines
 
 

@@ -16,8 +16,7 @@ from gradeval.arrays import Floats
 from gradeval.records import Record
 from gradeval.registry.params import mapped
 
-Given = Mapping[str, Any]
-"""The parameters of a metric by name, with their defaults."""
+Given = Mapping[str, Any]  # the parameters of a metric by name, with their defaults
 
 
 class Condition(Record):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gradeval.errors import MetricError
@@ -29,17 +29,13 @@ def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[PrintedSpec
     ours: list[Spec] = []
     for text in texts:
         name, dot, values = text.partition(".")
-        named: Sequence[str] = ()
         if name in TREC_EVAL and not dot:
-            named = TREC_EVAL[name].measures
+            marked |= dict.fromkeys(TREC_EVAL[name].measures, "") | marked
         elif name in MEASURES and bool(dot) == bool(values):
-            named = (name,)
+            marked[name] = marked.get(name) or values
         else:
             ours += parse(text)
-        for measure in named:
-            marked[measure] = marked.get(measure) or values
-    in_order = [name for name in MEASURES if name in marked]
-    measures = [measure for name in in_order for measure in _of_trec_eval(name, marked[name], size)]
+    measures = [new for name in MEASURES if name in marked for new in _of_trec_eval(name, marked[name], size)]
     known = {measure.spec for measure in measures}
     return measures + [PrintedSpec(spec, spec.trec) for spec in dict.fromkeys(ours) if spec not in known]
 
@@ -62,30 +58,23 @@ def _of_trec_eval(name: str, values: str, size: float) -> list[PrintedSpec]:
             by_value[value] = PrintedSpec(spec, f"{name}_{printed}")
         measures = [by_value[value] for value in sorted(by_value)]
     else:
-        [*specs] = parse_one(f"{name}.{values}")
-        if len(specs) > 1:
+        spec, *others = parse_one(f"{name}.{values}")
+        if others:
             raise MetricError(f"{name}.{values}: {name} takes one value")
-        measures = [PrintedSpec(specs[0], f"{name}_{values}")]
-    if name != "utility" or not size:
-        return measures
-    [(spec, printed)] = measures
-    weights = spec.metric.by_name["weights"]
-    chosen = weights.text(spec.params.get("weights", weights.default))
-    return [PrintedSpec(parse_one(f"utility(weights={chosen},size={size!r})")[0], printed)]
+        measures = [PrintedSpec(spec, f"{name}_{values}")]
+    if name == "utility" and size:
+        return [PrintedSpec(spec.replace(given=(*spec.given, ("size", size))), text) for spec, text in measures]
+    return measures
 
 
 def parse_ir_measures(texts: Iterable[str]) -> list[PrintedSpec]:
     """The measures named in ir_measures' notation or ours, without repetition. Raises MetricError."""
     measures: list[PrintedSpec] = []
     for name in (name for text in texts for name in split(text)):
-        translation = translated(name)
-        specs = parse_one(name if translation is None else translation[0])
-        if translation is None:
-            measures += [PrintedSpec(spec, str(spec)) for spec in specs]
-            continue
-        _, printed = translation
+        ours, printed = translated(name) or (name, "")
+        specs = parse_one(ours)
         at = specs[0].metric.at
-        if len(specs) > 1 and at is not None:  # trec_eval's default cutoffs, which ir_measures does not have
+        if printed and len(specs) > 1 and at:  # trec_eval's default cutoffs, which ir_measures does not have
             raise MetricError(f"{name}: the {at.name} is missing", hint=f"for example {printed}@{at.example}")
-        measures.append(PrintedSpec(specs[0], printed))
+        measures += [PrintedSpec(spec, printed or str(spec)) for spec in specs]
     return list(dict.fromkeys(measures))

@@ -21,7 +21,6 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
 Strings = list[str]
-Function = Callable[..., Any]
 _Declared = TypeVar("_Declared", bound=Callable[..., "Floats | Terms | Strings"])
 
 GEOMETRIC_MIN = 1e-5  # as in trec_eval: a query with value 0 does not make the geometric mean 0
@@ -54,7 +53,7 @@ class Metric(Record, eq=False):
     """
 
     display: str
-    function: Function
+    function: Callable[..., Any]
     range: tuple[float | None, float | None] = (0, 1)
     invariants: Sequence[Invariant] = ()
     aliases: Sequence[str] = ()
@@ -66,7 +65,7 @@ class Metric(Record, eq=False):
     constant: bool = False
     example: str = ""
     order_free: bool = False
-    expected: Function | bool | None = None
+    expected: Callable[..., Any] | bool | None = None
 
     @cached_property
     def name(self) -> str:
@@ -163,7 +162,7 @@ class Metric(Record, eq=False):
     def __call__(self, judgments: Judgments, **params: Any) -> Floats:
         """The value of each query, (Q,); NaN for a text."""
         values, empty = self.values(judgments, **params)
-        return np.where(empty, judgments.no_relevant, values) if empty is not None else values
+        return values if empty is None else np.where(empty, judgments.no_relevant, values)
 
     def values(self, judgments: Judgments, **params: Any) -> tuple[Floats, Bools | None]:
         """The value of each query, (Q,), and which have NaN for want of relevant documents, if that matters."""
@@ -187,34 +186,32 @@ class Metric(Record, eq=False):
     def texts(self, judgments: Judgments, **params: Any) -> list[str]:
         return list(map(str, self._values(judgments, **params)))
 
+    def _values(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
+        if judged_only:
+            judgments = judgments.once("judged_only", judgments.judged_only)
+        return self.function(judgments, **params)
+
     def _expected(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
         """The values or terms expected over all orders of tied scores."""
         if judged_only:
             judgments = judgments.once("judged_only", judgments.judged_only)
         if self.order_free:
             values = self.function(judgments, **params)
-            if judgments.divided.any():  # it is order-free within the depth
-                for ends in (True, False):
-                    other = self.function(judgments.with_divided(ends), **params)
-                    if not np.array_equal(_numbers(values), _numbers(other), True):
-                        judgments.check_depth_divides_no_ties()
+            for ends in (True, False) if judgments.divided.any() else ():  # it is order-free within the depth
+                other = self.function(judgments.with_divided(ends), **params)
+                if not np.array_equal(_numbers(values), _numbers(other), True):
+                    judgments.check_depth_divides_no_ties()
             return values
-        if callable(self.expected):
-            return self.expected(judgments.tied, **params)
-        result = self.function(judgments.tied, **params)
+        function = self.expected if callable(self.expected) else self.function
+        result = function(judgments.tied, **params)
         if self.expected:
             return result
         result = judgments.tied.expected(result) if isinstance(result, Terms) else None
-        if result is not None and not (self.is_count and (result.values() % 1).any()):
-            return result
         if result is not None:
+            if not (self.is_count and (result.values() % 1).any()):
+                return result
             judgments.check_depth_divides_no_ties()
         raise NoExpectedValueError(f"{self.name} has no expected value over the orders of tied scores")
-
-    def _values(self, judgments: Judgments, *, judged_only: bool = False, **params: Any) -> Any:
-        if judged_only:
-            judgments = judgments.once("judged_only", judgments.judged_only)
-        return self.function(judgments, **params)
 
 
 def _numbers(values: Floats | Terms) -> Floats:
@@ -234,11 +231,10 @@ def fold(name: str) -> str:
     return in_ascii(name.lower())
 
 
+# those declared by other packages or the program, until registry/spec.py checks them
 UNCHECKED: list[Metric] = []
-"""Metrics declared by other packages or the program, until registry/spec.py checks them."""
-
+# those that can be used, by name: gradeval's after load(); registry/spec.py adds those of plugins
 REGISTRY: dict[str, Metric] = {}
-"""The metrics that can be used, by name: gradeval's after load(); registry/spec.py adds those of plugins."""
 
 
 def metric(name: str, **fields: Any) -> Callable[[_Declared], _Declared]:
@@ -279,11 +275,10 @@ FAMILIES = {
 @cache
 def load() -> None:
     """Import all built-in families, and put their metrics in the order of the families."""
-    families = dict.fromkeys(homes().values())
-    ours = {metric.name: metric for family in families for metric in import_family(family)}
-    others = {name: metric for name, metric in REGISTRY.items() if not metric.is_ours}
+    ours = [metric for family in dict.fromkeys(homes().values()) for metric in import_family(family)]
+    others = [metric for metric in REGISTRY.values() if not metric.is_ours]
     REGISTRY.clear()
-    REGISTRY.update(ours | others)
+    REGISTRY.update({metric.name: metric for metric in ours + others})
 
 
 def import_family(family: str) -> list[Metric]:

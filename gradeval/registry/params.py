@@ -13,7 +13,6 @@ from gradeval.errors import GRADE_RANGE, is_grade
 from gradeval.options import parse_number
 from gradeval.records import Record
 
-LARGEST_INTEGER = 10**15
 _PAIRS_FORM = "grade:gain/grade:gain/…"
 _GAIN_FORM = f"linear, exp, or {_PAIRS_FORM}"
 
@@ -81,18 +80,22 @@ def _number(text: str) -> float:
     return value
 
 
-def _taking(allowed: str, convert: Callable[[str], Any], usual: str) -> Callable[..., Param]:
-    """What makes parameters of a kind: (about, other fields) -> Param. convert: makes the value of
-    a text, or raises ValueError.
+def _taking(
+    allowed: str, convert: Callable[[str], Any], usual: str, holds: Callable[[Any], bool] = lambda value: True
+) -> Callable[..., Param]:
+    """What makes parameters of a kind: (about, other fields) -> Param. convert: the value of a text, or raises
+    ValueError. holds: of the value.
     """
 
     def parse(text: str) -> Any:
         try:
-            return convert(text)
+            if holds(value := convert(text)):
+                return value
         except OutOfRange:
             raise
         except ValueError:
-            raise ValueError(allowed) from None
+            pass
+        raise ValueError(allowed)
 
     def parameter(about: str, **fields: Any) -> Param:
         return Param(about, parse, **{"allowed": allowed, "example": usual, **fields})
@@ -100,53 +103,37 @@ def _taking(allowed: str, convert: Callable[[str], Any], usual: str) -> Callable
     return parameter
 
 
-def _number_where(allowed: str, holds: Callable[[float], bool], usual: str) -> Callable[..., Param]:
-    def convert(text: str) -> float:
-        if not holds(value := _number(text)):
-            raise ValueError
-        return value
-
-    return _taking(allowed, convert, usual)
-
-
 number = _taking("a number", _number, "2")
-positive = _number_where("a positive number", lambda value: value > 0, "2")
-negative = _number_where("a negative number", lambda value: value < 0, "-1")
-fraction = _number_where("a number strictly between 0 and 1", lambda value: 0 < value < 1, "0.5")
-below_one = _number_where("a number of at least 0, below 1", lambda value: 0 <= value < 1, "0.5")
-share = _number_where("a number in [0, 1]", lambda value: 0 <= value <= 1, "0.5")
+positive = _taking("a positive number", _number, "2", lambda value: value > 0)
+negative = _taking("a negative number", _number, "-1", lambda value: value < 0)
+fraction = _taking("a number strictly between 0 and 1", _number, "0.5", lambda value: 0 < value < 1)
+below_one = _taking("a number of at least 0, below 1", _number, "0.5", lambda value: 0 <= value < 1)
+share = _taking("a number in [0, 1]", _number, "0.5", lambda value: 0 <= value <= 1)
 
 
 def at_least(least: float, about: str, **fields: Any) -> Param:
     """A parameter that takes a number >= least."""
-    return _number_where(f"a number >= {least:g}", lambda value: value >= least, f"{least:g}")(about, **fields)
+    return _taking(f"a number >= {least:g}", _number, f"{least:g}", lambda value: value >= least)(
+        about, **fields
+    )
 
 
 def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0, **fields: Any) -> Param:
     """A parameter that takes a list of numbers, each as `of` allows; count: how many, 0 for any number."""
 
     def convert(text: str) -> tuple[float, ...]:
-        values = tuple(map(_number if of is None else of.parse, text.split("/")))
-        if count and len(values) != count:
-            raise ValueError
-        return values
+        return tuple(map(_number if of is None else of.parse, text.split("/")))
 
     form = f"{count or ''} numbers separated by '/', such as {example}".lstrip()
     each = "" if of is None else f", each {of.allowed}"
-    return _taking(form + each, convert, example)(about, allowed=form, **fields)
+    kind = _taking(form + each, convert, example, lambda values: len(values) == (count or len(values)))
+    return kind(about, allowed=form, **fields)
 
 
 def _positive_integer(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= LARGEST_INTEGER):
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and 0 < int(text) <= 10**15):
         raise ValueError
     return int(text)
-
-
-def _positions(text: str) -> tuple[int, ...]:
-    positions = tuple(map(_positive_integer, text.split("/")))
-    if list(positions) != sorted(set(positions)):
-        raise ValueError
-    return positions
 
 
 positive_integer = _taking("a positive integer", _positive_integer, "10")
@@ -201,14 +188,16 @@ def _gain(text: str) -> str | Pairs:
 
 CUTOFF = positive_integer("consider the first k ranks only", without="all ranks", aliases=("k",), after_at=True)
 REL = number("the relevance threshold: the lowest relevant grade", without="--rel, or any grade above 0")
-GAIN = Param(
-    "the gain of a grade: the grade (linear), 2^grade - 1 (exp), or a mapping (other grades are their gain)",
-    _gain,
-    _GAIN_FORM,
-    "1:3/2:9",
-)
+_GAINS = "the grade (linear), 2^grade - 1 (exp), or a mapping (other grades are their gain)"
+GAIN = Param(f"the gain of a grade: {_GAINS}", _gain, _GAIN_FORM, "1:3/2:9")
 WORTH = GAIN.replace(parse=_worth, about=f"{GAIN.about}; gains may be negative")
-TOP = _taking("positions in increasing order, such as 10/25/50", _positions, "10/25/50")(
+_TOP = _taking(
+    "positions in increasing order, such as 10/25/50",
+    lambda text: tuple(map(_positive_integer, text.split("/"))),
+    "10/25/50",
+    lambda positions: list(positions) == sorted(set(positions)),
+)
+TOP = _TOP(
     "replace grades by position: 10/25/50 gives the 10 highest-graded documents grade 3, up to 25 grade 2, "
     "up to 50 grade 1",
     without="the judged grades",

@@ -35,11 +35,10 @@ def load_all(register: Callable[[], list[str]]) -> list[str]:
     from importlib.metadata import entry_points
 
     failed: list[str] = []
-    points: list[Any] = []
     try:
         points = contained("plugins cannot be listed: ", lambda: list(entry_points(group="gradeval.metrics")))()
     except MetricError as error:
-        failed.append(str(error))
+        return [str(error)]
     for point in points:
         try:
             contained(f"plugin {point.value} cannot be loaded: ", point.load)()
@@ -106,15 +105,15 @@ def _checked(metric: Metric) -> tuple[Param, ...]:
         "higher_is_better": (bool, type(None)),
     }
     wrong = [field for field, kind in types.items() if not isinstance(getattr(metric, field), kind)]
-    if not wrong and not all(isinstance(item, Invariant) for item in metric.invariants):
-        wrong = ["invariants"]
-    if not wrong and not all(end is None or abs(end) <= np.inf for end in metric.range):
-        wrong = ["range"]
-    if not wrong and not all(re.fullmatch(r"[^\s(),@=.]+", in_ascii(name)) for name in metric.aliases):
-        wrong = ["aliases"]
-    if not re.fullmatch(r"[A-Za-z0-9_-]+", metric.name):
-        wrong = ["name"]
-    for field in wrong[:1]:
+    if not wrong:
+        holds = {
+            "invariants": all(isinstance(item, Invariant) for item in metric.invariants),
+            "range": all(end is None or abs(end) <= np.inf for end in metric.range),
+            "aliases": all(re.fullmatch(r"[^\s(),@=.]+", in_ascii(name)) for name in metric.aliases),
+            "name": re.fullmatch(r"[A-Za-z0-9_-]+", metric.name),
+        }
+        wrong = [field for field, is_right in holds.items() if not is_right]
+    for field in wrong:
         what = f"{field} cannot be {described(getattr(metric, field))}"
         raise MetricError(f"{what} (see Metric in gradeval/registry/metric.py)")
     return tuple(declared(metric.function))
@@ -126,10 +125,8 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
     @wraps(metric.function)
     def compute(judgments: Judgments, **values: Any) -> Any:
         result, count = metric.function(judgments, **values), judgments.segments.count
-        if isinstance(result, Terms):
-            array = result.values()
-        else:
-            array = np.asarray(result, None if metric.text else np.float64)
+        of_queries = result.values() if isinstance(result, Terms) else result
+        array = np.asarray(of_queries, None if metric.text else np.float64)
         if array.shape != (count,):
             raise MetricError(f"it returned {described(result)}, not {count} values")
         if not isinstance(result, Terms):
@@ -141,14 +138,13 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
             expected_total=result.expected_total and contained(prefix, result.expected_total),
         )
 
+    invariants = []
+    for item in metric.invariants:
+        conditions = (of.replace(is_met=contained(prefix, of.is_met)) for of in item.conditions)
+        invariants.append(item.replace(conditions=tuple(conditions)))
     safe = metric.replace(
         function=contained(prefix, compute),
-        invariants=[
-            item.replace(
-                conditions=tuple(of.replace(is_met=contained(prefix, of.is_met)) for of in item.conditions)
-            )
-            for item in metric.invariants
-        ],
+        invariants=invariants,
         check=metric.check and contained(prefix, metric.check, (ValueError,)),
         expected=contained(prefix, metric.expected) if callable(metric.expected) else None,
     )

@@ -50,7 +50,7 @@ class Spec(Record):
     @property
     def cutoff(self) -> int | None:
         """The last rank that counts, None where all do."""
-        return self.params.get("cutoff")  # type: ignore[no-any-return]
+        return self.params.get("cutoff")
 
     @property
     def texts(self) -> dict[str, str]:
