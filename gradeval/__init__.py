@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gradeval.commands.compare.compare import Comparison as Comparison
     from gradeval.commands.compare.compare import compare as compare
     from gradeval.commands.compare.tables import compare_tables as compare_tables
+    from gradeval.commands.explain.explain import Explanation as Explanation
     from gradeval.commands.explain.explain import explain as explain
-    from gradeval.commands.explain.result import Explanation as Explanation
     from gradeval.commands.files.convert import convert as convert
     from gradeval.commands.files.validate import Validation as Validation
     from gradeval.commands.files.validate import validate as validate
@@ -46,7 +46,7 @@ _HOME = {
     "Comparison": "commands.compare.compare",
     "EvaluationWarning": "notices",
     "Evaluator": "evaluation.evaluator",
-    "Explanation": "commands.explain.result",
+    "Explanation": "commands.explain.explain",
     "GradevalError": "errors",
     "InputError": "errors",
     "MetricError": "errors",

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,25 +21,9 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct, ratio
 from gradeval.arrays.strings import IdIndex, Ids, Texts
 from gradeval.arrays.threads import default_jobs
-from gradeval.commands.explain.result import (
-    Change,
-    Document,
-    Explanation,
-    Explanations,
-    Level,
-    LevelGroup,
-    Phi,
-    Term,
-)
 from gradeval.errors import MetricError, OptionError
+from gradeval.evaluation import outcome
 from gradeval.evaluation.evaluator import check_labels, separate_runs
-from gradeval.evaluation.outcome import (
-    chosen_queries,
-    outcome_of,
-    qrels_notices,
-    qrels_notices_for,
-    with_ids,
-)
 from gradeval.evaluation.score import Judge, prepared, score, scored
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
@@ -49,7 +34,7 @@ from gradeval.metrics.ndcg_phi import control_points, fitted_phi, named_points, 
 from gradeval.notices import NO_TEXT, NO_TITLE, Kind, Notice
 from gradeval.options import EXPECTED, OF_RUNS, QUERIES_SECTION, Options, takes, whole
 from gradeval.registry.spec import Spec, parse
-from gradeval.render.document import warned
+from gradeval.render.document import Tabular, WithNotices, exact, warned
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.load import Run, check_columns, is_path, open_all, open_qrels, source_of
 from gradeval.tables.qrels import Qrels
@@ -63,6 +48,373 @@ METRIC = "nDCG@10"
 _SAMPLES = 64  # of the curve of φ, between its ends
 _AT_ONCE = 1 << 20  # judgments of the tables that are scored together, each without a document
 _AT_MOST = 10**8  # judgments of all these tables: about 5 seconds
+
+
+class Document(NamedTuple):
+    """A document that was retrieved or judged. rank, score: None where it was not retrieved. grade: with
+    --zero-grade subtracted; None where it is not judged.
+    """
+
+    id: str
+    rank: int | None
+    score: float | None
+    grade: float | None
+
+
+class Term(NamedTuple):
+    """A term of a sum: what a document adds.
+
+    document: None for one that only the ideal ranking has. value: the term. running: the sum up to and with it.
+    contribution: what it adds to the value of the metric. position: where the metric has the document, which
+    is not its rank where unjudged documents are removed or ties reordered; None where that does not matter.
+    gain, discount: of a discounted sum, whose term is gain / discount. scaled: what the gain is made from in
+    place of the grade (grade / m, φ).
+    """
+
+    document: Document | None
+    value: float
+    running: float
+    contribution: float
+    position: int | None = None
+    gain: float | None = None
+    discount: float | None = None
+    scaled: float | None = None
+
+
+class Change(NamedTuple):
+    """The value of the metric if a document were in neither the run nor the judgments, and its difference from
+    the value with the document.
+    """
+
+    document: Document
+    value: float
+    change: float
+
+
+class Loss(NamedTuple):
+    """The loss of value because a document is not at its ideal rank: what it contributes to the value of the
+    ideal ranking, less what it contributes to the value; negative for a document above its ideal rank.
+
+    ideal_position: None where the document is not in the ideal ranking, or below its cutoff.
+    """
+
+    document: Document
+    ideal_position: int | None
+    contribution: float
+    ideal_contribution: float
+    loss: float
+
+
+class Difference(NamedTuple):
+    """The share of a document in the difference of two runs; of a metric that is no sum, see Change.
+
+    ranks: in the run and the other run; None where it was not retrieved. contribution, other: to their values.
+    difference: contribution - other.
+    """
+
+    id: str
+    grade: float | None
+    rank: int | None
+    other_rank: int | None
+    contribution: float
+    other: float
+    difference: float
+
+
+class Level(NamedTuple):
+    """A relevance threshold of µAP.
+
+    grade: the threshold. relevant: how many judged documents reach it. average_precision: AP(rel=grade).
+    weight: of this AP in the mean. marks: '+' for each document retrieved that reaches it, '-' for others.
+    """
+
+    grade: float
+    relevant: int
+    average_precision: float
+    weight: float
+    marks: str
+
+
+class Phi(NamedTuple):
+    """φ of nDCGφ for the grades of a query.
+
+    points: (name, grade, φ) of the control points, none where no grade is above 0. whisker: Q3 + 1.5 (Q3 - Q1),
+    or as the released code has it; None where points are given, or there are none. values: (grade, judged
+    documents with it, φ, gain), the highest grade first. curve: (grade, φ) between the ends of the points.
+    """
+
+    points: tuple[tuple[str, float, float], ...]
+    whisker: float | None
+    values: tuple[tuple[float, int, float, float], ...]
+    curve: tuple[tuple[float, float], ...]
+
+
+class LevelGroup(NamedTuple):
+    """The documents of one grade in rankDCG. first, last: their positions in the ideal ranking."""
+
+    level: int
+    grade: float
+    first: int
+    last: int
+    discount: float
+
+
+class Selection(NamedTuple):
+    """The documents of an explanation that a reader wants to see first: of the first ranks, then those below
+    that add most to the value, in order; then judged ones not retrieved, of the ideal ranking if there is one.
+
+    hidden: how many retrieved documents are left out. hidden_contribution: what these add. missed: how many
+    documents with a grade above 0 were not retrieved.
+    """
+
+    documents: tuple[Document, ...]
+    hidden: int
+    hidden_contribution: float
+    missed: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(WithNotices, Tabular):
+    """How the value of a metric for one query of a run comes about.
+
+    metric: its canonical name. display: the name as tables show it. documents: those retrieved, by rank; then
+    the judged ones not retrieved, by descending grade. positions: where the metric has documents, if not at
+    their ranks: without unjudged documents (-J), or, in rankDCG, with all judged ones. is_empty: whether no
+    document is relevant to a metric that needs one, so that --no-relevant decides the value.
+
+    Of a metric that is a sum over documents: terms, in the order in which they are added, and
+    value = scale · (total - base) / normalizer. ideal: the terms of the ideal ranking, where total - base of
+    these is the normalizer. by_rank: the value if the ranking were cut at rank 1, 2, …, for normalized DCGs.
+    discounts: of rank 1, 2, …, for DCGs whose documents without a gain have no terms. scaled: what Term.scaled
+    is, '' if nothing.
+
+    Of another metric: terms is None, and changes has an entry for each document, in their order. untried: how
+    many documents have none, since there are too many.
+
+    levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
+    against: the same of the other run. titles: document -> text. query_text: the text of the query, '' where it
+    is not known. notices: of the qrels and of both runs.
+    """
+
+    layout = "gradeval.commands.explain.layout"
+
+    metric: str
+    display: str
+    qrels: str
+    run: str
+    query: str
+    value: float
+    documents: tuple[Document, ...]
+    positions: Mapping[Document, int] | None = None
+    is_empty: bool = False
+    terms: tuple[Term, ...] | None = None
+    total: float = math.nan
+    base: float = 0.0
+    scale: float = 1.0
+    normalizer: float = 1.0
+    ideal: tuple[Term, ...] | None = None
+    by_rank: tuple[float, ...] = ()
+    discounts: tuple[float, ...] = ()
+    scaled: str = ""
+    changes: tuple[Change, ...] = ()
+    untried: int = 0
+    levels: tuple[Level, ...] = ()
+    phi: Phi | None = None
+    groups: tuple[LevelGroup, ...] = ()
+    cutoff: int | None = None
+    ties: str = ""
+    against: Explanation | None = None
+    titles: Mapping[str, str] = field(default_factory=dict)
+    query_text: str = ""
+    options: Mapping[str, object] = field(default_factory=dict)
+    notices: tuple[Notice, ...] = ()
+
+    def __repr__(self) -> str:
+        what = f"{self.metric} of query {self.query!r}, {self.run}: {self.value:.4f}"
+        return f"Explanation({what}, notices={len(self.warnings)})"
+
+    @property
+    def runs_read(self) -> int:
+        return 1 if self.against is None else 2
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each document: its rank, id, score and grade, and what it adds to the value."""
+        adds = self.contributions
+        return [{**document._asdict(), "contribution": adds.get(document)} for document in self.documents]
+
+    @property
+    def is_sum(self) -> bool:
+        return self.terms is not None
+
+    @cached_property
+    def contributions(self) -> Mapping[Document, float]:
+        """The contribution of each document to the value; without a sum, minus the change without it."""
+        if self.terms is None:
+            return {change.document: -change.change for change in self.changes}
+        return {term.document: term.contribution for term in self.terms if term.document is not None}
+
+    def place(self, document: Document) -> int | None:
+        """Where the metric has the document, from 1; None where it is not ranked."""
+        return document.rank if self.positions is None else self.positions.get(document)
+
+    @cached_property
+    def retrieved(self) -> int:
+        """How many of the documents were retrieved; these are the first."""
+        return sum(document.rank is not None for document in self.documents)
+
+    @cached_property
+    def ranked(self) -> Sequence[Document]:
+        """The documents that have a place, in order."""
+        if self.positions is None:
+            return self.documents[: self.retrieved]
+        return sorted(filter(self.place, self.documents), key=lambda document: self.place(document) or 0)
+
+    @property
+    def first_ranks(self) -> int:
+        """How many ranks are shown by default: the cutoff of the metric, up to 20, or 10."""
+        return min(self.cutoff or 10, 20)
+
+    def selected(self, ranks: int, further: int | None = None) -> Selection:
+        """The documents of the first ranks; then so many further ones that add to the value, and so many that
+        were not retrieved, by default as many."""
+        further = ranks if further is None else further
+        adds, first = self.contributions, self.ranked[:ranks]
+        below = {document: self.place(document) or 0 for document in set(adds).difference(first)}
+        # every document adds to rankDCG
+        adding = [] if self.groups else [d for d, place in below.items() if place and abs(adds[d]) > 0]
+        most = sorted(adding, key=lambda document: (-abs(adds[document]), below[document]))[:further]
+        missed = [document for document in self.documents[self.retrieved :] if self.place(document) is None]
+        positive = [document for document in missed if (document.grade or 0) > 0]
+        best = {term.document for term in self.ideal or ()}
+        if self.ideal is None:
+            best = {*positive, *filter(adds.get, missed)}
+        return Selection(
+            (
+                *first,
+                *sorted(most, key=below.__getitem__),
+                *[document for document in missed if document in best][:further],
+            ),
+            len(self.ranked) - len(first) - len(most),
+            math.fsum(adds[document] for document in set(below).difference(most) if below[document]),
+            len(positive),
+        )
+
+    @property
+    def has_losses(self) -> bool:
+        """Whether losses are defined: it is a DCG whose ideal ranking is of documents of the query."""
+        parts = [part for term in self.ideal or () for part in (term.discount, term.document)]
+        return self.ideal is not None and None not in parts
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """The loss of each document, the largest first. Their sum is 1 - value. Empty if not has_losses."""
+        best = {term.document: term for term in self.ideal or () if self.has_losses}
+        losses = []
+        for document in self.documents if self.has_losses else ():
+            adds, ideal = self.contributions.get(document, 0.0), best.get(document)
+            position, ideally = (ideal.position, ideal.contribution) if ideal else (None, 0.0)
+            if ideal or adds:
+                losses.append(Loss(document, position, adds, ideally, ideally - adds))
+        return tuple(sorted(losses, key=lambda loss: -loss.loss))
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        """The contribution of each document to the difference of the runs, the largest first."""
+        if self.against is None:
+            return ()
+        sides = (self, self.against)
+        by_id = [{document.id: document for document in side.documents} for side in sides]
+        differences = []
+        for name, document in {**by_id[0], **by_id[1]}.items():
+            ours, theirs = (documents.get(name) for documents in by_id)
+            adds, other_adds = (  # None for a document that was not tried
+                0.0 if of is None else side.contributions.get(of, None if side.untried else 0.0)
+                for side, of in zip(sides, (ours, theirs), strict=True)
+            )
+            if adds is not None and other_adds is not None:
+                row = (document.grade, ours and ours.rank, theirs and theirs.rank, adds, other_adds)
+                differences.append(Difference(name, *row, adds - other_adds))
+        return tuple(sorted(differences, key=lambda difference: -abs(difference.difference)))
+
+    @cached_property
+    def _places(self) -> list[dict[str, int]]:
+        """The place of each document in the run and in the other run, from 0."""
+        sides = self, self.against or self
+        return [{document.id: place for place, document in enumerate(side.ranked)} for side in sides]
+
+    def displaced_by(self, document: str) -> list[Document]:
+        """The documents that took the place that a document has in the other run: those that the run has there
+        or above, and the other run below or not at all. Empty for a document that is no lower than there.
+        """
+        ours, theirs = self._places
+        place = theirs.get(document)
+        if place is None or ours.get(document, math.inf) <= place:
+            return []
+        return [taken for taken in self.ranked[: place + 1] if theirs.get(taken.id, math.inf) > place]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object of json. Numbers are exact, undefined ones None."""
+        content = self._content()
+        if self.has_losses:
+            content["losses"] = list(map(_of_document, self.losses))
+        if self.against is not None:
+            content["against"] = self.against._content()
+            content["differences"] = [
+                {**row._asdict(), "displaced_by": [taken.id for taken in self.displaced_by(row.id)]}
+                for row in self.differences
+            ]
+        content["notices"] = [notice.to_dict() for notice in self.notices]
+        return dict(exact({**content, "options": dict(self.options)}))
+
+    def _content(self) -> dict[str, Any]:
+        """Everything but what is derived from the rest."""
+        names = ("metric", "qrels", "run", "query", "value")
+        content = {name: getattr(self, name) for name in names}
+        content |= {"method": "sum" if self.is_sum else "leave-one-out", "ties": self.ties}
+        content |= {"query_text": self.query_text or None}
+        content["documents"] = [
+            document._asdict()
+            | ({} if self.positions is None else {"position": self.positions.get(document)})
+            | ({"title": self.titles[document.id]} if document.id in self.titles else {})
+            for document in self.documents
+        ]
+        if self.terms is not None:
+            content["sum"] = {name: getattr(self, name) for name in ("total", "base", "scale", "normalizer")}
+            content["terms"] = list(map(_of_document, self.terms))
+        else:
+            content |= {"changes": list(map(_of_document, self.changes)), "untried": self.untried or None}
+        content["ideal"] = None if self.ideal is None else list(map(_of_document, self.ideal))
+        content["by_rank"] = list(self.by_rank) or None
+        content |= {name: [of._asdict() for of in getattr(self, name)] or None for name in ("levels", "groups")}
+        content["phi"] = self.phi and self.phi._asdict()
+        return {name: value for name, value in content.items() if value is not None}
+
+
+class Explanations(WithNotices, Tabular, list[Explanation]):
+    """Explanations, which print one after the other."""
+
+    layout = Explanation.layout
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Those of each explanation, with the query and its value."""
+        return [{"query": of.query, "value": of.value, **row} for of in self for row in of.rows()]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        return tuple(dict.fromkeys(chain(*(explanation.notices for explanation in self))))
+
+    @property
+    def runs_read(self) -> int:
+        return max((explanation.runs_read for explanation in self), default=1)
+
+
+def _of_document(record: Term | Change | Loss) -> dict[str, Any]:
+    """As in JSON: with the id of the document, and without what the record does not have."""
+    fields = {name: part for name, part in record._asdict().items() if part is not None}
+    return {"document": None, **fields, **({"document": record.document.id} if record.document else {})}
+
+
+# --- from qrels and runs
 
 
 @takes(OF_RUNS)
@@ -104,7 +456,7 @@ def explain(
     if chosen.ties == EXPECTED:
         raise OptionError(f"ties={EXPECTED} is a mean over all orders: an explanation shows the ranks of one")
     judged, runs = open_to_explain(qrels, labelled, chosen)
-    chosen = with_ids(chosen, judged)
+    chosen = outcome.with_ids(chosen, judged)
     if len(runs) > (1 if against is None else 2):
         raise OptionError(f"one run is explained at a time, beside one to compare with, not {len(runs)} runs")
     positions = _worst(judged, runs, spec, chosen, worst) if worst else judged.positions(queries)
@@ -145,18 +497,16 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
     """
     if spec.metric.higher_is_better is None:
         raise MetricError(f"{spec}: neither high nor low values are better, so no query is the worst")
-    jobs, chosen = options.jobs or default_jobs(), chosen_queries(qrels, options)
-    outcomes = [
-        outcome_of(
-            Judge(qrels, run.reduce(qrels, jobs), options), run.path, run.path, run.ties, [spec], jobs, chosen
-        )
-        for run in runs
-    ]
-    counted = np.logical_and.reduce([outcome.result.counted for outcome in outcomes])
+    jobs, chosen = options.jobs or default_jobs(), outcome.chosen_queries(qrels, options)
+    reduced = [run.reduce(qrels, jobs) for run in runs]
+    counted = np.logical_and.reduce(
+        [outcome.counted_queries(chosen, of.retrieved > 0, options) for of in reduced]
+    )
     if not counted.any():
         raise OptionError(f"no query is left to choose from: queries={options.queries}, and no run has them")
-    is_empty = np.logical_or.reduce([outcome.empty[0] for outcome in outcomes])
-    worth, *others = (outcome.result.values[0] for outcome in outcomes)
+    scores = [Judge(qrels, of_run, options).scored([spec], jobs) for of_run in reduced]
+    is_empty = np.logical_or.reduce([of_run.empty[0] for of_run in scores])
+    worth, *others = (of_run.values[0] for of_run in scores)
     worth = worth - others[0] if others else worth
     defined = np.flatnonzero(counted & ~np.isnan(worth))
     if not len(defined):
@@ -182,8 +532,8 @@ def _of_run(
     columns = run.rows(lambda block: block.of_queries(queries), options.jobs or default_jobs())
     reduced = reduce_columns(columns, qrels, run.ties, run.path, run.collapse)
     columns = run.collapse.columns(columns) if run.collapse else columns
-    about_run = (notice.replace(subject=name) for notice in qrels_notices(qrels, reduced, options))
-    notices = (*qrels_notices_for(qrels, specs), *about_run)
+    about_run = (notice.replace(subject=name) for notice in outcome.qrels_notices(qrels, reduced, options))
+    notices = (*outcome.qrels_notices_for(qrels, specs), *about_run)
     scores = scored(Judge(qrels, reduced, options)(positions), specs)
     whole_run = Judge(qrels, reduced, options.replace(depth=None, judged_only=False))
     options_used = options.to_dict()
@@ -234,13 +584,12 @@ def _documents(
     everything = Qrels(qrels.path, query, np.array([0, len(ids)]), ids, grades)
     ranked = reduce_columns(rows, everything, run.ties, run.path)
     grades[last - first :] = np.nan
+    columns_of_all = Texts(ids), ranked.rank.tolist(), ranked.score.tolist(), grades.tolist()
     documents = [
         Document(name, None, None, grade)
         if rank == math.inf
         else Document(name, int(rank), score, None if math.isnan(grade) else grade)
-        for name, rank, score, grade in zip(
-            Texts(ids), ranked.rank.tolist(), ranked.score.tolist(), grades.tolist(), strict=True
-        )
+        for name, rank, score, grade in zip(*columns_of_all, strict=True)
     ]
     missed = judgments.document[np.isinf(judgments.rank)] - first
     retrieved = np.argsort(ranked.rank, kind="stable")[: np.count_nonzero(np.isfinite(ranked.rank))]
@@ -282,13 +631,11 @@ def _made_of(
     total, base, normalizer = (
         float(np.broadcast_to(part, 1)[0]) for part in (terms.total, terms.base, terms.normalizer)
     )
-    shared = terms.scale, normalizer, documents, scaled
-    added = _terms(terms, judgments.rank, *shared)
-    ideal = None if best is None else _terms(best, None, *shared)
+    of_rows = judgments.rank, documents, scaled
+    added, ideal = _terms(terms, terms, *of_rows), None if best is None else _terms(best, terms, *of_rows)
     if (each := terms.unjudged) and basis.positions is None:
         # documents that are not judged have no rows, but names here
-        lowest = options.depth or math.inf
-        others = [document for document in unjudged if (document.rank or 0) <= lowest]
+        others = [document for document in unjudged if (document.rank or 0) <= (options.depth or math.inf)]
         adds = terms.scale * each / normalizer
         numbered = enumerate(others, 1)
         added += tuple(Term(other, each, total + n * each, adds, other.rank) for n, other in numbered)
@@ -297,8 +644,18 @@ def _made_of(
         positions = {term.document: term.position for term in added if term.document and term.position}
         basis = replace(basis, positions=positions)
     last = basis.cutoff or int(judgments.retrieved[0])
-    # for a DCG whose terms of 0 have no rows
-    discount_at = terms.discount_at if isinstance(terms, DiscountedTerms) else None
+    by_rank = discounts = ()
+
+    def dcg(ranking: DiscountedTerms) -> Floats:
+        """The sum up to each rank."""
+        inside = ranking.rank <= last
+        return np.bincount(ranking.rank[inside].astype(np.int64) - 1, ranking.value[inside], last).cumsum()
+
+    if isinstance(terms, DiscountedTerms):
+        if isinstance(best, DiscountedTerms) and not (isinstance(terms.base, np.ndarray) or basis.is_empty):
+            by_rank = tuple(ratio(terms.scale * dcg(terms), dcg(best)).tolist())
+        if terms.discount_at is not None:  # for terms of 0, which have no rows
+            discounts = tuple(terms.discount_at(np.arange(1.0, last + 1)).tolist())
     return replace(
         basis,
         terms=added,
@@ -307,8 +664,8 @@ def _made_of(
         scale=terms.scale,
         normalizer=normalizer,
         ideal=ideal,
-        by_rank=() if basis.is_empty else _by_rank(terms, best, last),
-        discounts=() if discount_at is None else tuple(discount_at(np.arange(1.0, last + 1)).tolist()),
+        by_rank=by_rank,
+        discounts=discounts,
         scaled={"nDCGphi": "φ", "NDCNG": "grade/m"}.get(name, ""),
         levels=_levels(judgments, basis.ranked) if name == "muAP" else (),
         phi=phi,
@@ -317,42 +674,22 @@ def _made_of(
 
 
 def _terms(
-    terms: Terms,
-    rank: Floats | None,
-    scale: float,
-    normalizer: float,
-    documents: Sequence[Document],
-    scaled: Mapping[float | None, float],
+    terms: Terms, whole: Terms, rank: Floats, documents: Sequence[Document], scaled: Mapping[Any, float]
 ) -> tuple[Term, ...]:
-    """The terms as data. rank: of the rows of the table; None for the ideal ranking. scale, normalizer: of the
-    value. documents: of the rows. scaled: grade -> what its gain is made from.
+    """The terms as data. whole: those of the value. rank, documents: of the rows of the table; rank is not that
+    of the ideal ranking. scaled: grade -> what its gain is made from.
     """
     value = np.broadcast_to(terms.value, terms.row.shape)
     of_row = [None if row < 0 else documents[row] for row in terms.row.tolist()]
-    position: Sequence[int | None]
-    position = gain = discount = [None] * len(of_row)
-    rank = None if rank is None else rank[terms.row]
+    nothing: list[Any] = [None] * len(of_row)
+    gain, discount, ranks = nothing, nothing, rank[terms.row].tolist() if terms is whole else nothing
     if isinstance(terms, DiscountedTerms):
-        rank, gain, discount = terms.rank, terms.gain.tolist(), terms.discount.tolist()
-    if rank is not None:
-        position = [None if at == math.inf else int(at) for at in rank.tolist()]
-    sums = value.tolist(), np.cumsum(value).tolist(), ratio(scale * value, normalizer).tolist()
+        ranks, gain, discount = (of.tolist() for of in (terms.rank, terms.gain, terms.discount))
+    position = [None if at is None or at == math.inf else int(at) for at in ranks]
+    adds = ratio(whole.scale * value, float(np.broadcast_to(whole.normalizer, 1)[0]))
     of_grade = [scaled.get(document.grade) if document else None for document in of_row]
-    return tuple(map(Term, of_row, *sums, position, gain, discount, of_grade))
-
-
-def _by_rank(terms: Terms, ideal: Terms | None, last: int) -> tuple[float, ...]:
-    """The value if the ranking were cut at each rank, for a DCG divided by the DCG of the ideal ranking."""
-    if not (isinstance(terms, DiscountedTerms) and isinstance(ideal, DiscountedTerms)):
-        return ()
-    if isinstance(terms.base, np.ndarray):
-        return ()
-    dcg = np.zeros((2, last))
-    for row, ranking in zip(dcg, (terms, ideal), strict=True):
-        inside = ranking.rank <= last
-        row[ranking.rank[inside].astype(np.int64) - 1] = ranking.value[inside]
-    run, best = dcg.cumsum(axis=1)
-    return tuple(ratio(terms.scale * run, best).tolist())
+    columns = value.tolist(), np.cumsum(value).tolist(), adds.tolist(), position, gain, discount, of_grade
+    return tuple(map(Term, of_row, *columns))
 
 
 def _levels(judgments: Judgments, ranked: Sequence[Document]) -> tuple[Level, ...]:
@@ -387,6 +724,10 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
     points: list[tuple[str, float, float]]
     if "points" in params:
         points, whisker = [("given", *point) for point in params["points"]], None
+
+        def phi(grade: Floats) -> Floats:
+            return phi_through(params["points"], grade)
+
     else:
         variant = params.get("variant", "paper")
         points = [(name, *point) for name, point in named_points(judgments, variant)[0].items()]
@@ -395,20 +736,16 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
         if judgments.highest[0] <= 0:  # φ is 0 at every grade, which points would contradict
             points, whisker = [], None
 
-    def phi(grade: Floats) -> Floats:
-        if "points" in params:
-            return phi_through(params["points"], grade)
-        return fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
+        def phi(grade: Floats) -> Floats:
+            return fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
 
     grades, counts = np.unique(judgments.grade, return_counts=True)
-    grades = grades[::-1]
     values = phi(grades)
-    columns = grades, counts[::-1], values, exp2_gain(values)
-    ends = (min(points[0][1], float(grades[-1])), points[-1][1]) if points else (0.0, 0.0)
+    columns = (of.tolist()[::-1] for of in (grades, counts, values, exp2_gain(values)))
+    rows = zip(*columns, strict=True)
+    ends = (min(points[0][1], float(grades[0])), points[-1][1]) if points else (0.0, 0.0)
     at = np.linspace(*ends, samples)
-    curve = zip(at.tolist(), phi(at).tolist(), strict=True)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return Phi(tuple(points), whisker, tuple(rows), tuple(curve))
+    return Phi(tuple(points), whisker, tuple(rows), tuple(zip(at.tolist(), phi(at).tolist(), strict=True)))
 
 
 def _leave_one_out(

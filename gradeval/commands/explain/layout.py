@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from gradeval.commands.explain.result import Document as RankedDocument
-from gradeval.commands.explain.result import Explanation, Selection, Term
+from gradeval.commands.explain.explain import Document as RankedDocument
+from gradeval.commands.explain.explain import Explanation, Selection, Term
 from gradeval.errors import OptionError, first_names, visible
 from gradeval.notices import many
 from gradeval.render import Digits

@@ -25,8 +25,8 @@ import numpy as np
 from gradeval.commands.compare.compare import Comparison, PairComparison, judged_mean
 from gradeval.commands.compare.layout import BETTER, WORSE, interval, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of
+from gradeval.commands.explain.explain import Explanation
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
-from gradeval.commands.explain.result import Explanation
 from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report
 from gradeval.errors import visible
 from gradeval.notices import lines, many

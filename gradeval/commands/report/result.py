@@ -20,9 +20,8 @@ from gradeval.commands.compare.compare import (
     evaluate_to_compare,
     notices_of,
 )
+from gradeval.commands.explain.explain import Document, Explanation, Selection, open_to_explain, titles_of
 from gradeval.commands.explain.explain import explained as explained_by
-from gradeval.commands.explain.explain import open_to_explain, titles_of
-from gradeval.commands.explain.result import Document, Explanation, Selection
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
 from gradeval.evaluation.evaluator import complete, separate_runs, with_saved

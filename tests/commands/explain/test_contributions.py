@@ -11,9 +11,8 @@ import pytest
 from helpers import each, judgments_of, one_by_one, raises, ranked, with_needed
 
 import gradeval
+from gradeval.commands.explain.explain import Explanation, Phi, open_to_explain, titles_of
 from gradeval.commands.explain.explain import explained as explained_by
-from gradeval.commands.explain.explain import open_to_explain, titles_of
-from gradeval.commands.explain.result import Explanation, Phi
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load

@@ -12,7 +12,7 @@ from helpers import each, raises
 
 import gradeval
 from gradeval.commands.explain.command import FORMATS
-from gradeval.commands.explain.result import Explanation
+from gradeval.commands.explain.explain import Explanation
 from gradeval.errors import OptionError
 
 QRELS = {"t": dict(zip("ABCDEFGH", [1, 0, 3, 3, 2, 0, 1, 4], strict=True))}
