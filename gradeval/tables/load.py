@@ -118,7 +118,8 @@ class Run(Record, eq=False):
 
     def rows(self, keep: Callable[[Columns], Columns], jobs: int) -> Columns:
         """The rows that a filter of blocks keeps, from one pass over the run. Raises InputError(s)."""
-        table, has_rows = self.opened(), False
+        table = self.opened()
+        has_rows = table.is_whole
 
         def kept(block: Any) -> Columns:
             nonlocal has_rows
@@ -126,12 +127,7 @@ class Run(Record, eq=False):
             has_rows = has_rows or len(columns.value) > 0
             return keep(columns)
 
-        filtered = table.replace(columns=kept)
-        if table.is_whole:
-            whole = _rows(filtered)
-            whole.problems.check(table.name)
-            return whole
-        columns = _joined(filtered, jobs)
+        columns = _joined(table.replace(columns=kept), jobs)
         if not has_rows:
             raise no_data(table.name, columns.lines, columns.left_out)
         return columns
@@ -165,18 +161,12 @@ def read_run(run: Any, **options: Unpack[ReadRun]) -> RunTable:
         data = open_data(run, "run", "score", chosen)
         table = _evaluated(_of_data(data), chosen)
         return RunTable(None, _joined(table, 1 if data.is_small else jobs), collapse=Collapse.of(chosen))
-    source = source_of(run)
-    kind = kind_of(source, "score", chosen)
-    if of_letor := format_of(kind).of_letor:
-        hint = "Give its path to evaluate(), with the LETOR file as qrels"
-        raise InputError(source.name, f"{of_letor} require the lines of a LETOR file", hint=hint)
-    if kind == "letor" and len(chosen.features) != 1:
-        raise OptionError(f"features must be the one feature of {source.name} that is the run")
-    [file] = open_file(source, "run", chosen)
-    path = f"{source.name}:{file.name}" if kind == "letor" else source.name
-    columns = _rows(file.table) if kind == "letor" else _joined(file.table, jobs)
-    ties = LETOR_TIES if kind == "letor" else format_of(kind).ties
-    return RunTable(path, columns, ties, Collapse.of(chosen))
+    file, *others = open_file(source_of(run), "run", chosen)
+    if others:
+        raise OptionError(f"features must be the one feature of {file.source.name} that is the run")
+    path = f"{file.source.name}:{file.name}" if file.name else file.source.name
+    ties = LETOR_TIES if file.kind == "letor" else format_of(file.kind).ties
+    return RunTable(path, _joined(file.table, jobs), ties, Collapse.of(chosen))
 
 
 def _evaluated(table: Table, options: Options) -> Table:
@@ -209,8 +199,13 @@ def _table(
     options: Options,
     letor: Letor | None = None,
     problems: Problems | None = None,
+    run_lines: Callable[..., Columns] | None = None,
 ) -> Table:
-    """The rows of a file of any format but LETOR. letor, problems: those of open_file()."""
+    """The rows of a file of any format but LETOR. letor, problems: those of open_file(). run_lines: what reads
+    the lines of a TREC run in another way.
+    """
+    if role == "run" and kind == "trec" and run_lines is not None:
+        return _evaluated(Table.of(source, run_lines), options)
     if of_letor := format_of(kind).of_letor:
         if letor is None:
             what = f"{of_letor} need the LETOR file whose lines they are of"
@@ -222,6 +217,10 @@ def _table(
 
 def _joined(table: Table, jobs: int) -> Columns:
     """All rows of a source. Raises InputError(s)."""
+    if table.is_whole:
+        rows = _rows(table)
+        rows.problems.check(table.name)
+        return rows
 
     def read(jobs: int) -> Columns:
         problems = Problems(table.name)
@@ -280,16 +279,14 @@ def open_file(
     kind = kind_of(source, ROLES[role], options)
     check_letor_options(source, role, kind, options)
     if kind != "letor":
-        if with_ranks and role == "run" and kind == "trec":
-            return [TableFile(source, role, kind, _evaluated(Table.of(source, ranked_columns), options))]
-        return [TableFile(source, role, kind, _table(source, role, kind, options, letor, problems))]
+        table = _table(source, role, kind, options, letor, problems, ranked_columns if with_ranks else None)
+        return [TableFile(source, role, kind, table)]
+    feature = options.qrels_feature if role == "qrels" else None
+    features = options.features if feature is None else (*options.features, feature)
+    letor = _read_letor(source, features, options, problems)
     if role == "qrels":
-        feature = options.qrels_feature
-        features = options.features if feature is None else (*options.features, feature)
-        letor = _read_letor(source, features, options, problems)
         grade = letor.label if feature is None else letor.feature(feature)
         return [TableFile(source, role, kind, _whole(source.name, letor.columns(grade)), letor=letor)]
-    letor = _read_letor(source, options.features, options, problems)
     return [
         TableFile(source, role, kind, _feature_table(letor, feature, options), f"feature{feature}")
         for feature in options.features
@@ -351,25 +348,19 @@ def open_runs(
         missing = [feature for feature in options.features if feature not in letor.features]
         return [*runs, letor.missing(missing)] if missing else runs
 
-    def opened_file() -> Table:
-        if as_trec_eval:
-            return _evaluated(Table.of(source, partial(run_columns, as_trec_eval=True)), options)
-        if (of_letor := format_of(kind).of_letor) and judged.letor is None:
-            what = f"{of_letor} need a LETOR file as qrels, but {judged.qrels.path} is not one"
-            raise InputError(source.name, what, hint="Give the LETOR file as qrels")
-        return _table(source, "run", kind, options, judged.letor)
-
-    return [Run(source.name, opened_file, ties, source, name, collapse=collapse)]
+    run_lines = partial(run_columns, as_trec_eval=True) if as_trec_eval else None
+    opened = partial(_table, source, "run", kind, options, judged.letor, run_lines=run_lines)
+    return [Run(source.name, opened, ties, source, name, collapse=collapse)]
 
 
 def open_all(runs: Iterable[tuple[str | None, Any]], judged: OpenedQrels, options: Options) -> list[Run]:
     """The runs of (name, run) pairs. Raises InputError for the first that cannot be opened."""
     opened: list[Run] = []
     for position, (name, run) in enumerate(runs, 1):
-        for run_or_error in open_runs(name, run, judged, options, position=position):
-            if isinstance(run_or_error, InputError):
-                raise run_or_error
-            opened.append(run_or_error)
+        for opened_run in open_runs(name, run, judged, options, position=position):
+            if isinstance(opened_run, InputError):
+                raise opened_run
+            opened.append(opened_run)
     return opened
 
 

@@ -350,8 +350,8 @@ def test_what_is_no_run_by_itself(tmp_path):
     letor, scores, bad = (tmp_path / name for name in ("letor", "scores", "bad"))
     for path, text in ((letor, LETOR), (scores, b"1\n2\n3\n"), (bad, b"1 Q0 a 1 x tag\n")):
         path.write_bytes(text)
-    raises(OptionError, "features must be the one feature", read_run, letor)
+    raises(OptionError, "features must be the one feature", read_run, letor, features=[1, 2])
     raises(InputError, "no line has feature 9", read_run, letor, features=9)
-    raises(InputError, "require the lines of a LETOR file", read_run, scores)
+    raises(InputError, "need the LETOR file whose lines they are of", read_run, scores)
     raises(InputError, "bad:1: the score 'x' is not a number", read_run, bad)
     raises(InputError, r"^run:2: the score is missing$", read_run, [("1", "a", 1), ("1", "b", None)])

@@ -185,7 +185,7 @@ def test_scores(letor, tmp_path):
     scores.write_bytes(b"2\n1\n")
     what = r"3 lines of data"
     raises(InputError, what, ranks_of, scores, letor)
-    what = "scores, one per line, need a LETOR file as qrels, but qrels is not one"
+    what = "scores, one per line, need the LETOR file whose lines they are of. Give it as qrels"
     raises(InputError, what, ranks_of, scores)
 
 
