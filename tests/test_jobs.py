@@ -24,7 +24,7 @@ from gradeval.errors import (
     UnknownQueryError,
     UnsuitableOptionError,
 )
-from gradeval.evaluation import evaluator
+from gradeval.evaluation import outcome
 from gradeval.evaluation import score as score_module
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.results import FailedRun, Results, RunResult
@@ -89,7 +89,7 @@ def test_a_system_that_allows_no_threads(calls, monkeypatch):
 
 STEPS = [
     *((trec, "qrels_columns"), (trec, "run_columns"), (letor_module, "_read_block")),
-    *((evaluator, "outcome_of"), (score_module, "scored")),
+    *((outcome, "outcome_of"), (score_module, "scored")),
 ]
 
 

@@ -15,22 +15,8 @@ from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, map_all, ordered_map
 from gradeval.errors import GradevalError, InputError, OptionError, described, named, readable
-from gradeval.evaluation.outcome import (
-    Depths,
-    Noticed,
-    Outcome,
-    check_common,
-    chosen_queries,
-    no_subtopics_notices,
-    outcome_of,
-    qrels_notices_for,
-    relevance_notices,
-    weights_of,
-    with_depths,
-    with_ids,
-    with_weights,
-    without_relevant,
-)
+from gradeval.evaluation import outcome
+from gradeval.evaluation.outcome import Depths, Noticed, Outcome
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
 from gradeval.evaluation.score import Judge, check_expected
 from gradeval.file_formats import LabelledRuns, run_files, run_names
@@ -39,16 +25,8 @@ from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import warned
-from gradeval.tables.load import (
-    Run,
-    RunTable,
-    check_columns,
-    feature_names,
-    is_path,
-    open_qrels,
-    open_runs,
-    source_of,
-)
+from gradeval.tables import load
+from gradeval.tables.load import Run, RunTable
 
 if TYPE_CHECKING:
     from gradeval.keywords import Evaluate, Unpack
@@ -106,7 +84,7 @@ def evaluate_all(
     name. Raises GradevalError where the qrels or the options are wrong.
     """
     if not is_part and not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
-        check_columns([qrels, *(run for _, run in runs)], options)
+        load.check_columns([qrels, *(run for _, run in runs)], options)
     has_saved = any(isinstance(run, SavedResult) for _, run in runs)
     evaluator = Evaluator.of(qrels, specs, options, **{**how, "hashes": has_saved or how.get("hashes", False)})
     results = evaluator.evaluate_each(runs, on_run, keep_values or options.interval is not None)
@@ -124,7 +102,7 @@ def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
     saved result comes back as a FailedRun; any other file that cannot be read is left to the evaluation to
     report. Raises InputError where the qrels are a saved result.
     """
-    if not any(is_path(data) and _may_be_saved(data) for data in (qrels, *(run for _, run in runs))):
+    if not any(load.is_path(data) and _may_be_saved(data) for data in (qrels, *(run for _, run in runs))):
         return qrels, runs
     from gradeval.evaluation.saved import look_for_saved
 
@@ -197,17 +175,19 @@ class Evaluator:
         self._optional = [spec for spec in optional if spec not in specs]
         specs = [*specs, *self._optional]
         self._weights_path = options.query_weights if isinstance(options.query_weights, str) else ""
-        options = with_weights(options)
+        options = outcome.with_weights(options)
         if options.ties == EXPECTED:
             check_expected(specs)
         self._jobs = options.jobs or default_jobs()
-        self._judged = open_qrels(qrels, options, hashes)
+        self._judged = load.open_qrels(qrels, options, hashes)
         self._qrels = self._judged.qrels
         self._specs = tuple(with_levels(specs, self._qrels.scale) if options.by_level else specs)
         self._queries = Texts(self._qrels.queries)
-        self._options = options = with_ids(options, self._qrels)
-        self._chosen = chosen_queries(self._qrels, options)
-        weights_of(self._queries, self._chosen, options, self._weights_path)  # an error before runs are read
+        self._options = options = outcome.with_ids(options, self._qrels)
+        self._chosen = outcome.chosen_queries(self._qrels, options)
+        outcome.weights_of(
+            self._queries, self._chosen, options, self._weights_path
+        )  # an error before runs are read
         source, letor = self._judged.source, self._judged.letor
         self._nothing = Results(  # the results of no runs
             self._qrels.path,
@@ -253,7 +233,7 @@ class Evaluator:
 
                     evaluation = self._nothing, self._qrels, self._options, self._chosen
                     return outcomes_of_saved(run, [*name_of.values()], *evaluation, self._empty, self._unlisted)
-                several = open_runs(
+                several = load.open_runs(
                     label, run, self._judged, self._options, self._hashes, position + 1, self._as_trec_eval
                 )
             except GradevalError as error:
@@ -273,16 +253,16 @@ class Evaluator:
         # the notices of ties of several runs become a line, which has no expected value
         with_expected = repeat(True) if self._details else chain([True], repeat(False))
         evaluate = partial(self._outcome, at_once, with_expected)
-        for outcome in _each(len(runs), opened, evaluate, self._jobs, sum(map(len, names))):
-            if isinstance(outcome, FailedRun):
-                failed.append(outcome)
-                part = self._nothing.replace(failed=(outcome,))
+        for run_outcome in _each(len(runs), opened, evaluate, self._jobs, sum(map(len, names))):
+            if isinstance(run_outcome, FailedRun):
+                failed.append(run_outcome)
+                part = self._nothing.replace(failed=(run_outcome,))
             else:
-                run_notices = outcome.noticed(with_expected).notices if at_once else ()
-                part = self._nothing.replace(runs=(outcome.result,), notices=run_notices)
-                noticed.append(outcome.noticed)
-                empty = outcome.empty  # the same of each run
-                counted |= outcome.result.counted
+                run_notices = run_outcome.noticed(with_expected).notices if at_once else ()
+                part = self._nothing.replace(runs=(run_outcome.result,), notices=run_notices)
+                noticed.append(run_outcome.noticed)
+                empty = run_outcome.empty  # the same of each run
+                counted |= run_outcome.result.counted
             if on_run is not None:
                 on_run(part)
             results += (part if keep_values else part.summarized()).runs
@@ -307,7 +287,7 @@ class Evaluator:
     @cached_property
     def _empty(self) -> Bools:
         """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
-        return without_relevant(self._qrels, self._specs, self._options, self._jobs)
+        return outcome.without_relevant(self._qrels, self._specs, self._options, self._jobs)
 
     def _outcome(
         self, at_once: bool, with_expected: Iterator[bool], opened: _Opened, jobs: int
@@ -318,19 +298,21 @@ class Evaluator:
         name, run = opened
         try:
             reduced = run.reduce(self._qrels, jobs)
-            check_common(run, reduced, self._qrels, self._chosen)
+            outcome.check_common(run, reduced, self._qrels, self._chosen)
             tag = reduced.tag or run.name or run.short_name or run.path
             judge = Judge(self._qrels, reduced, self._options, tag)
             specs, chosen = self._specs, self._chosen
-            outcome = outcome_of(judge, name, run.path, run.ties, specs, jobs, chosen, self._unlisted)
+            run_outcome = outcome.outcome_of(
+                judge, name, run.path, run.ties, specs, jobs, chosen, self._unlisted
+            )
             if at_once:
-                noticed = outcome.noticed(with_expected)
-                outcome = outcome.replace(noticed=lambda *_: noticed)
+                noticed = run_outcome.noticed(with_expected)
+                run_outcome = run_outcome.replace(noticed=lambda *_: noticed)
         except GradevalError as error:
             return FailedRun(run.path, error)
         if self._hashes and run.source is not None:
-            return outcome.replace(result=outcome.result.replace(sha256=run.source.sha256()))
-        return outcome
+            return run_outcome.replace(result=run_outcome.result.replace(sha256=run.source.sha256()))
+        return run_outcome
 
     def _notices(
         self,
@@ -343,14 +325,14 @@ class Evaluator:
         """The notices of all runs. empty: of one, None if there is none. counted: the queries of any, (Q,)."""
         of_runs = map_all(lambda find, jobs: find(with_expected), noticed, self._jobs)
         share = max((of_run.judged_share for of_run in of_runs), default=0.0)
-        notices = [*qrels_notices_for(self._qrels, self._specs)]
+        notices = [*outcome.qrels_notices_for(self._qrels, self._specs)]
         if self._options.query_weights is not None:
             notices.append(Notice(Kind.WEIGHTED, "", int(counted.sum()), rule=self._weights_path))
-        notices += no_subtopics_notices(self._qrels, self._specs)
+        notices += outcome.no_subtopics_notices(self._qrels, self._specs)
         if empty is not None:
-            notices += relevance_notices(self._qrels, self._specs, empty, counted, self._options, share)
+            notices += outcome.relevance_notices(self._qrels, self._specs, empty, counted, self._options, share)
         notices += (notice for of_run in of_runs for notice in of_run.notices)
-        return with_depths(notices, depths, self._specs, self._options.to_dict())
+        return outcome.with_depths(notices, depths, self._specs, self._options.to_dict())
 
 
 _Opened = tuple[str, Run] | Outcome | FailedRun
@@ -360,7 +342,7 @@ _Opened = tuple[str, Run] | Outcome | FailedRun
 def _each(
     count: int,
     opened: Callable[[int], Sequence[_Opened]],
-    outcome: Callable[..., Outcome | FailedRun],
+    evaluate: Callable[..., Outcome | FailedRun],
     jobs: int,
     expected: int,
 ) -> Iterator[Outcome | FailedRun]:
@@ -378,9 +360,9 @@ def _each(
 
     for threads in dict.fromkeys((jobs, 1)):
         concurrent_runs = max(1, min(threads, expected))
-        evaluate = partial(outcome, jobs=threads // concurrent_runs)
+        with_jobs = partial(evaluate, jobs=threads // concurrent_runs)
         try:
-            for result in ordered_map(evaluate, drawn(), concurrent_runs):
+            for result in ordered_map(with_jobs, drawn(), concurrent_runs):
                 waiting.popleft()
                 yield result
             return
@@ -412,7 +394,7 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     from gradeval.formats.memory import is_frame, is_ranx  # not for a command line, whose runs are labelled
 
     def is_one(value: Any) -> bool:
-        return is_path(value) or is_frame(value) or isinstance(value, RunTable)
+        return load.is_path(value) or is_frame(value) or isinstance(value, RunTable)
 
     if is_one(runs) or is_ranx(runs):
         yield from _files(runs)
@@ -505,10 +487,10 @@ def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
             labels = [f"{label}:{name}" if label and names[1:] else label or None for name in names]
             paths = [f"{path}:{name}" if count[path] > 1 else path for name in names]
             of_runs.append([*zip(labels, paths, names, strict=True)])
-        elif is_path(run) and options.features:
-            of_runs.append([feature_names(path, feature, label, options) for feature in options.features])
+        elif load.is_path(run) and options.features:
+            of_runs.append([load.feature_names(path, feature, label, options) for feature in options.features])
         else:
-            has_path = is_path(run) or (isinstance(run, RunTable) and run.path is not None)
+            has_path = load.is_path(run) or (isinstance(run, RunTable) and run.path is not None)
             of_runs.append([(label if has_path else path, path, None)])
     chosen = iter(run_names(chain.from_iterable(of_runs)))
     return [{path: next(chosen) for _, path, _ in of_run} for of_run in of_runs]
@@ -519,7 +501,7 @@ def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
     first: dict[str, Any] = {}
     for label, run in runs:
         if label is not None and label in first:
-            both = f": {first[label]} and {run}" if is_path(run) and is_path(first[label]) else ""
+            both = f": {first[label]} and {run}" if load.is_path(run) and load.is_path(first[label]) else ""
             raise OptionError(f"two runs have the label {named(label)}{both}")
         if label is not None:
             first[label] = run
@@ -530,6 +512,6 @@ def path_of(run: Any, name: str) -> str:
     if isinstance(run, (RunTable, SavedResult)):
         return run.path or name
     try:
-        return source_of(run).name if is_path(run) else name
+        return load.source_of(run).name if load.is_path(run) else name
     except InputError as error:
         return error.path

@@ -12,17 +12,9 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
+from gradeval.evaluation import outcome
 from gradeval.evaluation.layout import FORMAT_VERSION
-from gradeval.evaluation.outcome import (
-    QUANTILES,
-    Noticed,
-    Outcome,
-    counted_queries,
-    judged_notices,
-    left_out_of_groups,
-    undefined_notices,
-    weights_of,
-)
+from gradeval.evaluation.outcome import Noticed, Outcome
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult, SavedRun, option_text
 from gradeval.evaluation.score import Scored, summarize
 from gradeval.formats.json import begins_saved, parse_json
@@ -181,7 +173,7 @@ def _run(file: _Part, r: int, content: Any, metrics: Sequence[str], options: Map
 
 def _are_depths(depths: list[Any]) -> bool:
     are_counts = all(type(documents) is int and 1 <= documents < 2**53 for documents in depths)
-    return are_counts and len(depths) == len(QUANTILES) and depths == sorted(depths)
+    return are_counts and len(depths) == len(outcome.QUANTILES) and depths == sorted(depths)
 
 
 def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, Floats]:
@@ -231,7 +223,7 @@ def metrics_of_saved(metrics: Sequence[str]) -> tuple[list[Spec], tuple[Notice, 
     pairs = [(group_of(name), spec) for name, specs in named_specs(metrics) for spec in specs]
     chosen = dict.fromkeys(spec for group, spec in pairs if group is None or _has_numbers(spec))
     left_out = dict.fromkeys(str(spec) for _, spec in pairs if spec not in chosen)
-    return list(chosen), left_out_of_groups(list(left_out))
+    return list(chosen), outcome.left_out_of_groups(list(left_out))
 
 
 def _specs(saved: SavedResult) -> list[Spec]:
@@ -335,12 +327,12 @@ def outcomes_of_saved(
             elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE):
                 yield notice
         scored = Scored(result.values[is_known], {}, empty[is_known])
-        yield from undefined_notices(qrels, specs, scored, result.counted)
+        yield from outcome.undefined_notices(qrels, specs, scored, result.counted)
         listed = [spec for spec in specs if spec not in unlisted]
         for notice in of_run:
             if notice.kind is Kind.JUDGED_SHARE:
                 cutoff = int(notice.metric.partition("@")[2])
-                yield from judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
+                yield from outcome.judged_notices(notice.value or 0.0, cutoff, listed, qrels.scale, options)
 
     outcomes = []
     for name, run in zip(names, saved.runs, strict=True):
@@ -350,7 +342,7 @@ def outcomes_of_saved(
         at = [position[query] for query in run.queries]
         has_values = np.zeros(len(chosen), np.bool_)
         has_values[at] = True
-        counted = counted_queries(chosen, has_values, options)
+        counted = outcome.counted_queries(chosen, has_values, options)
         for q in np.flatnonzero(counted & ~has_values)[:1]:
             what = f"run {named(run.name)} has no values of query {named(results.queries[q])}"
             raise InputError(saved.path, what, hint="Evaluate the run again")
@@ -366,7 +358,7 @@ def outcomes_of_saved(
             ties=run.ties or DEFAULT_TIES,
             depths=run.depths,
             interval=options.intervals,
-            weights=weights_of(results.queries, counted, options),
+            weights=outcome.weights_of(results.queries, counted, options),
         )
         of_run = tuple(notice.replace(subject=name) for notice in notices(run, result))
         noticed = Noticed(of_run, share, np.zeros(0, np.int64))

@@ -20,20 +20,9 @@ from gradeval.formats.columns import Columns, ExtraFields, RankCheck, Table
 from gradeval.formats.diagnostics import COLLAPSES, LineProblems, Problem, Problems, no_data
 from gradeval.formats.sources import temporary_error
 from gradeval.records import Record, fields_of
+from gradeval.tables import ranking
 from gradeval.tables.qrels import Qrels
-from gradeval.tables.ranking import (
-    EACH,
-    NO_IDENTICAL_IDS,
-    NO_TIES,
-    REVERSED,
-    Collapse,
-    IdenticalIds,
-    Lines,
-    Ranked,
-    Ties,
-    find,
-    query_indices,
-)
+from gradeval.tables.ranking import EACH, Collapse, IdenticalIds, Lines, Ranked, Ties
 
 _Arrays = TypeVar("_Arrays", bound=Record)
 _ROW = np.dtype([("query", "<i8"), ("score", "<f8"), ("line", "<i8"), ("length", "<i4"), ("id_length", "<i4")])
@@ -61,7 +50,7 @@ class Reduced(Record):
     tag: str = ""
     ranks: RankCheck = RankCheck()
     extra: ExtraFields = ExtraFields()
-    identical: IdenticalIds = NO_IDENTICAL_IDS
+    identical: IdenticalIds = ranking.NO_IDENTICAL_IDS
     collapsed: tuple[int, str] = (0, "")
 
 
@@ -74,8 +63,8 @@ class Total:
         self.qrels, self.ties_rule, self.collapse = qrels, ties, collapse
         self.retrieved = np.zeros(len(qrels.queries), np.int64)
         self.unjudged = 0
-        self.ties = [NO_TIES]
-        self.identical = [NO_IDENTICAL_IDS]
+        self.ties = [ranking.NO_TIES]
+        self.identical = [ranking.NO_IDENTICAL_IDS]
         self.rank = np.full(len(qrels.grade), np.inf)
         self.score = np.full(len(qrels.grade), -np.inf)
         self.tag = b""
@@ -87,9 +76,9 @@ class Total:
     def find(self, lines: Lines) -> Ranked:
         """The judged documents in the lines of whole queries; several threads call it."""
         if not self.collapse:
-            return find(lines, self.qrels, self.ties_rule)
+            return ranking.find(lines, self.qrels, self.ties_rule)
         collapsed, repeated = self.collapse.lines(lines)
-        result = find(collapsed, self.qrels, self.ties_rule)
+        result = ranking.find(collapsed, self.qrels, self.ties_rule)
         return result.replace(repeats=repeated, collapsed=len(lines.score) - len(collapsed.score))
 
     def add(self, result: Ranked, first_line: int) -> None:
@@ -160,14 +149,14 @@ def reduce_columns(columns: Columns, qrels: Qrels, ties: str, path: str, collaps
     if columns.left_out and not len(columns.value):
         raise no_data(path, columns.lines, True)
     if ties == "trec" and columns.numbered:  # names that are numbers are ordered as numbers
-        ties = REVERSED
+        ties = ranking.REVERSED
     total = Total(qrels, ties, collapse)
     total.add(total.find(Lines.of(columns, qrels)), 0)
     total.note(columns, 0)
     total.report(problems)
     problems.check()
     reduced = total.reduced()
-    return reduced.replace(identical=NO_IDENTICAL_IDS) if columns.numbered else reduced
+    return reduced.replace(identical=ranking.NO_IDENTICAL_IDS) if columns.numbered else reduced
 
 
 def reduce_blocks(table: Table, qrels: Qrels, ties: str, jobs: int, collapse: Collapse = EACH) -> Reduced:
@@ -221,7 +210,7 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
         count = len(read.queries)
         if not count:
             return _Part.of(read, [])
-        query = query_indices(qrels, read.queries, by_key=True)
+        query = ranking.query_indices(qrels, read.queries, by_key=True)
         if len(distinct(query)) < count:
             raise QueryNotGrouped
         lines = Lines(query, read.bounds, read.documents, read.value, read.line, read.rank)
@@ -299,7 +288,7 @@ def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: 
         offsets in bytes of each share in the three, (3, shares + 1).
         """
         read = table.columns(block)
-        number = query_indices(qrels, read.queries, by_key=True)
+        number = ranking.query_indices(qrels, read.queries, by_key=True)
         group = np.repeat(np.arange(len(number)), np.diff(read.bounds))
         share = (number[group] % shares).astype(np.uint16)
         order = np.argsort(share, kind="stable")

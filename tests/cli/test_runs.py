@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from helpers import each
 
-from gradeval.evaluation import evaluator
+from gradeval.evaluation import outcome
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.options import Options
 from gradeval.registry.spec import parse
@@ -54,14 +54,14 @@ def test_a_list_of_runs() -> None:
 def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was printed when a run had been evaluated is there before the next one is."""
     shown: list[int] = []
-    out, evaluate = Path("out"), evaluator.outcome_of
+    out, evaluate = Path("out"), outcome.outcome_of
     out.touch()
 
     def watched(*args: object, **more: object) -> object:
         shown.append(len(out.read_text().splitlines()))
         return evaluate(*args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(evaluator, "outcome_of", watched)
+    monkeypatch.setattr(outcome, "outcome_of", watched)
     monkeypatch.setattr("gradeval.cli.job.write", lambda text, *_, **__: out.open("a").write(text))
     runs = [f"runs/r{i}.run" for i in range(5)]
     assert gradeval("q", *runs, "-m", "AP RR", "-f", "jsonl", "--quiet", "-j", "1").code == 0
@@ -73,13 +73,13 @@ def test_lines_come_in_the_order_of_the_runs(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_failed_run_is_reported_at_once_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
-    evaluate = evaluator.outcome_of
+    evaluate = outcome.outcome_of
 
     def watched(qrels: object, name: str, *args: object, **more: object) -> object:
         events.append(name)
         return evaluate(qrels, name, *args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(evaluator, "outcome_of", watched)
+    monkeypatch.setattr(outcome, "outcome_of", watched)
     monkeypatch.setattr("gradeval.cli.job.echo_error", events.append)
     Path("bad").write_text("q1 Q0 a 1 x t\n")
     done = gradeval("q", "r", "none", "bad", "runs/r1.run", "-m", "AP", "--quiet", "-j", "1")
