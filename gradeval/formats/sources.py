@@ -58,7 +58,7 @@ def compressed(sink: Any, name: str) -> Iterator[Any]:
 
 
 def _module_of(kind: str, name: str) -> Any:
-    """The module for a compression, imported only when it is needed. name: of the file, for the error."""
+    """The module for a compression. name: of the file, for the error."""
     names = {"gzip": ["gzip"], "bzip2": ["bz2"], "xz": ["lzma"], "zstd": ["compression.zstd", "backports.zstd"]}
     for module in names[kind]:
         with suppress(ImportError):
@@ -75,8 +75,7 @@ class _Streams(io.RawIOBase):
     """
 
     def __init__(self, stored: Any, new: Callable[[], Any], padding: bytes = b"") -> None:
-        self.stored, self.new, self.padding = stored, new, padding
-        self.decompressor = new()
+        self.stored, self.new, self.padding, self.decompressor = stored, new, padding, new()
         self.left = b""  # what was read beyond the end of the last stream
 
     def readable(self) -> bool:
@@ -107,10 +106,8 @@ class _Streams(io.RawIOBase):
 
 
 class Block(Record):
-    """Whole lines of a source. bytes: uint8, `size` of them and at least PAD more to read into.
-
-    first, last: whether it is the first block, and the last. too_long: it is the start of a line that is too
-    long.
+    """Whole lines of a source, `size` bytes and at least PAD more. first, last: whether it is the first block,
+    and the last. too_long: it is the start of a line that is too long.
     """
 
     bytes: Bytes
@@ -124,9 +121,8 @@ class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
 
     A folder of BEIR, which has a folder qrels, is its judgments. What a pipe delivers is copied to a temporary
-    file, since a pipe cannot be read twice.
-    progress, if set, is called with the number of bytes of each read. compression: known once it was read, ''
-    for none. watch: is shown each file before it is read, by the progress bar of a command.
+    file. progress, if set, is called with the number of bytes of each read. compression: known once it was
+    read, '' for none. watch: is shown each file before it is read, by the progress bar of a command.
     """
 
     watch: ClassVar[Callable[[Source], object] | None] = None
@@ -152,8 +148,8 @@ class Source:
         self.compression = ""
         self._pipe: _Pipe | None = None
         self._begin: int | None = None
-        self._digest: Any = None
-        self._hashed = 0  # bytes from the beginning that the digest has
+        self.digest: Any = None
+        self.hashed = 0  # bytes from the beginning that the digest has
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """The decompressed bytes in blocks of about this size, cut at line ends. Raises InputError."""
@@ -241,32 +237,24 @@ class Source:
 
     def hash_while_reading(self) -> None:
         """Hash the bytes as they are read, so that sha256() need not read them again."""
-        if self._digest is None:
+        if self.digest is None:
             import hashlib
 
-            self._digest = hashlib.sha256()
+            self.digest = hashlib.sha256()
 
     def sha256(self) -> str:
         """The SHA-256 of the stored (compressed) bytes, in hexadecimal; those not hashed yet are read now."""
         self.hash_while_reading()
-        with self._from(self._hashed) as stored:
+        with self._from(self.hashed) as stored:
             while stored.read(1 << 20):
                 pass
-        return str(self._digest.hexdigest())
-
-    def _take(self, offset: int, data: memoryview) -> None:
-        """Count the bytes that were read at this offset, and hash those that were not hashed before."""
-        if self.progress is not None:
-            self.progress(len(data))
-        if self._digest is not None and offset <= self._hashed < offset + len(data):
-            self._digest.update(data[self._hashed - offset :])
-            self._hashed = offset + len(data)
+        return str(self.digest.hexdigest())
 
     @property
     def stored_size(self) -> int:
         """The size of the stored (compressed) file; 0 for a pipe, or where it is unknown."""
         try:
-            about = os.stat(_stdin() if self.path == "-" else self.path)
+            about = os.stat(self._named())
         except (OSError, ValueError):
             return 0
         return about.st_size if stat.S_ISREG(about.st_mode) else 0
@@ -276,42 +264,37 @@ class Source:
         """An upper estimate of the decompressed size."""
         return 8 * self.stored_size or 2**33
 
+    def _named(self) -> str | int:
+        """The path, or the descriptor of standard input."""
+        if self.path != "-":
+            return self.path
+        if sys.stdin is None:  # closed by the parent process; its descriptor may be another file's by now
+            raise OSError(errno.EBADF, "standard input is closed")
+        return sys.stdin.fileno()
+
     def _from(self, offset: int) -> io.RawIOBase:
         """The stored bytes from this offset on."""
         if self.progress is None and Source.watch is not None:
             Source.watch(self)
         if self._pipe is None:
-            file = io.FileIO(_stdin(), closefd=False) if self.path == "-" else io.FileIO(self.path)
+            file = io.FileIO(self._named(), closefd=self.path != "-")
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 if self._begin is None:
                     self._begin = file.tell()
                 file.seek(self._begin + offset)
-                return _Stored(lambda buffer, _: file.readinto(buffer) or 0, self._take, offset, file)
+                return _Stored(self, lambda buffer, _: file.readinto(buffer) or 0, offset, file)
             self._pipe = _Pipe(file, self.name)
             weakref.finalize(self, self._pipe.close)
-        return _Stored(self._pipe.readinto, self._take, offset)
-
-
-def _stdin() -> int:
-    if sys.stdin is None:  # closed by the parent process; its descriptor may be another file's by now
-        raise OSError(errno.EBADF, "standard input is closed")
-    return sys.stdin.fileno()
+        return _Stored(self, self._pipe.readinto, offset)
 
 
 class _Stored(io.RawIOBase):
-    """The bytes of a source from an offset on.
-
-    read: (buffer, offset) -> how many bytes. take: is shown what was read. owned: is closed with it.
+    """The stored bytes of a source from an offset on. read: (buffer, offset) -> how many. owned: closed with
+    it.
     """
 
-    def __init__(
-        self,
-        read: Callable[[Any, int], int],
-        take: Callable[[int, memoryview], object],
-        offset: int,
-        owned: io.RawIOBase | None = None,
-    ) -> None:
-        self.read_at, self.take, self.offset, self.owned = read, take, offset, owned
+    def __init__(self, source: Source, read: Callable[[Any, int], int], offset: int, owned: Any = None) -> None:
+        self.source, self.read_at, self.offset, self.owned = source, read, offset, owned
 
     def close(self) -> None:
         if self.owned is not None:
@@ -322,10 +305,14 @@ class _Stored(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        count = self.read_at(buffer, self.offset)
-        if count:
-            self.take(self.offset, memoryview(buffer)[:count])
-            self.offset += count
+        source, offset = self.source, self.offset
+        count = self.read_at(buffer, offset)
+        if count and source.progress is not None:
+            source.progress(count)
+        if source.digest is not None and offset <= source.hashed < offset + count:  # others were hashed before
+            source.digest.update(memoryview(buffer)[source.hashed - offset : count])
+            source.hashed = offset + count
+        self.offset += count
         return count
 
 
@@ -374,9 +361,8 @@ def _read(raw: io.RawIOBase, buffer: Any) -> int:
     return count
 
 
-def _fill(readinto: Callable[[Any], int], buffer: Bytes) -> int:
-    """Read until the buffer is full or the stream ends; the number of bytes."""
-    filled = 0
+def _fill(readinto: Callable[[Any], int], buffer: Bytes, filled: int = 0) -> int:
+    """Read until the buffer is full or the stream ends; the number of bytes. filled: those it has already."""
     while filled < len(buffer) and (count := readinto(buffer.data[filled:])):
         filled += count
     return filled
@@ -394,7 +380,7 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
         room = max(size, min(2 * len(rest), LONGEST_LINE + 1))
         buffer = np.empty(room + PAD, np.uint8)
         buffer[: len(rest)] = rest
-        filled = len(rest) + _fill(readinto, buffer[len(rest) : room])
+        filled = _fill(readinto, buffer[:room], len(rest))
         last = filled < room
         too_long = False
         end = filled

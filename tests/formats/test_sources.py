@@ -80,7 +80,7 @@ ERRORS = {
 def test_unreadable(what, file, monkeypatch):
     source = file(LINES)
 
-    def fail(*args):
+    def fail(*args, **_):
         raise ERRORS[what]
 
     blocks = source.blocks(100)
