@@ -18,6 +18,7 @@ from gradeval.arrays import Bytes
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, first_names, named
 from gradeval.formats.columns import Columns, RankCheck, Table, columns_of, of_one_run
+from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.memory import DOCUMENT, QUERY, RUN_NAMES, SUBTOPIC, object_ids
 from gradeval.formats.scan import CR, LF, DataLines, not_text
@@ -59,9 +60,9 @@ BEIR_COLUMNS = ("query-id", "corpus-id", "score")  # of judgments: there the sco
 
 
 class Chosen(NamedTuple):
-    """The columns that are read. number: of the grade or score. by_rank: it holds ranks; the score is -rank.
-    empty_is_unjudged: whether a row with an empty number is left out, as in Quepid's exports. subtopic: '' if
-    the table has none. run: of a run, the column with the names of runs, '' if the table has none.
+    """The columns that are read. number: of the grade or score, or with by_rank of ranks; the score is -rank.
+    empty_is_unjudged: whether a row with an empty number is left out. subtopic, run (that of the names of
+    runs): '' if the table has none.
     """
 
     query: str
@@ -96,26 +97,22 @@ def choose(
     of this name may have usual names, since qrels and runs can differ. naming: how the user names a column.
     """
 
-    def usual(role: str) -> str:
-        return names[_only(names, usual_columns(names, role), role, path, naming)]
+    def column(role: str, places: Sequence[int]) -> str:
+        if role in by_role and role not in ROLES[:2]:
+            check_has(names, by_role[role], path)
+        has = by_role.get(role) in names
+        return by_role[role] if has else names[_only(names, places, role, path, naming)]
 
-    query, document = (by_role[role] if by_role.get(role) in names else usual(role) for role in ROLES[:2])
-    is_beir = {*map(simplified, BEIR_COLUMNS)} <= {*map(simplified, names)}
-    if number in by_role:
-        check_has(names, by_role[number], path)
-        name = by_role[number]
-    elif number == "grade" and is_beir and not usual_columns(names, "grade"):
-        name = next(name for name in names if simplified(name) == "score")
-    else:
-        name = usual(number)
+    query, document = (column(role, usual_columns(names, role)) for role in ROLES[:2])
+    places = usual_columns(names, number)
+    if number == "grade" and not places and {*map(simplified, BEIR_COLUMNS)} <= {*map(simplified, names)}:
+        places = [place for place, name in enumerate(names) if simplified(name) == "score"][:1]
+    name = column(number, places)
     if number == "score":
         run = RUN_NAMES if RUN_NAMES in names and RUN_NAMES not in (query, document, name) else ""
         return Chosen(query, document, name, by_rank=simplified(name) == "rank", run=run)
-    subtopic = by_role.get(SUBTOPIC, "")
-    if SUBTOPIC in by_role:
-        check_has(names, subtopic, path)
-    elif others := [at for at in usual_columns(names, SUBTOPIC) if names[at] not in (query, document, name)]:
-        subtopic = names[_only(names, others, SUBTOPIC, path, naming)]
+    others = [at for at in usual_columns(names, SUBTOPIC) if names[at] not in (query, document, name)]
+    subtopic = column(SUBTOPIC, others) if others or SUBTOPIC in by_role else ""
     return Chosen(query, document, name, empty_is_unjudged=simplified(name) == _QUEPID, subtopic=subtopic)
 
 
@@ -127,19 +124,21 @@ def usual_columns(names: Sequence[str], role: str, with_id: bool = False) -> lis
 
 
 def query_column(names: Sequence[str], chosen: str | None, path: str) -> int:
-    """The position of the column of query ids.
-
-    The table has no documents, so 'id' is a usual name too. chosen: its name, which a table need not have if it
-    has a usual one. Raises InputError where it is missing or ambiguous.
+    """The position of the column of query ids in a table without documents: 'id' is a usual name too. Raises
+    InputError where it is missing or ambiguous. chosen: its name, if the table has it.
     """
     if chosen is not None and chosen in names:
         return names.index(chosen)
-    return _only(names, usual_columns(names, "query", with_id=True), "query", path, OPTION)
+    return _only(names, usual_columns(names, "query", with_id=True), "query", path)
 
 
 def check_has(names: Sequence[str], name: str, path: str) -> None:
     if name not in names:
-        raise InputError(path, f"no column named {named(name)}; {_list_of(names)}")
+        raise InputError(path, f"no column named {named(name)}; the columns are {_listed(names)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return first_names(map(named, names), _SHOWN)
 
 
 def is_query_name(name: str) -> bool:
@@ -161,7 +160,7 @@ def simplified(name: str) -> str:
     return _JOINERS.sub("", _RECBOLE.sub("", name.strip())).lower()
 
 
-def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, naming: str) -> int:
+def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, naming: str = OPTION) -> int:
     """The one column that was found for a role. Raises InputError."""
     if len(found) == 1:
         return found[0]
@@ -171,27 +170,13 @@ def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, nami
         hint = "Rename one" if is_one_name else f"Choose with {naming.format(role)}"
         raise InputError(path, f"the {role} column may be {both}", hint=hint)
     usual = ", ".join(name for group in USUAL_NAMES[role] for name in group)
-    what = f"no {role} column ({usual}); {_list_of(names)}"
+    what = f"no {role} column ({usual}); the columns are {_listed(names)}"
     raise InputError(path, what, hint=f"Name it with {naming.format(role)}")
 
 
-def _list_of(names: Sequence[str]) -> str:
-    return f"the columns are {first_names(map(named, names), _SHOWN)}"
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 class Header(NamedTuple):
-    """The first line, and how the file is written.
-
-    delimiter: between fields. skips_spaces: a space after it is part of no field. names: of the columns. size:
-    of the line, in bytes. has_quotes: whether fields may be in quotes; otherwise these are part of the fields.
+    """The first line, of `size` bytes. skips_spaces: a space after the delimiter is part of no field.
+    has_quotes: whether fields may be in quotes; otherwise these are part of the fields.
     """
 
     delimiter: str
@@ -295,17 +280,15 @@ def _columns(block: Block, header: Header, chosen: Chosen, number: str) -> Colum
     if (rows := _split(block, header, wanted, skipped)) is None:
         rows, problems = _parsed(block, header, wanted, skipped)
     keep = np.ones(len(rows.line), bool)
-    for what, ids in zip(("query", "document"), rows.fields, strict=False):
+    for what, ids in zip((QUERY, DOCUMENT), rows.fields, strict=False):
         if not ids.length.all():
-            empty = ids.length == 0
-            of_empty = LineProblems.of(rows.line[empty], lambda _, what=what: f"the {what} id is empty")  # type: ignore[misc]
+            of_empty = LineProblems.of(rows.line[ids.length == 0], lambda _, what=what: f"the {what} is empty")  # type: ignore[misc]
             problems = LineProblems.joined([problems, of_empty])
-            keep &= ~empty
+            keep &= ids.length > 0
     unrated = 0
     if chosen.empty_is_unjudged and number == "grade":
-        empty = rows.fields[2].length == 0
-        unrated = int(np.count_nonzero(keep & empty))
-        keep &= ~empty
+        unrated = int(np.count_nonzero(keep & (rows.fields[2].length == 0)))
+        keep &= rows.fields[2].length > 0
     if not keep.all():
         rows = rows.replace(fields=tuple(ids.take(keep) for ids in rows.fields), line=rows.line[keep])
     columns = columns_of(block, rows, "rank" if chosen.by_rank else number, None, problems)

@@ -128,7 +128,7 @@ def _of_line(line: bytes) -> str:
 
 def of_fields(line: bytes, fields: list[bytes]) -> str:
     """'trec' is for any line: its errors describe unknown files best."""
-    if len(fields) == 1 and _is_number(line):
+    if len(fields) == 1 and is_number(re.findall(_FIELD, line)[0]):
         return "letor" if b"#" in line else "scores"
     if (
         len(fields) > 1
@@ -141,9 +141,9 @@ def of_fields(line: bytes, fields: list[bytes]) -> str:
     return "trec"
 
 
-def _is_number(line: bytes) -> bool:
+def is_number(text: str | bytes) -> bool:
     try:
-        float(re.findall(_FIELD, line)[0])
+        float(text)
     except ValueError:
         return False
     return True
@@ -199,7 +199,7 @@ def of_trec_with_tabs(text: bytes, options: Options) -> str:
     """A file that may be a run of MS MARCO whose ids have spaces may have TREC's fields as well."""
     line = text.split(b"\n", 1)[0]
     fields = line.split()
-    is_trec = b" " in line and (len(fields) == 4 or (len(fields) > 4 and _is_number(fields[4])))
+    is_trec = b" " in line and (len(fields) == 4 or (len(fields) > 4 and is_number(fields[4])))
     return "trec" if is_trec and _counts(text, _RANK, 1, with_spaces=True) else ""
 
 

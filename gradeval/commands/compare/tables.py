@@ -24,7 +24,8 @@ from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryEr
 from gradeval.evaluation.evaluator import check_labels, separate_runs
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.file_formats import run_names, short_name
-from gradeval.formats.csv import is_number, is_query_name, query_column
+from gradeval.formats.csv import is_query_name, query_column
+from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import LineProblems, Problem, no_data
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
