@@ -407,7 +407,7 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
     three = memory.Three(path, columns, labels)
     if number == "grade":
         return three
-    run = first_run(three.columns(memory.Slice(0, 1, True, True))) if chosen.run else b""
+    run = first_run(three.columns(range(1))) if chosen.run else b""
 
     def finished(read: Columns) -> Columns:
         return chosen.finished(only_run(read, run, _ONE_OF_FRAME) if chosen.run else read, number)
@@ -467,7 +467,7 @@ def _file_table(kind: str, magic: tuple[bytes, ...], source: Source, number: str
             [chunks] = batches(rows)
             by_name = {chunk.name: chunk for chunk in chunks}
             values = [Arrow([by_name[name]]) for name in chosen.names]
-            read = memory.read_values(values, labels, slice(0, rows.num_rows), is_first, is_last)
+            read = memory.read_values(values, labels).replace(first=is_first, last=is_last)
             return chosen.finished(read, number)
 
     return of_one_run(Table.of(source, columns, names, blocks), chosen.run)

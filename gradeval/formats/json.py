@@ -530,13 +530,12 @@ def _exact_jsonl_columns(block: Block, text: bytes, lines: int, chosen: Chosen, 
             line.append(place)
             for field, name in zip(fields, names, strict=True):
                 field.append(members[name])
-    columns = memory.read_values(
-        [*map(memory.Objects, fields)], chosen.labels(number), slice(None), block.first, block.last
-    )
+    columns = memory.read_values([*map(memory.Objects, fields)], chosen.labels(number))
+    columns = columns.replace(lines=lines, first=block.first, last=block.last)
     wrong += (problem.replace(line=line[problem.line or 0]) for problem in columns.problems.all())
     if wrong:
-        return columns.without_rows(LineProblems.listed(wrong)).replace(lines=lines)
-    return columns.replace(line=np.array(line, np.int64), lines=lines)
+        return columns.without_rows(LineProblems.listed(wrong))
+    return columns.replace(line=np.array(line, np.int64))
 
 
 # --- lists of documents

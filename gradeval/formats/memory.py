@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Siz
 from contextlib import suppress
 from datetime import date, time, timedelta
 from functools import cache
-from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from itertools import chain, pairwise, starmap
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -37,7 +37,6 @@ QUERY, DOCUMENT, SUBTOPIC = "query id", "document id", "subtopic"  # what messag
 A_TIME = "is a time, neither text nor number. Cast it to one of these"
 ROWS = "each row must be (query, document, number)"
 ROWS_OF_SUBTOPICS = "each row must be (query, subtopic, document, number)"
-LISTS_IN_FILES = "Lists {query: [document, …]} are read from JSON files only"
 FILES_BY_PATH = "files are given by their paths, and lists {query: [document, …]} in JSON files"
 _NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.int32}
 _SEPARATOR = "\0"  # no id has one, as in files
@@ -294,17 +293,6 @@ def _number_of(value: Any) -> float:
     return number
 
 
-class Slice(NamedTuple):
-    """A block of data in memory. first, end: its rows, or of nested dicts its queries. is_first, is_last: as in
-    Columns.
-    """
-
-    first: int
-    end: int
-    is_first: bool
-    is_last: bool
-
-
 class Data:
     """Data in memory, read as a file is: in blocks, by several threads, again and again. name: in messages."""
 
@@ -312,21 +300,19 @@ class Data:
     rows: int
 
     @abstractmethod
-    def columns(self, block: Slice, /) -> Columns:
-        """The rows of a block. Raises InputError."""
+    def columns(self, block: range, /) -> Columns:
+        """Some of the rows, or of nested dicts those of some queries. Raises InputError."""
 
     def cuts(self) -> list[int]:
-        """The rows between which blocks are cut, with the first and the end."""
+        """Where blocks begin, and the end of the last."""
         return [*range(0, self.rows, BLOCK_ROWS), self.rows]
 
-    def blocks(self) -> Iterator[Slice]:
-        cuts = self.cuts()
-        for first, end in pairwise(cuts):
-            yield Slice(first, end, first == 0, end == cuts[-1])
+    def blocks(self) -> Iterator[range]:
+        return starmap(range, pairwise(self.cuts()))
 
     def whole(self) -> Columns:
         """All rows as one block. Raises InputError."""
-        return self.columns(Slice(0, self.cuts()[-1], True, True))
+        return self.columns(range(self.cuts()[-1]))
 
     @property
     def is_small(self) -> bool:
@@ -366,7 +352,8 @@ class Nested(Data):
             for query, documents in zip(self.queries, self.documents, strict=True):
                 if not hasattr(documents, "items"):  # a dict of numba has it
                     what = f"{described(documents)} is not a dict {{document: {number}}}"
-                    hint = LISTS_IN_FILES if isinstance(documents, (list, tuple)) else ""
+                    lists = "Lists {query: [document, …]} are read from JSON files only"
+                    hint = lists if isinstance(documents, (list, tuple)) else ""
                     raise InputError(path, f"query {_named(query)}: {what}", hint=hint)
             self.documents = [of if isinstance(of, Mapping) else dict(of.items()) for of in self.documents]
         self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
@@ -378,10 +365,10 @@ class Nested(Data):
         steps = np.arange(rows, self.rows, rows)
         return [*dict.fromkeys([0, *np.searchsorted(self.offsets, steps).tolist(), len(self.queries)])]
 
-    def columns(self, block: Slice) -> Columns:
-        documents = self.documents[block.first : block.end]
-        offsets = self.offsets[block.first : block.end + 1]
-        queries, bounds = self.queries[block.first : block.end], offsets - offsets[0]
+    def columns(self, block: range) -> Columns:
+        documents = self.documents[block.start : block.stop]
+        offsets = self.offsets[block.start : block.stop + 1]
+        queries, bounds = self.queries[block.start : block.stop], offsets - offsets[0]
         if not np.diff(bounds).all():  # a query without documents is none, as in files
             with_documents = np.flatnonzero(np.diff(bounds))
             queries = [queries[query] for query in with_documents.tolist()]
@@ -398,7 +385,7 @@ class Nested(Data):
                 return f"query {_named(queries[query])}, document {_named(names[row])}"
 
             columns = nested_columns(queries, bounds, names, numbers, place)
-        return columns.replace(first=block.is_first, last=block.is_last)
+        return columns.replace(first=block.start == 0, last=block.stop == len(self.queries))
 
 
 def nested_columns(
@@ -461,10 +448,10 @@ class Three(Data):
         self.name, self.values, self.labels, self.finished = path, columns, labels, finished
         self.rows = len(columns[0])
 
-    def columns(self, block: Slice) -> Columns:
-        rows = slice(block.first, block.end)
+    def columns(self, block: range) -> Columns:
         with readable(self.name):
-            columns = read_values(self.values, self.labels, rows, block.is_first, block.is_last)
+            columns = read_values(self.values, self.labels, slice(block.start, block.stop))
+        columns = columns.replace(first=block.start == 0, last=block.stop == self.rows)
         return columns if self.finished is None else self.finished(columns)
 
 
@@ -492,9 +479,7 @@ def _tuple(row: Any, path: str, line: int, count: int) -> tuple[Any, ...]:
         return items
 
 
-def read_values(
-    values: Sequence[Values], labels: Sequence[str], rows: slice, is_first: bool, is_last: bool
-) -> Columns:
+def read_values(values: Sequence[Values], labels: Sequence[str], rows: slice = slice(None)) -> Columns:
     """Some rows of three columns, or four with the subtopics. labels: what messages call their values."""
     query, document, number = values[:3]
     queries, wrong_query = query.ids(rows, labels[0])
@@ -503,7 +488,7 @@ def read_values(
     count = len(numbers)
     if not len(queries) == len(documents) == count:
         raise ValueError("the columns are not of one length")
-    columns = Columns(*grouped(queries), documents, numbers, np.arange(count), count, is_first, is_last)
+    columns = Columns(*grouped(queries), documents, numbers, np.arange(count), count)
     problems = [wrong_query, wrong_document, wrong_number]
     if len(values) > 3:
         subtopics, wrong_subtopic = values[3].ids(rows, labels[3])

@@ -11,7 +11,7 @@ from gradeval import evaluate
 from gradeval.arrays.strings import ShortIds
 from gradeval.errors import InputError
 from gradeval.formats.arrow import Arrow, batches
-from gradeval.formats.memory import BLOCK_ROWS, Slice
+from gradeval.formats.memory import BLOCK_ROWS
 from gradeval.tables.load import open_data
 
 LONG = "a document id that is longer than twelve bytes"
@@ -24,7 +24,7 @@ def rows_of(table, name="score", rows=None):
     data, step = open_data(table, "data", name), rows or BLOCK_ROWS
     found = []
     for first in range(0, data.rows, step):
-        columns = data.columns(Slice(first, min(first + step, data.rows), True, True))
+        columns = data.columns(range(first, min(first + step, data.rows)))
         assert not columns.problems.total, columns.problems
         found += (
             (query.decode(), document.decode(), number) for query, document, number in block_rows(columns)
