@@ -107,12 +107,10 @@ class Chunk(NamedTuple):
         column = self._replace(schema=schema, format=schema.format, array=array)
         return column._replace(offset=array.offset, length=array.length)
 
-    def missing(self) -> Bools | None:
-        """Which rows are null, (n,); None where none is."""
-        if self.format == _NULL:
-            return np.ones(self.length, bool)
+    def missing(self) -> Bools:
+        """Which rows are null, (n,)."""
         if self.array.null_count == 0 or self.array.n_buffers == 0 or not self.array.buffers[0]:
-            return None
+            return np.full(self.length, self.format == _NULL)
         return ~self._bits(0)
 
     def numbers(self) -> NDArray[Any] | None:
@@ -140,9 +138,7 @@ class Chunk(NamedTuple):
         # a string of up to 12 bytes is in its view, behind the length; of others the view has the place
         views = self._buffer(1, "i4", 4 * self.offset, 4 * self.length).reshape(-1, 4)
         length = views[:, 0].astype(np.int64)
-        missing = self.missing()
-        if missing is not None:  # a null's view may be anything
-            length[missing] = 0
+        length[self.missing()] = 0  # a null's view may be anything
         if (length < 0).any():
             raise self._damaged("lengths")
         start = 16 * np.arange(len(length)) + 4
@@ -185,7 +181,7 @@ class Chunk(NamedTuple):
         return memory.Objects(
             [
                 None
-                if missing is not None and missing[row]
+                if missing[row]
                 else f"{Decimal(int.from_bytes(word, sys.byteorder, signed=True)).scaleb(-scale, exact):f}"
                 for row, word in enumerate(integers)
             ]
@@ -312,8 +308,6 @@ class Arrow:
 
     def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
         parts = [_chunk_numbers(*part, what) for part in self._parts(rows)]
-        if len(parts) == 1:
-            return parts[0]
         return np.concatenate([np.empty(0), *(numbers for numbers, _ in parts)]), _joined(parts)
 
     def _parts(self, rows: slice) -> Iterator[tuple[Chunk, memory.Distinct | None]]:
@@ -338,13 +332,9 @@ def _values(chunk: Chunk, distinct: memory.Distinct | None, as_numbers: bool = F
     codes, missing = chunk.numbers(), chunk.missing()
     if codes is None or distinct is None:
         return None if codes is None else memory.Numeric(codes, missing)
-    outside = (codes < 0) | (codes >= distinct.count)
-    if missing is not None:
-        outside &= ~missing
-        codes = np.where(missing, -1, codes.astype(np.int64))
-    if outside.any():
+    if (((codes < 0) | (codes >= distinct.count)) & ~missing).any():
         raise ValueError(f"column {chunk.name} is damaged: its codes point outside its dictionary")
-    return memory.Categories(codes, distinct)
+    return memory.Categories(np.where(missing, -1, codes.astype(np.int64)), distinct)
 
 
 def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, what: str) -> tuple[Ids, LineProblems]:
@@ -352,7 +342,7 @@ def _chunk_ids(chunk: Chunk, distinct: memory.Distinct | None, what: str) -> tup
     if values is not None:
         return values.ids(slice(None), what)
     is_view = chunk.format in _VIEWS
-    if is_view and missing is None and (short := chunk.short_views()) is not None:
+    if is_view and not missing.any() and (short := chunk.short_views()) is not None:
         return short, NOTHING
     ids = chunk.texts()
     wrong = memory.missing_rows(missing, what)
@@ -375,10 +365,8 @@ def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, what: str) ->
     missing, values = chunk.missing(), _values(chunk, distinct, as_numbers=True)
     if values is not None:
         return values.numbers(slice(None), what)
-    texts = np.array([text.decode("utf-8", "surrogateescape") for text in chunk.texts().tolist()], object)
-    if missing is not None:
-        texts[missing] = None
-    return memory.object_numbers(texts.tolist(), what)
+    texts = zip(chunk.texts().tolist(), missing.tolist(), strict=True)
+    return memory.object_numbers([None if is_null else text for text, is_null in texts], what)
 
 
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:

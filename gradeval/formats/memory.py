@@ -75,14 +75,15 @@ class Numeric:
     """A numpy array of numbers. is_missing: rows without a value, where these differ from NaN."""
 
     def __init__(self, values: NDArray[Any], is_missing: Bools | None = None) -> None:
-        self.values, self.is_missing = values, is_missing
+        self.values = values
+        self.is_missing = np.zeros(len(values), bool) if is_missing is None else is_missing
 
     def __len__(self) -> int:
         return len(self.values)
 
     def ids(self, rows: slice, what: str) -> tuple[Ids, LineProblems]:
         values = self.values[rows]
-        missing = missing_rows(None if self.is_missing is None else self.is_missing[rows], what)
+        missing = missing_rows(self.is_missing[rows], what)
         if values.dtype.kind in "iu":
             return integer_ids(values), missing
         ids, wrong = object_ids(values.tolist(), what)
@@ -91,7 +92,7 @@ class Numeric:
     def numbers(self, rows: slice, what: str) -> tuple[Floats, LineProblems]:
         with np.errstate(over="ignore"):
             values = self.values[rows].astype(np.float64)
-        return values, _not_finite(values, what, None if self.is_missing is None else self.is_missing[rows])
+        return values, _not_finite(values, what, self.is_missing[rows])
 
 
 class Distinct:
@@ -133,9 +134,8 @@ class Categories:
         return numbers[code], _of_codes(code, wrong, what)
 
 
-def missing_rows(is_missing: Bools | None, what: str) -> LineProblems:
-    rows = np.flatnonzero(False if is_missing is None else is_missing)
-    return LineProblems.of(rows, lambda _: f"the {what} is missing")
+def missing_rows(is_missing: Bools, what: str) -> LineProblems:
+    return LineProblems.of(np.flatnonzero(is_missing), lambda _: f"the {what} is missing")
 
 
 def _of_codes(code: Ints, wrong: LineProblems, what: str) -> LineProblems:
@@ -149,13 +149,11 @@ def _of_codes(code: Ints, wrong: LineProblems, what: str) -> LineProblems:
 
 def _not_finite(values: Floats, what: str, is_missing: Bools | None = None) -> LineProblems:
     """The rows whose value is missing or no finite number."""
-    is_finite = np.isfinite(values)
-    rows = np.flatnonzero(~is_finite if is_missing is None else ~is_finite | is_missing)
+    rows = np.flatnonzero(~np.isfinite(values) if is_missing is None else ~np.isfinite(values) | is_missing)
 
     def why(i: int) -> str:
-        if is_missing is not None and is_missing[rows[i]]:
-            return f"the {what} is missing"
-        return f"the {what} {values[rows[i]]} is not a finite number"
+        is_there = is_missing is None or not is_missing[rows[i]]
+        return f"the {what} {values[rows[i]]} is not a finite number" if is_there else f"the {what} is missing"
 
     return LineProblems.of(rows, why)
 
