@@ -366,7 +366,9 @@ def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, what: str) ->
     if values is not None:
         return values.numbers(slice(None), what)
     texts = zip(chunk.texts().tolist(), missing.tolist(), strict=True)
-    return memory.object_numbers([None if is_null else text for text, is_null in texts], what)
+    return memory.object_numbers(
+        [None if is_null else text.decode("utf-8", "surrogateescape") for text, is_null in texts], what
+    )
 
 
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:

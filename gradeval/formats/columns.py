@@ -197,7 +197,9 @@ class Columns(Record):
         )
 
     def without_rows(self, problems: LineProblems) -> Columns:
-        """No rows, since their problems are why the file is not used."""
+        """No rows where there are problems, which are why the file is not used."""
+        if not problems.total:
+            return self
         return self.take(np.zeros(len(self.value), bool)).replace(problems=problems)
 
     def of_queries(self, wanted: IdIndex) -> Columns:

@@ -141,11 +141,6 @@ def _listed(names: Sequence[str]) -> str:
     return first_names(map(named, names), _SHOWN)
 
 
-def is_query_name(name: str) -> bool:
-    """Whether a column of this name has the ids or the texts of queries."""
-    return bool(usual_columns([name], "query"))
-
-
 def are_columns(names: Sequence[str], by_role: Mapping[str, str]) -> bool:
     """Whether these fields of a first line are column names: at least two are of what a table must have."""
     roles = [

@@ -281,7 +281,7 @@ def _columns(part: _Part, number: str) -> Columns:
         problem = Problem(text.count(b"\n", 0, wrong.start) + part.skipped, _why(wrong))
         return Columns.failed(lines, part, problem)
     columns = _plain_columns(part, lines) or _exact_columns(part, lines, number)
-    if part.problems.total and not columns.problems.total:
+    if not columns.problems.total:
         columns = columns.without_rows(part.problems)
     return columns.light() if number == "grade" else columns
 

@@ -400,17 +400,15 @@ def nested_columns(
     document, wrong_document = object_ids(documents, DOCUMENT)
     number, wrong_number = numbers
 
-    def at_query(problem: Problem) -> Problem:
-        return problem.replace(line=int(bounds[problem.line or 0]))
-
     def at_row(problem: Problem) -> Problem:
         row = problem.line or 0
         where = place(int(np.searchsorted(bounds, row, "right")) - 1, row)
         return problem.replace(what=f"{where}: {problem.what}")
 
     columns = Columns(query, bounds, document, number, np.arange(len(number)), len(number))
-    wrong = [wrong_query.changed(at_query), wrong_document.changed(at_row), wrong_number.changed(at_row)]
-    return _with_problems(columns, wrong)
+    wrong_query = wrong_query.changed(lambda problem: problem.replace(line=int(bounds[problem.line or 0])))
+    wrong = [wrong_query, wrong_document.changed(at_row), wrong_number.changed(at_row)]
+    return columns.without_rows(LineProblems.joined(wrong))
 
 
 def _named(key: Any) -> str:
@@ -492,13 +490,6 @@ def read_values(values: Sequence[Values], labels: Sequence[str], rows: slice = s
         subtopics, wrong_subtopic = values[3].ids(rows, labels[3])
         columns = columns.replace(subtopic=light_subtopics(subtopics))
         problems.append(wrong_subtopic)
-    return _with_problems(columns, problems)
-
-
-def _with_problems(columns: Columns, problems: Sequence[LineProblems]) -> Columns:
-    """The columns with what is wrong in them; then none of their rows is used."""
-    if not any(wrong.total for wrong in problems):
-        return columns
     return columns.without_rows(LineProblems.joined(problems))
 
 

@@ -24,7 +24,7 @@ from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryEr
 from gradeval.evaluation.evaluator import check_labels, separate_runs
 from gradeval.evaluation.outcome import no_common_query
 from gradeval.file_formats import run_names, short_name
-from gradeval.formats.csv import is_query_name, query_column
+from gradeval.formats.csv import query_column, usual_columns
 from gradeval.formats.detect import is_number
 from gradeval.formats.diagnostics import LineProblems, Problem, no_data
 from gradeval.formats.lines import read_text
@@ -277,7 +277,7 @@ def _values_of(source: Source, head: list[str], column: str | None) -> Values:
     if len(head) == 1:
         raise InputError(source.name, "there is one column only", line=1, hint=_HEADER)
     ids = query_column(head, column, source.name)
-    metrics = {c: name for c, name in enumerate(head) if c != ids and not is_query_name(name)}
+    metrics = {c: name for c, name in enumerate(head) if c != ids and not usual_columns([name], "query")}
     return lambda row: [("", row[ids], name, row[c]) for c, name in metrics.items()]
 
 
