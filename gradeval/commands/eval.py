@@ -115,17 +115,10 @@ def eval_command(
         if results.runs and is_by_rows and ALL in results.counted_queries(0):
             query_all[:] = [Notice(Kind.QUERY_ALL, "", 1, queries=(ALL,))]
 
+    keeps, in_json = per_query and not is_streamed, job.format == "json"
     with job.running():
-        results = evaluate_all(
-            judgments,
-            opened,
-            specs,
-            chosen,
-            on_run,
-            per_query and not is_streamed,
-            details=job.format == "json",
-            hashes=job.format == "json" or job.signature,
-        )
+        how = {"details": in_json, "hashes": in_json or job.signature}
+        results = evaluate_all(judgments, opened, specs, chosen, on_run, keeps, **how)
     has_failed = job.strict and results.failed
     if has_failed or not job.passes([*results.notices, *excluded, *query_all], runs=len(results.runs)):
         return 2
