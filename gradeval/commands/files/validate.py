@@ -44,15 +44,12 @@ _MOST_GRADES = 20  # that it shows
 
 class Issues:
     """Errors or warnings of a file: the first `limit` by line (from 1), and how many there are of each kind.
-
     notices: the kinds of warnings, as --allow names them.
     """
 
     def __init__(self, limit: int) -> None:
-        self.limit = limit
+        self.limit, self._first, self._kinds = limit, list[Problem](), Counter[str]()
         self.notices: dict[Kind, None] = {}
-        self._first: list[Problem] = []
-        self._kinds: Counter[str] = Counter()
 
     def add(self, problem: Problem, first_line: int = 0, notice: Kind | None = None) -> None:
         """The line of the problem is 0-based, from first_line on."""
@@ -73,7 +70,6 @@ class Issues:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """The most frequent first."""
         return dict(self._kinds.most_common())
 
     def to_dict(self) -> dict[str, Any]:
@@ -199,13 +195,10 @@ class Validation(Printable, Tabular):
 
 
 def document(validation: Validation, how: RenderOptions) -> Document:
-    def blocks() -> Iterator[Lines]:
-        yield from (Lines(list(_file(file, how.colour))) for file in validation.files)
-        if len(validation.files) > 1:
-            counts = _count(validation.errors, validation.warnings)
-            yield Lines([f"{many(len(validation.files), 'file', 'files')}: {counts}"])
-
-    return Document(blocks=blocks, content=validation.to_dict, is_log=True)
+    files, total = validation.files, _count(validation.errors, validation.warnings)
+    last = [Lines([f"{many(len(files), 'file', 'files')}: {total}"])] if len(files) > 1 else []
+    blocks = [*(Lines(list(_file(file, how.colour))) for file in files), *last]
+    return Document(blocks=lambda: blocks, content=validation.to_dict, is_log=True)
 
 
 def _count(errors: int, warnings: int) -> str:
@@ -378,13 +371,14 @@ class Checks:
             _add(report, error)
             report.warnings = Issues(self.limit)
             return report
-        about = report.description = source.described(format_of(file.kind).is_of_fields)
+        kind = format_of(file.kind)
+        about = report.description = source.described(kind.is_of_fields)
         if about.not_utf8 is not None:
             report.warn(Kind.TEXT, "the text is not UTF-8 from here on", line=about.not_utf8 - 1)
         if " and " in about.line_ends:
             report.warn(Kind.TEXT, f"lines end in {about.line_ends}")
-        chosen = self.options.qrels_format if file.role == "qrels" else self.options.run_format
-        report.why = f"given with --{file.role}-format" if chosen else format_of(file.kind).why
+        is_chosen = getattr(self.options, f"{file.role}_format") is not None
+        report.why = f"given with --{file.role}-format" if is_chosen else kind.why
         return report
 
     def _qrels(self, file: TableFile, report: FileReport) -> None:
@@ -416,9 +410,9 @@ class Checks:
         )
         for problem in rows.duplicates(same_grade=True).all():
             report.warnings.add(problem, notice=Kind.DUPLICATES)
-        if without.any():
-            what = _of_queries(qrels, without, "has no relevant document", "have no relevant document")
-            report.warn(Kind.NO_RELEVANT, what)
+        _warn_of(
+            report, Kind.NO_RELEVANT, qrels, without, "has no relevant document", "have no relevant document"
+        )
 
     def _run(self, file: TableFile, report: FileReport) -> None:
         qrels = self.judgments or _NO_QRELS
@@ -443,22 +437,16 @@ class Checks:
         if not run.lines:
             return
         reduced = run.reduced()
-        has_common_query = bool((reduced.retrieved > 0).any())
-        share = None
-        if has_common_query:
-            share = judged_share(qrels, reduced, np.ones(len(qrels.queries), bool), FIRST_RANKS)
+        has_common_query, all_queries = bool((reduced.retrieved > 0).any()), np.ones(len(qrels.queries), bool)
+        share = judged_share(qrels, reduced, all_queries, FIRST_RANKS) if has_common_query else None
         facts = report.facts = run.facts(self.judgments is not None, share)
         if reduced.extra.lines:
             what = f"{many(reduced.extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
             report.warn(Kind.EXTRA_FIELDS, what, "What follows the tag is ignored", reduced.extra.first)
         unjudged = facts.first_ids.get("unjudged", ())
         if has_common_query:
-            missing = reduced.retrieved == 0
-            if missing.any():
-                what = _of_queries(
-                    qrels, missing, "of the qrels is not in the run", "of the qrels are not in the run"
-                )
-                report.warn(Kind.MISSING, what)
+            texts = "of the qrels is not in the run", "of the qrels are not in the run"
+            _warn_of(report, Kind.MISSING, qrels, reduced.retrieved == 0, *texts)
             if reduced.unjudged:
                 ids = first_names(map(named, unjudged), SHOWN_IDS)
                 what = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
@@ -472,10 +460,11 @@ class Checks:
             _add(report, no_common_query(file.source.name, qrels.path, unjudged, Texts(qrels.queries)))
 
 
-def _of_queries(qrels: Qrels, chosen: Bools, singular: str, plural: str) -> str:
-    rows = np.flatnonzero(chosen)
-    ids = first_names(map(shown, qrels.queries.take(rows[: SHOWN_IDS + 1]).tolist()), SHOWN_IDS)
-    return f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}"
+def _warn_of(report: FileReport, kind: Kind, qrels: Qrels, chosen: Bools, singular: str, plural: str) -> None:
+    """Warn about the queries that are chosen, if there are any."""
+    if len(rows := np.flatnonzero(chosen)):
+        ids = first_names(map(shown, qrels.queries.take(rows[: SHOWN_IDS + 1]).tolist()), SHOWN_IDS)
+        report.warn(kind, f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}")
 
 
 def _add(report: FileReport, error: InputError | InputErrors) -> None:
@@ -511,27 +500,24 @@ class ObservedSource(Source):
     """A file whose text is described while it is read; the last reading from the beginning counts."""
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
-        self._restart()
-        for block in super().blocks(size):
-            self._see(block.bytes[: block.size])
-            yield block
+        return self._observed(super().blocks(size))
 
     def chunks(self, size: int = BLOCK) -> Iterator[Bytes]:
-        self._restart()
-        for chunk in super().chunks(size):
-            self._see(chunk)
-            yield chunk
+        return self._observed(super().chunks(size))
 
-    def _restart(self) -> None:
+    def _observed(self, parts: Iterator[Any]) -> Iterator[Any]:
         self._head = b""
         self._decoder = getincrementaldecoder("utf-8")()  # which keeps the character that a block ends within
         self._counts: Counter[str] = Counter()
         self._is_ascii, self._is_binary = True, False
         self._not_utf8: int | None = None
+        for part in parts:
+            text = part.bytes[: part.size] if isinstance(part, Block) else part
+            if len(text):
+                self._see(text)
+            yield part
 
     def _see(self, text: Bytes) -> None:
-        if not len(text):
-            return
         self._head = self._head or text[:_HEAD].tobytes()
         ends = text == LF
         if self._not_utf8 is None and (self._decoder.getstate()[0] or text.max() > 127):
@@ -551,11 +537,8 @@ class ObservedSource(Source):
         """Raises InputError. has_fields: whether fields are separated by spaces and tabs."""
         if self._is_binary:
             return Description(self.compression, "binary")
-        encoding = "ASCII" if self._is_ascii else "UTF-8"
-        if self._not_utf8 is not None:
-            encoding = "not UTF-8"
-        elif self.begins_with_mark():
-            encoding = "UTF-8 with a BOM"
+        encoding = "UTF-8 with a BOM" if self.begins_with_mark() else "ASCII" if self._is_ascii else "UTF-8"
+        encoding = encoding if self._not_utf8 is None else "not UTF-8"
         ends, separators = (
             " and ".join(name for name in names if self._counts[name])
             for names in (("LF", "CRLF"), ("spaces", "tabs"))
@@ -621,15 +604,14 @@ class CountedRun(Total):
         """share: of the first documents that is judged, None without qrels or a query that they have."""
         query, documents, tied, ranked, rising, first = np.concatenate(self.details, axis=1)
         queries = {"tied_queries": query[tied > 0], "disordered": query[rising > 0]}
-        of_ranks, of_qrels = dict[str, int](), dict[str, int]()
+        counts = dict[str, int]()
         if self.has_ranks:
-            contradicting = int(np.count_nonzero(first >= 0))
-            of_ranks = {"ranked": int(ranked.sum()), "contradicting": contradicting}
-            of_ranks["disordered"] = len(queries["disordered"])
+            counts = {"ranked": int(ranked.sum()), "contradicting": int(np.count_nonzero(first >= 0))}
+            counts["disordered"] = len(queries["disordered"])
         if has_qrels:
             queries["unjudged"] = query[query >= len(self.retrieved)]
-            missing = int(np.count_nonzero(self.retrieved == 0))
-            of_qrels = {"judged_queries": len(self.retrieved), "missing": missing, "unjudged": self.unjudged}
+            counts |= {"judged_queries": len(self.retrieved), "unjudged": self.unjudged}
+            counts["missing"] = int(np.count_nonzero(self.retrieved == 0))
         first_ids = {
             name: tuple(self.names[index].decode("utf-8", "surrogateescape") for index in ids)
             for name, indices in queries.items()
@@ -643,10 +625,9 @@ class CountedRun(Total):
             int(tied.sum()),
             len(queries["tied_queries"]),
             self.repeats.total,
-            **of_ranks,
+            **counts,
             tag=self.tag.decode("utf-8", "surrogateescape"),
             collapsed=self.collapsed if self.collapse else None,
-            **of_qrels,
             judged=share,
             first_ids=first_ids,
         )
