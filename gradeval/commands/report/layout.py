@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.commands.compare.compare import Comparison, PairComparison, judged_mean
+from gradeval.commands.compare.compare import PairComparison, judged_mean
 from gradeval.commands.compare.layout import BETTER, WORSE, interval, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of
 from gradeval.commands.explain.explain import Explanation
@@ -39,7 +39,6 @@ from gradeval.version import __version__
 
 _ROOM = "gradeval.commands.report"
 TITLE = "Ranking evaluation"
-PLOT_WIDTH, PLOT_MARGIN = 130, 4
 COVERAGE = (
     "Queries: those of the judgments for which the run has documents. Relevant: with a grade above 0, or at "
     "least that of --rel. Judged@k: the share of the first k documents that is judged, over the queries that "
@@ -87,7 +86,6 @@ def _page(report: Report, digits: Digits) -> str:
         report=report,
         subtitle=f"{counts} of {visible(results.qrels)}; {', '.join(metrics)}",
         marked=partial(_marked, report),
-        plot_width=PLOT_WIDTH,
         coverage_legend=COVERAGE,
         runs=runs,
         metrics=metrics,
@@ -113,11 +111,9 @@ def _shown(value: Any) -> Any:
 # --- what is there without JavaScript
 
 
-def _summary(report: Report, digits: Digits) -> list[tuple[Any, ...]]:
-    """The means, and the differences with their intervals; of one run, the means with theirs.
-
-    Each is the arguments of the template's table: the grid, a drawn interval for each row or none, and whether
-    marks are letters of runs.
+def _summary(report: Report, digits: Digits) -> list[tuple[Grid, bool]]:
+    """The means, and the differences with their intervals; of one run, the means with theirs. With each table,
+    whether its marks are letters of runs.
     """
     names = [visible(column.display) for column in report.values.metrics]
     percent = f"{report.options.confidence:g} %"
@@ -125,16 +121,15 @@ def _summary(report: Report, digits: Digits) -> list[tuple[Any, ...]]:
         [run], [of_run] = report.values.runs, report.values.means
         means = [number(mean, digits) for mean in of_run.tolist()]
         rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
-        return [(Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows),)]
+        return [(Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows), False)]
     several, sections = report.comparison.options.all_pairs, report.comparison.sections
     table, differences = means_and_differences(report.comparison, digits, sections[0], several)
-    grids: list[tuple[Any, ...]] = [(table, (), several)]
+    grids = [(table, several)]
     if report.interval:
-        of_runs = [
-            (visible(run), *_ends_of_means(report, r, digits)) for r, run in enumerate(report.values.runs)
-        ]
-        grids.append((Grid(f"{percent} intervals of the means", ("run", *names), of_runs),))
-    return [*grids, (differences, _plots(report.comparison))]
+        runs = enumerate(map(visible, report.values.runs))
+        ends = [(run, *_ends_of_means(report, r, digits)) for r, run in runs]
+        grids.append((Grid(f"{percent} intervals of the means", ("run", *names), ends), False))
+    return [*grids, (differences, False)]
 
 
 def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
@@ -146,32 +141,6 @@ def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
     return texts
 
 
-def _plots(comparison: Comparison) -> list[dict[str, float] | None]:
-    scales = _scales(comparison)
-    plots: list[dict[str, float] | None] = []
-    for pair in comparison.comparisons:
-        first, last = scales[pair.metric]
-        ends = {"zero": 0.0, "low": pair.low, "high": pair.high, "estimate": pair.estimate}
-        if math.isnan(pair.low) or math.isnan(pair.estimate) or first == last:
-            plots.append(None)
-            continue
-        places = ((min(max(value, first), last) - first) / (last - first) for value in ends.values())
-        at = (round(PLOT_MARGIN + (PLOT_WIDTH - 2 * PLOT_MARGIN) * place, 1) for place in places)
-        plots.append({"is_significant": bool(pair.verdict), **dict(zip(ends, at, strict=True))})
-    return plots
-
-
-def _scales(comparison: Comparison) -> dict[str, tuple[float, float]]:
-    """Metric -> the ends of what is drawn of it, and 0: one scale for all metrics where they are shares."""
-    scales: dict[str, tuple[float, float]] = {}
-    for pair in comparison.comparisons:
-        ends = [end for end in (pair.low, pair.high, pair.estimate) if math.isfinite(end)]
-        ends += scales.get(pair.metric, (0.0,))
-        scales[pair.metric] = min(ends), max(ends)
-    ends = list(chain(*scales.values()))
-    return dict.fromkeys(scales, (min(ends), max(ends))) if max(map(abs, ends)) <= 1 else scales
-
-
 def _legend(report: Report) -> list[str]:
     by = "bootstrap, BCa" if report.interval == "bootstrap" else "Student's t"
     of_means = f"{report.options.confidence:g} % confidence, of the mean over queries ({by})."
@@ -180,10 +149,6 @@ def _legend(report: Report) -> list[str]:
     sentences = legend_of(report.comparison, report.comparison.options.all_pairs)
     if report.interval:
         sentences.append(f"Intervals of the means: {of_means}")
-    if len(report.values.metrics) > 1:
-        is_shared = max(map(abs, chain(*_scales(report.comparison).values()))) <= 1
-        scale = "one scale for all metrics" if is_shared else "a scale for each metric"
-        sentences.append(f"Drawn intervals: {scale}.")
     return sentences
 
 

@@ -13,7 +13,7 @@ data.values = runs.map((_, run) => data.metrics.map((_, m) => {
 }));
 const tables = [...document.querySelectorAll("[id^=values-]")];
 const rows = tables.map((table) => [...table.tBodies[0].rows]); // as they were made, query by query
-const drawnFor = tables.map(() => ""); // the two runs whose differences the rows of a table have
+const filledFor = tables.map(() => ""); // the two runs whose differences the rows of a table have
 const several = byId("run") !== null;
 const state = { metric: 0, run: 0, baseline: 0, sort: several ? "difference" : "query", descending: several };
 const opened = new Set();
@@ -115,7 +115,7 @@ function kindOf(change) {
   return change === null ? "" : gain > 0 ? "better" : gain < 0 ? "worse" : "equal";
 }
 
-// Buttons in the cells of a table, a column for the difference, and one for a drawing.
+// Buttons in the cells of a table, and a column for the difference.
 function prepare(table, m) {
   const makeButton = (cell, action, attributes = {}) => {
     const button = element("button", cell.textContent, { type: "button", ...attributes });
@@ -132,11 +132,7 @@ function prepare(table, m) {
     cell.dataset.key = column === 0 ? "query" : column <= runs.length ? String(column - 1) : "difference";
     makeButton(cell, () => sortBy(cell.dataset.key));
   });
-  head.append(element("th", [], { scope: "col", class: "dots" }));
-  rows[m].forEach((row, q) => {
-    makeButton(row.cells[0], () => toggle(q), { "aria-expanded": "false" });
-    row.append(element("td", [], { class: "dots" }));
-  });
+  rows[m].forEach((row, q) => makeButton(row.cells[0], () => toggle(q), { "aria-expanded": "false" }));
 }
 
 function sortBy(key) {
@@ -162,7 +158,7 @@ function ordered() {
 function update() {
   const m = state.metric;
   tables.forEach((table, other) => { table.closest("section").hidden = other !== m; });
-  drawRows(m);
+  fillDifferences(m);
   for (const cell of tables[m].tHead.querySelectorAll("[data-key]")) {
     const direction = state.descending ? "descending" : "ascending";
     cell.setAttribute("aria-sort", cell.dataset.key === state.sort ? direction : "none");
@@ -196,48 +192,14 @@ function toggle(q) {
   drawChart();
 }
 
-function drawRows(m) {
+function fillDifferences(m) {
   const key = `${state.run} ${state.baseline}`;
-  if (drawnFor[m] === key) return;
-  drawnFor[m] = key;
-  const [least, most] = rangeOf(data.values.flatMap((run) => run[m]));
-  const ticks = ticksOf(least, Math.max(most, 1));
-  const [low, high] = [ticks[0], ticks.at(-1)];
-  tables[m].tHead.rows[0].lastChild.replaceChildren(legend(low, high));
+  if (!several || filledFor[m] === key) return;
+  filledFor[m] = key;
   rows[m].forEach((row, q) => {
-    row.lastChild.replaceChildren(dots(q, low, high));
-    if (!several) return;
-    const cell = row.cells[runs.length + 1];
-    cell.textContent = signed(difference(q));
-    cell.className = kindOf(difference(q));
+    row.lastChild.textContent = signed(difference(q));
+    row.lastChild.className = kindOf(difference(q));
   });
-}
-
-// The values of a query on one axis: a circle for the baseline, a disc for the run, points for the others.
-function dots(q, low, high) {
-  const { run, baseline } = state;
-  const known = runs.map((_, of) => of).filter((of) => valueOf(of, q) !== null);
-  const at = (of) => `${round(1 + 98 * (valueOf(of, q) - low) / (high - low))}%`;
-  const dot = (name, r) => (of) => drawing("circle", { class: name, cx: at(of), cy: 7, r });
-  const line = () => drawing("line", { class: kindOf(difference(q)), x1: at(baseline), x2: at(run), y1: 7, y2: 7 });
-  return drawing("svg", { height: 14, "aria-hidden": "true" }, [
-    known.filter((of) => of !== run && of !== baseline).map(dot("other", 1.5)),
-    several && difference(q) !== null ? line() : [],
-    known.filter((of) => of === baseline).map(dot("baseline", 3)),
-    known.filter((of) => of === run).map(dot("run", 3.5)),
-  ]);
-}
-
-function legend(low, high) {
-  const mark = (name, text) => {
-    const circle = drawing("circle", { class: name, cx: 6, cy: 6, r: name === "other" ? 1.5 : 3 });
-    return [drawing("svg", { width: 12, height: 10, "aria-hidden": "true" }, circle), text];
-  };
-  const chosen = new Set([state.run, state.baseline]);
-  const marks = [mark("run", runs[state.run])];
-  if (chosen.size > 1) marks.push(mark("baseline", runs[state.baseline]));
-  if (runs.length > chosen.size) marks.push(mark("other", "others"));
-  return element("span", [tickText(low), marks, tickText(high)].map((part) => element("span", part)));
 }
 
 // The chart: a bar for each query that the table shows, in its order.
@@ -321,7 +283,7 @@ function why(q) {
   else if (unread) content = element("p", `This browser cannot read the explanations: ${unread}`);
   else if (!explained) content = element("p", "Reading the explanations …");
   else content = element("p", "This page has no explanation of this query; gradeval explain prints it.");
-  const cell = element("td", content, { colspan: runs.length + (several ? 3 : 2) });
+  const cell = element("td", content, { colspan: runs.length + (several ? 2 : 1) });
   return element("tr", cell, { class: "why" });
 }
 
