@@ -401,7 +401,7 @@ def warned(result: Noticed, known: Iterable[Notice] = ()) -> Noticed:
 
 # --- rows as data frames of other libraries, which are imported when they are asked for
 
-_EXTRAS = {"pyarrow": "gradeval[arrow]"}
+_EXTRAS = {"pyarrow": "gradeval[arrow]", "jinja2": "gradeval[report]"}
 
 
 class Tabular:

@@ -1,7 +1,4 @@
-"""The contents of a report about runs: values, comparisons, coverage, and how each value comes about.
-
-report   qrels, runs and metrics -> Report
-"""
+"""The contents of a report about runs: values, comparisons, coverage, and how each value comes about."""
 
 from __future__ import annotations
 
@@ -23,13 +20,13 @@ from gradeval.commands.compare.compare import (
 from gradeval.commands.explain.explain import Document, Explanation, Selection, open_to_explain, titles_of
 from gradeval.commands.explain.explain import explained as explained_by
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
-from gradeval.errors import GradevalError, InputError, InputErrors, OptionError
+from gradeval.errors import InputError, InputErrors, OptionError
 from gradeval.evaluation.evaluator import complete, separate_runs, with_saved
-from gradeval.evaluation.results import Results, SavedResult
+from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.notices import Notice
 from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse
-from gradeval.render.document import WithNotices, warned
+from gradeval.render.document import WithNotices, library, warned
 from gradeval.tables.load import is_path, open_qrels, source_of
 
 if TYPE_CHECKING:
@@ -43,10 +40,8 @@ JUDGED = "Judged@5,10,20,100"
 
 
 class ExplainedValue(NamedTuple):
-    """How one value comes about.
-
-    explanation: with those documents only that are shown of the query. selection: those that are shown of this
-    explanation. others: whether further documents add to the value.
+    """How one value comes about. explanation: with those documents only that are shown of the query. selection:
+    those that are shown of this explanation. others: whether further documents add to the value.
     """
 
     explanation: Explanation
@@ -55,10 +50,8 @@ class ExplainedValue(NamedTuple):
 
 
 class ExplainedQuery(NamedTuple):
-    """How the values of one query come about.
-
-    documents: (id, grade) of those that are shown of any run by any metric. values: for each run, by each
-    metric; nothing for a run of which only values are known.
+    """How the values of one query come about. documents: (id, grade) of those that are shown of any run by any
+    metric. values: for each run, by each metric; nothing for a run of which only values are known.
     """
 
     documents: tuple[tuple[str, float | None], ...]
@@ -71,12 +64,10 @@ class Report(WithNotices):
 
     results: the values, with those of the coverage. values: those of the metrics to compare, for the queries
     that count for any run. comparison: None for one run. explained: query -> how its values come about, for
-    some of the queries.
-    titles: document -> text. title: of the page. command: that made it, '' if none did. saved: whether all runs
-    are saved results, whose documents are not known. query_texts: query -> text, of those explained.
-
-    interval: the method of the intervals of the means, 't' or 'bootstrap'; None: only one run has them, by t.
-    specs: the metrics to compare.
+    some of the queries. titles: document -> text. title: of the page. command: that made it, '' if none did.
+    saved: whether all runs are saved results, whose documents are not known. query_texts: query -> text, of
+    those explained. interval: the method of the intervals of the means, 't' or 'bootstrap'; None: only one run
+    has them, by t. specs: the metrics to compare.
 
     render() makes the page: HTML that needs nothing else. It requires jinja2 (gradeval[report]).
     """
@@ -109,15 +100,6 @@ class Report(WithNotices):
     __str__ = __repr__
 
 
-def check_installed() -> None:
-    """Raise GradevalError where the library for templates is missing."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError:
-        hint = "Install it with pip install 'gradeval[report]'"
-        raise GradevalError(f"jinja2 is not installed, and reports require it. {hint}") from None
-
-
 _COMPARED = {name: row for name, row in CompareOptions.table.items() if row.section in (COMPARISON, OTHER)}
 
 
@@ -144,7 +126,7 @@ def report(
     ('bootstrap'). progress: is called with the queries explained and their number. options: those listed below.
     Raises GradevalError.
     """
-    check_installed()  # before everything is computed
+    library("jinja2")  # before everything is computed
     if not isinstance(title, str):
         raise OptionError("title must be a string")
     explain = whole("explain", explain, 0, 10**9)
@@ -166,26 +148,10 @@ def report(
     comparison = compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
     # all queries, or those where the runs differ most by the first metric, or, of one run, the worst
     first = values.values[:, 0]
-    worth = values.metrics[0].sign * first[0]
-    if len(first) > 1:
-        worth = np.fmin.reduce(first) - np.fmax.reduce(first)
+    spread = np.fmin.reduce(first) - np.fmax.reduce(first)
+    worth = spread if len(first) > 1 else values.metrics[0].sign * first[0]
     chosen = np.sort(np.argsort(worth, kind="stable")[:explain]).tolist()
-    with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
-    explained: dict[str, ExplainedQuery] = {}
-    # a mean over all orders of ties has no ranking to show
-    if chosen and with_documents and how.ties != EXPECTED:
-        each = len(how.features) or 1
-        of_each = (
-            [False] * len(run.runs) if isinstance(run, SavedResult) else [True] * each for _, run in runs
-        )
-        has_documents, queries = list(chain(*of_each)), [values.queries[q] for q in chosen]
-        judged, opened = open_to_explain(qrels, with_documents, how)
-        of_queries = explained_by(judged, opened, judged.positions(queries), specs, how)
-        for query, of_runs in zip(queries, of_queries, strict=True):
-            if progress is not None:
-                progress(len(explained), len(queries))
-            remaining = iter(of_runs)
-            explained[query] = _explained([next(remaining) if has else [] for has in has_documents])
+    explained = _explained_queries(qrels, runs, [values.queries[q] for q in chosen], specs, how, progress)
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
     return warned(
         Report(
@@ -197,12 +163,42 @@ def report(
             titles_of(text, documents),
             title,
             notices=tuple(notices_of(results, values)) if comparison is None else comparison.notices,
-            saved=not with_documents,
+            saved=all(isinstance(run, SavedResult) for _, run in runs),
             query_texts=titles_of(queries_text, set(explained)),
             interval=interval,
             specs=tuple(specs),
         )
     )
+
+
+def _explained_queries(
+    qrels: Any,
+    runs: Runs,
+    queries: Sequence[str],
+    specs: Sequence[Spec],
+    options: Options,
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, ExplainedQuery]:
+    """How the values of these queries come about; nothing where no documents are known."""
+    with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
+    # a mean over all orders of ties has no ranking to show
+    if not queries or not with_documents or options.ties == EXPECTED:
+        return {}
+    explained: dict[str, ExplainedQuery] = {}
+    judged, opened = open_to_explain(qrels, with_documents, options)
+    of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
+    for query, of_runs in zip(queries, of_queries, strict=True):
+        if progress is not None:
+            progress(len(explained), len(queries))
+        remaining = iter(of_runs)
+        each: list[Sequence[Explanation]] = []
+        for _, run in runs:
+            if isinstance(run, SavedResult):
+                each += [[]] * len(run.runs)
+            else:
+                each += [next(remaining) for _ in range(len(options.features) or 1)]
+        explained[query] = _explained(each)
+    return explained
 
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:

@@ -92,7 +92,7 @@ def test_errors(monkeypatch):
     assert not [*Path().glob("out.*")]
     monkeypatch.setitem(sys.modules, "jinja2", None)
     hint = "Install it with pip install 'gradeval[report]'"
-    expected = f"gradeval: jinja2 is not installed, and reports require it. {hint}"
+    expected = f"gradeval: jinja2 is not installed. {hint}"
     assert fails("report", "q", "r.run", "-o", "out.html") == expected
     with pytest.raises(GradevalError, match="jinja2 is not installed"):  # at once, not when it is shown
         gradeval_report("no such file", "nor this")
