@@ -24,7 +24,7 @@ from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.notices import Kind, Notice
 from gradeval.options import Options
 from gradeval.registry.spec import parse
-from gradeval.statistics import corrections, tests
+from gradeval.statistics import multiple, tests
 from gradeval.statistics.intervals import queries_needed, smallest_effect_size
 from gradeval.statistics.multiple import randomized_tukey_hsd, two_way_anova
 from gradeval.statistics.sampling import Sampling
@@ -107,11 +107,11 @@ def test_each_test_and_correction_is_that_of_the_statistics() -> None:
     for correction in CORRECTIONS:
         found = compared(values, correction=correction, samples=300, seed=2)
         maxt = correction == "maxt"
-        expected = corrections.maxt(differences, sampling) if maxt else corrections.CORRECTIONS[correction](p)
+        expected = multiple.maxt(differences, sampling) if maxt else multiple.CORRECTIONS[correction](p)
         assert [one.p_corrected for one in found.comparisons] == pytest.approx(expected.tolist(), **EXACT)
     # the options name the tests and corrections that there are
     assert list(TESTS) == [*tests.TESTS, "tukey"]
-    assert set(CORRECTIONS) == {*corrections.CORRECTIONS, "maxt"}
+    assert set(CORRECTIONS) == {*multiple.CORRECTIONS, "maxt"}
 
 
 def test_tukeys_test_of_all_pairs() -> None:
