@@ -18,16 +18,8 @@ from gradeval.commands.study.options import AGREEMENT_METRICS, OF_SYSTEMS, Agree
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
+from gradeval.evaluation import outcome as evaluated
 from gradeval.evaluation.evaluator import is_row, separate_runs
-from gradeval.evaluation.outcome import (
-    Outcome,
-    check_common,
-    chosen_queries,
-    no_common_query,
-    outcome_of,
-    relevance_notices,
-    with_ids,
-)
 from gradeval.evaluation.score import Judge, summarize
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns
@@ -105,70 +97,63 @@ def agreement(
     specs = averaged_metrics(metrics, orders_systems=True)
     chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
     how = AgreementOptions(**{name: value for name, value in options.items() if name in AgreementOptions.table})
-    sampling = Sampling(how.samples, how.seed, chosen.jobs or default_jobs())
-    if qrels2 is not None and chosen.ties in ("best", "worst"):
-        raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
     is_list = isinstance(qrels2, (list, tuple)) and bool(qrels2) and not is_row(qrels2[0])
     others = [] if qrels2 is None else list(qrels2) if is_list else [qrels2]
+    if others and chosen.ties in ("best", "worst"):
+        raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
     if per_query and not others:
         raise OptionError("per_query requires qrels2")
-    if runs is None and not chosen.features and not others:
+    is_of_runs = runs is not None or bool(chosen.features)
+    if not is_of_runs and not others:
         raise OptionError("runs or qrels2 is missing: systems to order, or judgments to compare with")
-    is_of_runs = runs is not None or bool(chosen.features) or not others
     if not is_of_runs:
+        why = "requires runs: without runs, only grades are compared"
         if metrics != AGREEMENT_METRICS:
-            raise OptionError("metrics requires runs: without runs, only grades are compared")
+            raise OptionError(f"metrics {why}")
         for values in (how, chosen):
-            refuse(values, OF_SYSTEMS, "requires runs: without runs, only grades are compared")
+            refuse(values, OF_SYSTEMS, why)
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
     union, judged = collect(qrels, named_runs, chosen, others=others)
-    if is_of_runs and len(union.names) < 2:
-        raise InputError(judged[0].path, "an order needs two systems", hint="Give two or more runs")
+    if is_of_runs and len(union.runs) < 2:
+        raise InputError(judged[0].path, "an order needs two systems", hint="Give two runs or more")
     files = [qrels.path for qrels in judged]
     times = [files[: place + 1].count(path) for place, path in enumerate(files)]
     paths = [path if count == 1 else f"{path}#{count}" for path, count in zip(files, times, strict=True)]
-    collections, tables, left_out = [union], list[Table](), list[Notice]()
+    sampling = Sampling(how.samples, how.seed, chosen.jobs or default_jobs())
+    collections, tables, notices = [union], list[Table](), list[Notice]()
     if others:
         grades = np.array([union.grades_of(qrels) for qrels in judged])
-        collections, left_out = _by_each(union, judged, grades, len(others) + 1 if is_of_runs else 2)
-        is_judged = ~np.isnan(grades)
-        levels = len(distinct(grades[is_judged]))
-        if not is_of_runs and is_judged.sum(axis=0).max() < 2:
-            what = f"no document is judged by two of these: {', '.join(paths)}"
-            raise InputError(paths[0], what, hint="Check the document ids")
-        if levels <= MOST_GRADES:
+        collections, notices = _by_each(union, judged, grades, is_of_runs, paths)
+        if not any(notice.kind is Kind.MANY_GRADES for notice in notices):
             tables = list(_of_grades(paths, union.qrels, grades, how.alpha, sampling, per_query))
-        elif is_of_runs:
-            left_out.append(Notice(Kind.MANY_GRADES, "", levels, total=MOST_GRADES))
-        else:
-            what = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
-            raise InputError(paths[0], what, hint="Round them first")
-    findings = [_findings(each, specs, how, sampling) for each in collections] if is_of_runs else []
-    groups = [tuple(left_out)]
-    for path, (notices, _, _) in zip(paths, findings, strict=bool(findings)):
-        # a notice of a run by some of the sets of judgments names them
-        of_all = {notice for notice in notices if all(notice in noticed for noticed, _, _ in findings)}
-        named = (n if n.subject == path or n in of_all else n.replace(judgments=path) for n in notices)
-        groups.append(tuple(named))
-    if not is_of_runs:
-        groups += [collection.qrels.notices for collection in collections]
-    all_tables = _tables([str(spec) for spec in specs], paths, findings, tables)
-    about: dict[str, Any] = {"metrics": []}
+    groups = [tuple(notices)]
     if is_of_runs:
-        about = {"metrics": [str(spec) for spec in specs], "test": how.test}
+        findings = [_findings(collection, specs, how, sampling) for collection in collections]
+        groups += _noticed(paths, [noticed for noticed, _, _ in findings])
+        tables = _tables([str(spec) for spec in specs], paths, findings, tables)
+        about: dict[str, Any] = {"metrics": [str(spec) for spec in specs], "test": how.test}
         about |= {} if how.test == TUKEY else {"correction": how.correction}
-    about["alpha"] = how.alpha
-    about |= {"splits": how.splits, "rescale": list(how.rescale)} if is_of_runs else {}
+        about |= {"alpha": how.alpha, "splits": how.splits, "rescale": list(how.rescale)}
+    else:
+        groups += [collection.qrels.notices for collection in collections]
+        about = {"metrics": [], "alpha": how.alpha}
     about |= {"resamples": RESAMPLES} if others else {}
     study = Study(
         name="agreement",
-        finding=_finding({table.name: table for table in all_tables}),
+        finding=_finding({table.name: table for table in tables}),
         options={**about, "seed": how.seed, "evaluation": union.options.to_dict()},
         noticed=tuple(groups),
-        runs_read=len(union.names),
-        tables=all_tables,
+        runs_read=len(union.runs),
+        tables=tuple(tables),
     )
     return warned(study)
+
+
+def _noticed(paths: Sequence[str], by_set: Sequence[Sequence[Notice]]) -> Iterator[tuple[Notice, ...]]:
+    """The notices by each set of judgments; those of a run by some of the sets only name them."""
+    of_all = set(by_set[0]).intersection(*by_set)
+    for path, notices in zip(paths, by_set, strict=True):
+        yield tuple(n if n.subject == path or n in of_all else n.replace(judgments=path) for n in notices)
 
 
 def _finding(tables: Mapping[str, Table]) -> str:
@@ -198,10 +183,10 @@ _Findings = tuple[list[Notice], list[Ints], dict[str, list[Row]]]
 
 def _tables(
     metrics: Sequence[str], paths: Sequence[str], findings: Sequence[_Findings], of_grades: Sequence[Table]
-) -> tuple[Table, ...]:
-    """findings: by each set of judgments, or none. of_grades: tables that only several sets have."""
-    tables = list(of_grades)
-    if len(findings) > 1:
+) -> list[Table]:
+    """findings: by each set of judgments. of_grades: tables that only several sets have."""
+    tables, is_several = list(of_grades), len(paths) > 1
+    if is_several:
         after = next((place for place, table in enumerate(tables) if table.name == "labels"), 0)
         sets, which = (("judgments", "other"), "each two") if len(paths) > 2 else ((), "the two")
         rows: list[Row] = [
@@ -211,31 +196,36 @@ def _tables(
         ]
         what = f"Agreement of the orders of systems by {which} sets of judgments"
         tables.insert(after, Table("judgments", what, (*sets, "metric", *_TAUS), rows))
-    label = ("judgments",) if len(findings) > 1 else ()
-    for name, (title, columns) in _TABLES.items() if findings else ():
+    for name, (title, columns) in _TABLES.items():
         by_set = zip(paths, (by_table[name] for _, _, by_table in findings), strict=True)
-        rows = [(*[path][: len(label)], *row) for path, of_set in by_set for row in of_set]
+        rows = [(path, *row) if is_several else row for path, of_set in by_set for row in of_set]
+        label = ("judgments",) if is_several else ()
         tables.append(Table(name, title, (*label, *columns), rows, shown=bool(rows) and name != "systems"))
-    return tuple(tables)
+    return tables
 
 
 def _findings(
     collection: Collection, specs: Sequence[Spec], how: AgreementOptions, sampling: Sampling
 ) -> _Findings:
     outcomes = collection.outcomes(specs)
-    results, means = [outcome.result for outcome in outcomes], _means(specs, outcomes)
+    of_runs, qrels, chosen = [outcome.noticed() for outcome in outcomes], collection.qrels, collection.chosen
+    share = max(noticed.judged_share for noticed in of_runs)
+    of_qrels = evaluated.relevance_notices(qrels, specs, outcomes[0].empty, chosen, collection.options, share)
+    notices = [*qrels.notices, *of_qrels, *chain.from_iterable(noticed.notices for noticed in of_runs)]
+    notices = [notice for notice in notices if notice.kind is not Kind.FEW_DOCUMENTS]  # a note of evaluations
+    results, means = [outcome.result for outcome in outcomes], _means(specs, outcomes)  # (M, R)
     signs = np.array([1.0 if spec.metric.higher_is_better else -1.0 for spec in specs])[:, None]
     orders = [levels_of(better) for better in means * signs]
-    ids = collection.qrels.queries.tolist()
+    ids = qrels.queries.tolist()
     # what is random depends on the ids, not on the file
-    by_id = sorted(np.flatnonzero(collection.chosen).tolist(), key=ids.__getitem__)
+    by_id = sorted(np.flatnonzero(chosen).tolist(), key=ids.__getitem__)
     values = np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
     rescaled = []
     for factor in how.rescale:
-        grade = collection.qrels.grade * factor
+        grade = qrels.grade * factor
         if len(out_of_range(grade)):
             raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
-        of_factor = replace(collection, qrels=collection.qrels.replace(grade=grade))
+        of_factor = replace(collection, qrels=qrels.replace(grade=grade))
         try:
             rescaled.append(_means(specs, of_factor.outcomes(specs)))
         except MetricError as error:
@@ -251,12 +241,12 @@ def _findings(
         for factor, other in zip(how.rescale, rescaled, strict=True):
             tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
             rows["rescaled"].append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
-        of_systems = zip(collection.names, means[m].tolist(), strict=True)
-        rows["systems"] += [(name, system, mean) for system, mean in of_systems]
-    return list(collection.notices(specs, outcomes)), orders, rows
+        of_systems = zip(results, means[m].tolist(), strict=True)
+        rows["systems"] += [(name, system.name, mean) for system, mean in of_systems]
+    return notices, orders, rows
 
 
-def _means(specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Floats:
+def _means(specs: Sequence[Spec], outcomes: Sequence[evaluated.Outcome]) -> Floats:
     runs = (summarize(specs, outcome.result.values, outcome.result.counted) for outcome in outcomes)
     return np.stack(list(runs), axis=1)
 
@@ -276,27 +266,37 @@ def separated_pairs(values: Floats, how: AgreementOptions, sampling: Sampling) -
 
 
 def _by_each(
-    union: Collection, judged: Sequence[Qrels], grades: Floats, needed: int
+    union: Collection, judged: Sequence[Qrels], grades: Floats, is_of_runs: bool, paths: Sequence[str]
 ) -> tuple[list[Collection], list[Notice]]:
-    """The runs with each set of judgments of the queries that enough sets have, and the queries left out.
+    """The runs with each set of judgments, of the queries that all sets have, or two if only grades are
+    compared; and the queries left out, and too many grades. Raises InputError where nothing can be compared.
 
-    union: has the documents of all sets. grades: of each set and document, NaN where it has none. needed: how
-    many sets must have a query.
+    union: has the documents of all sets. grades: of each set and document, NaN where it has none.
     """
-    query = Segments(union.qrels.offsets).query
-    has = np.array([np.bincount(query[~np.isnan(of)], minlength=len(union.qrels.queries)) > 0 for of in grades])
-    is_common = has.sum(axis=0) >= needed
+    query, is_judged = Segments(union.qrels.offsets).query, ~np.isnan(grades)
+    has = np.array([np.bincount(query[of], minlength=len(union.qrels.queries)) > 0 for of in is_judged])
+    is_common = has.sum(axis=0) >= (len(judged) if is_of_runs else 2)
     common = np.flatnonzero(is_common)
     if not len(common):
         others = "the other judgments" if len(judged) > 2 else judged[0].path
-        raise no_common_query(judged[1].path, others, Texts(judged[1].queries), Texts(judged[0].queries))
+        of_both = (Texts(qrels.queries) for qrels in judged[1::-1])
+        raise evaluated.no_common_query(judged[1].path, others, *of_both)
     collections = [union.judged_by(qrels, grade, common) for qrels, grade in zip(judged, grades, strict=True)]
-    left_out = []
+    notices = []
     for qrels, of in zip(judged, has, strict=True):
         if len(rest := np.flatnonzero(of & ~is_common)):
             ids = tuple(Texts(union.qrels.queries.take(rest[:MAX_QUERIES])))
-            left_out.append(Notice(Kind.NOT_IN_BOTH, qrels.path, len(rest), queries=ids))
-    return collections, left_out
+            notices.append(Notice(Kind.NOT_IN_BOTH, qrels.path, len(rest), queries=ids))
+    levels = len(distinct(grades[is_judged]))
+    if not is_of_runs and is_judged.sum(axis=0).max() < 2:
+        what = f"no document is judged by two of these: {', '.join(paths)}"
+        raise InputError(paths[0], what, hint="Check the document ids")
+    if levels > MOST_GRADES and not is_of_runs:
+        what = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
+        raise InputError(paths[0], what, hint="Round them first")
+    if levels > MOST_GRADES:
+        notices.append(Notice(Kind.MANY_GRADES, "", levels, total=MOST_GRADES))
+    return collections, notices
 
 
 def _of_grades(
@@ -309,15 +309,15 @@ def _of_grades(
     ids = union.queries.tolist()
     by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
     query = np.argsort(by_id)[Segments(union.offsets).query]
-    pairs = [[a, b] for a, b in combinations(range(len(paths)), 2)]
     sets = ("judgments", "other") if len(paths) > 2 else ()
-    labelled = [([paths[a], paths[b]], grades[[a, b]]) for a, b in pairs]
-    several = [(["all", "all"], grades)] if sets else []
-    rated = [(label, Ratings.of(of_sets, query)) for label, of_sets in (*labelled, *several)]
+    pairs = combinations(range(len(paths)), 2)
+    compared = [((paths[a], paths[b]), grades[[a, b]]) for a, b in pairs]
+    all_sets = [(("all", "all"), grades)] if sets else []
+    rated = [(label[: len(sets)], Ratings.of(of, query)) for label, of in compared + all_sets]
     if per_query:
         names = Texts(union.queries.take(np.array(by_id)))
         of_queries: list[Row] = [
-            (names[q], *label[: len(sets)], name, value)
+            (names[q], *label, name, value)
             for label, ratings in rated
             for q, values in zip(ratings.queries.tolist(), ratings.by_query().tolist(), strict=True)
             for name, value in zip(ratings.names, values, strict=True)
@@ -326,28 +326,26 @@ def _of_grades(
         yield Table("queries", "Agreement of the grades of each query", columns, of_queries)
     sampling = sampling.replace(samples=RESAMPLES)
     labels: list[Row] = [
-        (*label[: len(sets)], name, *estimate)
+        (*label, name, *estimate)
         for label, ratings in rated
         for name, estimate in zip(ratings.names, estimates(ratings, alpha, sampling), strict=True)
     ]
     title = f"Agreement of the grades, with {100 * (1 - alpha):g} % intervals"
     yield Table("labels", title, (*sets, "statistic", "value", "low", "high"), labels)
-    yield from _confusion(sets, labelled, query)
+    yield from _confusion(sets, compared, query)
 
 
 def _confusion(
-    sets: Sequence[str], labelled: Sequence[tuple[Sequence[str], Floats]], query: Ints
+    sets: tuple[str, ...], compared: Sequence[tuple[tuple[str, str], Floats]], query: Ints
 ) -> Iterator[Table]:
     """How many documents of their common queries two sets of judgments share, and with which grades."""
-    documents: list[Row] = []
-    cells: list[Row] = []
-    matrices = []
-    for label, grades in labelled:
-        by_first, by_second = ~np.isnan(grades)
+    documents, cells, matrices = list[Row](), list[Row](), []
+    for names, grades in compared:
+        label, (by_first, by_second) = names[: len(sets)], ~np.isnan(grades)
         is_common = (np.bincount(query, by_first) * np.bincount(query, by_second) > 0)[query]
         both = by_first & by_second
         counts = (int((is_common & of).sum()) for of in (both, by_first > both, by_second > both))
-        documents.append((*label[: len(sets)], *counts))
+        documents.append((*label, *counts))
         levels = distinct(grades[:, both].reshape(-1))
         first, second = np.searchsorted(levels, grades[:, both])
         kind, count = np.unique(first * len(levels) + second, return_counts=True)
@@ -355,11 +353,11 @@ def _confusion(
             count = np.bincount(kind, count, len(levels) ** 2).astype(np.int64)
             kind, by_level = np.arange(len(count)), count.reshape(len(levels), -1)
             texts = [f"{level:g}" for level in levels.tolist()]
-            title = "Documents by their grades: rows by {}, columns by {}".format(*label)
+            title = "Documents by their grades: rows by {}, columns by {}".format(*names)
             matrix: list[Row] = [(text, *row) for text, row in zip(texts, by_level.tolist(), strict=True)]
             matrices.append(Table("matrix", title, ("grade", *texts), matrix, data=False))
         ends = (levels[of].tolist() for of in np.divmod(kind, max(len(levels), 1)))
-        cells += [(*label[: len(sets)], *cell) for cell in zip(*ends, count.tolist(), strict=True)]
+        cells += [(*label, *cell) for cell in zip(*ends, count.tolist(), strict=True)]
     columns = ("both", "only_first", "only_second")
     yield Table("documents", "Documents that both judge, or only one", (*sets, *columns), documents)
     yield Table("confusion", "", (*sets, "grade", "grade2", "documents"), cells, shown=False)
@@ -373,27 +371,24 @@ def _confusion(
 class Collection:
     """Judgments, and where runs put the judged documents.
 
-    names: of R runs. runs: each reduced to the judgments. rules: how tied scores of each are ordered.
-    chosen: which queries are evaluated, (Q,).
+    runs: the name of each, how its tied scores are ordered, and its reduction. chosen: which queries are
+    evaluated, (Q,).
     """
 
     qrels: Qrels
-    names: tuple[str, ...]
-    runs: tuple[Reduced, ...]
-    rules: tuple[str, ...]
+    runs: tuple[tuple[str, str, Reduced], ...]
     options: Options
     chosen: Bools
 
-    def outcomes(self, specs: Sequence[Spec]) -> list[Outcome]:
+    def outcomes(self, specs: Sequence[Spec]) -> list[evaluated.Outcome]:
         """The values of each run, in order, by each metric."""
-        runs = list(zip(self.names, self.runs, self.rules, strict=True))
 
-        def outcome(run: tuple[str, Reduced, str], jobs: int) -> Outcome:
-            name, reduced, rule = run
+        def outcome(run: tuple[str, str, Reduced], jobs: int) -> evaluated.Outcome:
+            name, rule, reduced = run
             judge = Judge(self.qrels, reduced, self.options, reduced.tag)
-            return outcome_of(judge, name, name, rule, specs, jobs, self.chosen)
+            return evaluated.outcome_of(judge, name, name, rule, specs, jobs, self.chosen)
 
-        return map_all(outcome, runs, self.options.jobs or default_jobs())
+        return map_all(outcome, self.runs, self.options.jobs or default_jobs())
 
     def grades_of(self, qrels: Qrels) -> Floats:
         """The grade that the judgments give each row, (N,), NaN where they give none or it is not evaluated."""
@@ -414,25 +409,15 @@ class Collection:
         position = np.full(len(query), -1)
         position[rows] = np.arange(len(rows))
         runs = []
-        for run in self.runs:
+        for name, rule, run in self.runs:
             is_judged = position[run.ties.row] >= 0
             ties = Ties(position[run.ties.row[is_judged]], run.ties.first[is_judged], run.ties.last[is_judged])
             is_kept = np.isin(run.identical.query, queries)
             query_of = np.searchsorted(queries, run.identical.query[is_kept])
             identical = IdenticalIds(query_of, run.identical.rank[is_kept])
             of_rows = run.replace(rank=run.rank[rows], score=run.score[rows], retrieved=run.retrieved[queries])
-            runs.append(of_rows.replace(ties=ties, identical=identical))
+            runs.append((name, rule, of_rows.replace(ties=ties, identical=identical)))
         return replace(self, qrels=table, runs=tuple(runs), chosen=np.ones(len(queries), np.bool_))
-
-    def notices(self, specs: Sequence[Spec], outcomes: Sequence[Outcome]) -> Iterator[Notice]:
-        """Notices about the judgments, the runs and their values."""
-        of_runs = [outcome.noticed() for outcome in outcomes]
-        share = max(noticed.judged_share for noticed in of_runs)
-        yield from self.qrels.notices
-        yield from relevance_notices(self.qrels, specs, outcomes[0].empty, self.chosen, self.options, share)
-        for notice in chain.from_iterable(noticed.notices for noticed in of_runs):
-            if notice.kind is not Kind.FEW_DOCUMENTS:  # a note of evaluations
-                yield notice
 
 
 def collect(
@@ -452,15 +437,15 @@ def collect(
     if others:  # queries and documents in order of first appearance
         columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
         table = Qrels.of(judged[0].path, columns).replace(notices=())
-    options = with_ids(options, table)
-    chosen = chosen_queries(table, options)
+    options = evaluated.with_ids(options, table)
+    chosen = evaluated.chosen_queries(table, options)
     opened = open_all(runs, source, options)
     reductions = map_all(lambda run, jobs: run.reduce(table, jobs), opened, options.jobs or default_jobs())
     for run, reduction in zip(opened, reductions, strict=True):
-        check_common(run, reduction, table, chosen)
-    names = tuple(run_names((run.name, run.path, run.short_name) for run in opened))
-    rules = tuple(run.ties for run in opened)
-    return Collection(table, names, tuple(reductions), rules, options, chosen), judged
+        evaluated.check_common(run, reduction, table, chosen)
+    names = run_names((run.name, run.path, run.short_name) for run in opened)
+    named = zip(names, (run.ties for run in opened), reductions, strict=True)
+    return Collection(table, tuple(named), options, chosen), judged
 
 
 def _columns(qrels: Qrels, number: Floats) -> Columns:
