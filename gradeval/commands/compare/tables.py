@@ -63,16 +63,15 @@ class ValueTable:
     def add(self, query: str, metric: str, text: str) -> str:
         """Add a value; what is wrong with it, or ''."""
         of_metric = self.values.setdefault(metric, {})
-        is_twice = query in of_metric
+        if not query:
+            return "the query id is missing"
+        if query in of_metric:
+            return f"{metric} of query {named(query)} appears twice"
         try:
             value = math.nan if text.lower() in _UNDEFINED else parse_number(text)
         except ValueError:
             value = math.inf
         self.queries[query], of_metric[query] = None, value
-        if not query:
-            return "the query id is missing"
-        if is_twice:
-            return f"{metric} of query {named(query)} appears twice"
         is_wrong = abs(value) > LARGEST
         return f"the value {named(text)} of {metric} is not a number up to {LARGEST:g}" if is_wrong else ""
 

@@ -279,8 +279,8 @@ def _by_each(
     common = np.flatnonzero(is_common)
     if not len(common):
         others = "the other judgments" if len(judged) > 2 else judged[0].path
-        of_both = (Texts(qrels.queries) for qrels in judged[1::-1])
-        raise evaluated.no_common_query(judged[1].path, others, *of_both)
+        missing, listed = Texts(judged[1].queries), Texts(judged[0].queries)
+        raise evaluated.no_common_query(judged[1].path, others, missing, listed)
     collections = [union.judged_by(qrels, grade, common) for qrels, grade in zip(judged, grades, strict=True)]
     notices = []
     for qrels, of in zip(judged, has, strict=True):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import compress, product
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -50,7 +50,30 @@ __all__ = ["agreement", "criteria", "divergence", "levels", "swaps"]
 USES = ("even", "uneven")
 MAX_ROWS = 10**7  # of one repeat, whose rankings are held at once
 _DRAWS = 1000  # of the noise
-_SHOWN = 5  # steps of swaps that the overview has
+_SHOWN = 5  # steps of swaps, or thresholds, that an overview has
+LISTS: Final = (
+    (9, 4, 4, 2, 2, 2, 1, 1, 1, 1),
+    (9, 4, 4, 2, 2, 1, 2, 1, 1, 1),
+    (4, 4, 2, 9, 2, 2, 1, 1, 1, 1),
+    (1, 4, 4, 2, 2, 2, 9, 1, 1, 1),
+    (1, 4, 4, 2, 2, 2, 1, 1, 1, 9),
+    (1, 1, 1, 1, 2, 2, 2, 4, 4, 9),
+)
+"""Katerenchuk and Rosenberg's lists: the score that a system predicts for each document, in descending order of
+the documents' grades. The first is the reference: these are the grades; the last is its reverse."""
+RANKINGS: Final = (
+    (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+    (1, 2, 3, 4, 5, 7, 6, 8, 9, 10),
+    (4, 1, 2, 3, 5, 6, 7, 8, 9, 10),
+    (7, 2, 3, 4, 5, 6, 1, 8, 9, 10),
+    (10, 2, 3, 4, 5, 6, 7, 8, 9, 1),
+    (10, 9, 8, 7, 6, 5, 4, 3, 2, 1),
+)
+"""The documents by rank, from 1 for the first of the reference. The lists leave the order of tied documents
+open; these are the orders by which the paper's nDCG was computed."""
+EQUAL = 1e-9  # values that differ by no more are equal: rounding meets and misses no criterion
+QUARTILES = ("min", "q1", "median", "q3", "max")
+MAX_SCORES = 10**7
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -86,8 +109,7 @@ def swaps(
     The largest of many distances is above 0 even where the curves are equal but for chance, so each has the
     noise of such a maximum beside it: a distance above the noise shows that the metric depends on the levels.
 
-    jobs: the digits do not depend on them. progress: is called with the repeats done and their number.
-    Raises MetricError, OptionError.
+    progress: is called with the repeats done and their number. Raises MetricError, OptionError.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 4, 5.
     """
     specs = averaged_metrics(metrics)
@@ -115,11 +137,11 @@ def swaps(
         return values
 
     def all_values(jobs: int) -> list[Floats]:
-        done = []
-        for part in ordered_map(values_of, list(shares(repeats, items * (steps + 1))), jobs):
-            done.append(part)
+        parts, done = list(shares(repeats, items * (steps + 1))), []
+        for part, values in zip(parts, ordered_map(values_of, parts, jobs), strict=True):
+            done.append(values)
             if progress is not None:
-                progress(sum(values.shape[3] for values in done), repeats)
+                progress(part.stop, repeats)
         return done
 
     values = np.concatenate(with_fewer(all_values, how.jobs or default_jobs()), axis=3)
@@ -152,9 +174,7 @@ def _tables_of_swaps(
     specs: Sequence[Spec], levels: Sequence[int], values: Floats, mean: Floats, sd: Floats, seed: int
 ) -> tuple[Table, ...]:
     shown = spaced(mean.shape[-1], _SHOWN)
-    distances: list[Row] = []
-    overview: list[Row] = []
-    curves: list[Row] = []
+    distances, overview, curves = list[Row](), list[Row](), list[Row]()
     for (u, use), (m, spec) in product(enumerate(USES), enumerate(specs)):
         means = mean[u, :, m]
         apart = np.ptp(means, axis=0)
@@ -240,9 +260,6 @@ def _uneven(items: int, levels: int, seed: int, repeat: int) -> Ints:
             return np.repeat(np.arange(levels), used)[::-1]
 
 
-_SHOWN = 5  # thresholds that the overview has
-
-
 @takes(OF_RUNS)
 def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **options: Unpack[Runs]) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
@@ -258,20 +275,16 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
     chosen = Options(**{**options, "by_level": True})
     named_runs = separate_runs(qrels if runs is None else runs)
     results = complete(evaluate_all(qrels, named_runs, specs, chosen))
-    by_level = [
-        m for m, spec in enumerate(results.specs) if spec.metric.name == "AP" and [*spec.params] == ["rel"]
-    ]
-    thresholds = [results.specs[m].params["rel"] for m in by_level]
+    is_level = [spec.metric.name == "AP" and [*spec.params] == ["rel"] for spec in results.specs]
+    thresholds = [spec.params["rel"] for spec in compress(results.specs, is_level)]
     names = [run.name for run in results.runs]
-    at_threshold = results.means[:, by_level].tolist()
+    at_threshold = results.means[:, is_level].tolist()
     combined = results.means[:, [results.specs.index(spec) for spec in specs]]
     feature = f"feature{chosen.qrels_feature}"
     reference = {"reference": feature} if feature in names else {}
     # the virtual assessor, as a run, is the judgments: that was asked for
     expected = Kind.QRELS_AS_RUN, reference.get("reference")
-
-    values: list[Row] = []
-    overview: list[Row] = []
+    values, overview = list[Row](), list[Row]()
     count, shown = len(thresholds), spaced(len(thresholds), _SHOWN)
     for run, precisions, means in zip(names, at_threshold, combined.tolist(), strict=True):
         values += [(run, "AP", *pair) for pair in zip(thresholds, precisions, strict=True)]
@@ -309,17 +322,11 @@ def _finding_of_levels(orders: Mapping[str, str]) -> str:
 
 def _order(spec: Spec, means: Floats, runs: Sequence[str]) -> str:
     """The runs from the best to the worst; those with equal means together."""
-    place = levels_of(means * (1 if spec.metric.higher_is_better else -1))
-    equal = [
-        [run for run, level in zip(runs, place.tolist(), strict=True) if level == wanted]
-        for wanted in range(int(place.max()), -1, -1)
-    ]
-    return " > ".join(" = ".join(names) for names in equal)
-
-
-METRICS = "nDCG(gain=exp,top={top})@{k} nDCGphi@{k}"
-QUARTILES = ("min", "q1", "median", "q3", "max")
-MAX_SCORES = 10**7
+    levels = levels_of(means * (1 if spec.metric.higher_is_better else -1)).tolist()
+    equal: dict[int, list[str]] = {}
+    for level, run in sorted(zip(levels, runs, strict=True), key=lambda pair: -pair[0]):
+        equal.setdefault(level, []).append(run)
+    return " > ".join(map(" = ".join, equal.values()))
 
 
 def quartiles(values: Floats) -> list[float]:
@@ -355,13 +362,11 @@ def divergence(
     4.
     """
     chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
-    how = DivergenceOptions(
-        **{name: value for name, value in options.items() if name in DivergenceOptions.table}
-    )
-    cutoff = how.cutoff
-    # the paper's places of grades, in proportion, so that ranks cutoff and cutoff + 1 have different grades
-    top = f"{cutoff}/{(5 * cutoff + 1) // 2}/{5 * cutoff}"
-    specs = averaged_metrics(METRICS.format(k=cutoff, top=top) if metrics is None else metrics)
+    how = DivergenceOptions(**{key: value for key, value in options.items() if key in DivergenceOptions.table})
+    k = how.cutoff
+    # the paper's places of grades, in proportion, so that ranks k and k + 1 have different grades
+    default = f"nDCG(gain=exp,top={k}/{(5 * k + 1) // 2}/{5 * k})@{k} nDCGphi@{k}"
+    specs = averaged_metrics(default if metrics is None else metrics)
     if qrels is None:
         if runs is not None:
             raise OptionError("runs need qrels")
@@ -369,9 +374,8 @@ def divergence(
         return _synthetic(specs, how, chosen.jobs or default_jobs())
     refuse(how, DivergenceOptions.names(within=RANDOM), "is for random scores, and goes without qrels")
     if len(specs) != 2:
-        raise MetricError(
-            f"the difference is of two metrics, not {len(specs)}", hint="for example 'nDCG@10 nDCGphi@10'"
-        )
+        hint = "for example 'nDCG@10 nDCGphi@10'"
+        raise MetricError(f"the difference is of two metrics, not {len(specs)}", hint=hint)
     if metrics is not None:
         refuse(how, ("cutoff",), "is that of the default metrics, and metrics have theirs, as in nDCG@5")
     named_runs = separate_runs(qrels if runs is None else runs)
@@ -391,9 +395,7 @@ def divergence(
 def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[Table, Table]]:
     """How often either metric is higher, and the tables."""
     first, second = map(str, specs)
-    boxes: list[Row] = []
-    rows: list[Row] = []
-    of_runs: list[Floats] = []
+    boxes, rows, of_runs = list[Row](), list[Row](), list[Floats]()
     for run in results.runs:
         base, other = run.values[:, run.counted]
         difference = paired_differences(other, base)
@@ -430,18 +432,13 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
         "reverse": [*range(cutoff - 1, -1, -1), *range(cutoff, items)],
     }
     high = round(items / 10)
-    boxes: list[Row] = []
-    impacts: list[Row] = []
-    each_draw: list[Row] = []
+    boxes, impacts, each_draw = list[Row](), list[Row](), list[Row]()
     over: dict[str, list[float]] = {scenario: [] for scenario in orders}  # shares of overestimates
     for d, distribution in enumerate(("balanced", "imbalanced")):
         random = np.random.default_rng((seed, d))
-        if distribution == "balanced":
-            scores = random.uniform(1, 1000, (draws, items))
-        else:
-            parts = random.uniform(100, 1000, (draws, high)), random.uniform(1, 100, (draws, items - high))
-            scores = np.concatenate(parts, axis=1)
-        ideal = -np.sort(-scores, axis=1)
+        ranges = {"balanced": [(1, 1000, items)], "imbalanced": [(100, 1000, high), (1, 100, items - high)]}
+        parts = [random.uniform(low, end, (draws, size)) for low, end, size in ranges[distribution]]
+        ideal = -np.sort(-np.concatenate(parts, axis=1), axis=1)
         for scenario, order in orders.items():
 
             def of_share(share: slice, jobs: int, ideal: Floats = ideal, order: list[int] = order) -> Floats:
@@ -457,13 +454,13 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
                     above, below = (float(np.mean(sign * apart > 0)) for sign in (1, -1))
                     over[scenario].append(above)
                     impacts.append((*labels, above, below, seed))
-    labelled = ("distribution", "scenario", "metric")
     finding = ""
     if impacts:
         swap, reverse = (f"{100 * np.mean(of_scenario):.0f} %" for of_scenario in over.values())
         errors = f"the swap in {swap} and the reverse in {reverse}"
         finding = f"By {', '.join(map(str, specs[1:]))}, {specs[0]} overestimates {errors} of the draws."
     title = f"Share of draws in which {specs[0]} over- or underestimates the error, by each metric"
+    labelled = ("distribution", "scenario", "metric")
     of_impacts = (*labelled, "overestimates", "underestimates", "seed")
     return Study(
         name="divergence",
@@ -477,35 +474,11 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
     )
 
 
-LISTS: Final = (
-    (9, 4, 4, 2, 2, 2, 1, 1, 1, 1),
-    (9, 4, 4, 2, 2, 1, 2, 1, 1, 1),
-    (4, 4, 2, 9, 2, 2, 1, 1, 1, 1),
-    (1, 4, 4, 2, 2, 2, 9, 1, 1, 1),
-    (1, 4, 4, 2, 2, 2, 1, 1, 1, 9),
-    (1, 1, 1, 1, 2, 2, 2, 4, 4, 9),
-)
-"""The paper's hypothesis lists: the score that a system predicts for each document, in descending order of the
-documents' grades. The first is the reference: these are the grades; the last is its reverse."""
-REFERENCE: Final = LISTS[0]
-RANKINGS: Final = (
-    (1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
-    (1, 2, 3, 4, 5, 7, 6, 8, 9, 10),
-    (4, 1, 2, 3, 5, 6, 7, 8, 9, 10),
-    (7, 2, 3, 4, 5, 6, 1, 8, 9, 10),
-    (10, 2, 3, 4, 5, 6, 7, 8, 9, 1),
-    (10, 9, 8, 7, 6, 5, 4, 3, 2, 1),
-)
-"""The documents by rank, from 1 for the first of the reference. The lists leave the order of tied documents
-open; these are the orders by which the paper's nDCG was computed."""
-EQUAL = 1e-9  # values that differ by no more are equal: rounding meets and misses no criterion
-
-
 @takes({})
 def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 
-    A list has the scores that a system predicts for ten documents with the grades REFERENCE. The criteria:
+    A list has the scores that a system predicts for ten documents with the grades of the first. The criteria:
     ties: lists 4 and 5, which exchange the highest grade with different documents of the lowest, have the same
     value, below that of list 1; evidence: the difference between 4 and 5, expected 0. skew: the values fall
     with the error: list 1, 2, 3, then 4 and 5, then 6; evidence: the smallest fall, expected > 0. emphasis:
@@ -524,13 +497,11 @@ def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
     specs = averaged_metrics(metrics, orders_systems=True)
     order = np.array(RANKINGS) - 1
     scores = np.take_along_axis(np.array(LISTS, np.float64), order, axis=1)
-    table = full_rankings(np.array(REFERENCE, np.float64)[order], score=scores)
+    table = full_rankings(np.array(LISTS[0], np.float64)[order], score=scores)
     *values, tau = score(table, [*specs, *parse("tau")])
     # the costs of misplacing the highest grade (list 3), relative to misplacing a low one (list 2)
     pair_ratio = float((tau[0] - tau[2]) / (tau[0] - tau[1]))
-    verdicts: list[Row] = []
-    by_metric: list[Row] = []
-    best: list[str] = []
+    verdicts, by_metric, best = list[Row](), list[Row](), list[str]()
     for spec, of_lists in zip(specs, values, strict=True):
         sign = 1 if spec.metric.higher_is_better else -1
         low, high = spec.metric.range

@@ -1,4 +1,4 @@
-"""Shared by studies: their tables, the metrics and numbers they take, orders, and generated rankings."""
+"""Shared by studies: their tables, the metrics they take, and generated rankings."""
 
 from __future__ import annotations
 
@@ -31,10 +31,8 @@ EXACT = ("at", "threshold", "grade", "grade2", "factor")  # columns of numbers t
 
 @dataclass(frozen=True)
 class Table:
-    """A table of values; None and NaN are undefined.
-
-    name: one word. title: a description in one line. data: whether it is one of the tables of tsv, csv and
-    json, which have a row for each value. shown: whether it is one of those that people see.
+    """A table of values; None and NaN are undefined. name: one word. title: a description in one line. data:
+    whether tsv, csv and json have it, with a row for each value. shown: whether people see it.
     """
 
     name: str
@@ -61,9 +59,9 @@ class Table:
 class Study(doc.WithNotices):
     """The outcome of a study.
 
-    name: the command's. options: what it was made from, the seed of its random numbers among it, as JSON can
-    hold it. tables: the table of findings first. noticed: what a user should know of the input, in groups with
-    a line for each kind. runs_read: how many runs there are. finding: what the tables show, in a sentence.
+    name: the command's. options: what it was made from, with its seed, as JSON can hold it. tables: the table
+    of findings first. noticed: what a user should know of the input, in groups with a line for each kind.
+    runs_read: how many runs there are. finding: what the tables show, in a sentence.
     """
 
     layout = "gradeval.commands.study.tables"
@@ -124,12 +122,9 @@ def document(study: Study, how: doc.RenderOptions, *, table: str | None = None) 
         yield from (_grid(each, how.digits) for each in study.tables if each.shown)
         if study.finding:
             yield visible(study.finding)
-        about = (
-            f"{name.replace('_', ' ')} {_listed(value)}"
-            for name, value in study.options.items()
-            if name != "evaluation" and value != []
-        )
-        yield doc.Line(f"{study.name}: {visible('; '.join(about))}", "dim")
+        options = {name: value for name, value in study.options.items() if name != "evaluation" and value != []}
+        about = "; ".join(f"{name.replace('_', ' ')} {_listed(value)}" for name, value in options.items())
+        yield doc.Line(f"{study.name}: {visible(about)}", "dim")
 
     def rows() -> list[doc.Rows]:
         chosen = study.table(next(iter(study.data)) if table is None else table)
@@ -198,12 +193,12 @@ def full_rankings(grade: Floats, scale: Floats | None = None, score: Floats | No
     by default no two documents are tied.
     """
     queries, items = grade.shape
-    rank = np.arange(1.0, items + 1)
+    rank = np.tile(np.arange(1.0, items + 1), queries)
     return Judgments(
         _equal_segments(queries, items),
         np.ascontiguousarray(grade, np.float64).reshape(-1),
-        np.tile(rank, queries),
-        np.tile(-rank, queries) if score is None else score.reshape(-1),
+        rank,
+        -rank if score is None else score.reshape(-1),
         np.arange(queries * items),
         np.full(queries, items),
         scale=scale,  # type: ignore[arg-type]  # None is what the table makes its own of
