@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from gradeval.commands.explain.explain import Document as RankedDocument
-from gradeval.commands.explain.explain import Explanation, Selection, Term
+from gradeval.commands.explain.explain import Explanation, Explanations, Selection, Term
 from gradeval.errors import OptionError, first_names, visible
 from gradeval.notices import many
 from gradeval.render import Digits
@@ -29,26 +29,16 @@ Row = dict[str, Any]
 
 
 def document(
-    result: Explanation | Sequence[Explanation],
-    how: RenderOptions,
-    *,
-    ranks: int | None = None,
-    loss: bool = False,
+    result: Explanation | Explanations, how: RenderOptions, *, ranks: int | None = None, loss: bool = False
 ) -> Document:
     """ranks: how many are shown, and how many documents that are not among them; by default first_ranks. loss:
     what each document costs.
     """
     explanations = [result] if isinstance(result, Explanation) else result
+    about = {"gradeval": __version__, "format": FORMAT_VERSION}
     return Document(
-        blocks=lambda: chain.from_iterable(
-            _blocks(explanation, ranks or explanation.first_ranks, loss, how.digits)
-            for explanation in explanations
-        ),
-        content=lambda: {
-            "gradeval": __version__,
-            "format": FORMAT_VERSION,
-            "explanations": [explanation.to_dict() for explanation in explanations],
-        },
+        blocks=lambda: chain(*(_blocks(of, ranks or of.first_ranks, loss, how.digits) for of in explanations)),
+        content=lambda: {**about, "explanations": [explanation.to_dict() for explanation in explanations]},
     )
 
 
@@ -70,21 +60,11 @@ def _blocks(explanation: Explanation, ranks: int, loss: bool, digits: Digits) ->
     if not loss:
         return
     if not explanation.has_losses:
-        raise OptionError(
-            f"{explanation.metric}: losses are defined for DCGs that an ideal ranking of the judged documents "
-            "normalizes, such as nDCG"
-        )
+        which = "DCGs that an ideal ranking of the judged documents normalizes, such as nDCG"
+        raise OptionError(f"{explanation.metric}: losses are defined for {which}")
     losses = [loss for loss in explanation.losses if loss.loss]
-    rows = [
-        {
-            **_described(explanation, loss.document),
-            "ideal rank": loss.ideal_position,
-            "adds": loss.contribution,
-            "ideally adds": loss.ideal_contribution,
-            "loss": loss.loss,
-        }
-        for loss in losses[:ranks]
-    ]
+    numbers = _rows(("ideal rank", "adds", "ideally adds", "loss"), (loss[1:] for loss in losses[:ranks]))
+    rows = [{**_described(explanation, of.document), **row} for of, row in zip(losses, numbers, strict=False)]
     rows += _rest("loss", [loss.loss for loss in losses[ranks:]])
     rows.append({"document": "1 - value", "loss": 1 - explanation.value})
     names = "rank", "document", "ideal rank", "grade", "adds", "ideally adds", "loss", "title"
@@ -103,7 +83,8 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
         rows.append({**_described(explanation, document), **of_metric})
     removed = "Leave-one-out: the document removed from run and judgments, ranks closed up"
     names = ["rank", "position", "document", "score", "grade", explanation.scaled, "gain", "discount", "term"]
-    names += [_sum_name(explanation), "adds", f"{_name(explanation)}@k", "value without", "change", "title"]
+    sum_name, at_rank = _names(explanation)
+    names += [sum_name, "adds", at_rank, "value without", "change", "title"]
     yield _grid("" if explanation.is_sum else removed, rows, digits, filter(None, names))
     if explanation.ideal and all(term.position for term in explanation.ideal):
         rows = []
@@ -171,25 +152,23 @@ def _cut(text: str) -> str:
     return f"{text}…"
 
 
-def _name(explanation: Explanation) -> str:
-    return visible(explanation.display).partition("(")[0].partition("@")[0]
-
-
-def _sum_name(explanation: Explanation) -> str:
-    return "DCG'" if explanation.groups else "DCG"
+def _names(explanation: Explanation) -> tuple[str, str]:
+    """Those of the columns of a DCG: of the sum, and of the value at a rank."""
+    name = visible(explanation.display).partition("(")[0].partition("@")[0]
+    return "DCG'" if explanation.groups else "DCG", f"{name}@k"
 
 
 def _values(explanation: Explanation, documents: Sequence[RankedDocument]) -> Iterator[Row]:
     """What the metric makes of each of the documents."""
-    changes = {change.document: (change.value, change.change) for change in explanation.changes}
-    terms = {term.document: term for term in explanation.terms or ()}
-    is_dcg = any(term.gain is not None for term in terms.values()) or bool(explanation.discounts)
-    running = sorted((term.position, term.running) for term in terms.values() if term.position is not None)
+    if explanation.terms is None:
+        changes = {document: numbers for document, *numbers in explanation.changes}
+        yield from _rows(("value without", "change"), (changes.get(of, [math.nan] * 2) for of in documents))
+        return
+    sum_name, at_rank = _names(explanation)
+    terms = {term.document: term for term in explanation.terms}
+    is_dcg = any(term.gain is not None for term in explanation.terms) or bool(explanation.discounts)
+    running = sorted((term.position, term.running) for term in explanation.terms if term.position is not None)
     for document in documents:
-        if not explanation.is_sum:
-            value, change = changes.get(document, (math.nan, math.nan))
-            yield {"value without": value, "change": change}
-            continue
         place, term = explanation.place(document), terms.get(document)
         if term is None and place is not None and place <= (explanation.cutoff or math.inf):
             # a document without a term adds 0
@@ -202,9 +181,9 @@ def _values(explanation: Explanation, documents: Sequence[RankedDocument]) -> It
         if term is not None:
             values = {explanation.scaled: term.scaled, "gain": term.gain, "discount": term.discount}
             values |= {} if explanation.levels else {"term": term.value}  # µAP has a term for each level
-            values |= {_sum_name(explanation): term.running} if is_dcg else {"adds": term.contribution}
+            values |= {sum_name: term.running} if is_dcg else {"adds": term.contribution}
         if place is not None and place <= len(explanation.by_rank):
-            values[f"{_name(explanation)}@k"] = explanation.by_rank[place - 1]
+            values[at_rank] = explanation.by_rank[place - 1]
         yield {name: value for name, value in values.items() if value is not None}
 
 
@@ -219,7 +198,7 @@ def fraction(explanation: Explanation, digits: Digits) -> str:
         adds = "weight · precision at its rank / relevant, for each level that it reaches"
         return f"{name} = sum of what documents add = {value}. A document adds {adds}."
     is_dcg = any(term.gain is not None for term in (*(explanation.terms or ()), *(explanation.ideal or ())))
-    sum_name = _sum_name(explanation) if is_dcg else "sum"
+    sum_name = _names(explanation)[0] if is_dcg else "sum"
     text = total = f"{sum_name} {number(explanation.total, digits)}"
     divisor, base = (  # counts have no decimals
         str(int(part)) if part.is_integer() and abs(part) < 2**53 else number(part, digits)
@@ -243,10 +222,8 @@ def no_sum(explanation: Explanation, differences: bool = False) -> str:
     what = f": {removed} (leave-one-out), and need not" if differences else ", so the changes need not"
     text = f"{visible(explanation.display)} is no sum over documents{what} add up."
     if untried := max(side.untried for side in (explanation, explanation.against or explanation)):
-        text += (
-            " Only documents of the first ranks, and those of the highest grades that were not retrieved, were "
-            f"removed: {many(untried, 'other would take', 'others would take')} too long."
-        )
+        text += " Only documents of the first ranks, and those of the highest grades that were not retrieved, "
+        text += f"were removed: {many(untried, 'other would take', 'others would take')} too long."
     return text
 
 
@@ -285,18 +262,10 @@ def _rest(column: str, values: Sequence[float], label: str = "document") -> list
 def _differences(explanation: Explanation, other: Explanation, ranks: int, digits: Digits) -> Iterator[Block]:
     run, other_run = visible(explanation.run), visible(other.run)
     differences = [difference for difference in explanation.differences if difference.difference]
+    columns = "grade", f"{run} rank", f"{other_run} rank", f"{run} adds", f"{other_run} adds", "difference"
     rows = [
-        {
-            "document": visible(difference.id),
-            "grade": difference.grade,
-            f"{run} rank": difference.rank,
-            f"{other_run} rank": difference.other_rank,
-            f"{run} adds": difference.contribution,
-            f"{other_run} adds": difference.other,
-            "difference": difference.difference,
-            "title": _cut(explanation.titles.get(difference.id, "")),
-        }
-        for difference in differences[:ranks]
+        {"document": visible(of.id), **row, "title": _cut(explanation.titles.get(of.id, ""))}
+        for of, row in zip(differences, _rows(columns, (of[1:] for of in differences[:ranks])), strict=False)
     ]
     rows += _rest("difference", [difference.difference for difference in differences[ranks:]])
     if explanation.is_sum:
@@ -317,13 +286,13 @@ def _differences(explanation: Explanation, other: Explanation, ranks: int, digit
         names = "document", "grade", f"{other_run} rank", f"{run} rank", "displaced by"
         yield _grid("What displaced the documents that were lost (grade)", displaced, "full", names)
     length = max(len(side.ranked[:ranks]) for side in (explanation, other))
-    ranked: list[Row] = [{"rank": place + 1} for place in range(length)]
+    rows = [{"rank": place + 1} for place in range(length)]
     for side in (explanation, other):
-        for row, document in zip(ranked, side.ranked, strict=False):
+        for row, document in zip(rows, side.ranked, strict=False):
             described, name = _described(explanation, document), visible(side.run)
             row |= {f"{name} {column}": described[column] for column in ("document", "grade", "title")}
-    if ranked:
-        yield _grid(f"The first {length} ranks", ranked, "full")
+    if rows:
+        yield _grid(f"The first {length} ranks", rows, "full")
 
 
 def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Grid | str]:
@@ -331,44 +300,38 @@ def details(explanation: Explanation, ranks: int, digits: Digits) -> Iterator[Gr
     if explanation.levels:  # Scheel's table 1: each threshold, or those of the largest weight
         heaviest = sorted(explanation.levels, key=lambda level: -level.weight)
         length = min(len(explanation.levels[0].marks), ranks)
-        rows: list[Row] = [
-            {
-                "levels": f"grade >= {grade_of(level.grade)}",
-                f"ranks 1-{length}" if length > 1 else "rank 1": level.marks[:ranks],
-                "relevant": level.relevant,
-                "AP": level.average_precision,
-                "weight": level.weight,
-                "AP · weight": level.average_precision * level.weight,
-            }
-            for level in sorted(heaviest[:_MOST], key=lambda level: level.grade)
-        ]
+        of_ranks = f"ranks 1-{length}" if length > 1 else "rank 1"
+        levels = (
+            (f"grade >= {grade_of(grade)}", marks[:ranks], relevant, precision, weight, precision * weight)
+            for grade, relevant, precision, weight, marks in sorted(heaviest[:_MOST])
+        )
+        rows = _rows(("levels", of_ranks, "relevant", "AP", "weight", "AP · weight"), levels)
         others = [level.average_precision * level.weight for level in heaviest[_MOST:]]
         rows += _rest("AP · weight", others, "levels")
         rows.append({"levels": "weighted mean", "AP · weight": value_of(explanation, digits)})
         yield _grid("AP at each level: + reaches it, - does not", rows, digits)
     if (phi := explanation.phi) is not None:
         if phi.points:
-            rows = [dict(zip(("point", "grade", "φ"), point, strict=True)) for point in phi.points]
-            yield _grid("Control points of φ", rows, digits)
+            yield _grid("Control points of φ", _rows(("point", "grade", "φ"), phi.points), digits)
         else:
             yield "There are no control points of φ: no grade is above 0."
         if phi.whisker is not None and all(name != "whisker" for name, _, _ in phi.points):
             whisker = number(phi.whisker, digits)
             yield f"The whisker, {whisker}, is no control point: no grade is an outlier above it."
-        rows = [dict(zip(("grade", "judged", "φ", "gain"), value, strict=True)) for value in phi.values]
+        rows = _rows(("grade", "judged", "φ", "gain"), phi.values)
         yield _grid("φ and gain 2^φ - 1 of each grade", _first_rows(rows), digits)
     if explanation.groups:
-        rows = [
-            {
-                "grade": group.grade,
-                "level": group.level,
-                "ideal positions": "-".join(map(str, dict.fromkeys((group.first, group.last)))),
-                "discount": group.discount,
-            }
-            for group in explanation.groups
-        ]
+        groups = (
+            (grade, level, "-".join(map(str, dict.fromkeys((first, last)))), discount)
+            for level, grade, first, last, discount in explanation.groups
+        )
+        rows = _rows(("grade", "level", "ideal positions", "discount"), groups)
         title = "Levels, which are the gains, and the discount that documents of a level share"
         yield _grid(title, _first_rows(rows), digits)
+
+
+def _rows(columns: Sequence[str], records: Iterable[Sequence[Any]]) -> list[Row]:
+    return [dict(zip(columns, record, strict=True)) for record in records]
 
 
 def _first_rows(rows: list[Row]) -> list[Row]:
