@@ -69,8 +69,8 @@ class Cell:
 
     collection: str
     system: str
+    status: Status
     path: str
-    status: Status = "done"
     sha256: str | None = None
     qrels_sha256: str | None = None
     groups_sha256: str | None = None
@@ -93,7 +93,6 @@ class Cell:
         """The cell as in JSON. Its checksum shows --resume whether it was edited."""
         content = {
             "gradeval": __version__,
-            **{name: getattr(self, name) for name in ("collection", "system", "status")},
             **vars(self),
             "values": exact({name: value._asdict() for name, value in self.values.items()}),
             "judged": exact(dict(self.judged)),
@@ -113,10 +112,9 @@ class Cell:
         parts: dict[str, Any] = {part.name: content[part.name] for part in fields(cls)}
         parts["values"] = {name: Value(**numbers(value)) for name, value in parts["values"].items()}
         parts["judged"] = numbers(parts["judged"])
-        pairs = {name: numbers(pair) for name, pair in parts["comparisons"].items()}
-        for pair in pairs.values():
+        for name, pair in parts["comparisons"].items():
             del pair["relative_percent"]
-        parts["comparisons"] = {name: comparison.PairComparison(**pair) for name, pair in pairs.items()}
+            parts["comparisons"][name] = comparison.PairComparison(**numbers(pair))
         parts["notices"] = tuple(Notice.from_dict(notice, notice["subject"]) for notice in parts["notices"])
         parts["errors"] = tuple(parts["errors"])
         parts["depths"] = parts["depths"] and tuple(parts["depths"])
@@ -405,8 +403,8 @@ class _CollectionCells:
         self.settings = json.loads(json.dumps(deciding))  # tuples are lists there
         self.paths = {system: collection.runs.get(system, collection.qrels) for system in manifest.systems}
 
-    def cell(self, system: str, **fields: Any) -> Cell:
-        return Cell(self.name, system, self.paths[system], **fields)
+    def cell(self, system: str, status: Status, **fields: Any) -> Cell:
+        return Cell(self.name, system, status, self.paths[system], **fields)
 
     def unchanged(self, earlier: Mapping[Key, Cell]) -> list[Cell]:
         expected = "done", self.settings, {*map(str, self.specs)}
@@ -439,7 +437,7 @@ class _CollectionCells:
             error = error.in_file(file.path, line, f"{self.name}: ")
         elif not isinstance(error, (InputError, InputErrors)):
             error = InputError(file.path, f"{self.name}: {error}")
-        return self.cell(system, status="failed", errors=tuple(str(error).split("\n")))
+        return self.cell(system, "failed", errors=tuple(str(error).split("\n")))
 
     def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None]) -> list[Cell]:
         cells: dict[str, Cell] = {}
@@ -473,9 +471,8 @@ class _CollectionCells:
         existing = [system for system in systems if self.exists(system)]
         # with a run, the evaluation reports that there are no qrels
         if existing or self.qrels == "-" or os.path.exists(self.qrels):
-            for system in systems:
-                if system not in existing:
-                    add(self.cell(system, status="missing"))
+            for system in [system for system in systems if system not in existing]:
+                add(self.cell(system, "missing"))
         else:
             fail(systems, InputError(self.qrels, "no such file", hint="Check the path"))
         if existing and self.baseline is not None and self.exists(self.baseline):
@@ -494,17 +491,10 @@ class _CollectionCells:
             try:
                 qrels, opened = with_saved(self.qrels, runs)
                 judged = [] if options.judged_only else [comparison.judged_spec(self.compared, opened)]
+                runs = [(name, _of_one_run(run)) for name, run in opened]
+                how = {"hashes": True, "unlisted": [spec for spec in judged if spec not in self.specs]}
                 results = evaluate_all(
-                    qrels,
-                    [(name, _of_one_run(run)) for name, run in opened],
-                    self.specs,
-                    options,
-                    hashes=True,
-                    on_run=on_run,
-                    keep_values=False,
-                    is_part=True,
-                    optional=judged,
-                    unlisted=[spec for spec in judged if spec not in self.specs],
+                    qrels, runs, self.specs, options, on_run, False, is_part=True, optional=judged, **how
                 )
             except GradevalError as error:  # of the qrels, or of options that do not suit them
                 fail(part, error)
@@ -531,20 +521,20 @@ class _CollectionCells:
             compared = {"baseline": self.baseline, "baseline_sha256": of_baseline.runs[0].sha256}
             compared["comparisons"] = {pair.metric: pair for pair in pairs}
         judged = comparison.Judged.of(results)
+        cell = f"{self.name}/{run.name}"
+        # not those of Judged@k, which is evaluated besides
+        notices = (of for of in results.notices if of.metric in {"", *values} or of.kind is Kind.JUDGED_SHARE)
         return self.cell(
             run.name,
+            "done",
             sha256=run.sha256,
             qrels_sha256=results.qrels_sha256,
-            options=self.settings,
-            values=values,
-            notices=tuple(
-                notice.replace(subject=f"{self.name}/{run.name}")
-                for notice in results.notices  # not those of Judged@k, which is evaluated besides
-                if notice.metric in {"", *values} or notice.kind is Kind.JUDGED_SHARE
-            ),
             groups_sha256=results.groups_sha256,
             ties=run.ties,
+            options=self.settings,
+            values=values,
             judged={} if judged is None else {judged.name: float(judged.means[0])},
+            notices=tuple(notice.replace(subject=cell) for notice in notices),
             depths=run.depths,
             **compared,
         )
