@@ -24,8 +24,6 @@ from gradeval.errors import (
     UnknownQueryError,
     UnsuitableOptionError,
 )
-from gradeval.evaluation import outcome
-from gradeval.evaluation import score as score_module
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.score import score
@@ -87,10 +85,7 @@ def test_a_system_that_allows_no_threads(calls, monkeypatch):
     assert calls(64) == alone
 
 
-STEPS = [
-    *((trec, "qrels_columns"), (trec, "run_columns"), (letor_module, "_read_block")),
-    *((outcome, "outcome_of"), (score_module, "scored")),
-]
+STEPS = [(trec, "qrels_columns"), (trec, "run_columns"), (letor_module, "_read_block")]
 
 
 @each("module, name", STEPS)

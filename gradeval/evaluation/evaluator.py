@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, repeat
@@ -252,8 +252,10 @@ class Evaluator:
         counted = np.zeros(len(self._chosen), np.bool_)
         # the notices of ties of several runs become a line, which has no expected value
         with_expected = repeat(True) if self._details else chain([True], repeat(False))
-        evaluate = partial(self._outcome, at_once, with_expected)
-        for run_outcome in _each(len(runs), opened, evaluate, self._jobs, sum(map(len, names))):
+        concurrent_runs = max(1, min(self._jobs, sum(map(len, names))))
+        evaluate = partial(self._outcome, at_once, with_expected, self._jobs // concurrent_runs)
+        drawn = chain.from_iterable(map(opened, range(len(runs))))
+        for run_outcome in ordered_map(evaluate, drawn, concurrent_runs):
             if isinstance(run_outcome, FailedRun):
                 failed.append(run_outcome)
                 part = self._nothing.replace(failed=(run_outcome,))
@@ -290,7 +292,7 @@ class Evaluator:
         return outcome.without_relevant(self._qrels, self._specs, self._options, self._jobs)
 
     def _outcome(
-        self, at_once: bool, with_expected: Iterator[bool], opened: _Opened, jobs: int
+        self, at_once: bool, with_expected: Iterator[bool], jobs: int, opened: _Opened
     ) -> Outcome | FailedRun:
         """at_once: whether the notices are found too, so that nothing else is kept of the run."""
         if isinstance(opened, (Outcome, FailedRun)):
@@ -337,38 +339,6 @@ class Evaluator:
 
 _Opened = tuple[str, Run] | Outcome | FailedRun
 """A run with its name, or what is known of it already."""
-
-
-def _each(
-    count: int,
-    opened: Callable[[int], Sequence[_Opened]],
-    evaluate: Callable[..., Outcome | FailedRun],
-    jobs: int,
-    expected: int,
-) -> Iterator[Outcome | FailedRun]:
-    """The outcome of each run, in order; few are open at a time, and one where there is no memory for more."""
-    positions = deque(range(count))
-    waiting: deque[_Opened] = deque()
-
-    def drawn() -> Iterator[_Opened]:
-        yield from tuple(waiting)
-        while positions:
-            runs = opened(positions[0])  # it stays first if there is no memory for it
-            positions.popleft()
-            waiting.extend(runs)
-            yield from runs
-
-    for threads in dict.fromkeys((jobs, 1)):
-        concurrent_runs = max(1, min(threads, expected))
-        with_jobs = partial(evaluate, jobs=threads // concurrent_runs)
-        try:
-            for result in ordered_map(with_jobs, drawn(), concurrent_runs):
-                waiting.popleft()
-                yield result
-            return
-        except MemoryError:
-            if threads == 1:
-                raise
 
 
 def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
