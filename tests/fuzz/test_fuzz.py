@@ -12,7 +12,7 @@ import pytest
 from gradeval import Evaluator, cli
 from gradeval.arrays.strings import Ids
 from gradeval.evaluation import saved
-from gradeval.formats import arrow, diagnostics, output, scan, sources, trec
+from gradeval.formats import arrow, diagnostics, memory, output, scan, sources, trec
 from gradeval.tables import judgments
 
 from . import __main__ as command
@@ -58,7 +58,7 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "options": [(judgments.Judgments, "cut", lambda table, depth: table)],
     "damage": [(diagnostics.Problems, "check", lambda kept: None)],
     "saved": [(saved, "_SAME", float("inf"))],
-    "arrow": [(arrow, "missing_rows", fails), (arrow, "printable", fails)],
+    "arrow": [(memory, "missing_rows", fails), (arrow, "printable", fails)],
     "borders": [(sources, "_cut", loses_a_byte)],
     "keys": [(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))],
     "arguments": [(cli.out, "echo_error", lambda line: None)],
