@@ -40,37 +40,25 @@ if TYPE_CHECKING:
     from gradeval.tables.load import read_run as read_run
     from gradeval.version import __version__ as __version__
 
-# every public name once; the imports above are for type checkers, and a test compares them
-_HOME = {
-    "Batch": "commands.batch.batch",
-    "Comparison": "commands.compare.compare",
-    "EvaluationWarning": "notices",
-    "Evaluator": "evaluation.evaluator",
-    "Explanation": "commands.explain.explain",
-    "GradevalError": "errors",
-    "InputError": "errors",
-    "MetricError": "errors",
-    "OptionError": "errors",
-    "Report": "commands.report.result",
-    "Results": "evaluation.results",
-    "Validation": "commands.files.validate",
-    "__version__": "version",
-    "batch": "commands.batch.batch",
-    "compare": "commands.compare.compare",
-    "compare_tables": "commands.compare.tables",
-    "convert": "commands.files.convert",
-    "evaluate": "evaluation.evaluator",
-    "explain": "commands.explain.explain",
-    "plot": "commands.plot.pictures",
-    "read_qrels": "tables.load",
-    "read_run": "tables.load",
-    "report": "commands.report.result",
-    "score_arrays": "evaluation.training",
-    "spark": "spark",
-    "study": "commands.study.experiments",
-    "validate": "commands.files.validate",
+# every public name once, by module; the imports above are for type checkers, and a test compares them
+_NAMES = {
+    "commands.batch.batch": "Batch batch",
+    "commands.compare.compare": "Comparison compare",
+    "commands.compare.tables": "compare_tables",
+    "commands.explain.explain": "Explanation explain",
+    "commands.files.convert": "convert",
+    "commands.files.validate": "Validation validate",
+    "commands.report.result": "Report report",
+    "errors": "GradevalError InputError MetricError OptionError",
+    "evaluation.evaluator": "Evaluator evaluate",
+    "evaluation.results": "Results",
+    "evaluation.training": "score_arrays",
+    "notices": "EvaluationWarning",
+    "tables.load": "read_qrels read_run",
+    "version": "__version__",
 }
-_MODULES = ("plot", "spark", "study")  # public as a whole
+_MODULES = {"plot": "commands.plot.pictures", "spark": "spark", "study": "commands.study.experiments"}
+_HOME = {**_MODULES, **{name: module for module, names in _NAMES.items() for name in names.split()}}
 
 __all__ = list(_HOME)
 
