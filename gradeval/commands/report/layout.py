@@ -12,8 +12,7 @@ import platform
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from functools import partial
 from hashlib import sha256
 from importlib import resources
@@ -22,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.commands.compare.compare import PairComparison, judged_mean
-from gradeval.commands.compare.layout import BETTER, WORSE, interval, means_and_differences
+from gradeval.commands.compare.compare import judged_mean
+from gradeval.commands.compare.layout import BETTER, WORSE, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of
 from gradeval.commands.explain.explain import Explanation
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
@@ -32,9 +31,9 @@ from gradeval.errors import visible
 from gradeval.notices import lines, many
 from gradeval.options import Options
 from gradeval.render import Digits
-from gradeval.render.document import ABSENT, Document, Grid, RenderOptions, number, probability, signed
+from gradeval.render.document import ABSENT, Document, Grid, RenderOptions, number, signed
 from gradeval.statistics.sampling import TOLERANCE
-from gradeval.statistics.tests import interval_of_mean, summarize
+from gradeval.statistics.tests import interval_of_mean
 from gradeval.version import __version__
 
 _ROOM = "gradeval.commands.report"
@@ -217,16 +216,10 @@ def _made(report: Report) -> list[tuple[str, str]]:
 
 
 def _values(report: Report, digits: Digits) -> str:
-    """The values and differences as JSON, in which nothing can end the element that it is in.
-
-    The script reads them at once, so that a page is whole when it has loaded: what prints it may not wait.
+    """The values as JSON, in which nothing can end the element that it is in. The script reads them at once, so
+    that a page is whole when it has loaded: what prints it may not wait.
     """
     values, comparison = report.values, report.comparison
-    compared: dict[tuple[str, str, str], PairComparison] = {}
-    for pair in () if comparison is None else comparison.comparisons:
-        compared[pair.baseline, pair.run, pair.metric] = pair
-        compared[pair.run, pair.baseline, pair.metric] = replace(pair, low=-pair.high, high=-pair.low)
-    positions = range(len(values.runs))
     no_sums: dict[str, str] = {}
     for value in chain.from_iterable(chain(*(query.values for query in report.explained.values()))):
         if not value.explanation.is_sum:
@@ -244,35 +237,8 @@ def _values(report: Report, digits: Digits) -> str:
         "tolerance": TOLERANCE,
         "saved": report.saved,
         "pair": [0, 0] if comparison is None else list(comparison.pairs[0]),
-        "pairs": [[_pair(report, a, b, compared, digits) for b in positions] for a in positions],
     }
     return _json(content).replace("<", "\\u003c")
-
-
-def _pair(
-    report: Report, a: int, b: int, compared: Mapping[tuple[str, str, str], PairComparison], digits: Digits
-) -> list[str]:
-    if a == b:
-        return []
-    values, options = report.values, report.options
-    texts = []
-    for column, differences in zip(values.metrics, values.differences(a, b), strict=True):
-        summary = summarize(differences)
-        won, lost = (summary.wins, summary.losses)[:: column.sign]
-        parts = [f"mean difference {signed(summary.mean, digits)}"]
-        comparison = compared.get((values.runs[a], values.runs[b], column.name))
-        if comparison is not None:
-            if not math.isnan(comparison.low):
-                parts.append(f"{options.confidence:g} % interval {interval(comparison, digits)}")
-            if not math.isnan(comparison.p):
-                parts.append(f"p {probability(comparison.p, digits)}")
-            if not math.isnan(comparison.p_corrected) and options.used_correction != "none":
-                parts.append(f"corrected p {probability(comparison.p_corrected, digits)}")
-        queries = f"queries won/tied/lost {won:,}/{summary.ties:,}/{lost:,}"
-        if compared and comparison is None:
-            queries += "; --all-pairs would add an interval and p"
-        texts.append(f"{', '.join(parts)}; {queries}")
-    return texts
 
 
 def _texts(texts: Iterable[str]) -> str:

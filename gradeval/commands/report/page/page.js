@@ -170,8 +170,11 @@ function update() {
   const both = several ? `${runs[state.run]} minus ${runs[state.baseline]}` : "";
   const of = shown.length === queries.length ? "" : ` of ${queries.length}`;
   const count = `${name}, ${shown.length}${of} ${queries.length === 1 ? "query" : "queries"}.`;
-  const known = several ? data.pairs[state.baseline][state.run][m] : "";
-  byId("status").textContent = known ? `${count} ${both}, all queries: ${known}.` : count;
+  const changes = queries.map((_, q) => difference(q)).filter((change) => change !== null);
+  const mean = changes.length ? changes.reduce((sum, change) => sum + change) / changes.length : null;
+  const won = ["better", "equal", "worse"].map((kind) => changes.filter((change) => kindOf(change) === kind).length);
+  const known = `all queries: mean difference ${signed(mean)}; queries won/tied/lost ${won.join("/")}`;
+  byId("status").textContent = state.run === state.baseline ? count : `${count} ${both}, ${known}.`;
   const what = several ? `${name}: difference on each query, ${both}` : `${name} of each query`;
   byId("about").textContent = `${what}, in the order of the table`;
   drawChart();
