@@ -20,7 +20,7 @@ from gradeval.registry.invariants import (
     Condition,
 )
 from gradeval.registry.metric import Kind, metric
-from gradeval.registry.params import Cutoff, Rel, choice
+from gradeval.registry.params import AtK, Rel, choice
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups, hit_precisions, precision_sums
@@ -40,7 +40,7 @@ _FITS = Condition(
     needs_relevant=True,
 )
 def average_precision(
-    judgments: Judgments, *, rel: Rel = None, norm: Norm = "relevant", cutoff: Cutoff | None = None
+    judgments: Judgments, *, rel: Rel = None, norm: Norm = "relevant", cutoff: AtK = None
 ) -> Terms:
     """Average precision.
 

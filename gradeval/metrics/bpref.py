@@ -8,7 +8,7 @@ from gradeval.arrays import Floats
 from gradeval.metrics._kernels import SCALE_FREE_HITS, hit_count, retrieved
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Rel
+from gradeval.registry.params import AtK, Cutoff, Rel
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -75,7 +75,7 @@ def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
 
 
 @metric("Judged", invariants=[SCALE_FREE, PROMOTION_HELPS], higher_is_better=None)
-def judged(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
+def judged(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     """Share of judged documents among those retrieved.
 
     Use when any metric is read that takes unjudged documents as not relevant.

@@ -19,7 +19,7 @@ from gradeval.registry.invariants import (
     UNJUDGED_IGNORED,
 )
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Rel, flag, fraction
+from gradeval.registry.params import AtK, Rel, flag, fraction
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -187,7 +187,7 @@ def area_under_curve(judgments: Judgments, *, rel: Rel = None) -> Terms:
 
 
 @metric("Accuracy", invariants=[SCALE_FREE_HITS], undefined=True, example="Accuracy(rel=2)@100")
-def accuracy(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
+def accuracy(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Probability that a relevant document is ranked above a non-relevant one, among those retrieved.
 
     Use when the documents retrieved are reranked, and each pair of them counts alike.

@@ -12,7 +12,7 @@ from gradeval.arrays import Floats
 from gradeval.metrics._kernels import SCALE_FREE_HITS, one_each
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import Kind, Strings, metric
-from gradeval.registry.params import Cutoff, Rel, positive_integer
+from gradeval.registry.params import AtK, Rel, positive_integer
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -67,7 +67,7 @@ def relevant_judged_count(judgments: Judgments, *, rel: Rel = None) -> Floats:
 
 
 @metric("num_rel_ret", invariants=[SCALE_FREE_HITS, PROMOTION_HELPS], example="num_rel_ret(rel=2)", **COUNT)
-def relevant_retrieved_count(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
+def relevant_retrieved_count(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Number of relevant documents retrieved.
 
     Use when the relevant documents found are to be counted over all queries.

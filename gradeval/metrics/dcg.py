@@ -12,7 +12,7 @@ from gradeval.metrics._kernels import Gain, dcg, exp2_gain, graded, highest_grad
 from gradeval.metrics._kernels import discount as divisor
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Top, Worth, choice, mapped, positive
+from gradeval.registry.params import AtK, Top, Worth, choice, mapped, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 
@@ -30,9 +30,7 @@ MaxGrade = Annotated[float | None, _LARGEST]
 
 
 @metric("CG", range=(0, None), invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="CG(gain=exp)@10")
-def cumulated_gain(
-    judgments: Judgments, *, gain: Worth = "linear", top: Top = None, cutoff: Cutoff | None = None
-) -> Terms:
+def cg(judgments: Judgments, *, gain: Worth = "linear", top: Top = None, cutoff: AtK = None) -> Terms:
     """Cumulated gain.
 
     Use when all results are seen at once, as in a grid, and the total gain counts.
@@ -52,7 +50,7 @@ def discounted_cumulated_gain(
     gain: Worth = "linear",
     top: Top = None,
     discount: Discount = "log2",
-    cutoff: Cutoff | None = None,
+    cutoff: AtK = None,
 ) -> Terms:
     """Discounted cumulated gain.
 
@@ -102,7 +100,7 @@ def normalized_discounted_cumulated_gain(
     discount: Discount = "log2",
     ideal: Ideal = "global",
     max_grade: MaxGrade = None,
-    cutoff: Cutoff | None = None,
+    cutoff: AtK = None,
 ) -> Terms:
     """Normalized discounted cumulated gain.
 
@@ -144,7 +142,7 @@ def normalized_discounted_cumulated_gain(
 
 
 @metric("NDCNG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
-def ndcng(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
+def ndcng(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     """Normalized discounted cumulative normalized gain.
 
     Use when scales differ between queries or assessors, so that only the ratio to the query's largest grade

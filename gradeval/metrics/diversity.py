@@ -13,7 +13,7 @@ from gradeval.arrays.segments import Segments, distinct, log2, ranges
 from gradeval.metrics._kernels import SCALE_FREE_HITS
 from gradeval.registry.invariants import IDEAL_IS_ONE
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Rel, below_one, choice, fraction
+from gradeval.registry.params import AtK, Cutoff, Rel, below_one, choice, fraction
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.qrels import is_relevant
 from gradeval.tables.terms import DiscountedTerms, Terms
@@ -139,9 +139,7 @@ def _check_cutoff(params: Mapping[str, Any]) -> None:
 
 
 @metric("α_DCG", check=_check_cutoff, example="alpha_DCG@20", **_OF_SUBTOPICS)
-def alpha_dcg(
-    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: Cutoff | None = None
-) -> Terms:
+def alpha_dcg(judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Discounted cumulated gain that rewards novelty.
 
     Use when queries have subtopics (intents, nuggets), and a ranking should cover them early.
@@ -161,9 +159,7 @@ def alpha_dcg(
 
 
 @metric("α_nDCG", aliases=["alpha-nDCG", "nDCG_alpha"], example="alpha_nDCG@20", **_NORMALIZED)
-def alpha_ndcg(
-    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: Cutoff | None = None
-) -> Terms:
+def alpha_ndcg(judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Normalized discounted cumulated gain that rewards novelty.
 
     Use when queries have subtopics, and redundant documents should be worth less; the usual diversity metric.
@@ -184,7 +180,7 @@ def alpha_ndcg(
 
 
 @metric("ERR_IA", check=_check_cutoff, example="ERR_IA@20", **_OF_SUBTOPICS)
-def err_ia(judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
+def err_ia(judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Intent-aware expected reciprocal rank.
 
     Use when each user has one of the subtopics in mind, and stops at documents on it.
@@ -203,9 +199,7 @@ def err_ia(judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff:
 
 
 @metric("nERR_IA", example="nERR_IA@20", **_NORMALIZED)
-def normalized_err_ia(
-    judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: Cutoff | None = None
-) -> Terms:
+def nerr_ia(judgments: Judgments, *, alpha: Alpha = 0.5, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Normalized intent-aware expected reciprocal rank.
 
     Use when as ERR_IA, where queries with few relevant documents must be able to reach 1.
@@ -260,7 +254,7 @@ def normalized_nrbp(judgments: Judgments, *, alpha: Alpha = 0.5, beta: Beta = 0.
     example="AP_IA@100",
     **_OF_SUBTOPICS | {"invariants": [IDEAL_IS_ONE.unless("cutoff"), SCALE_FREE_HITS]},
 )
-def ap_ia(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
+def ap_ia(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Intent-aware average precision.
 
     Use when queries have subtopics, and the whole ranking counts for each of them.
@@ -302,9 +296,7 @@ def p_ia(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
 
 
 @metric("StRecall", aliases=["strec", "S_recall", "subtopic_recall"], example="StRecall@10", **_OF_SUBTOPICS)
-def subtopic_recall(
-    judgments: Judgments, *, rel: Rel = None, of: Of = "relevant", cutoff: Cutoff | None = None
-) -> Terms:
+def subtopic_recall(judgments: Judgments, *, rel: Rel = None, of: Of = "relevant", cutoff: AtK = None) -> Terms:
     """Subtopic recall.
 
     Use when a reader, or a model that writes an answer, needs a document on each subtopic among the first k.

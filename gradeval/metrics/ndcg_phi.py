@@ -12,7 +12,7 @@ from gradeval.arrays.segments import monotone_curve, quantile
 from gradeval.metrics._kernels import EXP2, Gain, exp2_gain, normalized_dcg
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Pairs, Param, choice, pairs
+from gradeval.registry.params import AtK, Pairs, Param, choice, pairs
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
@@ -120,7 +120,7 @@ def _check_points(params: Mapping[str, Any]) -> None:
     needs_relevant=True,
 )
 def ndcg_phi(
-    judgments: Judgments, *, variant: Variant = "paper", points: Points = None, cutoff: Cutoff | None = None
+    judgments: Judgments, *, variant: Variant = "paper", points: Points = None, cutoff: AtK = None
 ) -> Terms:
     """Normalized discounted cumulated gain with gains from the divergence of the query's grades.
 

@@ -13,7 +13,7 @@ from gradeval.arrays.segments import quotient, ratio
 from gradeval.metrics._kernels import SCALE_FREE_HITS, hit_count, one_each, retrieved
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Rel, at_least, choice, numbers, positive, share
+from gradeval.registry.params import AtK, Cutoff, Rel, at_least, choice, numbers, positive, share
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups, chance_of_hit, first_hits
@@ -90,7 +90,7 @@ def f_measure(judgments: Judgments, *, rel: Rel = None, x: Weight = 1.0, cutoff:
 
 
 @metric("set_P", invariants=[SCALE_FREE_HITS], example="set_P(rel=2)")
-def set_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
+def set_precision(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Precision of the retrieved set.
 
     Use when the system returns a set, as in filtering or Boolean search.
@@ -111,7 +111,7 @@ def set_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | Non
     example="set_recall",
     needs_relevant=True,
 )
-def set_recall(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
+def set_recall(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Recall of the retrieved set.
 
     Use when the system returns a set, or the whole candidate list of a first stage is evaluated.
@@ -126,9 +126,7 @@ def set_recall(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None =
 
 
 @metric("set_F", invariants=[SCALE_FREE_HITS], example="set_F(x=0.5)", needs_relevant=True, expected=True)
-def set_f_measure(
-    judgments: Judgments, *, rel: Rel = None, x: Weight = 1.0, cutoff: Cutoff | None = None
-) -> Floats:
+def set_f_measure(judgments: Judgments, *, rel: Rel = None, x: Weight = 1.0, cutoff: AtK = None) -> Floats:
     """F-measure of the retrieved set.
 
     Use when a returned set is to have both precision and recall, as one number.
@@ -224,7 +222,7 @@ def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff
 
 
 @metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], aliases=["MRR"])
-def reciprocal_rank(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff | None = None) -> Terms:
+def reciprocal_rank(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Reciprocal rank.
 
     Use when the user wants one result: known items, questions, autocompletion.
@@ -297,9 +295,7 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
 
 
 @metric("iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True)
-def interpolated_precision(
-    judgments: Judgments, *, rel: Rel = None, rounding: Rounding = "nearest", recall: Recall
-) -> Floats:
+def iprec(judgments: Judgments, *, rel: Rel = None, rounding: Rounding = "nearest", recall: Recall) -> Floats:
     """Interpolated precision at a recall level.
 
     Use when a precision-recall curve is drawn, or precision at a required recall is asked for.
@@ -353,7 +349,7 @@ def _shares(judgments: Judgments, which: Bools) -> Terms:
 
 
 @metric("gP", invariants=[SCALE_FREE, PROMOTION_HELPS])
-def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
+def generalized_precision(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     """Generalized precision.
 
     Use when grades are to count in precision in proportion to their size.
@@ -369,7 +365,7 @@ def generalized_precision(judgments: Judgments, *, cutoff: Cutoff | None = None)
 
 
 @metric("gR", invariants=[SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)
-def generalized_recall(judgments: Judgments, *, cutoff: Cutoff | None = None) -> Terms:
+def generalized_recall(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     """Generalized recall.
 
     Use when grades are to count in recall in proportion to their size.

@@ -11,7 +11,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.metrics._kernels import NORMALIZED_DCG, graded, normalized_dcg
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Cutoff, Gain, Top, positive
+from gradeval.registry.params import AtK, Gain, Top, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups
@@ -28,9 +28,7 @@ Base = Annotated[float, positive(_BASE, aliases=("b", "beta"))]
     example="Q(beta=10)@10",
     needs_relevant=True,
 )
-def q_measure(
-    judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", cutoff: Cutoff | None = None
-) -> Terms:
+def q_measure(judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", cutoff: AtK = None) -> Terms:
     """Q-measure: average precision that also counts the gain of each document.
 
     Use when AP is wanted for graded relevance: as sensitive to late ranks as AP, with cumulated gain.
@@ -82,12 +80,7 @@ def _check_base(params: Mapping[str, Any]) -> None:
 
 @metric("JKnDCG", check=_check_base, example="JKnDCG(base=4)@10", **NORMALIZED_DCG)
 def jk_ndcg(
-    judgments: Judgments,
-    *,
-    base: Base = 2.0,
-    gain: Gain = "linear",
-    top: Top = None,
-    cutoff: Cutoff | None = None,
+    judgments: Judgments, *, base: Base = 2.0, gain: Gain = "linear", top: Top = None, cutoff: AtK = None
 ) -> Terms:
     """Normalized discounted cumulated gain as first defined, without a discount for the first ranks.
 

@@ -19,6 +19,7 @@ from gradeval.registry.metric import metric
 from gradeval.registry.params import (
     REL,
     WORTH,
+    AtK,
     Cutoff,
     Gain,
     OutOfRange,
@@ -58,7 +59,7 @@ def _gain(text: str) -> str | Pairs:
         raise ValueError(f"binary, {error}") from None
 
 
-BinaryWorth = Annotated[
+Gains = Annotated[
     str | Pairs,
     WORTH.replace(
         parse=_gain,
@@ -66,9 +67,8 @@ BinaryWorth = Annotated[
         allowed=f"binary, {WORTH.allowed}",
     ),
 ]
-Level = Annotated[
-    float, REL.replace(about="as gain=binary, with this relevance threshold", without="determined by gain=")
-]
+_LEVEL = REL.replace(about="as gain=binary, with this relevance threshold", without="determined by gain=")
+Level = Annotated[float | None, _LEVEL]
 
 
 def _check_rbp(params: Mapping[str, Any]) -> None:
@@ -78,12 +78,7 @@ def _check_rbp(params: Mapping[str, Any]) -> None:
 
 @metric("rbp", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], check=_check_rbp, example="rbp(p=0.8)")
 def rank_biased_precision(
-    judgments: Judgments,
-    *,
-    p: Persistence = 0.9,
-    rel: Level | None = None,
-    gain: BinaryWorth = "linear",
-    cutoff: Cutoff | None = None,
+    judgments: Judgments, *, p: Persistence = 0.9, rel: Level = None, gain: Gains = "linear", cutoff: AtK = None
 ) -> Terms:
     """Rank-biased precision.
 
@@ -165,7 +160,7 @@ def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Float
 
 _BY_GDEVAL = "4 as in gdeval, or the largest grade in the qrels if that is higher"
 MaxGrade = Annotated[float | None, positive("the largest grade of the scale", without=_BY_GDEVAL)]
-Patience = Annotated[float, fraction("the factor by which utility decreases with each rank")]
+Decay = Annotated[float, fraction("the factor by which utility decreases with each rank")]
 _NEGLIGIBLE = 200.0  # 1 - 2^-200 is 1
 
 
@@ -223,9 +218,7 @@ def of_run(
 
 
 @metric("ERR", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="ERR@20")
-def expected_reciprocal_rank(
-    judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: Cutoff | None = None
-) -> Terms:
+def err(judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: AtK = None) -> Terms:
     """Expected reciprocal rank.
 
     Use when the user stops at the first satisfying document, so that what is above a document changes its
@@ -252,9 +245,7 @@ def expected_reciprocal_rank(
     example="nERR(gain=linear)@10",
     needs_relevant=True,
 )
-def normalized_expected_reciprocal_rank(
-    judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: Cutoff | None = None
-) -> Terms:
+def nerr(judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: AtK = None) -> Terms:
     """Normalized expected reciprocal rank.
 
     Use when as ERR, where queries without highly relevant documents must be able to reach 1.
@@ -276,13 +267,8 @@ def normalized_expected_reciprocal_rank(
 
 
 @metric("iRBU", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="iRBU(p=0.95)@10")
-def intentwise_rank_biased_utility(
-    judgments: Judgments,
-    *,
-    p: Patience = 0.99,
-    gain: Gain = "exp",
-    max_grade: MaxGrade = None,
-    cutoff: Cutoff | None = None,
+def irbu(
+    judgments: Judgments, *, p: Decay = 0.99, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: AtK = None
 ) -> Terms:
     """Intentwise rank-biased utility.
 
@@ -401,7 +387,7 @@ def insq(
 
 
 @metric("BPM", check=_check, example="BPM(T=2,max_rel=3)@10")
-def bejeweled_player_model(
+def bpm(
     judgments: Judgments, *, T: Target = 1.0, min_rel: MinRel = 0.0, max_rel: MaxRel, cutoff: Cutoff
 ) -> Terms:
     """Bejeweled player model: a user who stops when the target gain is reached, or at the cutoff.

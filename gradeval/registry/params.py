@@ -209,8 +209,9 @@ JUDGED_ONLY = flag(
     default=False,
 )
 
-# `cutoff: Cutoff` is required, `cutoff: Cutoff | None = None` is not, and neither is `rel: Rel = None`
+# `cutoff: Cutoff` is required, `cutoff: AtK = None` is not, and neither is `rel: Rel = None`
 Cutoff = Annotated[int, CUTOFF]
+AtK = Annotated[int | None, CUTOFF]
 Rel = Annotated[float | None, REL]
 Gain = Annotated[str | Pairs, GAIN]
 Worth = Annotated[str | Pairs, WORTH]
