@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,14 +23,6 @@ ALPHAS: Final = ("alpha_nominal", "alpha_ordinal", "alpha_interval")
 OF_TWO: Final = ("agreement", "kappa", "kappa_linear", "kappa_quadratic", *ALPHAS, "difference")
 
 _CELLS = 1 << 20  # sums that are held at once
-
-
-class Estimate(NamedTuple):
-    """A statistic, and the ends of its interval; NaN where undefined."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Ratings(Record, eq=False):
@@ -108,78 +100,71 @@ class Ratings(Record, eq=False):
         counts = sums[:, : self.raters * len(self.levels)].reshape(len(sums), self.raters, -1)
         pairs = sums[:, self.raters * len(self.levels) :]
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.array(alphas(self.levels, counts.sum(axis=1), pairs, self.first, self.second))
+            values = np.array(self._alphas(counts.sum(axis=1), pairs))
             if self.raters == 2:
                 documents = pairs.sum(axis=1)
                 change = self.levels[self.second] - self.levels[self.first]
                 agreement = (pairs * (change == 0)).sum(axis=1) / documents
-                weighted = kappas(self.levels, counts[:, 0], counts[:, 1], pairs, self.first, self.second)
                 difference = (pairs * change).sum(axis=1) / documents
-                values = np.array([agreement, *weighted, *values, difference])
+                values = np.array([agreement, *self._kappas(counts, pairs), *values, difference])
         return np.transpose(values)
 
+    def _kappas(self, counts: Floats, pairs: Floats) -> list[Floats]:
+        """Cohen's κ of two raters: unweighted, linear, quadratic, (B,) each; NaN where all grades are equal.
 
-def kappas(
-    levels: Floats, by_first: Floats, by_second: Floats, pairs: Floats, first: Ints, second: Ints
-) -> list[Floats]:
-    """Cohen's κ of two raters: unweighted, linear, quadratic, (B,) each; NaN where all grades are equal.
+        κ = 1 - Σ w observed / Σ w expected, w = 1 for two different grades, |i - j|, or (i - j)², of grades
+        i, j. counts: how often each gave each grade, (B, 2, G). pairs: documents by the kind of pair, (B, K).
+        Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa: nominal scale
+        agreement with provision for scaled disagreement or partial credit", 1968.
+        """
+        documents, value = pairs.sum(axis=1), self.levels / max(float(np.abs(self.levels).max()), 1.0)
+        p, q = (counts[:, rater] / documents[:, None] for rater in (0, 1))
+        means = [(of * value).sum(axis=1) for of in (p, q)]
+        spread = ((of * np.square(value - m[:, None])).sum(axis=1) for of, m in zip((p, q), means, strict=True))
+        up_to_p, up_to_q = (np.cumsum(of, axis=1)[:, :-1] for of in (p, q))
+        expected = (
+            (p * (1 - q)).sum(axis=1),
+            # two grades are apart by the gaps that lie between them
+            ((up_to_p * (1 - up_to_q) + up_to_q * (1 - up_to_p)) * np.diff(value)).sum(axis=1),
+            sum(spread) + np.square(means[0] - means[1]),
+        )
+        apart = np.abs(value[self.first] - value[self.second])
+        observed = [(pairs * weight).sum(axis=1) / documents for weight in (apart > 0, apart, np.square(apart))]
+        return [1 - o / e for o, e in zip(observed, expected, strict=True)]  # 0 / 0 where all grades are equal
 
-    κ = 1 - Σ w observed / Σ w expected, w = 1 for two different grades, |i - j|, or (i - j)², of grades i, j.
-    by_first, by_second: how often each gave each grade, (B, G). pairs: documents by the kind of pair, (B, K).
-    first, second: the positions of its grades, (K,).
-    Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa: nominal scale
-    agreement with provision for scaled disagreement or partial credit", 1968.
-    """
-    documents, value = pairs.sum(axis=1), levels / max(float(np.abs(levels).max()), 1.0)
-    p, q = by_first / documents[:, None], by_second / documents[:, None]
-    mean_p, mean_q = ((of * value).sum(axis=1) for of in (p, q))
-    spread = [(of * np.square(value - mean[:, None])).sum(axis=1) for of, mean in ((p, mean_p), (q, mean_q))]
-    up_to_p, up_to_q = (np.cumsum(of, axis=1)[:, :-1] for of in (p, q))
-    expected = (
-        (p * (1 - q)).sum(axis=1),
-        # two grades are apart by the gaps that lie between them
-        ((up_to_p * (1 - up_to_q) + up_to_q * (1 - up_to_p)) * np.diff(value)).sum(axis=1),
-        sum(spread) + np.square(mean_p - mean_q),
-    )
-    apart = np.abs(value[first] - value[second])
-    observed = [(pairs * weight).sum(axis=1) / documents for weight in (apart > 0, apart, np.square(apart))]
-    return [1 - o / e for o, e in zip(observed, expected, strict=True)]  # 0 / 0 where all grades are equal
+    def _alphas(self, counts: Floats, pairs: Floats) -> list[Floats]:
+        """Krippendorff's α, nominal, ordinal and interval, (B,) each; NaN where all grades are equal.
 
-
-def alphas(levels: Floats, counts: Floats, pairs: Floats, first: Ints, second: Ints) -> list[Floats]:
-    """Krippendorff's α, nominal, ordinal and interval, (B,) each; NaN where all grades are equal.
-
-    α = 1 - D_o / D_e, D_o = Σ o_ck δ²_ck / n, D_e = Σ n_c n_k δ²_ck / (n (n - 1)), over all ordered pairs of
-    grades c, k; n_c is how often c was given to documents with two grades or more, n their sum. δ² is 1 for
-    different grades (nominal), (c - k)² (interval), or the square of Σ_{g=c..k} n_g - (n_c + n_k) / 2
-    (ordinal), which is the distance of the mean ranks of c and k.
-    counts: n_c, (B, G). pairs: o_ck of pairs in one order, (B, K), with first, second as in kappas().
-    Source: Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
-    """
-    n = counts.sum(axis=1)
-    varies = np.count_nonzero(counts, axis=1) > 1  # where not, the mean may differ from the values by rounding
-    mean_rank = (np.cumsum(counts, axis=1) - counts / 2) / n[:, None]
-    value = np.broadcast_to(levels / max(float(np.abs(levels).max()), 1.0), counts.shape)
-    observed = [(pairs * (first != second)).sum(axis=1)]
-    expected = [(counts * (n[:, None] - counts)).sum(axis=1)]
-    for place in (mean_rank, value):
-        observed.append((pairs * np.square(place[:, first] - place[:, second])).sum(axis=1))
-        mean = (counts * place).sum(axis=1) / n
-        expected.append(2 * n * (counts * np.square(place - mean[:, None])).sum(axis=1))
-    return [np.where(varies, 1 - (n - 1) * 2 * o / e, np.nan) for o, e in zip(observed, expected, strict=True)]
+        α = 1 - D_o / D_e, D_o = Σ o_ck δ²_ck / n, D_e = Σ n_c n_k δ²_ck / (n (n - 1)), over all ordered pairs
+        of grades c, k; n_c is how often c was given to documents with two grades or more, n their sum. δ² is 1
+        for different grades (nominal), (c - k)² (interval), or the square of Σ_{g=c..k} n_g - (n_c + n_k) / 2
+        (ordinal), which is the distance of the mean ranks of c and k.
+        counts: n_c, (B, G). pairs: o_ck of pairs in one order, (B, K).
+        Source: Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
+        """
+        n = counts.sum(axis=1)
+        varies = np.count_nonzero(counts, axis=1) > 1  # where not, the mean may differ from them by rounding
+        mean_rank = (np.cumsum(counts, axis=1) - counts / 2) / n[:, None]
+        value = np.broadcast_to(self.levels / max(float(np.abs(self.levels).max()), 1.0), counts.shape)
+        observed = [(pairs * (self.first != self.second)).sum(axis=1)]
+        expected = [(counts * (n[:, None] - counts)).sum(axis=1)]
+        for place in (mean_rank, value):
+            observed.append((pairs * np.square(place[:, self.first] - place[:, self.second])).sum(axis=1))
+            mean = (counts * place).sum(axis=1) / n
+            expected.append(2 * n * (counts * np.square(place - mean[:, None])).sum(axis=1))
+        values = 1 - (n - 1) * 2 * np.array(observed) / np.array(expected)
+        return list(np.where(varies, values, np.nan))
 
 
-def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[Estimate]:
-    """The statistics in the order of Ratings.names, each with its bootstrap interval (BCa) over queries with
-    the jackknife's acceleration; none where it is undefined, or with fewer than two queries.
+def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[tuple[float, float, float]]:
+    """The statistics in the order of Ratings.names, each with the ends of its bootstrap interval (BCa) over
+    queries with the jackknife's acceleration; NaN where it is undefined, or with fewer than two queries.
     """
     values = ratings.overall().tolist()
     if len(ratings.queries) < 2:
-        return [Estimate(value, math.nan, math.nan) for value in values]
-    made = []
-    for value, of_samples, of_others in zip(
-        values, ratings.resampled(sampling).T, ratings.without_each().T, strict=True
-    ):
+        return [(value, math.nan, math.nan) for value in values]
+    made, columns = [], (values, ratings.resampled(sampling).T, ratings.without_each().T)
+    for value, of_samples, of_others in zip(*columns, strict=True):
         valid, low, high = of_samples[~np.isnan(of_samples)], math.nan, math.nan
         if not np.isnan(value) and len(valid):
             # a query's influence, where the mean of numbers would have its difference from the mean
@@ -188,7 +173,7 @@ def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[Estima
                 low, high = bca_interval(valid, value + influence, value, alpha)
             else:
                 low, high = np.quantile(valid, [alpha / 2, 1 - alpha / 2]).tolist()
-        made.append(Estimate(value, low, high))
+        made.append((value, low, high))
     return made
 
 
