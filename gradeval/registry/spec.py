@@ -155,9 +155,9 @@ def usable(
 
 def parse_one(text: str) -> list[Spec]:
     """The Specs of one name; several if it lists cutoffs, or names a group."""
-    if (group := group_of(text)) is not None:
+    if group := group_of(text):
         return [spec for name in group.measures for spec in parse_measure(name)]
-    if (specs := _dotted_or_plugin(text)) is not None:
+    if specs := _dotted_or_plugin(text):
         return specs
     name, items, cutoffs = _parts(text)
     if fold(name) == "recall" and cutoffs is None and not {"k", "cutoff"} & {key for key, _ in items}:
@@ -172,10 +172,9 @@ def parse_one(text: str) -> list[Spec]:
         if value_text is None:
             raise MetricError(f"{text}: '{key}' is not of the form name=value", hint=_accepted(metric))
         param, value = _param(metric, key, value_text, text)
-        parsed = _value(param, value, text)
         if params.get(param.name, param.default) != param.default:
             raise MetricError(f"{text}: {param.name} is given more than once")
-        params[param.name] = parsed
+        params[param.name] = _value(param, value, text)
     at = metric.at
     if cutoffs is None:
         takes = dialects.measure_of(name)
@@ -279,10 +278,9 @@ def dotted(text: str) -> list[Spec] | None:
     """The Specs of trec_eval's notation, such as ndcg_cut.5,10, ndcg_cut_10, P.5; None for other texts. Only of
     metrics whose names were looked up before, as group_of() does.
     """
-    if "(" in text or "@" in text:
-        return None
-    for separator, (name, mark, values) in ((".", text.partition(".")), ("_", text.rpartition("_"))):
-        metric = _find(fold(name)) if mark else None
+    splits = [] if "(" in text or "@" in text else [text.partition("."), text.rpartition("_")]
+    for name, separator, values in splits:
+        metric = _find(fold(name)) if separator else None
         is_name = separator == "_" and (_find(fold(text)) or dialects.named(text))  # ours or of another tool
         if metric is None or is_name:
             continue
@@ -418,11 +416,10 @@ def load_plugins() -> tuple[str, ...]:
 
 
 def _named(name: str, text: str) -> Metric:
-    broken: tuple[str, ...] = ()
-    if (metric := _find(fold(name))) is None:
-        broken = load_plugins()  # one of them may be the metric's home
-        metric = _find(fold(name))
-    if metric is not None:
+    if (metric := _find(fold(name))) is not None:
+        return metric
+    broken = load_plugins()  # one of them may be the metric's home
+    if (metric := _find(fold(name))) is not None:
         return metric
     if instead := dialects.ABSENT.get(_plain(name)):
         raise MetricError(f"{text}: unknown metric", hint=instead)
@@ -481,9 +478,7 @@ def _known(name: str, has_cutoff: bool) -> str | None:
         if _plain(key) == word and (metric := _find(key)) is not None:
             return metric.name if has_cutoff or key == metric.name.lower() else key
     fitting = [alias for alias in dialects.aliases() if _plain(alias.name) == word and not alias.param]
-    return next(
-        (alias.target for alias in sorted(fitting, key=lambda alias: bool(alias.cutoff) != has_cutoff)), None
-    )
+    return min(fitting, key=lambda alias: bool(alias.cutoff) != has_cutoff).target if fitting else None
 
 
 def _plain(name: str) -> str:
