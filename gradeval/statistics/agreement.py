@@ -110,12 +110,10 @@ class Ratings(Record, eq=False):
         return np.transpose(values)
 
     def _kappas(self, counts: Floats, pairs: Floats) -> list[Floats]:
-        """Cohen's κ of two raters: unweighted, linear, quadratic, (B,) each; NaN where all grades are equal.
-
-        κ = 1 - Σ w observed / Σ w expected, w = 1 for two different grades, |i - j|, or (i - j)², of grades
-        i, j. counts: how often each gave each grade, (B, 2, G). pairs: documents by the kind of pair, (B, K).
-        Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa: nominal scale
-        agreement with provision for scaled disagreement or partial credit", 1968.
+        """Cohen's κ of two raters: unweighted, linear, quadratic, (B,) each; NaN where all grades are equal. κ
+        = 1 - Σ w observed / Σ w expected, w = 1 for two different grades, |i - j|, or (i - j)², of grades i, j.
+        counts: how often each gave each grade, (B, 2, G). pairs: documents by the kind of pair, (B, K).
+        Source: Cohen, "A coefficient of agreement for nominal scales", 1960; "Weighted kappa", 1968.
         """
         documents, value = pairs.sum(axis=1), self.levels / max(float(np.abs(self.levels).max()), 1.0)
         p, q = (counts[:, rater] / documents[:, None] for rater in (0, 1))
@@ -133,13 +131,12 @@ class Ratings(Record, eq=False):
         return [1 - o / e for o, e in zip(observed, expected, strict=True)]  # 0 / 0 where all grades are equal
 
     def _alphas(self, counts: Floats, pairs: Floats) -> list[Floats]:
-        """Krippendorff's α, nominal, ordinal and interval, (B,) each; NaN where all grades are equal.
-
-        α = 1 - D_o / D_e, D_o = Σ o_ck δ²_ck / n, D_e = Σ n_c n_k δ²_ck / (n (n - 1)), over all ordered pairs
-        of grades c, k; n_c is how often c was given to documents with two grades or more, n their sum. δ² is 1
-        for different grades (nominal), (c - k)² (interval), or the square of Σ_{g=c..k} n_g - (n_c + n_k) / 2
-        (ordinal), which is the distance of the mean ranks of c and k.
-        counts: n_c, (B, G). pairs: o_ck of pairs in one order, (B, K).
+        """Krippendorff's α, nominal, ordinal and interval, (B,) each; NaN where all grades are equal. α = 1 -
+        D_o / D_e, D_o = Σ o_ck δ²_ck / n, D_e = Σ n_c n_k δ²_ck / (n (n - 1)), over all ordered pairs of grades
+        c, k; n_c is how often c was given to documents with two grades or more, n their sum. δ² is 1 for
+        different grades (nominal), (c - k)² (interval), or the square of Σ_{g=c..k} n_g - (n_c + n_k) / 2
+        (ordinal), which is the distance of the mean ranks of c and k. counts: n_c, (B, G). pairs: o_ck of pairs
+        in one order, (B, K).
         Source: Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
         """
         n = counts.sum(axis=1)
@@ -196,9 +193,8 @@ def pair_signs(level: Ints) -> Floats:
 
 
 def kendall_tau(x: Ints, y: Ints) -> float:
-    """Kendall's τ-b of two orders of S systems, by the places of levels_of(); NaN where one has all tied.
-
-    τ-b = (concordant - discordant pairs) / sqrt((pairs not tied in x) (pairs not tied in y)).
+    """Kendall's τ-b of two orders of S systems, by the places of levels_of(); NaN where one has all tied. τ-b =
+    (concordant - discordant pairs) / sqrt((pairs not tied in x) (pairs not tied in y)).
     Source: Kendall, "The treatment of ties in ranking problems", Biometrika 1945.
     """
     a, b = pair_signs(x), pair_signs(y)
@@ -207,14 +203,12 @@ def kendall_tau(x: Ints, y: Ints) -> float:
 
 
 def tau_ap(estimate: Ints, truth: Ints) -> float:
-    """The AP correlation of an order of S systems with the true one, by the places of levels_of().
-
-    τ_AP = 2 / (S - 1) · sum over i = 2 … S of C(i) / (i - 1) - 1, with C(i) the systems above rank i of the
-    estimate that the truth has above the one at rank i too: errors at the top cost most. Where the estimate
-    ties systems, it is the mean over all orders of the tied; a pair that the truth ties counts as half right.
-    With all of the truth tied, or fewer than 2 systems, it is NaN. It is not symmetric.
-    Source: Yilmaz, Aslam and Robertson, "A new rank correlation coefficient for information retrieval", SIGIR
-    2008; ties: Urbano and Marrero, "The treatment of ties in AP correlation", ICTIR 2017, τ_AP,a.
+    """The AP correlation of an order of S systems with the true one, by the places of levels_of(). τ_AP = 2 /
+    (S - 1) · sum over i = 2 … S of C(i) / (i - 1) - 1, with C(i) the systems above rank i of the estimate that
+    the truth has above the one at rank i too: errors at the top cost most. Where the estimate ties systems, it
+    is the mean over all orders of the tied; a pair that the truth ties counts as half right. With all of the
+    truth tied, or fewer than 2 systems, it is NaN. It is not symmetric.
+    Source: Yilmaz, Aslam and Robertson, SIGIR 2008; ties: τ_AP,a of Urbano and Marrero, ICTIR 2017.
     """
     count = len(estimate)
     if count < 2 or (truth == truth[0]).all():

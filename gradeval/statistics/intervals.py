@@ -24,9 +24,9 @@ _HELD = 1 << 17  # sign flips whose ends are held before the outermost are selec
 
 
 def agreeing(interval: Interval, p: float, alpha: float, direction: float) -> Interval:
-    """The interval, with the end nearest to 0 moved so that it contains 0 exactly where p >= alpha: where p
-    is alpha but for rounding, an open end is 0, or so many differences are 0 that no value is accepted.
-    direction: the sign of the difference.
+    """The interval, with the end nearest to 0 moved so that it contains 0 exactly where p >= alpha: where p is
+    alpha but for rounding, an open end is 0, or so many differences are 0 that no value is accepted. direction:
+    the sign of the difference.
     """
     low, high = interval
     if p >= alpha:
@@ -58,7 +58,6 @@ def sign_flip_intervals(
     blocks: Iterable[tuple[Floats, Floats]], columns: int, flips: int, alpha: float
 ) -> tuple[Floats, Floats, Floats]:
     """The sign-flip test's p(0) of C comparisons and the ends of what it does not reject with the same flips.
-
     blocks: of the B flips, the ends low and high, (rows, C), of the values for which each is at least as
     extreme as the observed signs. A value v has p(v) = (1 + #{low <= v <= high}) / (B + 1), which falls to both
     sides of the mean; so p(v) >= alpha from the k-th smallest `low` to the k-th largest `high`, with k the
@@ -94,12 +93,10 @@ def fewest_extreme(samples: int, alpha: float) -> int:
 def rank_interval(
     order_statistic: Callable[[int], float], size: int, p_value: Callable[[int], float], alpha: float
 ) -> Interval:
-    """The values that a test by ranks does not reject: between two order statistics.
-
-    order_statistic(i): the i-th smallest, from 0, of `size` numbers: the differences (sign test), or their
-    Walsh averages (signed-rank test). p_value(s): the p of as many more of them above than below a value, s,
-    or the other way round. With c the largest s for which p_value(s) >= alpha, the ends are the
-    ceil((size - c) / 2)-th smallest and largest.
+    """The values that a test by ranks does not reject: between two order statistics. order_statistic(i): the
+    i-th smallest, from 0, of `size` numbers: the differences (sign test), or their Walsh averages (signed-rank
+    test). p_value(s): the p of as many more of them above than below a value, s, or the other way round. With c
+    the largest s for which p_value(s) >= alpha, the ends are the ceil((size - c) / 2)-th smallest and largest.
     Source: Hollander and Wolfe, "Nonparametric Statistical Methods", sections 3.3 and 3.6 (2nd ed., 1999).
     """
     outside = (bisect_left(range(size), True, key=lambda below: p_value(size - below) >= alpha) + 1) // 2
@@ -110,7 +107,6 @@ def rank_interval(
 
 def walsh_order_statistic(ordered: Floats, position: int) -> float:
     """The Walsh average at a position (0: the smallest) of the n (n + 1) / 2: (x_i + x_j) / 2 with i <= j.
-
     ordered: (n,), ascending. While there are more than 2^20 candidates, they are divided at the weighted median
     of the rows' middles, which leaves at most 3/4.
     Source: Johnson and Mizoguchi, "Selecting the Kth element in X + Y", SIAM Journal on Computing 1978.
@@ -150,14 +146,12 @@ def _boundary(ordered: Floats, first: Ints, last: Ints, is_before: np.ufunc, piv
 
 
 def bca_interval(means: Floats, pairs: Floats, mean: float, alpha: float) -> Interval:
-    """The bootstrap's bias-corrected and accelerated interval of the mean.
-
-    The ends are the quantiles of the resampled means at Phi(z0 + (z0 + z) / (1 - a (z0 + z))) for z the
-    normal quantiles of alpha/2 and 1 - alpha/2. z0 is the normal quantile of the share of resampled means
-    below the observed one, ties counted half; a = sum u^3 / (6 (sum u^2)^1.5) with u_i = d_i - mean.
-    means: (B,), from resampled_means, whose order is lost. pairs: (n,), the differences; mean: theirs.
-    Source: Efron, "Better bootstrap confidence intervals", JASA 1987; Efron and Tibshirani, "An
-    Introduction to the Bootstrap", 1993, section 14.3.
+    """The bootstrap's bias-corrected and accelerated interval of the mean. The ends are the quantiles of the
+    resampled means at Phi(z0 + (z0 + z) / (1 - a (z0 + z))) for z the normal quantiles of alpha/2 and 1 -
+    alpha/2. z0 is the normal quantile of the share of resampled means below the observed one, ties counted
+    half; a = sum u^3 / (6 (sum u^2)^1.5) with u_i = d_i - mean. means: (B,), from resampled_means, whose order
+    is lost. pairs: (n,), the differences; mean: theirs.
+    Source: Efron, JASA 1987; Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, section 14.3.
     """
     from scipy.special import ndtr, ndtri
 
@@ -180,14 +174,12 @@ MOST_QUERIES: Final = 10**9  # more than anybody has: a difference that needs mo
 
 def power_of_t_test(effect_size: float, n: int, alpha: float) -> float:
     """The chance that the two-sided paired t-test of n >= 2 queries finds a true effect size at level alpha.
-
     P(|T'| > t) with T' noncentral t of n - 1 degrees of freedom and noncentrality effect_size sqrt(n), and t
     the 1 - alpha/2 quantile of the central t, as in R's power.t.test(strict = TRUE). effect_size: mean /
-    standard deviation of the differences. It is the mean over W, W^2 = chi^2 / (n - 1), of
-    P(|Z + noncentrality| > t W), Z normal, here by Gauss-Legendre quadrature to about 1e-13; scipy's nctdtr is
-    NaN for some of these arguments.
-    Source: Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988; Sakai, "Laboratory
-    Experiments in Information Retrieval", 2018, chapter 7.
+    standard deviation of the differences. It is the mean over W, W^2 = chi^2 / (n - 1), of P(|Z +
+    noncentrality| > t W), Z normal, here by Gauss-Legendre quadrature to about 1e-13; scipy's nctdtr is NaN for
+    some of these arguments.
+    Source: Sakai, "Laboratory Experiments in Information Retrieval", 2018, chapter 7, after Cohen, 1988.
     """
     from scipy.special import ndtr, stdtrit
 

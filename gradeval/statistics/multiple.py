@@ -32,18 +32,16 @@ def bonferroni(p: Floats) -> Floats:
 
 
 def holm(p: Floats) -> Floats:
-    """Holm's step-down p-values: bounds the chance of any false rejection, never above Bonferroni's.
-
-    max over j <= i of (m - j + 1) p_(j), at most 1, for the i-th smallest of m. p: any shape, kept.
+    """Holm's step-down p-values: bounds the chance of any false rejection, never above Bonferroni's. max over j
+    <= i of (m - j + 1) p_(j), at most 1, for the i-th smallest of m. p: any shape, kept.
     Source: Holm, "A simple sequentially rejective multiple test procedure", 1979.
     """
     return _in_order(p, lambda ordered, m: np.maximum.accumulate(ordered * np.arange(m, 0, -1)))
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """Benjamini and Hochberg's p-values: bounds the expected share of false rejections.
-
-    min over j >= i of m p_(j) / j for the i-th smallest of m. p: any shape, kept.
+    """Benjamini and Hochberg's p-values: bounds the expected share of false rejections. min over j >= i of m
+    p_(j) / j for the i-th smallest of m. p: any shape, kept.
     Source: Benjamini and Hochberg, "Controlling the false discovery rate", JRSS B 1995.
     """
     return _in_order(p, lambda d, m: np.minimum.accumulate((d * (m / np.arange(1, m + 1)))[::-1])[::-1])
@@ -68,15 +66,13 @@ CORRECTIONS: Final[dict[str, Callable[[Floats], Floats]]] = {
 
 
 def maxt(differences: Floats, sampling: Sampling) -> Floats:
-    """The step-down maxT p-values, (C,), of the comparisons in the columns of differences (Q, C).
-
-    A sign flip, one of those of tests.randomization_tests, flips a query's differences in all columns, which
-    keeps their dependence. With the comparisons in descending order of |t|, the adjusted p of the i-th is
-    (b + 1) / (B + 1), b the number of flips in which the largest |t*| of the i-th and those after it reaches
-    its |t|, to 1e-12; and no less than those before it. NaN are pairs that are left out, and the p of a
-    comparison with fewer than 2 pairs or with equal differences, which is outside of the family.
-    Source: Westfall and Young, "Resampling-Based Multiple Testing", 1993, algorithm 4.1; Ge, Dudoit and
-    Speed, "Resampling-based multiple testing for microarray data analysis", Test 2003.
+    """The step-down maxT p-values, (C,), of the comparisons in the columns of differences (Q, C). A sign flip,
+    one of those of tests.randomization_tests, flips a query's differences in all columns, which keeps their
+    dependence. With the comparisons in descending order of |t|, the adjusted p of the i-th is (b + 1) / (B +
+    1), b the number of flips in which the largest |t*| of the i-th and those after it reaches its |t|, to
+    1e-12; and no less than those before it. NaN are pairs that are left out, and the p of a comparison with
+    fewer than 2 pairs or with equal differences, which is outside of the family.
+    Source: Westfall and Young, "Resampling-Based Multiple Testing", 1993, algorithm 4.1.
     """
     adjusted = np.full(differences.shape[1], np.nan)
     family = [column for column, d in enumerate(differences.T) if not reason_without_p(valid_pairs(d))]
@@ -148,12 +144,11 @@ class TwoWayAnova(Record, eq=False):
 
 
 def two_way_anova(values: Floats) -> TwoWayAnova:
-    """The two-way analysis of variance without replication of values (Q, S), queries by 2 or more systems.
-
-    Sums of squares: system Q sum_s (m_s - m)^2, query S sum_q (m_q - m)^2, residual
-    sum (x_qs - m_q - m_s + m)^2, total sum (x_qs - m)^2. F = mean square / residual variance, with S - 1 or
-    Q - 1, and (S - 1)(Q - 1), degrees of freedom. Queries where a system has no value (NaN) are left out. Sums
-    do not depend on the order of the queries.
+    """The two-way analysis of variance without replication of values (Q, S), queries by 2 or more systems. Sums
+    of squares: system Q sum_s (m_s - m)^2, query S sum_q (m_q - m)^2, residual sum (x_qs - m_q - m_s + m)^2,
+    total sum (x_qs - m)^2. F = mean square / residual variance, with S - 1 or Q - 1, and (S - 1)(Q - 1),
+    degrees of freedom. Queries where a system has no value (NaN) are left out. Sums do not depend on the order
+    of the queries.
     Source: Sakai, "Laboratory Experiments in Information Retrieval", 2018, chapters 3 and 5.
     """
     from scipy.special import fdtrc
@@ -216,13 +211,11 @@ class TukeyHSD(Record, eq=False):
 
 def randomized_tukey_hsd(values: Floats, alpha: float, sampling: Sampling) -> TukeyHSD:
     """The randomized Tukey HSD test of the 2 or more systems in the columns of values (Q, S), paired by query.
-
     Of each of B random permutations of the values within all queries, the range is the largest difference
     between two systems' means. p = (b + 1) / (B + 1), b the permutations whose range reaches the pair's
     difference, to 1e-12 of the largest possible range; exact where there are up to 65,536 permutations, which
     are all tried. Queries where a system has no value (NaN) are left out.
-    Source: Carterette, "Multiple testing in statistical analysis of systems-based information retrieval
-    experiments", TOIS 2012; Sakai, "Evaluation with informational and navigational intents", WWW 2012.
+    Source: Carterette, "Multiple testing in statistical analysis of systems-based IR", TOIS 2012.
     """
     systems = values.shape[1]
     complete = values[~np.isnan(values).any(axis=1)]

@@ -145,15 +145,13 @@ def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats],
 
 
 def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
-    """function(times) for each block of bootstrap resamples, in order, on `sampling.jobs` threads.
-
-    A resample draws n of the n queries with replacement. times: how often it has each, (rows, n). They are
-    first drawn as n independent Poisson numbers with the mean max(0, 1 - 3 / sqrt(n)), multinomial given their
-    sum, nearly always below n; missing draws follow one by one. A resample with more than n begins with 0.
-
-    A block has as many resamples as have at most 2^17 counts, at least one. Its stream has 16 bits for each
-    count, the high bits of a fraction; then 32 more for those that these do not decide; then 32 for each
-    missing draw; each of the three begins with a new word.
+    """function(times) for each block of bootstrap resamples, in order, on `sampling.jobs` threads. A resample
+    draws n of the n queries with replacement. times: how often it has each, (rows, n). They are first drawn as
+    n independent Poisson numbers with the mean max(0, 1 - 3 / sqrt(n)), multinomial given their sum, nearly
+    always below n; missing draws follow one by one. A resample with more than n begins with 0. A block has as
+    many resamples as have at most 2^17 counts, at least one. Its stream has 16 bits for each count, the high
+    bits of a fraction; then 32 more for those that these do not decide; then 32 for each missing draw; each of
+    the three begins with a new word.
     """
     block_rows = max(1, _COUNTS // queries)
     thresholds = poisson_thresholds(max(0.0, 1 - 3 / sqrt(queries)))

@@ -146,10 +146,9 @@ def _one_by_one(function: Callable[[Floats, float], Outcome]) -> Callable[..., l
 
 
 def t_outcome(n: int, mean: float, sd: float, alpha: float) -> Outcome:
-    """The paired t-test of n >= 2 differences with this mean and standard deviation, not all equal.
-
-    t = mean / (sd / sqrt(n)) with n - 1 degrees of freedom; p = P(|T| >= |t|). The interval is that of the
-    mean difference. Source: Student, "The probable error of a mean", Biometrika 1908.
+    """The paired t-test of n >= 2 differences with this mean and standard deviation, not all equal. t = mean /
+    (sd / sqrt(n)) with n - 1 degrees of freedom; p = P(|T| >= |t|). The interval is that of the mean
+    difference. Source: Student, "The probable error of a mean", Biometrika 1908.
     """
     from scipy.special import stdtr
 
@@ -160,10 +159,9 @@ def t_outcome(n: int, mean: float, sd: float, alpha: float) -> Outcome:
 
 
 def sign_test(pairs: Floats, alpha: float) -> Outcome:
-    """The sign test of differences (n,), n >= 2, not all equal; differences of 0 are left out.
-
-    p = 2 P(X >= max(wins, losses)), at most 1, with X binomial of wins + losses trials and probability 1/2. The
-    interval is that of the median of the differences other than 0, from their order statistics.
+    """The sign test of differences (n,), n >= 2, not all equal; differences of 0 are left out. p = 2 P(X >=
+    max(wins, losses)), at most 1, with X binomial of wins + losses trials and probability 1/2. The interval is
+    that of the median of the differences other than 0, from their order statistics.
     Source: Dixon and Mood, "The statistical sign test", JASA 1946.
     """
     from scipy.special import bdtr
@@ -195,15 +193,13 @@ def _by_ranks(
 
 
 def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
-    """Wilcoxon's signed-rank test of differences (n,), n >= 2, not all equal.
-
-    Differences of 0 are left out; tied magnitudes get their mean rank. The statistic is the sum of the ranks of
-    the positive differences less that of the negative. p is exact for up to 50 differences without ties or
-    zeros, and for up to 13 with; else the normal approximation with the variance corrected for ties, as
-    scipy.stats.wilcoxon(method='auto'). The interval is that of the Hodges-Lehmann estimate, the median of the
-    Walsh averages of the differences other than 0, from the order statistics of these.
-    Source: Wilcoxon, "Individual comparisons by ranking methods", 1945; Hollander and Wolfe,
-    "Nonparametric Statistical Methods", 2nd ed., 1999, chapter 3.
+    """Wilcoxon's signed-rank test of differences (n,), n >= 2, not all equal. Differences of 0 are left out;
+    tied magnitudes get their mean rank. The statistic is the sum of the ranks of the positive differences less
+    that of the negative. p is exact for up to 50 differences without ties or zeros, and for up to 13 with; else
+    the normal approximation with the variance corrected for ties, as scipy.stats.wilcoxon(method='auto'). The
+    interval is that of the Hodges-Lehmann estimate, the median of the Walsh averages of the differences other
+    than 0, from the order statistics of these.
+    Source: Wilcoxon, 1945; Hollander and Wolfe, "Nonparametric Statistical Methods", 1999, chapter 3.
     """
     from scipy.special import ndtr
 
@@ -241,14 +237,12 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
 
 
 def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
-    """Fisher's randomization test of each column of differences (Q, C), by flipping signs.
-
-    p = (b + 1) / (B + 1) for b of B flips whose sum reaches the magnitude of the observed one, to 1e-12 of
-    sum |d|. All sets of signs are tried for up to 16 pairs, and p is then exact; otherwise `samples` random
-    ones, the same for all comparisons: they belong to the rows. Sums are exact.
-    Source: Fisher, "The Design of Experiments", 1935, section 21; Smucker, Allan and Carterette, "A
-    comparison of statistical significance tests for information retrieval evaluation", CIKM 2007; (b + 1) /
-    (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
+    """Fisher's randomization test of each column of differences (Q, C), by flipping signs. p = (b + 1) / (B +
+    1) for b of B flips whose sum reaches the magnitude of the observed one, to 1e-12 of sum |d|. All sets of
+    signs are tried for up to 16 pairs, and p is then exact; otherwise `samples` random ones, the same for all
+    comparisons: they belong to the rows. Sums are exact.
+    Source: Fisher, "The Design of Experiments", 1935, section 21; Smucker, Allan and Carterette, CIKM 2007; (b
+    + 1) / (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
     """
     valid = ~np.isnan(differences)
     few = valid.sum(axis=0) <= EXHAUSTIVE
