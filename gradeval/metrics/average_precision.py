@@ -10,15 +10,8 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, natural_log
 from gradeval.metrics._kernels import SCALE_FREE_HITS
-from gradeval.metrics.bpref import binary_preference
-from gradeval.registry.invariants import (
-    BINARY_IS_AP,
-    IDEAL_IS_ONE,
-    PROMOTION_HELPS,
-    SCALE_FREE,
-    UNJUDGED_IGNORED,
-    Condition,
-)
+from gradeval.metrics.bpref import BPREF, binary_preference
+from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, Condition
 from gradeval.registry.metric import Kind, metric
 from gradeval.registry.params import AtK, Rel, choice
 from gradeval.tables.judgments import Judgments
@@ -145,12 +138,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel = None) -> Ter
     return average_precision(judgments, rel=rel).replace(expected_total=None)
 
 
-@metric(
-    "gm_bpref",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED],
-    kind=Kind.GEOMETRIC,
-    needs_relevant=True,
-)
+@metric("gm_bpref", kind=Kind.GEOMETRIC, **BPREF)
 def geometric_binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Geometric mean of bpref.
 

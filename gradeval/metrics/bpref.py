@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gradeval.arrays import Floats
@@ -15,7 +17,13 @@ from gradeval.tables.terms import Terms
 _SMOOTHING = 1e-5  # of infAP: defines the precision where no document above was judged
 
 
-@metric("bpref", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED], needs_relevant=True)
+BPREF: dict[str, Any] = {
+    "invariants": [IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED],
+    "needs_relevant": True,
+}
+
+
+@metric("bpref", **BPREF)
 def binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Binary preference: how often relevant documents are ranked above judged non-relevant ones.
 

@@ -14,22 +14,10 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, log2
 from gradeval.metrics._kernels import before_rows, exp2_share, graded, highest_grade, with_rows
+from gradeval.registry import params
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS
 from gradeval.registry.metric import metric
-from gradeval.registry.params import (
-    REL,
-    WORTH,
-    AtK,
-    Cutoff,
-    Gain,
-    OutOfRange,
-    Pairs,
-    fraction,
-    mapped,
-    number,
-    positive,
-    positive_integer,
-)
+from gradeval.registry.params import REL, WORTH, AtK, Cutoff, Gain, Pairs, fraction, mapped
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
 from gradeval.tables.tied import TieGroups, expected_stops
@@ -53,7 +41,7 @@ def reach_probability(rank: Floats, p: float) -> Floats:
 def _gain(text: str) -> str | Pairs:
     try:
         return text.lower() if text.lower() == "binary" else WORTH.parse(text)
-    except OutOfRange:
+    except params.OutOfRange:
         raise
     except ValueError as error:
         raise ValueError(f"binary, {error}") from None
@@ -71,8 +59,8 @@ _LEVEL = REL.replace(about="as gain=binary, with this relevance threshold", with
 Level = Annotated[float | None, _LEVEL]
 
 
-def _check_rbp(params: Mapping[str, Any]) -> None:
-    if "rel" in params and "gain" in params:
+def _check_rbp(chosen: Mapping[str, Any]) -> None:
+    if "rel" in chosen and "gain" in chosen:
         raise ValueError("rel and gain are mutually exclusive")
 
 
@@ -159,7 +147,7 @@ def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Float
 
 
 _BY_GDEVAL = "4 as in gdeval, or the largest grade in the qrels if that is higher"
-MaxGrade = Annotated[float | None, positive("the largest grade of the scale", without=_BY_GDEVAL)]
+MaxGrade = Annotated[float | None, params.positive("the largest grade of the scale", without=_BY_GDEVAL)]
 Decay = Annotated[float, fraction("the factor by which utility decreases with each rank")]
 _NEGLIGIBLE = 200.0  # 1 - 2^-200 is 1
 
@@ -289,24 +277,24 @@ def irbu(
 
 _LOWEST = "the grade with gain 0; lower grades have gain 0, and grades below 0 count as grade 0"
 _RANKS = "the number of ranks considered, however many were retrieved; 1000 as in cwl_eval"
-MinRel = Annotated[float, number(_LOWEST)]
-MaxRel = Annotated[float, number("the grade with gain 1; higher grades have gain 1", example="3")]
-Target = Annotated[float, positive("the total gain that the user wants")]
-Ranks = Annotated[int, positive_integer(_RANKS)]
+MinRel = Annotated[float, params.number(_LOWEST)]
+MaxRel = Annotated[float, params.number("the grade with gain 1; higher grades have gain 1", example="3")]
+Target = Annotated[float, params.positive("the total gain that the user wants")]
+Ranks = Annotated[int, params.positive_integer(_RANKS)]
 Patient = Annotated[float, fraction("the probability that the user continues after a document with gain 0")]
 Gaining = tuple[Segments, Ints, Floats, Floats]
 Sums = Callable[[Floats], Floats]
 
 
-def _check(params: Mapping[str, Any]) -> None:
-    lowest = params.get("min_rel", 0.0)
-    if params["max_rel"] <= max(lowest, 0.0):
+def _check(chosen: Mapping[str, Any]) -> None:
+    lowest = chosen.get("min_rel", 0.0)
+    if chosen["max_rel"] <= max(lowest, 0.0):
         raise ValueError(f"max_rel must be above {'min_rel' if lowest > 0 else 0}")
 
 
-def _check_sdcg(params: Mapping[str, Any]) -> None:
-    _check(params)
-    if params["cutoff"] > 10**6:  # it adds up as many discounts
+def _check_sdcg(chosen: Mapping[str, Any]) -> None:
+    _check(chosen)
+    if chosen["cutoff"] > 10**6:  # it adds up as many discounts
         raise ValueError("SDCG takes a cutoff up to 1000000")
 
 

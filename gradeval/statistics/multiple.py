@@ -19,7 +19,6 @@ from gradeval.statistics.sampling import (
     TOLERANCE,
     FixedPoint,
     Sampling,
-    flip_count,
     over_flips,
     permuted_ranges,
 )
@@ -104,7 +103,7 @@ def maxt(differences: Floats, sampling: Sampling) -> Floats:
         return np.asarray((largest >= reached).sum(axis=0))
 
     extreme = sum(over_flips(fixed.parts, sampling, exceeding), np.zeros(len(family), np.int64))
-    p = (extreme + 1) / (flip_count(len(values), sampling) + 1)
+    p = (extreme + 1) / (sampling.flips(len(values)) + 1)
     adjusted[np.array(family)[order]] = np.maximum.accumulate(p)
     return adjusted
 

@@ -52,6 +52,13 @@ class Sampling(Record):
     seed: int = 1
     jobs: int = 1
 
+    def flips(self, queries: int) -> int:
+        """How many sets of signs are tried besides the observed one. A set and its complement give sums of
+        equal magnitude, so that 2^(n-1) - 1 stand for all 2^n of n queries. With b of these B sets at least as
+        extreme, p = (b + 1) / (B + 1), exact for all sets.
+        """
+        return 2 ** (queries - 1) - 1 if queries <= EXHAUSTIVE else self.samples
+
 
 class Stream:
     """The random stream of one block, whose words are taken from its beginning on, in any order of blocks. It
@@ -108,21 +115,13 @@ class FixedPoint(Record, eq=False):
         return np.ldexp(np.ldexp(high, self.bits) + low, self.exponent)
 
 
-def flip_count(queries: int, sampling: Sampling) -> int:
-    """How many sets of signs are tried besides the observed one. A set and its complement give sums of equal
-    magnitude, so that 2^(n-1) - 1 stand for all 2^n of n queries. With b of these B sets at least as extreme, p
-    = (b + 1) / (B + 1), exact for all sets.
-    """
-    return 2 ** (queries - 1) - 1 if queries <= EXHAUSTIVE else sampling.samples
-
-
 def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats], R]) -> Iterator[R]:
-    """function(sums) for each block of the flip_count(Q, sampling) flips, in order, on `sampling.jobs` threads.
+    """function(sums) for each block of the sampling.flips(Q) flips, in order, on `sampling.jobs` threads.
     columns: (Q, M), integers as small as FixedPoint.parts, so that sums are exact. sums: (rows, M), for each
     flip those over the flipped queries. A random flip begins with a new word of the block's stream, of which
     bit q, from the low one on, is set if query q is flipped; a block has 1,024 flips.
     """
-    queries, count = len(columns), flip_count(len(columns), sampling)
+    queries, count = len(columns), sampling.flips(len(columns))
 
     def result(flips: NDArray[np.uint8]) -> R:
         """Of flips (rows, bytes), with a bit for each query."""

@@ -20,7 +20,6 @@ from gradeval.statistics.sampling import (
     TOLERANCE,
     FixedPoint,
     Sampling,
-    flip_count,
     over_flips,
     resampled_means,
 )
@@ -285,7 +284,7 @@ def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outc
         low, high = np.minimum(flipped, others), np.maximum(flipped, others)
         return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
-    flips = flip_count(queries, sampling)
+    flips = sampling.flips(queries)
     method = f"all {2**queries:,} sign flips" if queries <= EXHAUSTIVE else f"{flips:,} random sign flips"
     blocks = over_flips(columns, sampling, ranges)
     ends = intervals.sign_flip_intervals(blocks, differences.shape[1], flips, alpha)

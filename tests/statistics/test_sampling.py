@@ -27,7 +27,6 @@ from gradeval.statistics.sampling import (
     FixedPoint,
     Sampling,
     Stream,
-    flip_count,
     over_flips,
     poisson_thresholds,
     resampled_means,
@@ -78,7 +77,7 @@ def sums(columns: np.ndarray, **sampling: int) -> np.ndarray:
 def test_all_flips_once_each_but_for_complements(n: int) -> None:
     powers = 2.0 ** np.arange(n)[:, None]  # the sum names the flipped queries
     found = sums(powers, samples=5)[:, 0].tolist()
-    assert len(found) == flip_count(n, Sampling()) == 2 ** (n - 1) - 1
+    assert len(found) == Sampling().flips(n) == 2 ** (n - 1) - 1
     assert sorted([0, 2**n - 1, *found, *(2**n - 1 - flip for flip in found)]) == list(range(2**n))
 
 
