@@ -17,10 +17,8 @@ from gradeval.tables.terms import Terms
 _SMOOTHING = 1e-5  # of infAP: defines the precision where no document above was judged
 
 
-BPREF: dict[str, Any] = {
-    "invariants": [IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED],
-    "needs_relevant": True,
-}
+_INVARIANTS = [IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED]
+BPREF: dict[str, Any] = {"invariants": _INVARIANTS, "needs_relevant": True}
 
 
 @metric("bpref", **BPREF)

@@ -72,28 +72,18 @@ def contained(
     return call
 
 
-def admitted(metric: Metric, owner: Callable[[str], str]) -> tuple[Metric | None, list[str]]:
-    """A metric of another package, contained, with those of its names that are free; a line for each other.
-    None for a metric whose declaration is wrong, or whose name is not free. owner: what a name is already used
-    for, '' if it is free.
+def admitted(metric: Metric, owner: Callable[[str], str]) -> Metric:
+    """A metric of another package, contained. owner: what a name is already used for, '' if it is free. Raises
+    MetricError where its declaration is wrong, or one of its names is not free.
     """
     function = metric.function
     who = f"plugin {getattr(function, '__module__', None) or type(function).__module__}"
     ignored = f"{who}: metric {described(metric.display)} is ignored: "
-    try:
-        params = contained(ignored, _checked)(metric)
-        owners = {name: owner(name) for name in (metric.name, *metric.aliases)}
-        if owners[metric.name]:
-            raise MetricError(f"{ignored}the name is already used for {owners[metric.name]}")
-        free = metric.replace(aliases=[name for name in metric.aliases if not owners[name]])
-        safe = contained(ignored, _contain)(free, params, f"{who} failed: ")
-    except MetricError as error:
-        return None, [str(error)]
-    return safe, [
-        f"{who}: alias {named(name)} of metric {metric.name} is ignored: it is already used for {used}"
-        for name, used in owners.items()
-        if used
-    ]
+    params = contained(ignored, _checked)(metric)
+    for name in (metric.name, *metric.aliases):
+        if used := owner(name):
+            raise MetricError(f"{ignored}the name {named(name)} is already used for {used}")
+    return contained(ignored, _contain)(metric, params, f"{who} failed: ")
 
 
 def _checked(metric: Metric) -> tuple[Param, ...]:

@@ -375,7 +375,7 @@ def _check_declared() -> None:
 
 
 def _register() -> list[str]:
-    """Register what other packages or the program declared since; a line for each metric or name ignored."""
+    """Register what other packages or the program declared since; a line for each metric ignored."""
     from gradeval.registry.plugins import admitted  # a start without them does not pay for it
 
     def use(name: str) -> str:
@@ -393,18 +393,19 @@ def _register() -> list[str]:
     failed: list[str] = []
     with _REGISTERING:
         while UNCHECKED:
-            metric, ignored = admitted(UNCHECKED[0], use)
-            failed += ignored
-            if metric is not None:
+            try:
+                metric = admitted(UNCHECKED[0], use)
                 REGISTRY[metric.name] = metric
                 _METRICS.update(dict.fromkeys(map(fold, (metric.name, *metric.aliases)), metric))
+            except MetricError as error:
+                failed.append(str(error))
             del UNCHECKED[0]
     return failed
 
 
 @cache
 def load_plugins() -> tuple[str, ...]:
-    """Register the metrics that other packages offer; a line for each plugin, metric or name that is ignored.
+    """Register the metrics that other packages offer; a line for each plugin or metric that is ignored.
     Finding them takes longer than importing all our own metrics, so it is done only where a name is not one of
     ours, or all are listed.
     """
