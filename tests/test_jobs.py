@@ -140,7 +140,8 @@ def judgments() -> Judgments:
     queries, documents = [b"a", b"a", b"b"], [b"1", b"2", b"1"]
     qrels = Qrels.of("qrels", [Columns.whole(Ids.of(queries), Ids.of(documents), np.array([2.0, 0, 1]))])
     rank, score = np.array([2.0, 1, np.inf]), np.array([0.5, 0.75, -np.inf])
-    return Judgments.of(qrels, slice(0, 2), rank, score, np.array([3, 0]), 2.0, "tag")
+    columns = rank, score, np.array([3, 0])
+    return Judgments.of(qrels, slice(0, 2), *columns, relevance_level=2.0, tag="tag")
 
 
 def test_specs_options_notices_and_ids() -> None:

@@ -461,7 +461,7 @@ def sees_beyond(spec: Spec, depth: int, options: Mapping[str, Any]) -> bool:
     def values(is_retrieved: bool) -> Floats:
         rank = np.tile([1.0, depth + 1.0 if is_retrieved else np.inf, np.inf], queries)
         retrieved = np.full(queries, depth + is_retrieved)
-        judgments = Judgments.of(qrels, slice(0, queries), rank, -rank, retrieved, level)
+        judgments = Judgments.of(qrels, slice(0, queries), rank, -rank, retrieved, relevance_level=level)
         return score(judgments.judged_only() if is_condensed else judgments, [spec])
 
     try:

@@ -143,29 +143,24 @@ class Judge:
     """
 
     def __init__(self, qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> None:
-        self.qrels, self.reduced, self.options, self.tag = qrels, reduced, options, tag
+        self.qrels, self.reduced, self.options = qrels, reduced, options
+        no_relevant = NO_RELEVANT[options.no_relevant_rule]
+        self._fields: dict[str, Any] = {"relevance_level": options.rel, "tag": tag, "no_relevant": no_relevant}
         self._ideals: dict[Any, Ideal] = {}  # shared by the judgments of the same queries in as many orders
         self._ties = reduced.ties.ends(reduced.rank) if options.ties == EXPECTED else None
 
     def by(self, ties: str | None) -> Judge:
         """The same with another order of ties."""
-        judge = Judge(self.qrels, self.reduced, self.options.replace(ties=ties), self.tag)
-        judge._ideals = self._ideals
+        judge = Judge(self.qrels, self.reduced, self.options.replace(ties=ties))
+        judge._fields, judge._ideals = self._fields, self._ideals
         return judge
 
     def __call__(self, queries: slice | Ints, rank: Floats | None = None) -> Judgments:
-        reduced, options = self.reduced, self.options
-        judgments = Judgments.of(
-            self.qrels,
-            queries,
-            reduced.rank if rank is None else rank,
-            reduced.score,
-            reduced.retrieved,
-            options.rel,
-            self.tag,
-            NO_RELEVANT[options.no_relevant_rule],
-        )
-        judgments = prepared(judgments if self._ties is None else judgments.with_ties(*self._ties), options)
+        ranks = self.reduced.rank if rank is None else rank
+        columns = ranks, self.reduced.score, self.reduced.retrieved
+        judgments = Judgments.of(self.qrels, queries, *columns, **self._fields)
+        judgments = judgments if self._ties is None else judgments.with_ties(*self._ties)
+        judgments = prepared(judgments, self.options)
         if rank is not None and isinstance(queries, np.ndarray):
             key = rank.shape, queries.tobytes()
             judgments.__dict__["best"] = self._ideals.setdefault(key, judgments.best)

@@ -117,19 +117,11 @@ class Judgments(Record, Recalling, eq=False):
 
     @classmethod
     def of(
-        cls,
-        qrels: Qrels,
-        queries: slice | Ints,
-        rank: Floats,
-        score: Floats,
-        retrieved: Ints,
-        level: float | None = None,
-        tag: str = "",
-        no_relevant: float = 0.0,
+        cls, qrels: Qrels, queries: slice | Ints, rank: Floats, score: Floats, retrieved: Ints, **fields: Any
     ) -> Judgments:
         """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all.
 
-        With ranks in K orders, (K, N), the table has the queries K times.
+        With ranks in K orders, (K, N), the table has the queries K times. fields: further ones.
         """
         is_whole = isinstance(queries, slice) and queries.stop - queries.start == len(qrels.queries)
         if isinstance(queries, slice):
@@ -140,9 +132,7 @@ class Judgments(Record, Recalling, eq=False):
             document = ranges(qrels.offsets[queries], counts)
             rank = rank[..., document]
             if rank.ndim > 1:
-                document, counts, queries = (
-                    np.tile(column, len(rank)) for column in (document, counts, queries)
-                )
+                document, counts, queries = (np.tile(rows, len(rank)) for rows in (document, counts, queries))
                 rank = rank.ravel()
             offsets = np.append(0, np.cumsum(counts))
         segments = qrels.ideal.segments if is_whole else Segments(offsets - offsets[0])
@@ -157,19 +147,8 @@ class Judgments(Record, Recalling, eq=False):
         order[place] = rows[stable_order(retrieved_rows.query, rank[rows].astype(np.int64))]
         order[(~is_retrieved).nonzero()] = (~is_found).nonzero()[0]
         document = order + offsets[0] if isinstance(queries, slice) else document[order]
-        judgments = cls(
-            segments,
-            qrels.grade[document],
-            rank[order],
-            score[document],
-            document,
-            retrieved[queries],
-            level,
-            tag,
-            qrels.scale,
-            no_relevant,
-            of_qrels=qrels.subtopics,
-        )
+        columns = qrels.grade[document], rank[order], score[document], document, retrieved[queries]
+        judgments = cls(segments, *columns, scale=qrels.scale, of_qrels=qrels.subtopics, **fields)
         judgments.__dict__["is_retrieved"] = is_retrieved  # fills the cached properties
         if is_whole:
             judgments.__dict__["best"] = qrels.ideal

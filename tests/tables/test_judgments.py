@@ -108,7 +108,7 @@ def judgments_of(queries, level=None):
     ranks = [rank for of, _ in queries for _, rank in of]
     rank = np.array([np.inf if rank is None else rank for rank in ranks], np.float64)
     retrieved = np.array([count for _, count in queries])
-    return Judgments.of(qrels_of(rows), slice(0, len(queries)), rank, -rank, retrieved, level)
+    return Judgments.of(qrels_of(rows), slice(0, len(queries)), rank, -rank, retrieved, relevance_level=level)
 
 
 def plain(queries):
