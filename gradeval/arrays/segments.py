@@ -273,15 +273,10 @@ def log2(numbers: Floats) -> Floats:
     return _log2_table(1 << int(highest).bit_length())[numbers.astype(np.int64)]
 
 
-def ratio(part: Floats | Ints, whole: Floats | Ints | float) -> Floats:
-    """part / whole, 0 where the whole is 0; whole: (Q,) as part, or one number for all."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=np.not_equal(whole, 0))
-
-
-def quotient(part: Floats | Ints, whole: Floats | Ints) -> Floats:
-    """part / whole, NaN where the whole is 0, (Q,) each."""
-    divided: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=np.not_equal(whole, 0))
-    return divided
+def ratio(part: Floats | Ints, whole: Floats | Ints | float, empty: float = 0.0) -> Floats:
+    """part / whole, `empty` where the whole is 0; whole: (Q,) as part, or one number for all."""
+    ratios: Floats = np.divide(part, whole, out=np.full(len(part), empty), where=np.not_equal(whole, 0))
+    return ratios
 
 
 def natural_log(numbers: Floats) -> Floats:

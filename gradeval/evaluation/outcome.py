@@ -60,11 +60,6 @@ def chosen_queries(qrels: Qrels, options: Options, *, is_part: bool = False) -> 
     return chosen
 
 
-def counted_queries(chosen: Bools, has_lines: Bools, options: Options) -> Bools:
-    """Which of the chosen queries are printed and averaged, (Q,). has_lines: which queries the run has."""
-    return chosen & has_lines if options.queries == "both" else chosen
-
-
 def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: str = "") -> Floats | None:
     """The weights of the queries in means, (Q,), None where they have none. path: of their file, if any. Raises
     InputError for the file, or UnsuitableOptionError.
@@ -153,7 +148,8 @@ def outcome_of(
     qrels, reduced, options = judge.qrels, judge.reduced, judge.options
     jobs = jobs if len(qrels.grade) > _FEW else 1
     of_run = judge.scored(specs, jobs)
-    counted = counted_queries(chosen, reduced.retrieved > 0, options)
+    has_lines = reduced.retrieved > 0
+    counted = chosen & has_lines if options.queries == "both" else chosen
     ties = spread(judge, counted, specs, of_run, jobs) if options.tie_range else None
     result = RunResult(
         name,
@@ -181,7 +177,7 @@ def outcome_of(
         listed = [spec for spec in specs if spec not in unlisted]
         notices += judged_notices(share, cutoff, listed, qrels.scale, options)
         # of the queries that the run has: one that ranks all judged documents is complete
-        in_run = counted & (reduced.retrieved > 0)
+        in_run = counted & has_lines
         retrieved_above = np.append(0, np.cumsum(np.isfinite(reduced.rank)))
         is_complete = np.diff(retrieved_above[qrels.offsets]) == np.diff(qrels.offsets)
         retrieved = reduced.retrieved[in_run & ~is_complete]

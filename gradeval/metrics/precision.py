@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import quotient, ratio
+from gradeval.arrays.segments import ratio
 from gradeval.metrics._kernels import SCALE_FREE_HITS, hit_count, one_each, retrieved
 from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
@@ -38,7 +38,7 @@ def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | Non
     number of hits, so that it is the expected one if they are.
     """
     count = hit_count(judgments, rel, cutoff)
-    precision, recall = ratio(count, size), quotient(count, judgments.hits(rel).relevant)
+    precision, recall = ratio(count, size), ratio(count, judgments.hits(rel).relevant, np.nan)
     return ratio((x + 1) * precision * recall, x * precision + recall)
 
 
@@ -152,7 +152,7 @@ def set_average_precision(judgments: Judgments, *, rel: Rel = None) -> Floats:
     Source: Buckley, trec_eval.
     """
     hits = judgments.hits(rel)
-    return quotient(hits.count * hits.count, np.maximum(judgments.retrieved, 1) * hits.relevant)
+    return ratio(hits.count * hits.count, np.maximum(judgments.retrieved, 1) * hits.relevant, np.nan)
 
 
 @metric("set_relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS], needs_relevant=True)

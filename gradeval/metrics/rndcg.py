@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.arrays.segments import Segments, log2, quotient, ratio
+from gradeval.arrays.segments import Segments, log2, ratio
 from gradeval.metrics._kernels import NORMALIZED_DCG, SCALE_FREE_HITS, dcg, graded, ideal_dcg, normalized_dcg
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
@@ -52,7 +52,7 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     reached = np.where(good, run.segments.running_sum(run.value), 0.0) / np.where(good, best, 1.0)
     missed = number - run.segments.number(good)
     total = run.segments.sum(reached) + ratio(missed * run.total, ideal.total)
-    return quotient(np.maximum(total, 0.0), number)
+    return ratio(np.maximum(total, 0.0), number, np.nan)
 
 
 @metric(
@@ -86,7 +86,7 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel = None, gain: Worth = "line
     further = judgments.retrieved > best.lengths + 1
     at_end = np.where(further, ratio(run.total, ideal.total), 0.0)
     has_points = judgments.hits(rel).relevant * of.lengths > 0
-    return quotient(total + at_end, np.where(has_points, of.lengths + further, 0))
+    return ratio(total + at_end, np.where(has_points, of.lengths + further, 0), np.nan)
 
 
 @metric("ndcg_p", **NORMALIZED_DCG)

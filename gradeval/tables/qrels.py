@@ -232,11 +232,6 @@ class Qrels(Record, eq=False):
         return {query: (q, names[a:b]) for query, (q, (a, b)) in zip(Texts(self.queries), bounds, strict=True)}
 
     @cached_property
-    def query_keys(self) -> Words:
-        """A 64-bit key for each query, (Q,)."""
-        return self.queries.keys()
-
-    @cached_property
     def keys(self) -> Words:
         """A 64-bit key for each document, (N,)."""
         return self.documents.keys()

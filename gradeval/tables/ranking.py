@@ -205,7 +205,7 @@ def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, seg
     """query, segment: the judged queries, in the qrels and in the lines. table: of the keys of documents."""
     if qrels.numbered:  # ids that are positions say nothing
         return NO_IDENTICAL_IDS
-    at = table.find(qrels.query_keys[query] + salts(len(lines.query))[segment])
+    at = table.find(qrels.query_index.table.keys[query] + salts(len(lines.query))[segment])
     hit = np.flatnonzero(at >= 0)
     hit = hit[lines.documents.same(at[hit], qrels.queries, query[hit])]
     if not len(hit):
