@@ -60,6 +60,11 @@ def chosen_queries(qrels: Qrels, options: Options, *, is_part: bool = False) -> 
     return chosen
 
 
+def counted_queries(chosen: Bools, has_lines: Bools, options: Options) -> Bools:
+    """Which of the chosen queries are printed and averaged, (Q,). has_lines: which queries the run has."""
+    return chosen & has_lines if options.queries == "both" else chosen
+
+
 def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: str = "") -> Floats | None:
     """The weights of the queries in means, (Q,), None where they have none. path: of their file, if any. Raises
     InputError for the file, or UnsuitableOptionError.
@@ -149,7 +154,7 @@ def outcome_of(
     jobs = jobs if len(qrels.grade) > _FEW else 1
     of_run = judge.scored(specs, jobs)
     has_lines = reduced.retrieved > 0
-    counted = chosen & has_lines if options.queries == "both" else chosen
+    counted = counted_queries(chosen, has_lines, options)
     ties = spread(judge, counted, specs, of_run, jobs) if options.tie_range else None
     result = RunResult(
         name,

@@ -342,7 +342,7 @@ def outcomes_of_saved(
         at = [position[query] for query in run.queries]
         has_values = np.zeros(len(chosen), np.bool_)
         has_values[at] = True
-        counted = chosen & has_values if options.queries == "both" else chosen
+        counted = outcome.counted_queries(chosen, has_values, options)
         for q in np.flatnonzero(counted & ~has_values)[:1]:
             what = f"run {named(run.name)} has no values of query {named(results.queries[q])}"
             raise InputError(saved.path, what, hint="Evaluate the run again")
