@@ -10,22 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from gradeval.commands.compare.compare import (
-    ESTIMANDS,
-    MEAN_DIFFERENCE,
-    SOURCES,
-    TITLES,
-    ComparedMetric,
-    Comparison,
-    PairComparison,
-    Section,
-)
+from gradeval.commands.compare import compare
+from gradeval.commands.compare.compare import ComparedMetric, Comparison, PairComparison, Section
 from gradeval.compare_options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.document import ABSENT, decimals, nonzero, number, plain, signed
-from gradeval.statistics.multiple import TwoWayAnova
 from gradeval.statistics.sampling import EXHAUSTIVE
 
 BETTER, WORSE = "▲", "▼"
@@ -51,8 +42,9 @@ def document(
     heads = [*values.runs, *(f"{run} - {baseline}" for run, baseline in pairs)]
     columns = [*values.values, *(values.differences(*pair) for pair in comparison.pairs if per_query)]
 
-    def effects(anova: TwoWayAnova) -> list[float]:
-        return [anova.effect_sizes[run, baseline] for baseline, run in comparison.pairs]
+    def effects(section: Section) -> Iterator[tuple[ComparedMetric, list[float]]]:
+        for metric, anova in zip(values.metrics, section.anova, strict=True):
+            yield metric, [anova.effect_sizes[run, baseline] for baseline, run in comparison.pairs]
 
     def blocks() -> Iterator[doc.Block]:
         writers = [number] * len(values.runs) + [signed] * len(comparison.pairs)
@@ -68,13 +60,11 @@ def document(
             if section.anova:
                 heading = _heading(section, "Analysis of variance")
                 yield doc.grid_of(heading, _ANOVA, _variances(comparison, [section]), digits, 2)
+                metrics, sizes = zip(*effects(section), strict=True)
+                head = ("run", "baseline", *(visible(metric.display) for metric in metrics))
                 heading = _heading(section, "Effect sizes by the residual standard deviation")
-                head = ("run", "baseline", *(visible(metric.display) for metric in values.metrics))
-                sizes = zip(*map(effects, section.anova), strict=True)
-                grid = [
-                    [*map(visible, names), *(signed(size, digits) for size in of_pair)]
-                    for names, of_pair in zip(pairs, sizes, strict=True)
-                ]
+                of_pairs = zip(pairs, zip(*sizes, strict=True), strict=True)
+                grid = [[*map(visible, names), *(signed(x, digits) for x in row)] for names, row in of_pairs]
                 yield doc.Grid(heading, head, grid, 2)
         if not summary:
             return
@@ -91,16 +81,13 @@ def document(
             yield doc.rows_of(*_comparisons(comparison, relative, comparison.sections), digits)
             if comparison.options.anova:
                 yield doc.rows_of(_ANOVA, _variances(comparison, comparison.sections), digits)
-                kinds = {"group": _GROUP, "run": doc.NAME, "baseline": doc.NAME, "metric": doc.NAME}
-                kinds["residual_effect_size"] = doc.NUMBER
                 of_pairs = (
-                    (section.group, *names, metric.name, size)
-                    for section in comparison.sections
-                    for metric, anova in zip(values.metrics, section.anova, strict=True)
-                    for names, size in zip(pairs, effects(anova), strict=True)
+                    {"group": part.group, "run": run, "baseline": baseline, "metric": metric, "size": size}
+                    for part in comparison.sections
+                    for metric, sizes in effects(part)
+                    for (run, baseline), size in zip(pairs, sizes, strict=True)
                 )
-                head = [doc.Column(name, "", kind) for name, kind in kinds.items()]
-                yield doc.rows_of(head, (dict(zip(kinds, row, strict=True)) for row in of_pairs), digits)
+                yield doc.rows_of(_EFFECT_SIZES, of_pairs, digits)
             if comparison.options.worst or comparison.options.best:
                 yield doc.rows_of(*_changes(comparison), digits)
         if per_query:
@@ -219,7 +206,7 @@ def _comparisons(
     chosen, judged = comparison.options, comparison.judged
     correction = "Tukey" if chosen.test == TUKEY else _CORRECTIONS.get(chosen.used_correction, "")
     has_p = chosen.test not in (TUKEY, "bootstrap")
-    has_estimate = ESTIMANDS[chosen.test] != MEAN_DIFFERENCE
+    has_estimate = compare.ESTIMANDS[chosen.test] != compare.MEAN_DIFFERENCE
     pairs = [(section, pair) for section in sections for pair in section.comparisons]
     # where all pairs have values, both means stand in the table of means, and n in the legend
     with_means = any(pair.n != section.queries for section, pair in pairs)
@@ -280,10 +267,19 @@ _ANOVA = [
 ]
 
 
+_EFFECT_SIZES = [
+    doc.Column("group", "", _GROUP),
+    doc.Column("run", "", doc.NAME),
+    doc.Column("baseline", "", doc.NAME),
+    doc.Column("metric", "", _METRIC),
+    doc.Column("residual_effect_size", "", doc.NUMBER, "size"),
+]
+
+
 def _variances(comparison: Comparison, sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
     for section in sections:
         for metric, anova in zip(comparison.values.metrics, section.anova, strict=True):
-            for name in SOURCES:
+            for name in compare.SOURCES:
                 row = {"group": section.group, "metric": metric, "source": name}
                 yield {**row, **vars(getattr(anova, name))}
 
@@ -310,11 +306,11 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     is_tukey, is_maxt = chosen.test == TUKEY, chosen.used_correction == MAXT
     sizes = sorted({pair.n for pair in pairs})
     n = f"n = {sizes[0]}" + (f" to {sizes[-1]}" if len(sizes) > 1 else "")
-    by, rule = f"{TITLES[chosen.test]}, two-sided", "uncorrected"
+    by, rule = f"{compare.TITLES[chosen.test]}, two-sided", "uncorrected"
     if chosen.test == "bootstrap":
-        by = f"{TITLES[chosen.test]} excludes 0"
+        by = f"{compare.TITLES[chosen.test]} excludes 0"
     elif is_tukey:
-        by, rule = TITLES[chosen.test], "for all pairs of runs, metric by metric"
+        by, rule = compare.TITLES[chosen.test], "for all pairs of runs, metric by metric"
     elif chosen.used_correction != "none":
         family = comparison.family
         of = f"{family:,} comparison{'s' * (family != 1)}"
@@ -337,8 +333,8 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
             f"Means: of each run over its own {counts.min():,} to {counts.max():,} queries with a value; "
             "differences and n: over those where both runs have one."
         )
-    of = ESTIMANDS[chosen.test]
-    of = of if of == MEAN_DIFFERENCE else f"estimate: the {of}"
+    of = compare.ESTIMANDS[chosen.test]
+    of = of if of == compare.MEAN_DIFFERENCE else f"estimate: the {of}"
     kind, uncorrected = ("Simultaneous intervals", "") if is_tukey else ("Intervals", ", uncorrected")
     sentences.append(
         f"{kind}: {chosen.confidence:g} % confidence, of the {of}{uncorrected}. "

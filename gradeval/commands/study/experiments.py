@@ -10,7 +10,7 @@ agreement    whether metrics, and judgments, order systems alike
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress, product
 from typing import TYPE_CHECKING, Any, Final
@@ -99,15 +99,14 @@ def swaps(
     """How metrics fall as pairs of documents of an ideal ranking are swapped.
 
     The documents have the grades 0 … L - 1 for each number of levels L, evenly used (level sizes differ by 1 at
-    most), or unevenly: the probabilities of the levels are drawn from all distributions alike (a flat Dirichlet
-    distribution), each document's level from these, again for each repeat, until two levels are used. In each
-    repeat random pairs of ranks are swapped one after the other, and each metric is computed after each swap.
-    The same ranks are swapped for all level counts, so that their curves differ by the grades alone. The paper
-    does not say which grades its levels have; a metric that depends on the lowest one, as muAP does, has other
-    values with 1 … L.
+    most), or unevenly: the probabilities of the levels are drawn from a flat Dirichlet distribution, each
+    document's level from these, again for each repeat, until two levels are used. In each repeat random pairs
+    of ranks are swapped one after the other, the same for all level counts, so that their curves differ by the
+    grades alone. The paper does not say which grades its levels have; a metric that depends on the lowest one,
+    as muAP does, has other values with 1 … L.
 
-    The largest of many distances is above 0 even where the curves are equal but for chance, so each has the
-    noise of such a maximum beside it: a distance above the noise shows that the metric depends on the levels.
+    The largest of many distances is above 0 even where the curves are equal but for chance: one above the noise
+    beside it, that of such a maximum, shows that the metric depends on the levels.
 
     progress: is called with the repeats done and their number. Raises MetricError, OptionError.
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 4, 5.
@@ -128,7 +127,7 @@ def swaps(
         values = np.empty((len(USES), len(counts), len(specs), len(in_part), steps + 1))
         for i, count in enumerate(counts):
             scale = np.arange(float(count))
-            even = np.broadcast_to(_even(items, count), (len(in_part), items))
+            even = np.broadcast_to(np.arange(items)[::-1] * count // items, (len(in_part), items))
             uneven = np.array([_uneven(items, count, seed, repeat) for repeat in in_part])
             for u, ideal in enumerate((even, uneven)):
                 grade = np.take_along_axis(ideal[:, None, :], order, axis=2)
@@ -246,11 +245,6 @@ def _swapped(items: int, swaps: int, seed: int, repeat: int) -> Ints:
     return order
 
 
-def _even(items: int, levels: int) -> Ints:
-    """The grades of the ideal ranking, evenly used, (items,)."""
-    return np.arange(items)[::-1] * levels // items
-
-
 def _uneven(items: int, levels: int, seed: int, repeat: int) -> Ints:
     """The grades of the ideal ranking of this repeat, unevenly used, at least two of them, (items,)."""
     random = np.random.default_rng((seed, repeat, levels))
@@ -295,9 +289,16 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
     title = f"AP with grades from the threshold up relevant, and metrics for grades{some}"
     columns = ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs))
     orders = {str(spec): _order(spec, combined[:, m], names) for m, spec in enumerate(specs)}
+    alike: dict[str, list[str]] = {}
+    for metric, order in orders.items():
+        alike.setdefault(order, []).append(metric)
+    groups = "; ".join(map(", ".join, alike.values()))
+    finding = f"The metrics order the runs in {len(alike)} ways: {groups}."
+    if len(alike) == 1:
+        finding = f"The order of the runs is the same by {groups}."
     study = Study(
         name="levels",
-        finding=_finding_of_levels(orders) if len(names) > 1 else "",
+        finding=finding if len(names) > 1 else "",
         options={"metrics": [str(spec) for spec in specs], **reference, "evaluation": dict(results.options)},
         noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != expected),),
         runs_read=len(results.runs),
@@ -308,16 +309,6 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
         ),
     )
     return warned(study)
-
-
-def _finding_of_levels(orders: Mapping[str, str]) -> str:
-    alike: dict[str, list[str]] = {}
-    for metric, order in orders.items():
-        alike.setdefault(order, []).append(metric)
-    if len(alike) == 1:
-        return f"The order of the runs is the same by {', '.join(orders)}."
-    groups = "; ".join(", ".join(metrics) for metrics in alike.values())
-    return f"The metrics order the runs in {len(alike)} ways: {groups}."
 
 
 def _order(spec: Spec, means: Floats, runs: Sequence[str]) -> str:
@@ -352,14 +343,12 @@ def divergence(
     ranks cutoff and cutoff + 1 are swapped, or the first `cutoff` ranks are reversed. Each metric after the
     first is compared with the first, which overestimates an error where it costs more by the first.
 
-    With qrels and runs, options as evaluate() takes them: the difference of two metrics, the first less the
-    second, for each query.
+    With qrels and runs, options as evaluate() takes them: the first of two metrics less the second, for each
+    query. metrics: by default nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff 10; at another one the
+    places of grades are in proportion, top=5/13/25 at 5.
 
-    metrics: by default nDCG(gain=exp,top=10/25/50) and nDCGphi at the cutoff 10; at another one the places of
-    grades are in proportion, top=5/13/25 at 5.
     Raises InputError, MetricError, OptionError.
-    Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, figures 2 and
-    4.
+    Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, fig. 2 and 4.
     """
     chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
     how = DivergenceOptions(**{key: value for key, value in options.items() if key in DivergenceOptions.table})
@@ -478,18 +467,16 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
 def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 
-    A list has the scores that a system predicts for ten documents with the grades of the first. The criteria:
+    A list has the scores that a system predicts for ten documents, whose grades list 1 has. The criteria:
     ties: lists 4 and 5, which exchange the highest grade with different documents of the lowest, have the same
     value, below that of list 1; evidence: the difference between 4 and 5, expected 0. skew: the values fall
     with the error: list 1, 2, 3, then 4 and 5, then 6; evidence: the smallest fall, expected > 0. emphasis:
     misplacing the highest grade (list 3) costs more, relative to misplacing a low one (list 2), than by
-    Kendall's tau, which counts pairs; evidence: the ratio of the two ratios, expected > 1. range: the reference
-    has the best value of the metric's range, its reverse the worst; evidence: how far the value of the reverse
-    is from the worst, expected 0.
+    Kendall's tau, which counts pairs; evidence: the ratio of the two ratios, expected > 1. range: list 1 has
+    the best value of the metric's range, list 6 the worst; evidence: the distance from the worst, expected 0.
 
-    The AveP of the paper is no metric of relevance: it is the mean over the places of the share right so far,
-    where a place is right with its own grade. So AP(rel=2), which stands for it here, has other values; the
-    values of tau, nDCG and rankDCG are the paper's.
+    AP(rel=2) stands for the paper's AveP, the mean over the places of the share right so far, where a place is
+    right with its own grade, and has other values; those of tau, nDCG and rankDCG are the paper's.
 
     Raises MetricError.
     Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, table 1.

@@ -6,21 +6,10 @@ Nothing here imports numpy: --help needs the names and the defaults.
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from gradeval import options
 from gradeval.compare_options import CORRECTIONS, TESTS, TUKEY
 from gradeval.errors import OptionError, described, is_grade
-from gradeval.options import (
-    METRICS,
-    OF_GRADES,
-    OF_QRELS,
-    OF_RUN,
-    OptionKind,
-    Options,
-    OptionTable,
-    choice,
-    integer,
-    must_be,
-    option,
-)
+from gradeval.options import METRICS, OF_GRADES, OF_QRELS, OF_RUN, Options, OptionTable
 
 # by default
 SWAPS_METRICS = "muAP NDCNG nDCG(gain=exp)"
@@ -32,7 +21,7 @@ GRADES = "grades"  # a scope: it has an effect where only grades are compared, t
 _LAST_SEED = 2**63 - 1
 
 
-def _several(what: str, read: Callable[[Any], Any], accepts: str) -> OptionKind:
+def _several(what: str, read: Callable[[Any], Any], accepts: str) -> options.OptionKind:
     """Numbers of an iterable, or of a string, separated by commas. read: raises ValueError for invalid ones."""
 
     def read_all(name: str, value: Any) -> tuple[Any, ...]:
@@ -41,7 +30,7 @@ def _several(what: str, read: Callable[[Any], Any], accepts: str) -> OptionKind:
         except (TypeError, ValueError, OverflowError):
             raise OptionError(f"{name} must be {what}, separated by commas, not {described(value)}") from None
 
-    return OptionKind("text", read_all, accepts, metavar="LIST")
+    return options.OptionKind("text", read_all, accepts, metavar="LIST")
 
 
 def _factor(value: Any) -> float:
@@ -56,13 +45,13 @@ def _is_share(value: Any) -> bool:
 
 
 def _count(low: int, high: int, default: int, about: str, **fields: Any) -> Any:
-    return option(integer(low, high), "", about, default=default, **fields)
+    return options.option(options.integer(low, high), "", about, default=default, **fields)
 
 
 class SwapsOptions(OptionTable, init=False):
     """The rankings and the number of swaps."""
 
-    levels: tuple[int, ...] = option(
+    levels: tuple[int, ...] = options.option(
         # how many levels there may be depends on the number of documents
         _several("integers", lambda level: int(level) if isinstance(level, str) else level, "Iterable[int]"),
         "",
@@ -88,18 +77,18 @@ class DivergenceOptions(OptionTable, init=False):
 class AgreementOptions(OptionTable, init=False):
     """How systems are compared."""
 
-    test: str = option(
-        choice(*(test for test in TESTS if test != "bootstrap"), listed=True),
+    test: str = options.option(
+        options.choice(*(test for test in TESTS if test != "bootstrap"), listed=True),
         "",
         "The paired test of two systems; tukey is the randomized Tukey HSD test of all pairs.",
         default="t",
         python="the paired test of two systems; 'tukey' is the randomized Tukey HSD, its own correction",
     )
-    correction: str = option(
-        choice(*CORRECTIONS, listed=True), "", "Of p for the number of pairs of systems.", "holm"
+    correction: str = options.option(
+        options.choice(*CORRECTIONS, listed=True), "", "Of p for the number of pairs of systems.", "holm"
     )
-    alpha: float = option(
-        OptionKind("grade", must_be("between 0 and 1", _is_share), "float", metavar="P"),
+    alpha: float = options.option(
+        options.OptionKind("grade", options.must_be("between 0 and 1", _is_share), "float", metavar="P"),
         "",
         "A pair is separated where its corrected p is below it; intervals have the confidence 1 - P.",
         default=0.05,
@@ -107,7 +96,7 @@ class AgreementOptions(OptionTable, init=False):
     )
     samples: int = _count(1, 10**9, 100_000, "Permutations of the tests randomization and tukey, and of maxt.")
     splits: int = _count(1, 10**5, 100, "Random halves of the queries.")
-    rescale: tuple[float, ...] = option(
+    rescale: tuple[float, ...] = options.option(
         _several("positive numbers", _factor, "Iterable[float]"),
         "",
         "Factors by which all grades are multiplied.",
@@ -128,8 +117,8 @@ OF_SYSTEMS = (
 )
 
 
-def refuse(options: OptionTable, names: Iterable[str], why: str) -> None:
+def refuse(table: OptionTable, names: Iterable[str], why: str) -> None:
     """Raise OptionError where one of these options is not its default."""
     for name in names:
-        if name in options.table and getattr(options, name) != options.table[name].default:
+        if name in table.table and getattr(table, name) != table.table[name].default:
             raise OptionError(f"{name} {why}")

@@ -10,7 +10,6 @@ from commands.groups import check_error, check_formats, check_help
 from gradeval.commands.study import experiments
 from gradeval.commands.study.agreement import _finding as of_agreement
 from gradeval.commands.study.command import study_command
-from gradeval.commands.study.experiments import _finding_of_levels as of_levels
 from gradeval.commands.study.experiments import _finding_of_swaps as of_swaps
 from gradeval.commands.study.experiments import criteria
 from gradeval.commands.study.tables import Study, Table
@@ -73,9 +72,11 @@ def test_findings():
         ([("even", "A", 0.3, 0.2)], f"{above}, {matters}, for A."),
     ):  # fmt: skip
         assert of_swaps(rows) == sentence
-    assert of_levels({"A": "x > y", "B": "x > y"}) == "The order of the runs is the same by A, B."
-    by_two = of_levels({"A": "x > y", "B": "y > x", "C": "x > y"})
-    assert by_two == "The metrics order the runs in 2 ways: A, C; B."
+    inputs = {"q": {"a": 2, "b": 1}}, {"x": {"q": {"b": 2, "a": 1}}, "y": {"q": {"a": 2, "b": 1}}}
+    same = experiments.levels(*inputs, "nDCG RR(rel=2)")
+    assert same.finding == "The order of the runs is the same by nDCG, RR(rel=2)."
+    by_two = experiments.levels(*inputs, "nDCG P(rel=1)@1 P(rel=2)@1").finding
+    assert by_two == "The metrics order the runs in 2 ways: nDCG, P(rel=2)@1; P(rel=1)@1."
     assert criteria("tau rankDCG").finding == "All 4 criteria are met by rankDCG."
     assert criteria("tau").finding == "No metric meets all 4 criteria."
     taus, ends = ("tau", "tau_ap"), ("low", "high")

@@ -11,7 +11,6 @@ import gradeval
 from gradeval.commands.study import experiments
 from gradeval.commands.study.experiments import (
     USES,
-    _even,
     _noise,
     _swapped,
     _uneven,
@@ -63,7 +62,7 @@ def test_values_are_those_of_each_ranking(use):
     for i, count in enumerate(SMALL["levels"]):
         by_swaps = [[] for _ in range(SMALL["swaps"] + 1)]
         for repeat in range(SMALL["repeats"]):
-            ideal = _even(8, count) if use == "even" else _uneven(8, count, 3, repeat)
+            ideal = (np.arange(8)[::-1] * count // 8) if use == "even" else _uneven(8, count, 3, repeat)
             orders = _swapped(8, 5, 3, repeat)
             assert (np.diff(orders, axis=0) != 0).sum(axis=1).tolist() == [2] * 5
             for k, order in enumerate(orders):
