@@ -25,14 +25,16 @@ def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -
                 cells = [batch.cells[collection.name, system] for system in batch.systems]
                 pairs = [of.comparisons[metric.name] for of in cells if metric.name in of.comparisons]
                 marks = significance(batch.systems, pairs, with_letters)
-                means = [cell.values.get(metric.name, NO_VALUE).mean for cell in cells]
-                without = {cell.system: cell.status for cell in cells if cell.status != "done"}
+                means: dict[str, float | str] = {
+                    cell.system: cell.values.get(metric.name, NO_VALUE).mean for cell in cells
+                }
+                means.update((cell.system, cell.status) for cell in cells if cell.status != "done")
                 head.append(visible(collection.name))
-                columns.append(mean_cells(batch.systems, means, metric, how.digits, marks, without))
+                columns.append(mean_cells(means, metric, how.digits, marks))
             if len(columns) > 2:
-                means = [batch.average(system, spec) for system in batch.systems]
+                averages = {system: batch.average(system, spec) for system in batch.systems}
                 head.append("all queries" if batch.pool else "average")
-                columns.append(mean_cells(batch.systems, means, metric, how.digits, {}))
+                columns.append(mean_cells(averages, metric, how.digits, {}))
             yield doc.Grid(spec.display, tuple(head), list(zip(*columns, strict=True)))
         if sentences := _legend(batch, with_letters):
             yield doc.Sentences(sentences)

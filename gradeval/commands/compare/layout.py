@@ -127,7 +127,7 @@ def means_and_differences(
     columns: list[Sequence[str | doc.Cell]] = [labels(values.runs, with_letters)]
     for metric, means in zip(values.metrics, section.means.T.tolist(), strict=True):
         head.append(visible(metric.display))
-        columns.append(mean_cells(values.runs, means, metric, digits, marks))
+        columns.append(mean_cells(dict(zip(values.runs, means, strict=True)), metric, digits, marks))
     if comparison.judged and section.group is None:
         head.append(comparison.judged.name)
         columns.append([number(share, digits) for share in comparison.judged.means.tolist()])
@@ -152,22 +152,16 @@ def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | doc.Cell]
 
 
 def mean_cells(
-    runs: Sequence[str],
-    means: Sequence[float],
-    metric: ComparedMetric,
-    digits: Digits,
-    marks: Marks,
-    without: Mapping[str, str] | None = None,
+    means: Mapping[str, float | str], metric: ComparedMetric, digits: Digits, marks: Marks
 ) -> list[doc.Cell]:
-    """The means of a metric; those with the text of the best one are equally good. marks: of significance.
-    without: the texts of runs without a mean.
+    """The means of a metric by run, or why there is none; those with the text of the best one are equally good.
+    marks: of significance.
     """
-    texts = [(without or {}).get(run) or number(mean, digits) for run, mean in zip(runs, means, strict=True)]
-    known = [(mean, text) for mean, text in zip(means, texts, strict=True) if not math.isnan(mean)]
+    texts = {run: mean if isinstance(mean, str) else number(mean, digits) for run, mean in means.items()}
+    known = [(mean, texts[run]) for run, mean in means.items() if not isinstance(mean, str) and mean == mean]
     higher = metric.higher_is_better
     best = None if higher is None or len(known) < 2 else (max if higher else min)(known)[1]
-    cells = zip(texts, (marks.get((run, metric.name), "") for run in runs), strict=True)
-    return [doc.Cell(text, mark, bold=text == best) for text, mark in cells]
+    return [doc.Cell(text, marks.get((run, metric.name), ""), text == best) for run, text in texts.items()]
 
 
 def significance(runs: Sequence[str], pairs: Iterable[PairComparison], with_letters: bool) -> Marks:

@@ -122,9 +122,7 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Picture(Study):
-    """A study that is drawn.
-
-    panels: the parts of the picture, row by row. note: what intervals are, and over what; '' where there are
+    """A study that is drawn. panels: row by row. note: what intervals are, and over what, '' where there are
     none. across: panels that are side by side. same_y: whether one range of values serves all panels.
     """
 
@@ -243,9 +241,10 @@ def _of_run(values: QueryValues, means: list[float], confidence: float) -> tuple
     run = values.runs[0]
     for metric, y, mean in zip(values.metrics, values.values[0], means, strict=True):
         interval = (mean, *interval_of_mean(y, mean, "t", confidence))
-        panel, of_queries = _panel(run, Axis(metric.display, 0.0, 1.0), values, [y], interval)
-        panels.append(panel)
-        summary.append((run, metric.name, int((~np.isnan(y)).sum()), *interval))
+        ids, heights, of_queries = _best_first(values, [y])
+        axes = Axis(f"Queries by value ({len(ids)})"), Axis(metric.display, 0.0, 1.0)
+        panels.append(Panel(run, *axes, bars=Bars(ids, heights, *interval)))
+        summary.append((run, metric.name, len(ids), *interval))
         rows += [(run, metric.name, *row) for row in of_queries]
     return panels, [
         Table("queries", "Value of each query", ("run", "metric", "position", "query", "value"), rows),
@@ -261,10 +260,11 @@ def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list
         m, runs = values.metric(pair.metric), (values.run(pair.baseline), values.run(pair.run))
         metric = values.metrics[m]
         columns = [*(values.values[run, m] for run in runs), values.differences(*runs)[m]]
-        y_axis, mean = Axis(f"Difference in {metric.display}"), (pair.difference, pair.low, pair.high)
+        ids, heights, of_queries = _best_first(values, columns, metric.sign)
+        bars = Bars(ids, heights, pair.difference, pair.low, pair.high, metric.sign, pair)
+        axes = Axis(f"Queries by difference ({len(ids)})"), Axis(f"Difference in {metric.display}")
         title = f"{pair.run} − {pair.baseline}" + (f", {metric.display}" if len(values.metrics) > 1 else "")
-        panel, of_queries = _panel(title, y_axis, values, columns, mean, metric.sign, pair)
-        panels.append(panel)
+        panels.append(Panel(title, *axes, bars=bars))
         rows += [(*label, *row) for row in of_queries]
         summary.append((*label, pair.n, *(getattr(pair, name) for name in _PAIR)))
     labels = ("run", "baseline", "metric")
@@ -275,24 +275,16 @@ def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list
     ]
 
 
-def _panel(
-    title: str,
-    y_axis: Axis,
-    values: QueryValues,
-    columns: Sequence[Floats],
-    mean: tuple[float, float, float],
-    sign: int = 1,
-    pair: PairComparison | None = None,
-) -> tuple[Panel, Iterable[Row]]:
-    """The bars of the last column, and rows of position, query and all columns: the queries with a value from
-    the best to the worst, equal ones by id. mean: with the ends of its interval.
+def _best_first(
+    values: QueryValues, columns: Sequence[Floats], sign: int = 1
+) -> tuple[tuple[str, ...], Floats, Iterable[Row]]:
+    """The queries with a value in the last column, from the best to the worst, equal ones by id; these values;
+    and rows of position, query and all columns.
     """
-    y, what = columns[-1], "difference" if pair else "value"
-    order = compare.lowest(-sign * y, len(y))
+    order = compare.lowest(-sign * columns[-1], len(columns[-1]))
     ids = tuple(values.queries[q] for q in order)
     rows = zip(range(1, len(ids) + 1), ids, *(column[order].tolist() for column in columns), strict=True)
-    bars = Bars(ids, y[order], *mean, sign, pair)
-    return Panel(title, Axis(f"Queries by {what} ({len(ids)})"), y_axis, bars=bars), rows
+    return ids, columns[-1][order], rows
 
 
 # --- curves
