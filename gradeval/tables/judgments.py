@@ -221,13 +221,8 @@ class Judgments(Record, Recalling, eq=False):
     def found(self) -> Judgments:
         """The table without the documents that were not retrieved."""
         rows = np.flatnonzero(self.is_retrieved)
-        return self.replace(
-            segments=self.segments.take(rows),
-            grade=self.grade[rows],
-            rank=self.rank[rows],
-            score=self.score[rows],
-            document=self.document[rows],
-        )
+        columns = ("segments", "grade", "rank", "score", "document")
+        return self.replace(**{name: getattr(self, name).take(rows) for name in columns})
 
     def top(self, cutoff: int | None) -> Bools:
         """Which rows were retrieved, in the first ranks if there is a cutoff, (N,)."""

@@ -118,18 +118,9 @@ class Total:
 
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
-        return Reduced(
-            self.rank,
-            self.score,
-            self.retrieved,
-            self.unjudged,
-            _joined(self.ties),
-            tag,
-            self.ranks,
-            self.extra,
-            _joined(self.identical),
-            (self.collapsed, self.collapse.what),
-        )
+        identical, collapsed = _joined(self.identical), (self.collapsed, self.collapse.what)
+        ranks = self.rank, self.score, self.retrieved, self.unjudged, _joined(self.ties)
+        return Reduced(*ranks, tag, self.ranks, self.extra, identical, collapsed)
 
 
 AnyTotal = TypeVar("AnyTotal", bound=Total)

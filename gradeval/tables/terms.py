@@ -124,12 +124,5 @@ class DiscountedTerms(Terms, eq=False, kw_only=True):
         first = np.flatnonzero(self.rank <= cutoff)
         if len(first) == len(self.rank):
             return self.replace(cutoff=cutoff)
-        return self.replace(
-            cutoff=cutoff,
-            segments=self.segments.take(first),
-            row=self.row.take(first),
-            value=self.value.take(first),
-            rank=self.rank.take(first),
-            gain=self.gain.take(first),
-            discount=self.discount.take(first),
-        )
+        columns = ("segments", "row", "value", "rank", "gain", "discount")
+        return self.replace(cutoff=cutoff, **{name: getattr(self, name).take(first) for name in columns})
