@@ -138,16 +138,12 @@ class Segments:
         """The same queries with their parts, such as ties, instead of rows."""
         return Segments(np.searchsorted(parts.offsets, self.offsets))
 
-    def is_descending(self, values: Floats) -> bool:
-        """Whether no value is larger than the one before it in the same query."""
+    def sorted_descending(self, values: Floats) -> Floats:
+        """The values of each query from the largest to the smallest, (N,) -> (N,)."""
         rises = np.zeros(len(values) + 1, np.bool_)
         np.greater(values[1:], values[:-1], out=rises[1:-1])
         rises[self.offsets] = False
-        return not rises.any()
-
-    def sorted_descending(self, values: Floats) -> Floats:
-        """The values of each query from the largest to the smallest, (N,) -> (N,)."""
-        if self.is_descending(values):
+        if not rises.any():
             return values
         result: Floats = values.copy()
         for rows, inside, block in self._matrices(-values, np.inf):
@@ -164,7 +160,6 @@ class Segments:
 
     def _matrices(self, values: Floats, outside: float) -> Iterator[tuple[Ints, Bools | EllipsisType, Floats]]:
         """The rows of queries of similar length, from 2, as matrices; which entries there are; their values.
-
         Going along the rows of a matrix is many times faster than along one column with the query as a key.
         """
         size = np.frexp(self.lengths)[1]
@@ -208,10 +203,9 @@ class Segments:
 
 
 def stable_order(*keys: NDArray[np.int64]) -> Ints:
-    """The rows in order of the first key, then the next; equal rows stay as they are. Keys are >= 0.
-
-    Keys that fit in 63 bits together with the row number are sorted as one integer, which is several times
-    faster than an argsort.
+    """The rows in order of the first key, then the next; equal rows stay as they are. Keys are >= 0. Keys that
+    fit in 63 bits together with the row number are sorted as one integer, which is several times faster than an
+    argsort.
     """
     n = len(keys[0])
     if n == 0:
@@ -263,9 +257,8 @@ def _log2_table(size: int) -> Floats:
 
 
 def log2(numbers: Floats) -> Floats:
-    """The binary logarithms of integers from 1, bit for bit as C's log2 gives them.
-
-    numpy's own may differ in the last bit where the processor has AVX-512, and trec_eval's digits with it.
+    """The binary logarithms of integers from 1, bit for bit as C's log2 gives them. numpy's own may differ in
+    the last bit where the processor has AVX-512, and trec_eval's digits with it.
     """
     highest = numbers.max(initial=1.0)
     if highest >= _TABLED:
@@ -312,7 +305,6 @@ def pchip_slopes(x: Floats, y: Floats) -> Floats:
 
 def monotone_curve(x: Floats, y: Floats, curve: Ints, at: Floats) -> Floats:
     """The value at each point of `at` on one of the curves: (R, C), (R, C), (N,) row numbers, (N,) -> (N,).
-
     Outside its points a curve is constant.
     """
     # slopes are made of squares of widths: in units of a power of two, which rounds nothing, these are numbers
@@ -335,9 +327,8 @@ def monotone_curve(x: Floats, y: Floats, curve: Ints, at: Floats) -> Floats:
 
 def quantile(descending: Floats, start: Ints, count: Ints, place: Floats) -> Floats:
     """The value at a position (0-based from the smallest, may be fractional) of each query's sorted values.
-
-    descending: (N,), each query's from the largest; start, count, place: (Q,), counts from 1.
-    Between two values it is interpolated linearly.
+    descending: (N,), each query's from the largest; start, count, place: (Q,), counts from 1. Between two
+    values it is interpolated linearly.
     """
     last = start + count - 1
     low = np.floor(place).astype(np.int64)

@@ -38,10 +38,9 @@ def _word(block: Bytes, start: Ints, length: Ints) -> Words:
 
 
 class Ids:
-    """A column of byte strings without NUL bytes: the start of each in a shared block, and its length.
-
-    block: uint8, at least PAD bytes longer than the end of the last id. start, length: int64 (N,). known_keys:
-    keys(), where the reader has them already.
+    """A column of byte strings without NUL bytes: the start of each in a shared block, and its length. block:
+    uint8, at least PAD bytes longer than the end of the last id. start, length: int64 (N,). known_keys: keys(),
+    where the reader has them already.
     """
 
     __slots__ = ("block", "known_keys", "length", "start")
@@ -318,9 +317,8 @@ class IdIndex:
 
 
 def repeats(table: KeyTable, ids: Ids, group: Ints) -> tuple[Ints, Ints]:
-    """The rows whose id is a duplicate in its group, and the rows of its first occurrence.
-
-    table: of keys that are equal where group and id are; matches are confirmed on the bytes.
+    """The rows whose id is a duplicate in its group, and the rows of its first occurrence. table: of keys that
+    are equal where group and id are; matches are confirmed on the bytes.
     """
     again, first = table.again, table.first
     if not len(again) or (ids.same(again, ids, first) & (group[again] == group[first])).all():

@@ -44,7 +44,6 @@ def map_all(function: Callable[[T, int], R], items: Sequence[T], jobs: int) -> l
 
 class _Map(Generic[T, R]):
     """The work of an ordered_map, and its threads besides the caller's: as many as the system allows.
-
     threading.Thread.start() waits until the thread runs: forever, if lack of memory ends it before. These are
     not waited for to begin, and join() waits only for those that have begun.
     """

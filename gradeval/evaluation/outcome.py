@@ -50,7 +50,6 @@ def with_ids(options: Options, qrels: Qrels) -> Options:
 
 def chosen_queries(qrels: Qrels, options: Options, *, is_part: bool = False) -> Bools:
     """Which queries are evaluated, (Q,): every evaluation, explanation and saved result has it from here.
-
     is_part: whether the qrels are a part, which may lack some of the query ids. Raises UnknownQueryError.
     """
     chosen = np.ones(len(qrels.queries), np.bool_)
@@ -94,11 +93,9 @@ class Noticed(Record):
 
 
 class Outcome(Record):
-    """The result of a run.
-
-    empty: which queries have nothing relevant to a metric that needs it, (M, Q). noticed: finds what else a
-    user should know of the run, without its lines; its argument yields for each run with notices of ties
-    whether they have the expected value.
+    """The result of a run. empty: which queries have nothing relevant to a metric that needs it, (M, Q).
+    noticed: finds what else a user should know of the run, without its lines; its argument yields for each run
+    with notices of ties whether they have the expected value.
     """
 
     result: RunResult
@@ -431,7 +428,6 @@ def with_depths(
 
 def apart(runs: Depths) -> tuple[tuple[str, int], tuple[str, int], str] | None:
     """The deepest and the shallowest run in the first quantile in which runs differ, and the quantile's name.
-
     One deep query is thus no depth, and a few shallow ones, as of rare terms, are no difference. The name is ''
     for runs whose queries have as many documents each; None without a difference.
     """

@@ -28,10 +28,9 @@ Number = float | int | None
 
 
 class Column(Record):
-    """One metric's values for the counted queries of a run, in qrels order, or its one summary value.
-
-    values: float64 (n,), NaN where undefined. texts: the values of a text metric instead. ends: as of Summary;
-    without the mean over the orders where the metric has no closed form of it.
+    """One metric's values for the counted queries of a run, in qrels order, or its one summary value. values:
+    float64 (n,), NaN where undefined. texts: the values of a text metric instead. ends: as of Summary; without
+    the mean over the orders where the metric has no closed form of it.
     """
 
     spec: Spec
@@ -140,14 +139,12 @@ Runs = Sequence[tuple[str | None, Any]]
 
 
 class SavedRun(Record, eq=False):
-    """One run of a saved result. name, path, sha256: of the run when it was evaluated.
-
-    values: those of each metric, (n,), for these queries, NaN where it is undefined. ties: the order of tied
-    scores, depths: quantiles of the documents of a query, None where they are unknown.
+    """One run of a saved result. name, sha256: of the run when it was evaluated. values: those of each
+    metric, (n,), for these queries, NaN where it is undefined. ties: the order of tied scores, depths:
+    quantiles of the documents of a query, None where they are unknown.
     """
 
     name: str
-    path: str
     sha256: str | None
     queries: tuple[str, ...]
     values: Mapping[str, Floats]
@@ -156,13 +153,11 @@ class SavedRun(Record, eq=False):
 
 
 class SavedResult(Record, eq=False):
-    """A saved result as read. path: its own; qrels, qrels_sha256, options: what it was made from.
-
+    """A saved result as read. path: its own; qrels_sha256, options: what it was made from.
     groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names.
     """
 
     path: str
-    qrels: str
     qrels_sha256: str
     groups_sha256: str | None
     options: Mapping[str, Any]
@@ -465,10 +460,9 @@ class Results(Record, WithNotices, eq=False):
         )
 
     def _long_form(self, column: Callable[[list[str], Ints], Any]) -> dict[str, Any]:
-        """The columns run, query, metric and value: a row for each run, counted query and metric.
-
-        column: makes one from its different strings and which of these each row has. Results whose runs are
-        summaries have their means, and no column of queries. Raises GradevalError for names that are not UTF-8.
+        """The columns run, query, metric and value: a row for each run, counted query and metric. column: makes
+        one from its different strings and which of these each row has. Results whose runs are summaries have
+        their means, and no column of queries. Raises GradevalError for names that are not UTF-8.
         """
         has_values = not self.runs or any(run.summary is None for run in self.runs)
         metrics = [(m, spec, spec.metric) for m, spec in enumerate(self.specs) if not spec.metric.text]

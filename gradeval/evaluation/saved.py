@@ -110,7 +110,6 @@ def read_saved(source: Source) -> SavedResult:
         raise InputError(source.name, f"an option in it is not valid ({error})") from None
     return SavedResult(
         source.name,
-        str(qrels.content.get("path")),
         qrels.item("sha256", str),
         qrels.item("groups_sha256", (str, NoneType)),
         options,
@@ -167,8 +166,9 @@ def _run(file: _Part, r: int, content: Any, metrics: Sequence[str], options: Map
             if undefined.get(metric, 0) != count or not np.allclose(stated, mean, _SAME, _SAME, equal_nan=True):
                 what = f"the summary of {metric}{run.place} is not that of its values"
                 raise run.error(f"{what} ({float(mean)!r}, {count} undefined)")
-    path, sha256 = run.item("path", str), run.item("sha256", (str, NoneType))
-    return SavedRun(name, path, sha256, tuple(rows), values, ties, None if depths is None else (*depths,))
+    run.item("path", str)
+    sha256 = run.item("sha256", (str, NoneType))
+    return SavedRun(name, sha256, tuple(rows), values, ties, None if depths is None else (*depths,))
 
 
 def _are_depths(depths: list[Any]) -> bool:

@@ -78,11 +78,9 @@ def summaries(specs: Sequence[Spec], total: Floats, mean: Floats) -> Floats:
 
 
 class Scored(Record):
-    """The values of some queries.
-
-    values: float64 (M, Q), NaN where undefined, and for texts. texts: position of a text
-    metric -> the text of each query. empty: which queries have nothing relevant to a metric that needs it,
-    (M, Q).
+    """The values of some queries. values: float64 (M, Q), NaN where undefined, and for texts. texts: position
+    of a text metric -> the text of each query. empty: which queries have nothing relevant to a metric that
+    needs it, (M, Q).
     """
 
     values: Floats
@@ -197,10 +195,9 @@ class Spread(Record, eq=False):
 
 
 class _Groups:
-    """The judged documents that share their score with others, those of a query and a score together.
-
-    row: of the qrels, (n,). within: how they fall into G groups. size: documents in each group, judged or not,
-    (G,). first: the rank of the group's first document, (G,). query: of each group, (G,).
+    """The judged documents that share their score with others, those of a query and a score together. row: of
+    the qrels, (n,). within: how they fall into G groups. size: documents in each group, judged or not, (G,).
+    first: the rank of the group's first document, (G,). query: of each group, (G,).
     """
 
     def __init__(self, ties: Ties, qrels: Qrels, queries: Bools) -> None:
@@ -219,7 +216,6 @@ class _Groups:
 
     def ends(self) -> Iterator[Floats]:
         """The ranks of the judged documents, (n,), with the best or the worst first, under each of the orders.
-
         First the best grades first and unjudged documents last, and the reverse. Then the same with unjudged
         documents between those with a grade above 0 and the others.
         """

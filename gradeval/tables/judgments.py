@@ -15,10 +15,9 @@ from gradeval.tables.terms import Terms
 
 
 class Hits(Record, eq=False):
-    """The relevant documents that a run retrieved, in rank order within their queries.
-
-    rows: of the table of judgments, int64 (H,). segments: the Q queries they belong to. rank: float64 (H,).
-    relevant: how many relevant documents were judged for each query, int64 (Q,).
+    """The relevant documents that a run retrieved, in rank order within their queries. rows: of the table of
+    judgments, int64 (H,). segments: the Q queries they belong to. rank: float64 (H,). relevant: how many
+    relevant documents were judged for each query, int64 (Q,).
     """
 
     rows: Ints
@@ -66,10 +65,9 @@ class Hits(Record, eq=False):
 
 
 class BySubtopic(Record):
-    """The judgments of a table's documents for the subtopics of their queries.
-
-    subtopics: those of the whole qrels. queries: which of their queries those of the table are, (Q,). row: of
-    the table, judgment: of the subtopics, int64 (T,).
+    """The judgments of a table's documents for the subtopics of their queries. subtopics: those of the whole
+    qrels. queries: which of their queries those of the table are, (Q,). row: of the table, judgment: of the
+    subtopics, int64 (T,).
     """
 
     subtopics: Subtopics

@@ -73,10 +73,8 @@ class RunTable(Record, eq=False):
 
 
 class TableFile(Record, eq=False):
-    """A file as a table, for those who do not score it.
-
-    role: 'qrels' or 'run'. kind: its format. name: of the run, where the file holds several. letor: its lines,
-    if it is a LETOR file that the qrels are.
+    """A file as a table, for those who do not score it. role: 'qrels' or 'run'. kind: its format. name: of the
+    run, where the file holds several. letor: its lines, if it is a LETOR file that the qrels are.
     """
 
     source: Source
@@ -88,11 +86,9 @@ class TableFile(Record, eq=False):
 
 
 class Run(Record, eq=False):
-    """A run that can be reduced to the judgments.
-
-    path: its name in messages. opened: begins to read it. ties: the rule for its tied scores. source: its file,
-    if it has one. name: its label, None for a name made from short_name, or from the path. nested: all of
-    it, if it is dicts. collapse: which rows are of one document.
+    """A run that can be reduced to the judgments. path: its name in messages. opened: begins to read it. ties:
+    the rule for its tied scores. source: its file, if it has one. name: its label, None for a name made from
+    short_name, or from the path. nested: all of it, if it is dicts. collapse: which rows are of one document.
     """
 
     path: str
@@ -271,10 +267,9 @@ def open_file(
     problems: Problems | None = None,
     with_ranks: bool = False,
 ) -> list[TableFile]:
-    """The qrels, or the run, or a run for each of the chosen features of a LETOR file.
-
-    letor: of the qrels, for runs that need its lines. problems: what collects those of files that are read at
-    once. with_ranks: the rows of a run have its rank column, where the format has one. Raises InputError(s).
+    """The qrels, or the run, or a run for each of the chosen features of a LETOR file. letor: of the qrels, for
+    runs that need its lines. problems: what collects those of files that are read at once. with_ranks: the rows
+    of a run have its rank column, where the format has one. Raises InputError(s).
     """
     kind = kind_of(source, ROLES[role], options)
     check_letor_options(source, role, kind, options)
@@ -477,10 +472,9 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
 
 
 def check_columns(tables: Iterable[Any], options: Options) -> None:
-    """Raise OptionError for a query or document column that no table has, which is a typo.
-
-    tables: qrels and runs. One table may lack the column, since qrels and runs may differ and
-    usual names are understood; data that cannot be examined twice, such as pipes, may have it.
+    """Raise OptionError for a query or document column that no table has, which is a typo. tables: qrels and
+    runs. One table may lack the column, since qrels and runs may differ and usual names are understood; data
+    that cannot be examined twice, such as pipes, may have it.
     """
     names = (
         (source_of(data).name if is_path(data) else "the table", _column_names(data, options))

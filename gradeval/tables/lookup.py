@@ -99,9 +99,8 @@ def _floats(values: list[Any]) -> Floats | None:
 def _ranks(
     data: Nested, scores: Floats, ties: str, query: Ints, found: Floats, row: Ints, names: Texts
 ) -> tuple[Ints, Ints, Ints, Ints]:
-    """The rank of each hit; which hits are tied, and the first and the last rank with their scores.
-
-    query, found, row: the query in the run, the score, and the row of the qrels of each hit. names: of rows.
+    """The rank of each hit; which hits are tied, and the first and the last rank with their scores. query,
+    found, row: the query in the run, the score, and the row of the qrels of each hit. names: of rows.
     """
     segments, start = Segments(data.offsets), data.offsets[query]
     ordered, lengths = segments.sorted_descending(scores), segments.lengths

@@ -54,11 +54,9 @@ class Recalling:
         return {}
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """The result of make(), cached by its key until RECALLED others were requested after it.
-
-        So the cache does not grow with the number of metrics, such as AP at each of thousands of levels.
-        Threads may share it: each step on the dict is atomic, and a result that another thread took out is
-        made again.
+        """The result of make(), cached by its key until RECALLED others were requested after it. So the cache
+        does not grow with the number of metrics, such as AP at each of thousands of levels. Threads may share
+        it: each step on the dict is atomic, and a result that another thread took out is made again.
         """
         made = self._made
         value: _Made | None = made.pop(key, None)
@@ -72,9 +70,8 @@ class Recalling:
 
 
 class Ideal(Record, Recalling, eq=False):
-    """The grades of some queries, and their ideal ranking.
-
-    segments: the Q queries that rows belong to. grade: float64 (N,), in any order within a query.
+    """The grades of some queries, and their ideal ranking. segments: the Q queries that rows belong to. grade:
+    float64 (N,), in any order within a query.
     """
 
     segments: Segments
@@ -133,10 +130,9 @@ class Subtopics(Record, Recalling, eq=False):
         return self.segments.query[self.row]
 
     def ideal(self, alpha: float, level: float | None, depth: int | None) -> tuple[Segments, Ints, Floats]:
-        """The greedy ideal ranking of each query, cut at the depth: rows of the qrels, and their gains.
-
-        Each rank has the document with the largest gain, the sum over its subtopics of (1 - alpha)^(documents
-        above it that are relevant to the subtopic); of several, that with the highest id.
+        """The greedy ideal ranking of each query, cut at the depth: rows of the qrels, and their gains. Each
+        rank has the document with the largest gain, the sum over its subtopics of (1 - alpha)^(documents above
+        it that are relevant to the subtopic); of several, that with the highest id.
         """
         return self.once((alpha, level, depth), lambda: self._greedy(alpha, level, depth))
 
@@ -189,11 +185,9 @@ class Qrels(Record, eq=False):
 
     @classmethod
     def of(cls, path: str, blocks: Iterable[Columns], jobs: int = 1) -> Qrels:
-        """Judgments as a reader returns them.
-
-        Raises InputError(s) of the reader, and where a grade is out of range, or a document has two different
-        grades for a query and subtopic; the same grade twice is a warning. The highest grade of subtopics
-        counts.
+        """Judgments as a reader returns them. Raises InputError(s) of the reader, and where a grade is out of
+        range, or a document has two different grades for a query and subtopic; the same grade twice is a
+        warning. The highest grade of subtopics counts.
         """
         problems = Problems(path)
         parts = [part for _, part in problems.until_enough(blocks)]

@@ -19,11 +19,9 @@ REVERSED = "reversed"  # the order of ties that is trec_eval's where documents a
 
 
 class Lines(Record):
-    """Run lines as read, grouped by query.
-
-    query: the index of each query, (S,); below Q it is a query of the qrels, from Q on it is not judged.
-    bounds: query s owns rows bounds[s]:bounds[s+1], (S+1,). documents, score, line: of each row, (n,). rank: as
-    in Columns.
+    """Run lines as read, grouped by query. query: the index of each query, (S,); below Q it is a query of the
+    qrels, from Q on it is not judged. bounds: query s owns rows bounds[s]:bounds[s+1], (S+1,). documents,
+    score, line: of each row, (n,). rank: as in Columns.
     """
 
     query: Ints
@@ -84,9 +82,8 @@ class Lines(Record):
 
 
 class Ties(Record):
-    """The judged documents that share their score with others of their query.
-
-    row: of the qrels. first, last: the ranks between which all with this score stand, (n,).
+    """The judged documents that share their score with others of their query. row: of the qrels. first, last:
+    the ranks between which all with this score stand, (n,).
     """
 
     row: Ints
@@ -140,11 +137,9 @@ class Repeats(Record, eq=False):
 
 
 class Ranked(Record):
-    """The judged documents of a run for some queries.
-
-    query, retrieved: the index of each query and the count of its documents, (S,). row, rank, score: the
-    judgments (rows of the qrels) that were retrieved, (n,). identical: of the judged queries. collapsed: how
-    many lines were. details: what a subclass of Total adds.
+    """The judged documents of a run for some queries. query, retrieved: the index of each query and the count
+    of its documents, (S,). row, rank, score: the judgments (rows of the qrels) that were retrieved, (n,).
+    identical: of the judged queries. collapsed: how many lines were. details: what a subclass of Total adds.
     """
 
     query: Ints
@@ -163,9 +158,8 @@ _BY_KEY = np.uint64(1 << 62)  # marks an index made from half a key
 
 
 def query_indices(qrels: Qrels, ids: Ids, by_key: bool = False) -> Ints:
-    """The index of each query, (n,): in the qrels, or from Q on for queries that are not judged.
-
-    Those are numbered in order of first appearance, or by_key, so that all blocks of a run agree.
+    """The index of each query, (n,): in the qrels, or from Q on for queries that are not judged. Those are
+    numbered in order of first appearance, or by_key, so that all blocks of a run agree.
     """
     index = qrels.query_index.find(ids)
     unknown = np.flatnonzero(index < 0)
@@ -219,9 +213,8 @@ def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, seg
 
 def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, KeyTable, Repeats]:
     """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; a
-    table of the keys of all documents; and which of these are duplicates.
-
-    Equal keys are confirmed on the bytes.
+    table of the keys of all documents; and which of these are duplicates. Equal keys are confirmed on the
+    bytes.
     """
     lengths, salt = np.diff(lines.bounds), salts(len(lines.query))
     keys = lines.documents.keys()
@@ -309,9 +302,8 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
 
 
 def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints:
-    """The rows of queries of these lengths by score; equal scores stay in order.
-
-    rises, repeated: how many rows have a higher score than the row before, and about how many the same.
+    """The rows of queries of these lengths by score; equal scores stay in order. rises, repeated: how many rows
+    have a higher score than the row before, and about how many the same.
     """
     if (len(score) > 16 * rises or len(score) < 50 * repeated) and len(score) > 100 * len(lengths):
         # few sorted pieces or many equal scores, for which a stable sort takes a fifth to a half of the time
@@ -330,10 +322,9 @@ def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints
 
 
 class Collapse(Record):
-    """Which lines of a query are of one document, True where any are.
-
-    delimiter: what separates the id of a document from that of its passage, b"" where ids are those of
-    documents. duplicates: whether a line may repeat the id of another one.
+    """Which lines of a query are of one document, True where any are. delimiter: what separates the id of a
+    document from that of its passage, b"" where ids are those of documents. duplicates: whether a line may
+    repeat the id of another one.
     """
 
     delimiter: bytes = b""
@@ -356,9 +347,8 @@ class Collapse(Record):
         return "passage" if self.delimiter else "duplicate"
 
     def best(self, ids: Ids, score: Floats, query: Ints) -> tuple[Ids, Ints]:
-        """The documents of these lines, and the line of each that has its best score, ascending.
-
-        Of equal scores of a document the first counts. query: the index of each line's query, (n,).
+        """The documents of these lines, and the line of each that has its best score, ascending. Of equal
+        scores of a document the first counts. query: the index of each line's query, (n,).
         """
         documents = ids.before_last(self.delimiter) if self.delimiter else ids
         again, first = _again(documents, query)

@@ -94,9 +94,8 @@ def hit_precisions(judgments: Judgments, rel: float | None, cutoff: int | None) 
 
 
 def first_hits(judgments: Judgments, rel: float | None, cutoff: int | None) -> tuple[Segments, Floats, Floats]:
-    """Where the first relevant document can be: the ranks of each query, and the probability of each.
-
-    With m relevant documents of n, it is in place j with probability C(n - j, m - 1) / C(n, m).
+    """Where the first relevant document can be: the ranks of each query, and the probability of each. With m
+    relevant documents of n, it is in place j with probability C(n - j, m - 1) / C(n, m).
     """
     hits = judgments.hits(rel, cutoff)
     groups = TieGroups.of(judgments, hits.rows, cutoff)
