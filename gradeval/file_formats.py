@@ -43,7 +43,6 @@ class Format(Record):
 
     @property
     def is_of_fields(self) -> bool:
-        """Whether its lines have fields between spaces and tabs."""
         return self.of_line != ""
 
 

@@ -311,7 +311,6 @@ def is_accepted(kind: Kind, options: Any) -> bool:
 
 
 def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) -> Iterator[str]:
-    """The sentences alone."""
     return (sentence for _, sentence in sentences(notices, runs, in_python=in_python))
 
 

@@ -84,19 +84,16 @@ class Option(Record):
 
     @property
     def annotation(self) -> str:
-        """The type of a keyword of Python."""
         return self.kind.accepts + (" | None" if self.default is None else "")
 
     @cached_property
     def documentation(self) -> str:
-        """The line of a keyword of Python."""
         choices = f"; one of {', '.join(map(repr, self.kind.choices))}" if self.kind.choices else ""
         about = self.python or self.about.rstrip(".") + choices
         return f"    {self.name}: {about} ({self.default!r})\n"
 
     @cached_property
     def parameter(self) -> Parameter:
-        """The keyword of Python."""
         return Parameter(self.name, Parameter.KEYWORD_ONLY, default=self.default, annotation=self.annotation)
 
 
@@ -149,7 +146,6 @@ class OptionTable(Record, init=False):
         return tuple(cls.rows(without=without, within=within))
 
     def replace(self: Own, **changes: Any) -> Own:
-        """The same options with these instead."""
         return type(self)(**{**self.__dict__, **changes})
 
 
@@ -231,7 +227,6 @@ def must_be(what: str, is_valid: Callable[[Any], bool], converted: Callable[[Any
 
 
 def words(choices: Iterable[str | int]) -> str:
-    """The type of these words."""
     return f"Literal[{', '.join(map(repr, choices))}]"
 
 

@@ -122,7 +122,6 @@ class RelevanceEvaluator:
 
 
 def _of_values(function: Any, *arguments: Any) -> Any:
-    """function(*arguments), whose errors of input are ValueError."""
     try:
         return function(*arguments)
     except GradevalError as error:

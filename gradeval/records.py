@@ -84,5 +84,4 @@ class Record:
 
 
 def fields_of(record: Record) -> dict[str, Any]:
-    """The fields of a record by name."""
     return {name: getattr(record, name) for name in record.__match_args__}

@@ -226,7 +226,6 @@ class Job:
 
     @property
     def on_terminal(self) -> bool:
-        """Whether the output is a terminal."""
         return self.file is None and on_terminal()
 
     @property
@@ -241,12 +240,10 @@ class Job:
 
     @property
     def how(self) -> dict[str, Any]:
-        """How the result is written, in any format."""
         names = "digits", "spreadsheet", "header", "label"
         return {**{name: getattr(self, name) for name in names}, **self.style}
 
     def print(self, result: Printable, **what: Any) -> None:
-        """Write the result in the format of the command. what: to print."""
         self.write(result.render(self.format, **self.how, **what))
 
     def write(self, text: str) -> None:
@@ -278,7 +275,6 @@ def refuse_options(names: Iterable[str], why: str) -> None:
 
 
 def check_runs(runs: Sequence[str], features: Sequence[str]) -> None:
-    """Raise UsageError where there is nothing to evaluate."""
     if not runs and not features:
         raise click.UsageError("Missing argument 'RUN...' (or --feature, for LETOR files).")
 
@@ -327,7 +323,6 @@ class QueryIds(LaterIds):
         return self._some(self._listed or tuple(dict.fromkeys(chain.from_iterable(fields))))
 
     def unknown(self, error: errors.UnknownQueryError) -> errors.OptionError:
-        """The error about listed ids that are not in the qrels."""
         no_file = f", nor is there a file '{self.text}'" if len(self._listed) == 1 else ""
         return errors.OptionError(f"--query-ids: {error}{no_file}")
 
@@ -410,7 +405,6 @@ def stream(file: OutputFile | None = None) -> Iterator[BinaryIO]:
 
 
 def _flushed(stream: TextIO) -> Any:
-    """The unbuffered file of a stream."""
     stream.flush()
     return getattr(stream.buffer, "raw", stream.buffer)
 
@@ -429,7 +423,6 @@ class Progress:
         self._lock = threading.Lock()  # runs are read by several threads
 
     def watch(self, source: Source) -> None:
-        """Count this source too."""
         if self.enabled:
             with self._lock:
                 self.total += source.stored_size

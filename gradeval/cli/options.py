@@ -65,8 +65,6 @@ class File(Value):
 
 
 class OutputPath(File):
-    """The name of a file that is written."""
-
     is_read = False
 
 
@@ -122,8 +120,6 @@ class Setting(Value):
 
 
 class Kinds(Value):
-    """Kinds of notices, comma-separated."""
-
     name = "LIST"
 
     def parse(self, text: str) -> tuple[Kind, ...]:
@@ -219,8 +215,6 @@ def option(flags: str, about: str, metavar: str = "", **settings: Any) -> Callab
 
 
 class SectionedOption(click.Option):
-    """An option that the help lists under a heading."""
-
     def __init__(self, *args: Any, section: str, **more: Any) -> None:
         super().__init__(*args, **more)
         self.section = section
@@ -360,7 +354,6 @@ def row_options(
 
 
 def metric_option(about: str) -> Callable[[Decorated], Decorated]:
-    """The metrics. about: the help."""
     return measure("-m --metric metrics", about, "NAME", multiple=True, shell_complete=complete_metric)
 
 
@@ -428,7 +421,6 @@ def output_option(about: str) -> Callable[[Decorated], Decorated]:
 
 
 def text_options(option: OptionOf) -> Callable[[Decorated], Decorated]:
-    """Titles of documents, and texts of queries."""
     documents = "Show titles: a file with 'id TAB title' lines, or JSON lines with an id and a title or text."
     of_queries = "Show the texts of queries: a file as for --text, such as BEIR's queries.jsonl."
     return together(

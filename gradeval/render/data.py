@@ -28,7 +28,6 @@ def write_trec(tables: Iterable[Rows], how: RenderOptions) -> str:
 
 
 def write_csv(tables: Iterable[Rows], how: RenderOptions) -> str:
-    """A line for each row; an empty line between tables."""
     name = not_a_formula if how.spreadsheet else str
     return "\n".join(_lines(table, how, ",", _quoted, name) for table in tables)
 

@@ -131,8 +131,6 @@ class RenderOptions(Record):
 
 
 class Cell(Record):
-    """A text in a grid."""
-
     text: str
     mark: str = ""  # after it: the letters of runs (a superscript where there are any), or ' [low, high]'
     bold: bool = False
@@ -195,7 +193,6 @@ class Rows(Record):
 
     @classmethod
     def of(cls, head: Sequence[str], rows: Iterable[Sequence[str]], names: Iterable[str] = ()) -> Rows:
-        """names: the names of the columns with text of the input."""
         columns = [list(column) for column in zip(*rows, strict=True)]
         return cls(head, [[columns]] if columns else [], frozenset(map(head.index, names)))
 
@@ -227,14 +224,12 @@ class Column(Record):
 def grid_of(
     title: str, columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], digits: Digits, labels: int = 1
 ) -> Grid:
-    """The table for people."""
     columns = [column for column in columns if column.head]
     cells = [[column.kind.shown(row[column.key or column.name], digits) for column in columns] for row in rows]
     return Grid(title, tuple(column.head for column in columns), cells, labels)
 
 
 def rows_of(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]], digits: Digits) -> Rows:
-    """The table for programs."""
     columns = [column for column in columns if column.name]
     texts = []
     for row in rows:

@@ -38,13 +38,11 @@ def write_table(blocks: Iterable[Block], how: RenderOptions) -> str:
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """The text in lines of this width, where its words are no longer."""
     lines = [text] if width is None else wrap(text, width, break_long_words=False, break_on_hyphens=False)
     return lines or [""]
 
 
 def _line(text: str, style: Style, colour: bool, width: int | None) -> str:
-    """A line of its own, in as many lines as it takes."""
     return "".join(styled(line, style, colour) + "\n" for line in _wrapped(text, width))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from gradeval.arrays.strings import KeySet
 from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
-from gradeval.errors import InputError, OptionError, described
+from gradeval.errors import InputError, OptionError
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.formats.columns import Columns
 from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
@@ -28,7 +28,7 @@ from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
 from gradeval.formats.write import Content, writer
-from gradeval.options import OF_FILES, Options, choice, integer, takes
+from gradeval.options import OF_FILES, Options, choice, integer, must_be, takes
 from gradeval.tables.load import TableFile, check_columns, open_file
 from gradeval.tables.qrels import JudgmentRows
 from gradeval.tables.ranking import Collapse, Repeats
@@ -36,6 +36,10 @@ from gradeval.tables.reduction import QueryNotGrouped
 
 if TYPE_CHECKING:
     from gradeval.keywords import Files, Unpack
+
+
+def _is_tag(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[^ \t\r\n\0]+", value) is not None
 
 
 @dataclass(frozen=True)
@@ -55,16 +59,11 @@ class Conversion:
 
     def __post_init__(self) -> None:
         choice(*WRITTEN_FORMATS, listed=True).read("to", self.to)
-        for name, kind in (
-            ("role", choice(*ROLES)),
-            ("top", integer(1, 10**9)),
-            ("ties", choice("trec", "input")),
-        ):
+        kinds = {"role": choice(*ROLES), "top": integer(1, 10**9), "ties": choice("trec", "input")}
+        reads = {name: kind.read for name, kind in kinds.items()}
+        for name, read in {**reads, "tag": must_be("a string without spaces", _is_tag)}.items():
             if getattr(self, name) is not None:
-                kind.read(name, getattr(self, name))
-        is_text = isinstance(self.tag, str) and re.fullmatch(r"[^ \t\r\n\0]+", self.tag)
-        if self.tag is not None and not is_text:
-            raise OptionError(f"tag must be a string without spaces, not {described(self.tag)}")
+                read(name, getattr(self, name))
 
 
 class Converted(NamedTuple):
@@ -124,9 +123,8 @@ def format_by_ending(path: str) -> str:
 def convert_file(
     source: Source, sink: Any, name: str, conversion: Conversion, options: Options, qrels: Source | None = None
 ) -> Converted:
-    """Write the file to the sink, compressed as the ending of the name says. Raises GradevalError.
-
-    qrels: the LETOR file whose lines the source has scores of.
+    """Write the file to the sink, compressed as the ending of the name says. qrels: the LETOR file whose lines
+    the source has scores of. Raises GradevalError.
     """
     written = writer(conversion.to)
     if not written.is_compressible and os.path.splitext(name)[1].lower() in COMPRESSIONS:

@@ -461,7 +461,6 @@ class Checks:
 
 
 def _warn_of(report: FileReport, kind: Kind, qrels: Qrels, chosen: Bools, singular: str, plural: str) -> None:
-    """Warn about the queries that are chosen, if there are any."""
     if len(rows := np.flatnonzero(chosen)):
         ids = first_names(map(shown, qrels.queries.take(rows[: SHOWN_IDS + 1]).tolist()), SHOWN_IDS)
         report.warn(kind, f"{many(len(rows), f'query {singular}', f'queries {plural}')}: {ids}")

@@ -132,7 +132,6 @@ def _summary(report: Report, digits: Digits) -> list[tuple[Grid, bool]]:
 
 
 def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
-    """The interval of the mean of each metric, of one run."""
     values, method, texts = report.values, report.interval or "t", []
     for of_queries, mean in zip(values.values[r], values.means[r].tolist(), strict=True):
         low, high = interval_of_mean(of_queries, mean, method, report.options.confidence)
