@@ -234,31 +234,18 @@ function drawChart() {
     y: round(y(Math.max(value, 0))),
     width: round(wide),
     height: round(Math.max(Math.abs(y(value) - y(0)), 0.5)),
-  })));
+  }, drawing("title", {}, `${queries[shown[place]]}: ${several ? signed(value) : number(value)}`))));
   chart.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
   chart.replaceChildren(...[axis, bars].flat(2));
-  byId("pointed").textContent = "";
 }
 
-function pointed(event) {
+// A click above or below a bar is one on it.
+chart.addEventListener("click", (event) => {
   const box = chart.getBoundingClientRect();
   const width = chart.viewBox.baseVal.width;
   const x = (event.clientX - box.left) * width / box.width - MARGIN.left;
-  const place = Math.floor(x * shown.length / (width - MARGIN.left - MARGIN.right));
-  return x >= 0 && place < shown.length ? shown[place] : null;
-}
-
-chart.addEventListener("pointermove", (event) => {
-  const q = pointed(event);
-  if (q === null) return;
-  const values = runs.map((name, run) => `${name} ${number(valueOf(run, q))}`);
-  if (several) values.push(`difference ${signed(difference(q))}`);
-  byId("pointed").textContent = `${queries[q]}: ${values.join(", ")}`;
-});
-
-chart.addEventListener("click", (event) => {
-  const q = pointed(event);
-  if (q === null) return;
+  const q = shown[Math.floor(x * shown.length / (width - MARGIN.left - MARGIN.right))];
+  if (q === undefined) return;
   if (!opened.has(q)) toggle(q);
   const button = rows[state.metric][q].querySelector("button");
   button.focus({ preventScroll: true });
