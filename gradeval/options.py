@@ -135,15 +135,8 @@ class OptionTable(Record, init=False):
     @classmethod
     def rows(cls, *, without: Iterable[str] = (), within: str | None = None) -> dict[str, Option]:
         """The options that are about none of these, and about this."""
-        return {
-            name: row
-            for name, row in cls.table.items()
-            if row.scope.isdisjoint(without) and (within is None or within in row.scope)
-        }
-
-    @classmethod
-    def names(cls, *, without: Iterable[str] = (), within: str | None = None) -> tuple[str, ...]:
-        return tuple(cls.rows(without=without, within=within))
+        rows = {name: row for name, row in cls.table.items() if row.scope.isdisjoint(without)}
+        return {name: row for name, row in rows.items() if within is None or within in row.scope}
 
     def replace(self: Own, **changes: Any) -> Own:
         return type(self)(**{**self.__dict__, **changes})
@@ -226,14 +219,10 @@ def must_be(what: str, is_valid: Callable[[Any], bool], converted: Callable[[Any
     return read
 
 
-def words(choices: Iterable[str | int]) -> str:
-    return f"Literal[{', '.join(map(repr, choices))}]"
-
-
 def choice(*choices: str, listed: bool = False, converted: Callable[[Any], Any] = plain) -> OptionKind:
     what = f"one of {', '.join(choices)}" if listed else " or ".join(choices)
     read = must_be(what, lambda value: isinstance(value, str) and value in choices, converted)
-    return OptionKind("choice", read, words(choices), choices)
+    return OptionKind("choice", read, f"Literal{[*choices]}", choices)
 
 
 def integer(low: int, high: int, metavar: str = "N") -> OptionKind:
@@ -408,7 +397,7 @@ def _read_threshold(name: str, value: Any) -> Any:
     return None if isinstance(value, str) and value == ANY_RELEVANT else _read_grade(name, value)
 
 
-THRESHOLD = OptionKind("threshold", _read_threshold, f"float | {words((ANY_RELEVANT,))}", metavar="GRADE")
+THRESHOLD = OptionKind("threshold", _read_threshold, f"float | Literal[{ANY_RELEVANT!r}]", metavar="GRADE")
 
 
 _metrics, _queries, _input, _other = map(section, (METRICS, QUERIES_SECTION, INPUT, OTHER))
@@ -476,7 +465,7 @@ class Options(OptionTable, init=False):
         scope={VALUES, OF_GRADES},
     )
     no_relevant: str | None = _metrics(
-        choice(*NO_RELEVANT, converted=_no_relevant).replace(accepts=words((*NO_RELEVANT, 0, 1))),
+        choice(*NO_RELEVANT, converted=_no_relevant).replace(accepts=f"Literal{[*NO_RELEVANT, 0, 1]}"),
         "The value of AP, nDCG, R and all other metrics that divide by what is relevant, for a query "
         "without a relevant document; skip excludes the query from their means. Default: 0, with a "
         "warning.",
@@ -557,7 +546,7 @@ class Options(OptionTable, init=False):
 
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""
-        of_values = {*self.names(without=(MORE, PROCESS)), "by_level"}
+        of_values = {*self.rows(without=(MORE, PROCESS)), "by_level"}
         values = {name: value for name, value in self.__dict__.items() if name in of_values}
         of_queries = self.query_weights
         pairs = dict(of_queries) if isinstance(of_queries, tuple) else of_queries
@@ -586,7 +575,7 @@ def weighted_error(what: str) -> OptionError:
 
 
 # those that a file of checks or a manifest may have; the others are the command's, or choose what the runs are
-FILE_OPTIONS = (*Options.names(without=(MORE, PROCESS, RUNS)), "query_weights")
+FILE_OPTIONS = (*Options.rows(without=(MORE, PROCESS, RUNS)), "query_weights")
 FILE_PATHS = [name for name in FILE_OPTIONS if Options.table[name].kind.type == "path"]
 OF_RUNS = Options.rows(without=(MORE,))  # those that every evaluation has
 OF_FILES = {name: row for name, row in Options.table.items() if {OF_QRELS, OF_RUN} & row.scope}

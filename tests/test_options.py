@@ -119,7 +119,7 @@ TAKEN: dict[Callable[..., str], set[str]] = {
 
 @pytest.mark.parametrize("command", TAKEN)
 def test_every_option_of_values_changes_them(command: Callable[..., str], tmp_path: Path) -> None:
-    assert set(CHANGES) == set(Options.names(within=VALUES))
+    assert set(CHANGES) == set(Options.rows(within=VALUES))
     data = files(tmp_path)
     plain = outcome(command, QRELS, RUN)
     without_effect = set()

@@ -37,9 +37,7 @@ MOST_ON_TERMINAL = 4  # lines of warnings and notes
 WARNED = 3  # the exit code of --fail-on-warning
 
 
-def with_job(
-    formats: Iterable[str] = (), otherwise: str = "tsv"
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def with_job(formats: Iterable[str] = (), otherwise: str = "tsv") -> Callable[[Any], Any]:
     """The first argument of a command is its Job, which takes the options that commands share. formats: those
     of the command. otherwise: the format where no option, no ending and no terminal sets it.
     """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,8 +29,8 @@ from gradeval.render import WRITERS
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-OptionOf = Callable[..., Callable[[Any], Any]]  # option(), or that of a section
+Decorator = Callable[[Any], Any]
+OptionOf = Callable[..., Decorator]  # option(), or that of a section
 
 
 # --- the types of values
@@ -198,8 +198,7 @@ class CommandGroup(Command, click.Group):
         return super().parse_args(ctx, args)
 
 
-def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorated]:
-
+def version_option(*names: str, more: str = "") -> Decorator:
     def text(ctx: click.Context) -> str:
         from gradeval.version import __version__  # imported only when needed
 
@@ -208,7 +207,7 @@ def version_option(*names: str, more: str = "") -> Callable[[Decorated], Decorat
     return click.option(*names, **_prints(text, "Show the version and exit."))
 
 
-def option(flags: str, about: str, metavar: str = "", **settings: Any) -> Callable[[Decorated], Decorated]:
+def option(flags: str, about: str, metavar: str = "", **settings: Any) -> Decorator:
     """click.option with its names in one text; a flag where there is neither a metavar nor a type."""
     how: dict[str, Any] = {"metavar": metavar} if metavar else {"is_flag": "type" not in settings}
     return click.option(*flags.split(), help=about, **how, **settings)
@@ -288,10 +287,10 @@ other = section("Other")
 _SEVERAL = "One or several metrics, such as 'nDCG@5,10 AP(rel=2)', or groups, such as trec-dl."
 
 
-def together(*decorators: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
+def together(*decorators: Decorator) -> Decorator:
     """One decorator for several options, which keep their order."""
 
-    def decorate(function: Decorated) -> Decorated:
+    def decorate(function: Any) -> Any:
         for each in reversed(decorators):
             function = each(function)
         return function
@@ -313,7 +312,7 @@ _TYPES: dict[str, dict[str, Any]] = {  # by the type of a row: arguments of clic
 }
 
 
-def row_option(table: type[OptionTable], name: str, **changes: Any) -> Callable[[Decorated], Decorated]:
+def row_option(table: type[OptionTable], name: str, **changes: Any) -> Decorator:
     """The option of a row of the table. changes: arguments of click.option, and the section, that differ."""
     row = table.table[name]
     kind = row.kind
@@ -335,42 +334,27 @@ def row_option(table: type[OptionTable], name: str, **changes: Any) -> Callable[
 
 
 def row_options(
-    table: type[OptionTable],
-    heading: str,
-    *,
-    without: Sequence[str] = (),
-    within: str | None = None,
-    helps: Mapping[str, str] | None = None,
-) -> Callable[[Decorated], Decorated]:
-    """The options of the rows under a heading that are about none of these, and about this.
-
-    helps: other help of options.
-    """
-    names = [
-        name for name in table.names(without=without, within=within) if table.table[name].section == heading
-    ]
+    table: type[OptionTable], heading: str, helps: Mapping[str, str] | None = None, **scope: Any
+) -> Decorator:
+    """The options of the rows under a heading. helps: other help. scope: that of OptionTable.rows()."""
+    names = [name for name, row in table.rows(**scope).items() if row.section == heading]
     changes = {name: {"help": text} for name, text in (helps or {}).items()}
     return together(*(row_option(table, name, **changes.get(name, {})) for name in names))
 
 
-def metric_option(about: str) -> Callable[[Decorated], Decorated]:
+def metric_option(about: str) -> Decorator:
     return measure("-m --metric metrics", about, "NAME", multiple=True, shell_complete=complete_metric)
 
 
-def measure_options(
-    default: str, what: str = _SEVERAL, helps: Mapping[str, str] | None = None
-) -> Callable[[Decorated], Decorated]:
-    """The metrics, and how they are computed. default, what: what the help says of the metrics. helps: other
-    help of options.
-    """
+def measure_options(default: str, what: str = _SEVERAL, helps: Mapping[str, str] | None = None) -> Decorator:
+    """The metrics, and how they are computed. default, what: what the help says of them. helps: of options."""
     about = f"{what} 'gradeval metrics' lists them. Default: {default}."
     return together(metric_option(about), row_options(Options, METRICS, without=(MORE,), helps=helps))
 
 
 # which queries count
 query_options = together(
-    queries("-c complete", "Same as --queries judged, as in trec_eval."),
-    row_options(Options, QUERIES_SECTION),
+    queries("-c complete", "Same as --queries judged, as in trec_eval."), row_options(Options, QUERIES_SECTION)
 )
 input_options = row_options(Options, INPUT)
 digits_option = output(
@@ -408,7 +392,7 @@ fail_on_warning_option = other(
 )
 
 
-def table_option(tables: Sequence[str]) -> Callable[[Decorated], Decorated]:
+def table_option(tables: Sequence[str]) -> Decorator:
     return output(
         "--table",
         "The table that -f tsv and -f csv print. Default: the first. -f json has all.",
@@ -416,11 +400,11 @@ def table_option(tables: Sequence[str]) -> Callable[[Decorated], Decorated]:
     )
 
 
-def output_option(about: str) -> Callable[[Decorated], Decorated]:
+def output_option(about: str) -> Decorator:
     return output("-o --output", about, "FILE", type=OutputPath())
 
 
-def text_options(option: OptionOf) -> Callable[[Decorated], Decorated]:
+def text_options(option: OptionOf) -> Decorator:
     documents = "Show titles: a file with 'id TAB title' lines, or JSON lines with an id and a title or text."
     of_queries = "Show the texts of queries: a file as for --text, such as BEIR's queries.jsonl."
     return together(
@@ -431,7 +415,7 @@ def text_options(option: OptionOf) -> Callable[[Decorated], Decorated]:
 
 def output_options(
     formats: Iterable[str], default: str = "table on a terminal, tsv elsewhere", more: str = ""
-) -> Callable[[Decorated], Decorated]:
+) -> Decorator:
     """The format, and where to write. formats: those that the command has; default, more: for the help."""
     formats = tuple(formats)
     endings = ", ".join(WRITERS[name].ending for name in formats if WRITERS[name].ending)

@@ -260,7 +260,7 @@ def check_made_alike(saved: SavedResult, results: Results, options: Options, opt
             hint = "Give the same files, or evaluate the run again"
             raise InputError(saved.path, f"it was made from other {what} ({made}, here {here})", hint=hint)
     hint = "Give the same options, or evaluate the run again"
-    for name in Options.names(within=VALUES):
+    for name in Options.rows(within=VALUES):
         made, here = (_comparable(name, of[name]) for of in (saved.options, results.options))
         is_same = made == here
         if name == "ties":  # the same order may be named in one of the two only

@@ -105,7 +105,7 @@ def compare_command(
         from gradeval.commands.compare.tables import compare_tables
 
         taken = signature(compare_tables).parameters
-        unused = (name for name in Options.names(without=(MORE, PROCESS)) if name not in taken)
+        unused = (name for name in Options.rows(without=(MORE, PROCESS)) if name not in taken)
         refuse_options(("signature", *unused), "and --values are mutually exclusive: nothing is evaluated")
         if not files:
             raise click.UsageError("Missing argument: the tables of values to compare.")

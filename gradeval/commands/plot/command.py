@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +24,6 @@ from gradeval.options import METRICS as OF_METRICS
 if TYPE_CHECKING:
     from gradeval.commands.plot.pictures import Picture
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 DRAWING = "Picture"
 drawing = cli.section(DRAWING)
@@ -43,7 +42,7 @@ class Size(cli.Value):
         raise ValueError("a width and height in inches, such as 5x3")
 
 
-def picture_options(*tables: str, intervals: str = "") -> Callable[[Decorated], Decorated]:
+def picture_options(*tables: str, intervals: str = "") -> cli.Decorator:
     """Where the picture is saved, and the options of the output. tables: the names of those behind it.
     intervals: what it has intervals of.
     """
@@ -64,7 +63,7 @@ def picture_options(*tables: str, intervals: str = "") -> Callable[[Decorated], 
     )
 
 
-def runs_options(metric: str, *tables: str) -> Callable[[Decorated], Decorated]:
+def runs_options(metric: str, *tables: str) -> cli.Decorator:
     """The options of a picture of runs, and its Job. metric: the default one."""
     return cli.together(
         picture_options(*tables, intervals="the means"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -20,12 +20,10 @@ from gradeval.commands.study.options import (
 )
 from gradeval.options import METRICS, MORE, Options, OptionTable
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
 FORMATS = ("table", "tsv", "csv", "json")
 
 
-def of_files(required: bool = True) -> Callable[[Decorated], Decorated]:
+def of_files(required: bool = True) -> cli.Decorator:
     """The arguments of a study of runs."""
     return cli.together(
         click.argument("qrels", type=cli.File(), required=required),
@@ -33,7 +31,7 @@ def of_files(required: bool = True) -> Callable[[Decorated], Decorated]:
     )
 
 
-def of_runs(*tables: str) -> Callable[[Decorated], Decorated]:
+def of_runs(*tables: str) -> cli.Decorator:
     """The options of a study of runs, after those of its own, and its Job. tables: those that it has."""
     return cli.together(
         cli.row_options(Options, METRICS, without=(MORE,)),
@@ -46,11 +44,11 @@ def of_runs(*tables: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-def metrics_option(default: str) -> Callable[[Decorated], Decorated]:
+def metrics_option(default: str) -> cli.Decorator:
     return cli.metric_option(f"One or several metrics; 'gradeval metrics' lists them. Default: {default}.")
 
 
-def own_options(table: type[OptionTable]) -> Callable[[Decorated], Decorated]:
+def own_options(table: type[OptionTable]) -> cli.Decorator:
     """The options of a study's own table, whose other rows are rows of evaluations too."""
     defaults = {name: row.default for name, row in table.table.items() if row.section == ""}
     for name, default in defaults.items():

@@ -359,9 +359,9 @@ def divergence(
     if qrels is None:
         if runs is not None:
             raise OptionError("runs need qrels")
-        refuse(chosen, Options.names(without=(PROCESS,)), "requires qrels")
+        refuse(chosen, Options.rows(without=(PROCESS,)), "requires qrels")
         return _synthetic(specs, how, chosen.jobs or default_jobs())
-    refuse(how, DivergenceOptions.names(within=RANDOM), "is for random scores, and goes without qrels")
+    refuse(how, DivergenceOptions.rows(within=RANDOM), "is for random scores, and goes without qrels")
     if len(specs) != 2:
         hint = "for example 'nDCG@10 nDCGphi@10'"
         raise MetricError(f"the difference is of two metrics, not {len(specs)}", hint=hint)

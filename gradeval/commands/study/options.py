@@ -111,9 +111,9 @@ class AgreementOptions(OptionTable, init=False):
 
 # what has no effect where only grades are compared
 OF_SYSTEMS = (
-    *AgreementOptions.names(without=(GRADES,)),
+    *AgreementOptions.rows(without=(GRADES,)),
     *(name for name, row in Options.table.items() if row.section == METRICS and OF_GRADES not in row.scope),
-    *("queries", *Options.names(within=OF_RUN, without=(OF_QRELS,))),
+    *("queries", *Options.rows(within=OF_RUN, without=(OF_QRELS,))),
 )
 
 
