@@ -31,15 +31,9 @@ def with_fewer(make: Callable[[int], R], jobs: int) -> R:
 
 
 def map_all(function: Callable[[T, int], R], items: Sequence[T], jobs: int) -> list[R]:
-    """function(item, threads) of each item, in order: several at a time, which share the threads, or one by one
-    if there is not enough memory.
-    """
-
-    def of_all(jobs: int) -> list[R]:
-        concurrent = max(1, min(jobs, len(items)))
-        return list(ordered_map(lambda item: function(item, jobs // concurrent), items, concurrent))
-
-    return with_fewer(of_all, jobs)
+    """function(item, threads) of each item, in order: several at a time, which share the threads."""
+    concurrent = max(1, min(jobs, len(items)))
+    return list(ordered_map(lambda item: function(item, jobs // concurrent), items, concurrent))
 
 
 class _Map(Generic[T, R]):
