@@ -206,16 +206,16 @@ def common_metrics(
     if not saved:
         return [], []
     of_each = [_specs(run) for run in saved]
+    of_file = {run.path: first_names(map(str, specs)) for run, specs in zip(saved, of_each, strict=True)}
+    by_file = "; ".join(f"{path} has {names}" for path, names in of_file.items())
     common = [spec for spec in of_each[0] if all(spec in specs for specs in of_each)]
     if of_each[0] and not common:
-        what = f"no metric is in every saved result ({_metrics_by_file(saved)})"
+        what = f"no metric is in every saved result ({by_file})"
         raise InputError(saved[-1].path, what, hint="Evaluate the runs again, with the same metrics")
     every = dict.fromkeys(chain.from_iterable(of_each))
     left = [str(spec) for spec in every if spec not in common and not unlisted(spec)]
-    if not left:
-        return common, []
-    rule = f"{', '.join(left)} ({_metrics_by_file(saved)})"
-    return common, [Notice(Kind.EXCLUDED_METRICS, "", len(left), rule=rule)]
+    rule = f"{', '.join(left)} ({by_file})"
+    return common, [Notice(Kind.EXCLUDED_METRICS, "", len(left), rule=rule)] if left else []
 
 
 def metrics_of_saved(metrics: Sequence[str]) -> tuple[list[Spec], tuple[Notice, ...]]:
@@ -232,12 +232,6 @@ def _specs(saved: SavedResult) -> list[Spec]:
         return [spec for spec in parse(saved.metrics) if _has_numbers(spec)]
     except MetricError as error:
         raise InputError(saved.path, f"its metrics: {error}") from None
-
-
-def _metrics_by_file(saved: Sequence[SavedResult]) -> str:
-    """'a.json has AP, nDCG@10; b.json has P@5'."""
-    of_file = {run.path: first_names(map(str, _specs(run))) for run in saved}
-    return "; ".join(f"{path} has {names}" for path, names in of_file.items())
 
 
 def _has_numbers(spec: Spec) -> bool:
