@@ -262,8 +262,7 @@ def role_of(source: Source, options: Options) -> str | None:
 
 
 def explained(found: LineProblems, block: Block, rows: int, number: str, kind: str = "") -> LineProblems:
-    """The problems of a block of lines: as one where no line is right, with what the file looks like, or with a
-    hint where the first line is a header.
+    """The problems of a block of lines: as one where no line is right, with what the file looks like.
 
     rows: how many lines of data the block has. number: 'grade' or 'score', of which rows have one. kind: the
     format that the file was read as, '' for one that its header shows.
@@ -278,18 +277,8 @@ def explained(found: LineProblems, block: Block, rows: int, number: str, kind: s
     is_all = found.total * len({problem.line for problem in found.first}) >= rows * len(found.first)
     kinds = {re.sub("'[^']*'", "", problem.what) for problem in found.first}  # as in their number of fields
     is_most = found.total > max(SHOWN, rows // 2) and len(kinds) > 1 and first.line in data[:1]
-    if not (is_all or is_most):
-        if first.hint or not kind or first.line not in data[:1]:
-            return found
-        fields = lines[data[0]].decode("utf-8", "replace").split()
-        may_be_data = len(fields) != 1 or NUMBER.fullmatch(lines[data[0]])
-        if may_be_data and not _function("csv.are_columns")(fields, {}):
-            return found
-        command = "tail -n +2" if first.line == 0 else f"sed {data[0] + 1}d"
-        hint = f"This seems to be a header line; remove it with {command}"
-        return found.changed(lambda problem: problem.replace(hint=hint) if problem == first else problem)
     hint = first.hint or (_look([lines[place] for place in data], number, kind) if kind else "")
-    if not hint and rows < _MISREAD:
+    if not (is_all or is_most) or (not hint and rows < _MISREAD):
         return found
     lines_read = f"{rows:,} lines{'' if block.last else ' read'}"
     scope = f"none of the {lines_read} is right" if is_all else f"most of the {lines_read} are wrong"
@@ -318,14 +307,13 @@ def _look(lines: list[bytes], number: str, kind: str) -> str:
     if below not in ("", "trec", kind) and (below != "scores" or is_one_column):
         return f"Below it, this looks like format {below}; remove the first line with tail -n +2"
     fields = [line.split() for line in lines]
-    for role, counts, place in (("qrels", {4}, 3), ("a run", {5, 6}, 4)):
-        is_other = (role == "a run") != is_run or kind != "trec"
+    for role, of_run, counts, place in (("qrels", False, {4}, 3), ("a run", True, {5, 6}, 4)):
+        is_other = of_run != is_run or kind != "trec"
         if is_other and all(len(row) in counts and NUMBER.fullmatch(row[place]) for row in fields):
-            is_right_role = (role == "a run") == is_run
-            further = (
-                f"{_OPTIONS[number]} trec reads it" if is_right_role else "the qrels come first, then the runs"
+            order = "the qrels come first, then the runs"
+            return (
+                f"This looks like {role}; {f'{_OPTIONS[number]} trec reads it' if of_run == is_run else order}"
             )
-            return f"This looks like {role}; {further}"
     return ""
 
 

@@ -5,7 +5,6 @@ And the scores of its lines: one per line, or as RankLib writes them: query, ind
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Sequence, Set
@@ -153,7 +152,7 @@ def read_letor(
     else:  # queries 1, 2, … of these sizes
         sizes = group_sizes(source, groups)
         sizes.hash_while_reading()
-        size, _ = read_numbers(sizes, _SIZE, len(label))
+        size, _ = read_numbers(sizes, _SIZE)
         if size.sum() != len(label):
             what = f"the {_SIZE}s add up to {size.sum():.0f} lines, but {source.name} has {len(label)}"
             raise InputError(sizes.path, what)
@@ -253,48 +252,36 @@ def group_sizes(source: Source, groups: str | None) -> Source:
     return Source(path)
 
 
-def read_numbers(
-    source: Source, name: str, lines: float = math.inf, problems: Problems | None = None
-) -> tuple[Floats, Ints]:
+def read_numbers(source: Source, name: str, problems: Problems | None = None) -> tuple[Floats, Ints]:
     """The numbers of a file, one per line, and the line of each. Raises InputError(s).
 
-    name: 'score' or 'group size'. lines: the data lines of the LETOR file. problems: collects those of the
-    lines. Reading stops where there are more scores, or more sizes above 0: it may be a pipe that never ends.
+    name: 'score' or 'group size'. problems: collects those of the lines.
     """
 
     def numbers(block: Block) -> Columns:
         rows = split(block.bytes, block.size, (0, 0, 0), 1, 1)
         wrong = odd_lines(rows, f"one {name} per line is expected")
-        kind = "" if name == _SIZE else "scores"
+        kind = "scores" if name == "score" else ""
         columns = columns_of(block, rows, name, unreadable(block), wrong, kind)
-        if kind:
+        odd = np.flatnonzero((columns.value < 0) | (columns.value != np.floor(columns.value)))
+        if kind or not len(odd):
             return columns
-        value = columns.value
-        odd = np.flatnonzero((value < 0) | (value != np.floor(value)))
         what = f"the {name} {{:g}} is not a non-negative integer"
-        of_sizes = LineProblems.of(columns.line[odd], lambda i: what.format(value[odd[i]]))
+        of_sizes = LineProblems.of(columns.line[odd], lambda i: what.format(columns.value[odd[i]]))
         return columns.replace(problems=LineProblems.joined([columns.problems, of_sizes]))
 
     problems = problems or Problems(source.name)
-    values: list[Floats] = []
-    places: list[Ints] = []
-    total = 0
-    for before, part in problems.until_enough(map(numbers, source.blocks())):
-        values.append(part.value)
-        places.append(part.line + before)
-        total += np.count_nonzero(part.value) if name == _SIZE else len(part.value)
-        if total > lines and not part.last and not problems.found.total:
-            what = f"more {name}s than the {lines:,} lines of data; reading stopped at line {problems.lines:,}"
-            raise InputError(source.name, what, hint="Is this the right file?")
+    parts = [(part.value, part.line + n) for n, part in problems.until_enough(map(numbers, source.blocks()))]
     problems.check()
-    if not any(map(len, values)):
+    if not any(len(values) for values, _ in parts):
         raise no_data(source.name, problems.lines)
-    return np.concatenate(values), np.concatenate(places)
+    values, lines = zip(*parts, strict=True)
+    return np.concatenate(values), np.concatenate(lines)
 
 
 def read_scores(source: Source, letor: Letor, problems: Problems | None = None) -> Columns:
     """Scores, one for each data line of the LETOR file. Raises InputError(s)."""
-    scores, line = read_numbers(source, "score", len(letor.label), problems)
+    scores, line = read_numbers(source, "score", problems)
     if len(scores) != len(letor.label):
         what = f"there are {len(scores)} scores, but {letor.path} has {len(letor.label)} lines of data"
         raise InputError(source.name, what)

@@ -1,7 +1,6 @@
 """LETOR and SVMlight files, scores of their lines and sizes of their groups, and what is wrong with them."""
 
 import re
-from itertools import repeat
 
 import numpy as np
 from helpers import each, each_row, error_of, examples, raises
@@ -10,10 +9,9 @@ from hypothesis import strategies as st
 from plain import Cut
 
 from gradeval import evaluate
-from gradeval.arrays.strings import PAD
 from gradeval.errors import GradevalError, InputError, InputErrors
 from gradeval.formats.letor import read_letor, read_numbers
-from gradeval.formats.sources import Block, Source
+from gradeval.formats.sources import Source
 
 SIZES = [1, 40, 1 << 20]
 WORDS = st.sampled_from(b"docid = docid= docid=Y =Y X # #X docidX inc".split())
@@ -182,15 +180,6 @@ def test_wrong_numbers(text, errors, size, path):
     path.write_bytes(text)
     said = error_of((InputError, InputErrors), read_numbers, Cut(path, size), "score")
     assert said.splitlines() == [f"{path}:{error}" for error in errors]
-
-
-def test_numbers_that_never_end(path, monkeypatch):
-    """A pipe that goes on for ever is not read beyond what can belong to the LETOR file."""
-    block = Block(np.frombuffer(b"1\n" * 10 + bytes(PAD), np.uint8), 20, False, False)
-    monkeypatch.setattr(Source, "blocks", lambda self, size=0: repeat(block))
-    for name in ("score", "group size"):
-        what = f"more {name}s than the 25 lines of data; reading stopped at line 30"
-        raises(InputError, what, read_numbers, Source(path), name, 25)
 
 
 SVMLIGHT = b"1 1:1\n0 1:2 # X\n# between\n2 1:3\n0\n"

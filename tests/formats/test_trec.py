@@ -178,20 +178,6 @@ def test_a_file_without_a_good_line_is_one_error(line, fields, hint, size, path)
     assert errors_of(path, b"q 0 a 1\n" * 99 + line, size) == [f"100: {what}"]
 
 
-def test_a_header_line(path):
-    """Only where the others are right."""
-    lines, hint = b"1 0 a 1\n1 0 b 0\n", ". This seems to be a header line; remove it with "
-    for header, what in (
-        (b"query iter document grade", "the grade 'grade' is not a number"),
-        (b"qid doc_id rel", "3 fields where qrels have 4 (query iter document grade)"),
-    ):
-        assert errors_of(path, header + b"\n" + lines) == [f"1: {what}{hint}tail -n +2"]
-        assert errors_of(path, b"# qrels\n" + header + b"\n" + lines) == [f"2: {what}{hint}sed 2d"]
-        assert errors_of(path, lines + header) == [f"3: {what}"]
-    [error] = errors_of(path, "\u2003\n".encode() + lines)
-    assert error == "1: 1 field where qrels have 4 (query iter document grade)"
-
-
 def test_files_without_judgments(path):
     assert errors_of(path, b"") == [" the file is empty"]
     assert errors_of(path, b"# a\n\n  # b\n" * 20) == [" no data: all lines are blank or comments"]
