@@ -45,11 +45,8 @@ class _Stream(ctypes.Structure): ...  # struct ArrowArrayStream of the Arrow C s
 
 
 _Schema._fields_ = [
-    ("format", ctypes.c_char_p),
-    ("name", ctypes.c_char_p),
-    ("metadata", ctypes.c_char_p),
-    ("flags", ctypes.c_int64),
-    ("n_children", ctypes.c_int64),
+    *((name, ctypes.c_char_p) for name in ("format", "name", "metadata")),
+    *((name, ctypes.c_int64) for name in ("flags", "n_children")),
     ("children", ctypes.POINTER(ctypes.POINTER(_Schema))),
     ("dictionary", ctypes.POINTER(_Schema)),
     ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Schema))),
@@ -63,14 +60,11 @@ _Array._fields_ = [
     ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Array))),
     ("private_data", ctypes.c_void_p),
 ]
-_Stream._fields_ = [
+_Stream._fields_ = [  # whose others are not used
     ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Schema))),
     ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(_Stream), ctypes.POINTER(_Array))),
     ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(_Stream))),
-    ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(_Stream))),
-    ("private_data", ctypes.c_void_p),
 ]
-
 _NUMBERS = {b"c": "i1", b"C": "u1", b"s": "i2", b"S": "u2", b"i": "i4", b"I": "u4", b"l": "i8", b"L": "u8"}
 _NUMBERS |= {b"e": "f2", b"f": "f4", b"g": "f8"}
 _OFFSETS = {b"u": "i4", b"z": "i4", b"U": "i8", b"Z": "i8"}  # strings and bytes, with offsets of 32 or 64 bits

@@ -108,18 +108,10 @@ class Columns(Record):
     subtopic: Ids | bytes | None = None
 
     @classmethod
-    def whole(
-        cls,
-        queries: Ids,
-        documents: Ids,
-        value: Floats,
-        line: Ints | None = None,
-        subtopic: Ids | bytes | None = None,
-    ) -> Columns:
+    def whole(cls, queries: Ids, documents: Ids, value: Floats, line: Ints | None = None) -> Columns:
         """All rows of a table in memory. queries: of each row, (n,). line: by default each row is one."""
         line = np.arange(len(value)) if line is None else line
-        lines = int(line.max(initial=-1)) + 1
-        return cls(*grouped(queries), documents, value, line, lines, subtopic=subtopic)
+        return cls(*grouped(queries), documents, value, line, int(line.max(initial=-1)) + 1)
 
     @classmethod
     def failed(cls, lines: int, block: Any, problem: Problem) -> Columns:

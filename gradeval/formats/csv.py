@@ -339,8 +339,8 @@ def _parsed(
                 is_split = len(record) > n and header.has_quotes
                 hint = f"A field with '{header.delimiter}' in it must be in double quotes" if is_split else ""
                 fields = many(len(record), "field", "fields")
-                where = f"a line has {n}, separated by tabs ({' '.join(header.names)})"
-                where = f"the header has {n}" if header.size else where
+                layout = f"a line has {n}, separated by tabs ({' '.join(header.names)})"
+                where = f"the header has {n}" if header.size else layout
                 wrong.append(Problem(begin, f"{fields} where {where}", hint))
             begin = skipped + reader.line_num
     except csv.Error as reason:

@@ -381,14 +381,12 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
         return Columns.failed(lines, part, problem.replace(what=_NOT_CLOSED) if end >= len(text) else problem)
     except RecursionError as error:
         return Columns.failed(lines, part, Problem(part.skipped, _why(error)))
-    wrong = [
-        Problem(None, f"$[{named(query)}]: {described(documents)} is not an object of documents")
-        for query, documents in members
-        if not isinstance(documents, _Object)
-    ]
+    others = [(query, documents) for query, documents in members if not isinstance(documents, _Object)]
+    whats = [f"$[{named(query)}]: {described(value)} is not an object of documents" for query, value in others]
+    wrong = LineProblems.listed([Problem(None, what) for what in whats])
     members = [(query, documents) for query, documents in members if isinstance(documents, _Object)]
     queries = [query for query, documents in members if documents]
-    if part.first and part.last and members and not (queries or wrong):
+    if part.first and part.last and members and not (queries or others):
         has = f"{many(len(members), 'query has', 'queries have')} no documents"
         what = f"no data: {has}: {first_names(named(query) for query, _ in members)}"
         return Columns.failed(lines, part, Problem(part.skipped, what))
@@ -401,8 +399,7 @@ def _exact_columns(part: _Part, lines: int, number: str) -> Columns:
 
     columns = memory.nested_columns(queries, bounds, [document for document, _ in rows], numbers, place)
     problems = columns.problems.changed(lambda problem: problem.replace(line=None))
-    if wrong:
-        columns = columns.without_rows(problems := LineProblems.joined([problems, LineProblems.listed(wrong)]))
+    columns = columns.without_rows(problems := LineProblems.joined([problems, wrong]))
     # the lines of the documents, whose keys are at depth 2
     closing = part.quotes[1::2]
     at, depths = _braces(part.text[: part.size], part.quotes)

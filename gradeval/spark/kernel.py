@@ -296,7 +296,8 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     place[groups.take(first).descending(np.zeros_like(place))[::-1]] = np.arange(len(first))
     query = np.repeat(place[number], np.diff(bounds))
     judged = judged.take(np.lexsort((judged.documents.keys(), query)))
-    columns = Columns.whole(judged.queries, judged.documents, judged.number, subtopic=judged.subtopic)
+    columns = Columns.whole(judged.queries, judged.documents, judged.number)
+    columns = columns.replace(subtopic=judged.subtopic)
     rows = JudgmentRows.of(job.qrels, [columns])
     line, grade = rows.line(), rows.qrels.grade
     differing = []
