@@ -273,10 +273,9 @@ def odd_lines(rows: DataLines, expected: str) -> LineProblems:
 def columns_of(
     block: Block, rows: DataLines, name: str, wrong: LineProblems | None, problems: LineProblems, kind: str = ""
 ) -> Columns:
-    """The columns of rows with the fields query, document and number, and perhaps the subtopic.
-
-    name: what messages call the number. wrong: why the whole block cannot be read, if so. problems: of its
-    lines. kind: as in explained().
+    """The columns of rows with the fields query, document and number, and perhaps the subtopic. name: what
+    messages call the number. wrong: why the whole block cannot be read, if so. problems: of its lines. kind: as
+    in explained().
     """
 
     def hint(i: int) -> str:

@@ -91,10 +91,9 @@ class Chosen(NamedTuple):
 def choose(
     names: Sequence[str], number: str, by_role: Mapping[str, str], path: str, naming: str = OPTION
 ) -> Chosen:
-    """The columns to read among those of a table. Raises InputError where one is missing or ambiguous.
-
-    number: 'grade' or 'score'. by_role: names that the user gave; a table without the query or document column
-    of this name may have usual names, since qrels and runs can differ. naming: how the user names a column.
+    """The columns to read among those of a table. Raises InputError where one is missing or ambiguous. number:
+    'grade' or 'score'. by_role: names that the user gave; a table without the query or document column of this
+    name may have usual names, since qrels and runs can differ. naming: how the user names a column.
     """
 
     def column(role: str, places: Sequence[int]) -> str:
@@ -194,9 +193,8 @@ class Header(NamedTuple):
 def table(
     source: Source, number: str, options: Options, delimiters: str = DELIMITERS, names: tuple[str, ...] = ()
 ) -> Table:
-    """A file with a header in which one of the delimiters separates column names. Raises InputError.
-
-    names: those of a format whose fields are never in quotes.
+    """A file with a header in which one of the delimiters separates column names. Raises InputError. names:
+    those of a format whose fields are never in quotes.
     """
     for block in source.blocks():
         header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))

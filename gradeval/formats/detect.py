@@ -262,10 +262,9 @@ def role_of(source: Source, options: Options) -> str | None:
 
 
 def explained(found: LineProblems, block: Block, rows: int, number: str, kind: str = "") -> LineProblems:
-    """The problems of a block of lines: as one where no line is right, with what the file looks like.
-
-    rows: how many lines of data the block has. number: 'grade' or 'score', of which rows have one. kind: the
-    format that the file was read as, '' for one that its header shows.
+    """The problems of a block of lines: as one where no line is right, with what the file looks like. rows: how
+    many lines of data the block has. number: 'grade' or 'score', of which rows have one. kind: the format that
+    the file was read as, '' for one that its header shows.
     """
     if not found.total or found.final or not block.first:
         return found

@@ -34,10 +34,8 @@ class Problem(Record):
 
 
 class LineProblems(Record):
-    """The problems of some lines: the first SHOWN problems by line, and how many there are.
-
-    final: the rest of the file need not be read. every: yields all of the problems, in any order; None where
-    the first are all.
+    """The problems of some lines: the first SHOWN problems by line, and how many there are. final: the rest of
+    the file need not be read. every: yields all of the problems, in any order; None where the first are all.
     """
 
     first: tuple[Problem, ...] = ()
@@ -97,10 +95,9 @@ NOTHING = LineProblems()
 
 
 class Problems:
-    """The problems of one file; the first by line are kept.
-
-    enough: how many end the reading. hint: how to see those that are only counted, or ''. lines: how many have
-    been read. end: the line, from 1, at which reading stopped before the file's end.
+    """The problems of one file; the first by line are kept. enough: how many end the reading. hint: how to see
+    those that are only counted, or ''. lines: how many have been read. end: the line, from 1, at which reading
+    stopped before the file's end.
     """
 
     def __init__(self, path: str, enough: float = SHOWN, hint: str = "") -> None:
@@ -123,10 +120,9 @@ class Problems:
     def until_enough(
         self, parts: Iterable[Any], others: Callable[[], int] = lambda: 0
     ) -> Iterator[tuple[int, Any]]:
-        """Each part of the file, with the number of lines before it, while there is reason to read on.
-
-        parts: of each block, with the fields lines, last and problems of Columns. It stops after enough
-        problems, or after a final one. others: the number of problems known elsewhere.
+        """Each part of the file, with the number of lines before it, while there is reason to read on. parts:
+        of each block, with the fields lines, last and problems of Columns. It stops after enough problems, or
+        after a final one. others: the number of problems known elsewhere.
         """
         for part in parts:
             before = self.lines

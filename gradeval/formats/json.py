@@ -180,10 +180,9 @@ def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | N
 
 
 class _Part(NamedTuple):
-    """Members of an object: whole queries with their documents.
-
-    text: `size` bytes and PAD more. quotes: those around strings. skipped: lines before it that no part has.
-    first, last: whether it has the first and the last member. problems: where its own text is valid.
+    """Members of an object: whole queries with their documents. text: `size` bytes and PAD more. quotes: those
+    around strings. skipped: lines before it that no part has. first, last: whether it has the first and the
+    last member. problems: where its own text is valid.
     """
 
     text: Bytes

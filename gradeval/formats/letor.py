@@ -60,9 +60,8 @@ class Letor(Record, eq=False):
         return columns.replace(numbered=self.numbered)
 
     def feature(self, number: int) -> Floats:
-        """The value of a wanted feature in each line, 0 where the line does not have it, (n,).
-
-        Raises InputError(s) where no line has it, or a line has it twice.
+        """The value of a wanted feature in each line, 0 where the line does not have it, (n,). Raises
+        InputError(s) where no line has it, or a line has it twice.
         """
         if number not in self.features:
             raise self.missing([number])
@@ -118,10 +117,8 @@ class _Part(NamedTuple):
 def read_letor(
     source: Source, wanted: Set[int], groups: str | None = None, jobs: int = 1, problems: Problems | None = None
 ) -> Letor:
-    """Read labels, ids and the wanted features. Raises InputError(s).
-
-    groups: a file of group sizes, for SVMlight without qid; by default FILE.query or FILE.group.
-    problems: what collects those of the lines.
+    """Read labels, ids and the wanted features. Raises InputError(s). groups: a file of group sizes, for
+    SVMlight without qid; by default FILE.query or FILE.group. problems: what collects those of the lines.
     """
     problems = problems or Problems(source.name)
     parts: list[_Part] = []
@@ -253,9 +250,8 @@ def group_sizes(source: Source, groups: str | None) -> Source:
 
 
 def read_numbers(source: Source, name: str, problems: Problems | None = None) -> tuple[Floats, Ints]:
-    """The numbers of a file, one per line, and the line of each. Raises InputError(s).
-
-    name: 'score' or 'group size'. problems: collects those of the lines.
+    """The numbers of a file, one per line, and the line of each. Raises InputError(s). name: 'score' or 'group
+    size'. problems: collects those of the lines.
     """
 
     def numbers(block: Block) -> Columns:

@@ -43,9 +43,8 @@ _SEPARATOR = "\0"  # no id has one, as in files
 
 
 class Values(Protocol):
-    """A column, whose values come with what is wrong with rows; a wrong row has any value.
-
-    what: what messages call a value, such as 'document id'.
+    """A column, whose values come with what is wrong with rows; a wrong row has any value. what: what messages
+    call a value, such as 'document id'.
     """
 
     def __len__(self) -> int: ...
@@ -329,10 +328,8 @@ def is_ranx(data: Any) -> bool:
 
 
 class Nested(Data):
-    """{query: {document: number}}; a block has whole queries.
-
-    numbers: of all documents, in order; by default those in the dicts. convert: makes them of those in
-    the dicts.
+    """{query: {document: number}}; a block has whole queries. numbers: of all documents, in order; by default
+    those in the dicts. convert: makes them of those in the dicts.
     """
 
     def __init__(

@@ -144,9 +144,8 @@ def delayed(
 
 @contextmanager
 def _replacement(target: str) -> Iterator[Any]:
-    """A raw file that replaces the target when the block ends without an error.
-
-    There is no other file afterwards, also where a signal ends the program meanwhile.
+    """A raw file that replaces the target when the block ends without an error. There is no other file
+    afterwards, also where a signal ends the program meanwhile.
     """
     old = _stat(target)
     mode = 0o666 if old is None else old.st_mode & 0o777

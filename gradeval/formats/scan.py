@@ -121,9 +121,8 @@ def _regular(
 
 
 class Tokens(Record):
-    """The fields of a block, between spaces.
-
-    start, end: of each token. first, counts: of each line, its first token and how many it has.
+    """The fields of a block, between spaces. start, end: of each token. first, counts: of each line, its first
+    token and how many it has.
     """
 
     start: Ints
