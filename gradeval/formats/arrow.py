@@ -368,10 +368,7 @@ def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, what: str) ->
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:
     """The problems of parts of a column, as of the whole."""
     starts = np.cumsum([0, *(len(values) for values, _ in parts)]).tolist()
-    return LineProblems.joined(
-        wrong.changed(lambda problem, start=start: problem.replace(line=start + (problem.line or 0)))  # type: ignore[misc]
-        for start, (_, wrong) in zip(starts, parts, strict=False)
-    )
+    return LineProblems.joined(wrong.moved(start) for start, (_, wrong) in zip(starts, parts, strict=False))
 
 
 def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memory.Data:

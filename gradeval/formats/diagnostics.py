@@ -74,20 +74,23 @@ class LineProblems(Record):
 
     def changed(self, change: Callable[[Problem], Problem]) -> LineProblems:
         """Each problem changed, as where it is in another line."""
-        every = self.every
-        return self.replace(
-            first=tuple(map(change, self.first)), every=every and (lambda: map(change, every()))
+        first, every = tuple(map(change, self.first)), self.every
+        return self.replace(first=first, every=every and (lambda: map(change, every())))
+
+    def moved(self, lines: int) -> LineProblems:
+        """Those behind so many lines."""
+        return self.changed(
+            lambda problem: problem if problem.line is None else problem.replace(line=lines + problem.line)
         )
 
     def check(self, path: str, end: int | None = None, hint: str = "") -> None:
         """Raise them, if any, as all that is wrong with a file. end, hint: as in InputErrors."""
         if not self.total:
             return
-        lines = [None if problem.line is None else problem.line + 1 for problem in self.first]
-        errors = [
-            InputError(path, problem.what, line=line, hint=problem.hint)
-            for line, problem in zip(lines, self.first, strict=True)
-        ]
+        errors = []
+        for problem in self.first:
+            line = None if problem.line is None else problem.line + 1
+            errors.append(InputError(path, problem.what, line=line, hint=problem.hint))
         raise InputErrors(errors, self.total, end, hint) if self.total > 1 else errors[0]
 
 
@@ -108,14 +111,8 @@ class Problems:
 
     def add(self, found: LineProblems, first_line: int = 0) -> None:
         """first_line: the number of lines before the block of these problems."""
-        if found.total:
-            moved = found.changed(
-                lambda problem: (
-                    problem if problem.line is None else problem.replace(line=first_line + problem.line)
-                )
-            )
-            # the others are not kept, nor what they would be made from
-            self.found = LineProblems.joined([self.found, moved]).replace(every=None)
+        if found.total:  # those that are not shown are not kept, nor what they would be made from
+            self.found = LineProblems.joined([self.found, found.moved(first_line)]).replace(every=None)
 
     def until_enough(
         self, parts: Iterable[Any], others: Callable[[], int] = lambda: 0

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any
 
 from gradeval.errors import LARGEST_GRADE, InputError, OptionError, named
-from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, Problems, no_data
+from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, no_data
 from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Source
 from gradeval.options import FILE_PATHS, Options, parse_number
@@ -57,19 +57,15 @@ def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, .
 
     judged: the queries of the qrels. Reading stops after SHOWN others: it may be a pipe that never ends.
     """
-    ids: dict[str, None] = {}
-    problems = Problems(source.name)
+    ids, end, problems = dict[str, None](), None, list[Problem]()
     for line, fields in read_fields(source):
-        new = [query for query in dict.fromkeys(fields) if query not in ids]
-        unknown = [
-            Problem(line, f"query {named(query)} is not in {qrels}") for query in new if query not in judged
-        ]
-        problems.add(LineProblems.listed(unknown))
-        if problems.found.total >= SHOWN:
-            problems.end = line + 1
+        unknown = [query for query in dict.fromkeys(fields) if query not in judged and query not in ids]
+        problems += (Problem(line, f"query {named(query)} is not in {qrels}") for query in unknown)
+        if len(problems) >= SHOWN:
+            end = line + 1
             break
-        ids.update(dict.fromkeys(new))
-    problems.check()
+        ids.update(dict.fromkeys(fields))
+    LineProblems.listed(problems).check(source.name, end)
     return tuple(ids)
 
 
@@ -131,13 +127,9 @@ def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], 
         del rows[0]
     if not rows:
         raise no_data(source.name, number + 1)
-    pairs, problems = [], []
-    for number, fields in rows:
-        if len(fields) == 2 and all(fields):
-            pairs.append((number, fields[0], fields[1]))
-        else:
-            problems.append(Problem(number, f"a line has a query and its {kind}, with a tab between"))
-    return pairs, problems
+    pairs = [(number, fields[0], fields[1]) for number, fields in rows if len(fields) == 2 and all(fields)]
+    right, what = {number for number, _, _ in pairs}, f"a line has a query and its {kind}, with a tab between"
+    return pairs, [Problem(number, what) for number, _ in rows if number not in right]
 
 
 def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
@@ -146,8 +138,7 @@ def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
     Each line is 'id TAB text', or each is a JSON object, as the first one shows. Blank lines are ignored. The
     first line of an id counts, and reading stops when all are found.
     """
-    texts: dict[str, str] = {}
-    problems = Problems(source.name)
+    texts, end, problems = dict[str, str](), None, list[Problem]()
     encoded = {name.encode("utf-8", "surrogateescape") for name in ids}
     is_json: bool | None = None
     for number, line in read_lines(source):
@@ -166,13 +157,13 @@ def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
         else:
             continue
         if isinstance(row, str):
-            problems.add(LineProblems((Problem(number, row),), 1))
-            if problems.found.total >= SHOWN:
-                problems.end = number + 1
+            problems.append(Problem(number, row))
+            if len(problems) >= SHOWN:
+                end = number + 1
                 break
         elif row[0] in ids:
             texts.setdefault(row[0], " ".join(row[1].split()))
-    problems.check()
+    LineProblems.listed(problems).check(source.name, end)
     return {name: text for name, text in texts.items() if text}
 
 
