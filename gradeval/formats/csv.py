@@ -196,23 +196,23 @@ def table(
     """A file with a header in which one of the delimiters separates column names. Raises InputError. names:
     those of a format whose fields are never in quotes.
     """
-    for block in source.blocks():
-        header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))
-        is_other = names and header and (tuple(header.names) != names or _QUOTE in block.bytes[: header.size])
-        if header is None or is_other:
-            what = "the first line is no header with the names of at least two columns"
-            hint = "Without a header, use another format"
-            if names:
-                what, hint = f"the first line is not {' '.join(names)}, separated by tabs", "Omit the format"
-            elif _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
-                hint = "The header must be the first line; remove what is before it"
-            raise InputError(source.name, what, hint=hint, line=1)
-        header = header._replace(has_quotes=not names)
-        chosen = choose(header.names, number, dict(options.columns), source.name)
-        columns = partial(_columns, header=header, chosen=chosen, number=number)
-        blocks = partial(_blocks, source, header)
-        return of_one_run(Table.of(source, columns, header.names, blocks), chosen.run)
-    raise InputError(source.name, "the file is empty")
+    block = next(source.blocks(), None)
+    if block is None:
+        raise InputError(source.name, "the file is empty")
+    header = header_of(block.bytes[: block.size], delimiters, dict(options.columns))
+    is_other = names and header and (tuple(header.names) != names or _QUOTE in block.bytes[: header.size])
+    if header is None or is_other:
+        what = "the first line is no header with the names of at least two columns"
+        hint = "Without a header, use another format"
+        if names:
+            what, hint = f"the first line is not {' '.join(names)}, separated by tabs", "Omit the format"
+        elif _NO_HEADER.match(block.bytes[: min(block.size, _LONGEST_HEADER)].tobytes()):
+            hint = "The header must be the first line; remove what is before it"
+        raise InputError(source.name, what, hint=hint, line=1)
+    header = header._replace(has_quotes=not names)
+    chosen = choose(header.names, number, dict(options.columns), source.name)
+    columns = partial(_columns, header=header, chosen=chosen, number=number)
+    return of_one_run(Table.of(source, columns, header.names, partial(_blocks, source, header)), chosen.run)
 
 
 tsv_table = partial(table, delimiters="\t")

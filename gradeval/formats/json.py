@@ -492,12 +492,10 @@ def _plain_fields(block: Block) -> dict[str, Ids] | None:
         length = end - start - len(before) - len(after)
         if (length <= 0).any() if is_value and place % 2 == 0 else not is_value and length.any():
             return None
-        for at, byte in enumerate(before):
-            if not (text[start + at] == byte).all():
-                return None
-        for at, byte in enumerate(after):
-            if not (text[end - len(after) + at] == byte).all():
-                return None
+        fixed = [(start + at, byte) for at, byte in enumerate(before)]
+        fixed += [(end - len(after) + at, byte) for at, byte in enumerate(after)]
+        if any((text[places] != byte).any() for places, byte in fixed):
+            return None
         if is_value:
             values[key] = Ids(block.bytes, start + len(before), length)
     return values

@@ -67,7 +67,7 @@ def _module_of(kind: str, name: str) -> Any:
     raise InputError(name, f"{kind} support is not installed", hint=hint)
 
 
-class _Streams(io.RawIOBase):
+class _Streams:
     """The bytes of one or several compressed streams. The standard library's files silently ignore what follows
     the first stream and is not another one; here it is an error. new: makes a decompressor for one stream.
     padding: bytes that are allowed between streams.
@@ -76,9 +76,6 @@ class _Streams(io.RawIOBase):
     def __init__(self, stored: Any, new: Callable[[], Any], padding: bytes = b"") -> None:
         self.stored, self.new, self.padding, self.decompressor = stored, new, padding, new()
         self.left = b""  # what was read beyond the end of the last stream
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: Any) -> int:
         while True:
