@@ -21,7 +21,6 @@ _MAY_BE_LETOR = rb"[ \t#]"
 _FEATURE = rb"(?:qid|\d+):\S*"
 _LINES = 10_000  # lines of data that are examined
 _BEGINNING = 1 << 16  # bytes of a line that are examined
-_START = 64  # bytes that show whether more must be read at once
 _OF_OBJECTS = (b"{", b"[")
 _HEAD = 4096  # bytes that show what a file looks like that was misread
 _MISREAD = 3  # from so many lines on, the first stands for all where none is right
@@ -70,20 +69,16 @@ def detect(source: Source, options: Options = _DEFAULTS) -> str:
     it is one number: the label of a SVMlight line without features looks like a score. The file is then a LETOR
     file if one of the next lines is of that format.
     """
-    start = next(source.chunks(_START)).tobytes()
-    if start.lstrip()[:1] in _OF_OBJECTS or start.startswith((PARQUET, *ARROW)):  # one line of any length
-        kinds = _begun(next(source.chunks(_BEGINNING)).tobytes(), options)
-        if kinds:
-            return kinds[0]
+    kinds = _begun(next(source.chunks(_BEGINNING)).tobytes(), options)
+    if len(kinds) > 1:
+        hint = f"Give its format: --run-format {' or '.join(kinds)}"
+        hint += ", or --qrels-format trec" if "trec" in kinds else ""
+        raise InputError(source.name, f"the file may be of format {' or '.join(kinds)}", hint=hint)
+    if kinds:
+        return kinds[0]
     size = seen = 0
     for block in source.blocks(_BEGINNING):
         text = block.bytes[: block.size].tobytes()
-        if not size and (kinds := _begun(text[:_BEGINNING], options)):
-            if len(kinds) > 1:
-                hint = f"Give its format: --run-format {' or '.join(kinds)}"
-                hint += ", or --qrels-format trec" if "trec" in kinds else ""
-                raise InputError(source.name, f"the file may be of format {' or '.join(kinds)}", hint=hint)
-            return kinds[0]
         size += len(text)
         for line in text.replace(b"\r", b"\n").split(b"\n"):  # a bare CR: the right reader rejects it
             if seen and not re.search(_MAY_BE_LETOR, line):
@@ -211,7 +206,8 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
     """
     if text.partition(b"\n")[0].count(b"\t") != 2 or (first := re.match(_TWO_TABS, text)) is None:
         return False
-    lines = (text[: text.rfind(b"\n") + 1] if len(text) == _BEGINNING else text).split(b"\n")
+    is_cut = len(text) > _BEGINNING - 4  # with a byte order mark before it or not
+    lines = (text[: text.rfind(b"\n") + 1] if is_cut else text).split(b"\n")
     if b" " in first[0]:  # lines of TREC that mix spaces and tabs are not to be taken for these
         data = [line for line in lines if line.strip()]
         if not (with_spaces and all(re.fullmatch(_TWO_TABS, line) for line in data)):

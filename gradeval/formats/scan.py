@@ -39,12 +39,7 @@ _MAGIC = (  # of binary files: the offset of the first bytes, these, what the fi
     (257, b"ustar", "a tar archive", "Extract it first, with tar -xf"),
 )
 MAGIC_END = 512  # of the bytes that may show what a binary file is
-_WIDE_MARKS = {  # the longer ones first: that of UTF-32 can begin with that of UTF-16
-    b"\xff\xfe\0\0": "UTF-32",
-    b"\0\0\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _CR_INSIDE = rb"(?m)^(?![ \t]*#)[^\n]*[^ \t\r\n]\r[^ \t\r\n]"  # of a line that is no comment
 _FIRST_OF_NUMBER, _LAST_OF_NUMBER = np.zeros((2, 256), bool)
@@ -176,9 +171,8 @@ def not_text(block: Block, before: int = 0) -> Problem | None:
 
 def binary_data(text: bytes, line: int) -> Problem:
     """The problem of text with a NUL in this line: it may be in another encoding, which a BOM shows."""
-    for mark, name in _WIDE_MARKS.items():
-        if line == 0 and text.startswith(mark):
-            return Problem(0, f"this is text in {name}", f"Convert it with iconv -f {name} -t UTF-8")
+    if line == 0 and text.startswith(_WIDE_MARKS):
+        return Problem(0, "this is text in UTF-16", "Convert it with iconv -f UTF-16 -t UTF-8")
     for offset, magic, kind, hint in _MAGIC:
         if text[offset : offset + len(magic)] == magic:
             return Problem(None, f"this is {kind}", hint)
