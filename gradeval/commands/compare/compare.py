@@ -167,9 +167,7 @@ def is_comparable(spec: Spec) -> bool:
 
 
 def comparable_metrics(metrics: Metrics) -> tuple[list[Spec], tuple[Notice, ...]]:
-    """The metrics that are comparable, and a notice of those of groups that are not. Raises MetricError for one
-    that is named itself.
-    """
+    """The metrics that are comparable, and a notice of others of groups. Raises MetricError for any other."""
     why = "has no value for each query, so runs cannot be compared by it"
     specs, left_out = usable(metrics, is_comparable, lambda spec: MetricError(f"{spec} {why}"))
     return specs, left_out_of_groups(left_out)
@@ -256,9 +254,7 @@ def metrics_to_test(specs: Sequence[Spec]) -> list[Spec]:
 
 @dataclass(frozen=True)
 class Power:
-    """The smallest true difference that the t-test shows on these queries with power POWER, and the queries
-    needed for the observed one, infinite for 0; NaN without p.
-    """
+    """The smallest difference shown with power POWER, the queries needed for the observed one; NaN without p."""
 
     smallest: float
     needed: float
@@ -445,9 +441,7 @@ def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Un
     """Compare runs with a baseline, or all with each other.
 
     qrels, runs: as evaluate() takes them; a run may also be a file of saved results (gradeval -f json -q).
-    metrics: names; by default those that all saved results have, or else nDCG@10 and AP.
-
-    options: those listed below. Raises GradevalError.
+    metrics: names; by default those that all saved results have, or else nDCG@10 and AP. Raises GradevalError.
     """
     if "query_weights" in options:
         raise weighted_error("tests")
@@ -461,10 +455,8 @@ def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Un
 def evaluate_to_compare(
     qrels: Any, runs: Runs, metrics: Metrics | None, options: Options, *, more: Sequence[Spec] = (), **how: Any
 ) -> tuple[Results, list[Spec]]:
-    """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare.
-
-    metrics: None for those that all saved results have, or else the default ones; one without a value for each
-    query is an error. more: evaluated too. how: of evaluate_all.
+    """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare: without any,
+    those that all saved results have, or else the default ones. more: evaluated too. how: of evaluate_all.
     """
     left_out: Sequence[Notice]
     specs, left_out = ([], ()) if metrics is None else comparable_metrics(metrics)
@@ -512,9 +504,7 @@ def compare_values(
     inputs: Mapping[str, Any] | None = None,
     sections: tuple[Section, ...] = (),
 ) -> Comparison:
-    """Compare runs by their values. notices: what is known of these already. sections: the comparisons, where
-    they are made elsewhere. Raises GradevalError.
-    """
+    """notices: what is known of the values. sections: the comparisons made elsewhere. Raises GradevalError."""
     if options.sort is not None:  # undefined means are last, and the baseline is the run that it was
         m = values.metric(options.sort.removeprefix("-"))
         sign = values.metrics[m].sign * (-1 if options.sort.startswith("-") else 1)

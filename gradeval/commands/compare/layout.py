@@ -33,9 +33,7 @@ def document(
     summary: bool = True,
     relative: bool = False,
 ) -> doc.Document:
-    """per_query: every query, with the values of the runs and their differences. summary: the comparisons.
-    relative: differences in percent too.
-    """
+    """per_query: all values and differences. summary: the comparisons. relative: differences in percent too."""
     digits, values = how.digits, comparison.values
     with_letters = how.format == "latex" or comparison.options.all_pairs
     pairs = [(values.runs[run], values.runs[baseline]) for baseline, run in comparison.pairs]
@@ -154,9 +152,7 @@ def labels(names: Sequence[str], with_letters: bool) -> Sequence[str | doc.Cell]
 def mean_cells(
     means: Mapping[str, float | str], metric: ComparedMetric, digits: Digits, marks: Marks
 ) -> list[doc.Cell]:
-    """The means of a metric by run, or why there is none; those with the text of the best one are equally good.
-    marks: of significance.
-    """
+    """means: by run, or why there is none; those with the text of the best one are equally good."""
     texts = {run: mean if isinstance(mean, str) else number(mean, digits) for run, mean in means.items()}
     known = [(mean, texts[run]) for run, mean in means.items() if not isinstance(mean, str) and mean == mean]
     higher = metric.higher_is_better
@@ -165,9 +161,7 @@ def mean_cells(
 
 
 def significance(runs: Sequence[str], pairs: Iterable[PairComparison], with_letters: bool) -> Marks:
-    """The letters of the runs that each is significantly better than, or whether it is significantly better or
-    worse than the baseline.
-    """
+    """The letters of the runs that each is significantly better than, or a mark against the baseline."""
     significant = [pair for pair in pairs if pair.verdict]
     if not with_letters:
         marks = {"better": BETTER, "worse": WORSE}

@@ -138,9 +138,7 @@ def _columns(
     tables: Sequence[ValueTable], metrics: Sequence[str], lower_is_better: Sequence[str]
 ) -> tuple[list[ComparedMetric], list[Notice]]:
     """The metrics to compare, by default all that every table has, and a notice of those that not all have.
-
-    Metrics that tables spell in different ways, such as map and AP, get gradeval's name in all of them. Raises
-    InputError, MetricError.
+    Metrics that tables spell in different ways, such as map and AP, get gradeval's name in all of them.
     """
     spellings: dict[Spec, set[str]] = {}
     for name in {name for table in tables for name in table.values}:
@@ -219,10 +217,7 @@ Values = Callable[[list[str]], Iterable[tuple[str, str, str, str]]]  # (run, que
 
 
 def read_values(source: Source, column: str | None = None) -> list[ValueTable]:
-    """The tables of a file: one, or one for each run of gradeval's own output.
-
-    column: the name of the column of query ids; by default it has a usual name. Raises InputError(s).
-    """
+    """One table, or one for each run of gradeval's own output. column: of query ids. Raises InputError(s)."""
     lines = read_text(source).decode("utf-8", "surrogateescape").split("\n")
     first = next((line.strip(" \t\r") for line in lines if line.strip()), None)
     if first is None:

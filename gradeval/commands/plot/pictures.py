@@ -278,9 +278,7 @@ def of_pairs(values: QueryValues, pairs: Sequence[PairComparison]) -> tuple[list
 def _best_first(
     values: QueryValues, columns: Sequence[Floats], sign: int = 1
 ) -> tuple[tuple[str, ...], Floats, Iterable[Row]]:
-    """The queries with a value in the last column, from the best to the worst, equal ones by id; these values;
-    and rows of position, query and all columns.
-    """
+    """The queries with a value in the last column, equal ones by id; these values; rows with all columns."""
     order = compare.lowest(-sign * columns[-1], len(columns[-1]))
     ids = tuple(values.queries[q] for q in order)
     rows = zip(range(1, len(ids) + 1), ids, *(column[order].tolist() for column in columns), strict=True)

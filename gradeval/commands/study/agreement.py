@@ -56,9 +56,7 @@ _TABLES = {
 
 
 def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]:
-    """Of two orders of systems by the places of levels_of(): Kendall's τ-b, and the AP correlation: the mean of
-    both directions, with the first as the true order, and with the second.
-    """
+    """Kendall's τ-b of orders by levels_of(), and the AP correlation: mean, the first as true, the second."""
     truth_first, truth_second = tau_ap(second, first), tau_ap(first, second)
     return kendall_tau(first, second), (truth_first + truth_second) / 2, truth_first, truth_second
 
@@ -269,8 +267,7 @@ def _by_each(
     union: Collection, judged: Sequence[Qrels], grades: Floats, is_of_runs: bool, paths: Sequence[str]
 ) -> tuple[list[Collection], list[Notice]]:
     """The runs with each set of judgments, of the queries that all sets have, or two if only grades are
-    compared; and the queries left out, and too many grades. Raises InputError where nothing can be compared.
-
+    compared; and notices of queries left out, and of too many grades. Raises InputError where none is left.
     union: has the documents of all sets. grades: of each set and document, NaN where it has none.
     """
     query, is_judged = Segments(union.qrels.offsets).query, ~np.isnan(grades)
@@ -302,9 +299,8 @@ def _by_each(
 def _of_grades(
     paths: Sequence[str], union: Qrels, grades: Floats, alpha: float, sampling: Sampling, per_query: bool
 ) -> Iterator[Table]:
-    """How the sets of judgments agree about grades. grades: of each set and document, NaN where it has none.
-
-    The tables of more than two sets have two columns more: of which two sets a row is, or of all.
+    """How the sets of judgments agree about grades. The tables of more than two sets have two columns more: of
+    which two sets a row is, or of all.
     """
     ids = union.queries.tolist()
     by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
@@ -369,10 +365,8 @@ def _confusion(
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Judgments, and where runs put the judged documents.
-
-    runs: the name of each, how its tied scores are ordered, and its reduction. chosen: which queries are
-    evaluated, (Q,).
+    """Judgments, and where runs put the judged documents. runs: the name of each, how its tied scores are
+    ordered, and its reduction. chosen: which queries are evaluated, (Q,).
     """
 
     qrels: Qrels
@@ -397,10 +391,7 @@ class Collection:
         return np.where(is_judged, reduced.score, np.nan)
 
     def judged_by(self, qrels: Qrels, grade: Floats, queries: Ints) -> Collection:
-        """The same runs with other judgments of these queries, which are in ascending order.
-
-        grade: that of each row, (N,), NaN where it is not judged.
-        """
+        """With other judgments of these queries, ascending. grade: of each row, (N,), NaN where not judged."""
         query = Segments(self.qrels.offsets).query
         rows = np.flatnonzero(~np.isnan(grade) & np.isin(query, queries))
         offsets = np.append(np.searchsorted(query[rows], queries), len(rows))
@@ -423,11 +414,8 @@ class Collection:
 def collect(
     qrels: Any, runs: Sequence[tuple[str | None, Any]], options: Options, *, others: Sequence[Any] = ()
 ) -> tuple[Collection, list[Qrels]]:
-    """Read judgments and (name, run) pairs, and reduce the runs.
-
-    others: further judgments; the collection then has the documents that any of them judges, and grades of 0.
-    Returns the collection, and the judgments as read: qrels, then the others.
-    Raises InputError for the first run that cannot be read, or where no query of a run is judged.
+    """The (name, run) pairs reduced to the judgments, and these as read: qrels, then the others. With others
+    the collection has the documents that any of them judges, and grades of 0. Raises InputError.
     """
     check_columns([qrels, *(run for _, run in runs)], options)
     source = open_qrels(qrels, options)
