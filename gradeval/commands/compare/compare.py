@@ -254,7 +254,7 @@ def metrics_to_test(specs: Sequence[Spec]) -> list[Spec]:
 
 @dataclass(frozen=True)
 class Power:
-    """The smallest difference shown with power POWER, the queries needed for the observed one; NaN without p."""
+    """The smallest difference shown with power POWER, queries needed for the observed one; NaN without p."""
 
     smallest: float
     needed: float

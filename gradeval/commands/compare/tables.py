@@ -105,16 +105,13 @@ def compare_tables(
     if others := [role for role in roles if role != "query"]:
         raise OptionError(f"columns {others[0]}: tables of values have query=NAME only")
     check_labels(files)
-    read: list[ValueTable] = []
-    planned: list[tuple[str | None, str, str]] = []
+    read, planned = list[ValueTable](), list[tuple[str | None, str, str]]()
     for label, file in files:
         of_file = read_values(source := Source(source_of(file).path), roles.get("query"))
         for table in of_file:
             name = table.name or _SUFFIX.sub("", short_name(source.name))
-            if len(of_file) == 1:
-                planned.append((label, source.name, name))
-            else:  # a label is the beginning of the names of several runs
-                planned.append((label and f"{label}:{name}", f"{source.name}:{name}", name))
+            of_run = f":{name}" if len(of_file) > 1 else ""  # a label then begins the names of all
+            planned.append((label and label + of_run, source.name + of_run, name))
         read += of_file
     for table, name in zip(read, run_names(planned), strict=True):
         table.name = name
@@ -170,12 +167,9 @@ def _columns(
             raise MetricError(f"no metric is in every table ({shown})")
         if others := [name for name in present if name not in names]:
             notices.append(Notice(Kind.EXCLUDED_METRICS, "", len(others), rule=", ".join(others)))
-    columns = []
-    for name in dict.fromkeys(names):
-        spec = _spec(name)
-        higher = True if spec is None else spec.metric.higher_is_better
-        columns.append(ComparedMetric(name, name, False if name in lower_is_better else higher))
-    return columns, notices
+    of_gradeval = {name: spec.metric.higher_is_better for name in names if (spec := _spec(name)) is not None}
+    higher = {name: of_gradeval.get(name, True) for name in names} | dict.fromkeys(lower_is_better, False)
+    return [ComparedMetric(name, name, higher[name]) for name in dict.fromkeys(names)], notices
 
 
 def _spec(name: str) -> Spec | None:

@@ -17,7 +17,6 @@ from gradeval.commands.study.command import FORMATS, example, metrics_option, ow
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.compare_options import CompareOptions
 from gradeval.file_formats import LabelledRuns, labelled
-from gradeval.notices import Notice
 from gradeval.options import INPUT, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
 from gradeval.options import METRICS as OF_METRICS
 
@@ -88,7 +87,7 @@ def _plot(
         raise click.UsageError("--size requires --save.")
     options = {name: value for name, value in options.items() if name != "metrics" or value}
     job.open(*files)
-    file, kind, data, notices = None, "", b"", list[Notice]()
+    file = None
     if save is not None:  # what would prevent it is an error before anything is read
         kind = pictures.format_of(save, "--save")
         pictures.drawing()
@@ -98,8 +97,7 @@ def _plot(
     with job.running() as progress:
         options |= {"progress": progress.steps} if has_steps else {}
         picture: Picture = getattr(pictures, name)(*inputs, **options)
-    if file is not None:
-        data, notices = picture.image(kind, size)
+    data, notices = (b"", []) if file is None else picture.image(kind, size)
     if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2
     text = picture.render(job.format, table=job.table, **job.how)

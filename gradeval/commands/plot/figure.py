@@ -34,10 +34,8 @@ _SETTINGS: dict[str, Any] = {
     **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
     "lines.linewidth": 1.2,
     "lines.markersize": 3.5,
-    "hatch.linewidth": 0.4,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.unicode_minus": True,
     "text.parse_math": False,  # a name may have a $
     "savefig.dpi": 300,
     "svg.fonttype": "path",
