@@ -21,7 +21,6 @@ KEYS = ("qrels", "runs", "metrics", "systems", "features", "collections", "optio
 COLLECTION_KEYS = ("qrels", "runs", "metrics", "options")
 AVERAGE, POOL = "average", "pool"  # stand in the place of a collection
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_WILDCARD = re.compile(r"[*?\[]")
 _SHOWN = 5  # files that match a pattern, in an error
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -72,8 +71,9 @@ def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[
     numbers = file.options({"features": content.get("features", ())}, reader.folder, key="features").features
     features = {f"feature{number}": number for number in numbers}
     if not systems and not features:
-        hint = 'Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
-        raise file.error("no systems given", hint=hint)
+        raise file.error(
+            "no systems given", hint='Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
+        )
     if twice := [name for name in features if name in systems]:
         raise file.error(f"system {named(twice[0])} is a feature too", twice[0])
     if baseline is not None and baseline not in (every := [*systems, *features]):
@@ -147,8 +147,8 @@ class _Reader:
                 raise self.error(f"[{scope}] must be a table", "options")
             self.file.check_keys(values, FILE_OPTIONS, scope)
             self.file.options(values, self.folder, scope)  # an error has the line in this table
-            options.update(values)
-            table_of.update(dict.fromkeys(values, scope))
+            options |= values
+            table_of |= dict.fromkeys(values, scope)
         return Collection(name, qrels, paths, specs, self.file.options(options, self.folder), table_of)
 
     def path(self, template: Any, key: str, **names: str) -> str:
@@ -160,10 +160,8 @@ class _Reader:
                 hint = f"{key} may have {' and '.join(f'{{{name}}}' for name in names)}"
                 raise self.error(f"unknown placeholder {{{name}}} in {key}", f"{{{name}}}", hint=hint)
         path = os.path.join(self.folder, _PLACEHOLDER.sub(lambda match: names[match[1]], template))
-        if not _WILDCARD.search(template) or os.path.lexists(path):
-            return path
         pattern = _PLACEHOLDER.sub(lambda match: escape(names[match[1]]), template)
-        matches = glob(os.path.join(escape(self.folder), pattern))
+        matches = [] if os.path.lexists(path) else glob(os.path.join(escape(self.folder), pattern))
         files = sorted(file for file in matches if not os.path.isdir(file))
         if len(files) > 1:
             what = f"{key}: {path} matches {len(files)} files: {first_names(files, _SHOWN)}"

@@ -288,16 +288,10 @@ class Explanation(WithNotices, Tabular):
         best = {term.document for term in self.ideal or ()}
         if self.ideal is None:
             best = {*positive, *filter(adds.get, missed)}
-        return Selection(
-            (
-                *first,
-                *sorted(most, key=below.__getitem__),
-                *[document for document in missed if document in best][:further],
-            ),
-            len(self.ranked) - len(first) - len(most),
-            math.fsum(adds[document] for document in set(below).difference(most) if below[document]),
-            len(positive),
-        )
+        absent = [document for document in missed if document in best][:further]
+        documents = *first, *sorted(most, key=below.__getitem__), *absent
+        hidden = math.fsum(adds[document] for document in set(below).difference(most) if below[document])
+        return Selection(documents, len(self.ranked) - len(first) - len(most), hidden, len(positive))
 
     @property
     def has_losses(self) -> bool:
@@ -371,13 +365,11 @@ class Explanation(WithNotices, Tabular):
         names = ("metric", "qrels", "run", "query", "value")
         content = {name: getattr(self, name) for name in names}
         content |= {"method": "sum" if self.is_sum else "leave-one-out", "ties": self.ties}
-        content |= {"query_text": self.query_text or None}
-        content["documents"] = [
-            document._asdict()
-            | ({} if self.positions is None else {"position": self.positions.get(document)})
-            | ({"title": self.titles[document.id]} if document.id in self.titles else {})
-            for document in self.documents
-        ]
+        content |= {"query_text": self.query_text or None, "documents": []}
+        for document in self.documents:
+            position = {} if self.positions is None else {"position": self.positions.get(document)}
+            title = {"title": self.titles[document.id]} if document.id in self.titles else {}
+            content["documents"].append({**document._asdict(), **position, **title})
         if self.terms is not None:
             content["sum"] = {name: getattr(self, name) for name in ("total", "base", "scale", "normalizer")}
             content["terms"] = list(map(_of_document, self.terms))
@@ -464,18 +456,12 @@ def explain(
     ids = {document.id for side in chain(*sides) for document in side.documents} if text is not None else set()
     titles = titles_of(text, ids)
     texts = titles_of(queries_text, {ours.query for ours, *_ in sides})
-    return warned(
-        Explanations(
-            replace(
-                ours,
-                against=theirs[0] if theirs else None,
-                titles=titles,
-                query_text=texts.get(ours.query, ""),
-                notices=tuple(dict.fromkeys(chain(*(side.notices for side in (ours, *theirs))))),
-            )
-            for ours, *theirs in sides
-        )
-    )
+    explanations = Explanations()
+    for ours, *theirs in sides:
+        notices = tuple(dict.fromkeys(chain(*(side.notices for side in (ours, *theirs)))))
+        of_query: dict[str, Any] = {"query_text": texts.get(ours.query, ""), "notices": notices}
+        explanations.append(replace(ours, against=theirs[0] if theirs else None, titles=titles, **of_query))
+    return warned(explanations)
 
 
 def open_to_explain(
@@ -543,12 +529,11 @@ def _of_run(
         documents, judged = _documents(run, qrels, q, table, columns)
         of_query: dict[str, Any] = {"qrels": qrels.path, "run": name, "query": query, "documents": documents}
         of_query |= {"ties": run.ties, "options": options_used, "notices": notices}
-        explanations = []
-        for spec, value, is_empty in zip(specs, values, empty, strict=True):
-            of_metric = {"value": value, "is_empty": is_empty, "cutoff": spec.params.get("cutoff")}
-            basis = Explanation(str(spec), spec.display, **of_metric, **of_query)
-            explanations.append(_made_of(basis, spec, table, options, judged))
-        yield explanations
+        bases = (
+            Explanation(str(spec), spec.display, value=value, is_empty=is_empty, cutoff=spec.cutoff, **of_query)
+            for spec, value, is_empty in zip(specs, values, empty, strict=True)
+        )
+        yield [_made_of(basis, spec, table, options, judged) for basis, spec in zip(bases, specs, strict=True)]
 
 
 def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:
@@ -619,14 +604,18 @@ def _made_of(
         tried = [document for document in basis.documents if document in without]
         changes = tuple(Change(one, without[one], without[one] - basis.value) for one in tried)
         return replace(basis, changes=changes, untried=len(basis.documents) - len(changes))
+    made: dict[str, Any] = {}
     scaled: dict[float | None, float] = {}  # grade -> what the gain is made from
-    phi = None
     if name == "nDCGphi":
         phi = phi_of(judgments, {key: value for key, value in spec.given if key != "judged_only"})
         scaled = {grade: value for grade, _, value, _ in phi.values}
+        made = {"phi": phi, "scaled": "φ"}
     elif name == "NDCNG":
         highest = float(judgments.highest[0]) or 1.0
         scaled = {grade: max(grade, 0.0) / highest for grade in judgments.grade.tolist()}
+        made = {"scaled": "grade/m"}
+    elif name == "muAP":
+        made = {"levels": _levels(judgments, basis.ranked)}
     best = None if terms.ideal is None else terms.ideal()
     total, base, normalizer = (
         float(np.broadcast_to(part, 1)[0]) for part in (terms.total, terms.base, terms.normalizer)
@@ -642,9 +631,8 @@ def _made_of(
         total, base = total + each * len(others), base + each * len(others)
     if name == "rankDCG":
         positions = {term.document: term.position for term in added if term.document and term.position}
-        basis = replace(basis, positions=positions)
+        made = {"positions": positions, "groups": _groups(ideal or ())}
     last = basis.cutoff or int(judgments.retrieved[0])
-    by_rank = discounts = ()
 
     def dcg(ranking: DiscountedTerms) -> Floats:
         """The sum up to each rank."""
@@ -653,24 +641,11 @@ def _made_of(
 
     if isinstance(terms, DiscountedTerms):
         if isinstance(best, DiscountedTerms) and not (isinstance(terms.base, np.ndarray) or basis.is_empty):
-            by_rank = tuple(ratio(terms.scale * dcg(terms), dcg(best)).tolist())
+            made["by_rank"] = tuple(ratio(terms.scale * dcg(terms), dcg(best)).tolist())
         if terms.discount_at is not None:  # for terms of 0, which have no rows
-            discounts = tuple(terms.discount_at(np.arange(1.0, last + 1)).tolist())
-    return replace(
-        basis,
-        terms=added,
-        total=total,
-        base=base,
-        scale=terms.scale,
-        normalizer=normalizer,
-        ideal=ideal,
-        by_rank=by_rank,
-        discounts=discounts,
-        scaled={"nDCGphi": "φ", "NDCNG": "grade/m"}.get(name, ""),
-        levels=_levels(judgments, basis.ranked) if name == "muAP" else (),
-        phi=phi,
-        groups=_groups(ideal) if ideal and name == "rankDCG" else (),
-    )
+            made["discounts"] = tuple(terms.discount_at(np.arange(1.0, last + 1)).tolist())
+    made |= {"total": total, "base": base, "scale": terms.scale, "normalizer": normalizer}
+    return replace(basis, terms=added, ideal=ideal, **made)
 
 
 def _terms(

@@ -98,8 +98,8 @@ def _documents(explanation: Explanation, ranks: int, digits: Digits) -> Iterator
         names = ["rank", "document", "run rank", "grade", "gain", "discount", "term", "title"]
         yield _grid("Ideal ranking", rows, digits, names)
     yield fraction(explanation, digits) if explanation.is_sum else no_sum(explanation)
-    if sentences := notes(explanation, selection, ranks, digits):
-        yield " ".join(sentences)
+    if about := notes(explanation, selection, ranks, digits):
+        yield about
 
 
 def _grid(title: str, rows: Sequence[Row], digits: Digits, names: Iterable[str] = ()) -> Grid:
@@ -227,7 +227,7 @@ def no_sum(explanation: Explanation, differences: bool = False) -> str:
     return text
 
 
-def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> list[str]:
+def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Digits) -> str:
     """Sentences about documents that the table does not show, and its marks."""
     sentences = []
     if not explanation.retrieved:
@@ -251,7 +251,7 @@ def notes(explanation: Explanation, selection: Selection, ranks: int, digits: Di
     if tied := sum(scores.count(score) > 1 for score in scores):
         order = "the lowest grade first" if explanation.groups else f"ordered by --ties {explanation.ties}"
         sentences.append(f"Tied scores: {tied} of the first {len(first)}, {order}.")
-    return sentences
+    return " ".join(sentences)
 
 
 def _rest(column: str, values: Sequence[float], label: str = "document") -> list[Row]:

@@ -57,6 +57,7 @@ KINDS = {  # an example of each kind, and its form
 PYPROJECT = "pyproject.toml"
 TABLE = "tool.gradeval.gate"  # of pyproject.toml
 _KEYS = (*KINDS, "baseline", "min-coverage", "name", "options")
+_IS_TEXT = " is text and cannot be checked"
 FULL_COVERAGE = 100.0  # percent
 TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding does not decide
 MISSING_SHOWN = 5  # ids of queries that a run lacks
@@ -136,27 +137,19 @@ def parse_checks(kind: str, text: str) -> list[Check]:
         raise wrong(f"{COVERAGE} is checked by itself, with {REQUIRE}")
     specs = parse(parts["metrics"])
     for spec in specs:
-        check_number(spec)
-        if kind == REQUIRE:
-            continue
-        if not spec.metric.per_query:
+        if spec.metric.text:
+            raise OptionError(f"{spec}{_IS_TEXT}")
+        if not (kind == REQUIRE or spec.metric.per_query):
             raise wrong(f"{spec} has no value for each query, so runs cannot be compared by it. Use {REQUIRE}")
         # no run can fail a check such as 'nDCG@10 4', by which people mean 4 %
         lowest, highest = spec.metric.range
+        most = math.inf if lowest is None or highest is None else highest - lowest
         if is_percent:
-            is_vain = amount >= 100 and lowest == 0 and spec.metric.higher_is_better is not False
-        else:
-            is_vain = lowest is not None and highest is not None and amount >= highest - lowest
-        if is_vain and kind != NO_WORSE:
+            most = 100 if lowest == 0 and spec.metric.higher_is_better is not False else math.inf
+        if amount >= most and kind not in (REQUIRE, NO_WORSE):
             write = "0.5 in 5%" if kind == MAX_QUERY_DROP else f"{_text(amount if amount < 100 else 2.0)}%"
             raise wrong(f"{spec} cannot fall by more, so this never fails. Write '{spec} {write}'")
     return [Check(kind, spec, parts.get("operator") or "", amount, is_percent, share) for spec in specs]
-
-
-def check_number(spec: Spec) -> None:
-    """Raise OptionError where a metric has text instead of numbers."""
-    if spec.metric.text:
-        raise OptionError(f"{spec} is text and cannot be checked")
 
 
 class WorstQuery(NamedTuple):
@@ -287,8 +280,7 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
     results = evaluate_all(qrels, runs, compared, options, optional=list(dict.fromkeys(optional)), **how)
     if not results.failed and len(results.runs) != len(runs):
         path, count = Counter(result.path for result in results.runs).most_common(1)[0]
-        hint = "Save the results of one run"
-        raise InputError(path, f"it has {count} runs, and a gate judges one", hint=hint)
+        raise InputError(path, f"it has {count} runs, and a gate judges one. Save the results of one run")
     return results
 
 
@@ -568,8 +560,8 @@ def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
     """The checks of a first file for the run, and its baseline if there is one."""
     if not specs:
         specs = list(filter(comparison.is_comparable, common_metrics(runs[:1])[0] or parse(COMPARED_METRICS)))
-    for spec in specs:
-        check_number(spec)
+    if of_text := [spec for spec in specs if spec.metric.text]:
+        raise OptionError(f"{of_text[0]}{_IS_TEXT}")
     compared = [spec for spec in specs if spec.metric.per_query and len(runs) > 1]
     return [Check(REQUIRE, spec) for spec in specs] + [Check(MAX_DROP, spec) for spec in compared]
 

@@ -325,7 +325,7 @@ def _table(
         "adds": _texts(added.get(name, "").removeprefix("0") for name in index).rstrip(_SEPARATOR),
         "others": int(value.others),
         "sums": fraction(explanation, digits) if explanation.is_sum else no_sum(explanation),
-        "notes": " ".join(notes(explanation, value.selection, ranks, digits)),
+        "notes": notes(explanation, value.selection, ranks, digits),
         "blocks": positions,
         **{name: _texts(texts) for name, texts in columns if any(texts)},
     }
