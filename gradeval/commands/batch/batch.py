@@ -1,9 +1,4 @@
-"""Collections × systems: means, their averages over the collections, significance against a baseline.
-
-Batch              the table: what is printed, and what Python callers get
-batch              a manifest -> Batch
-evaluate_batch     the same for the command: cells as they are made, those of an earlier output kept
-"""
+"""Collections × systems: means, their averages over the collections, significance against a baseline."""
 
 from __future__ import annotations
 
@@ -59,12 +54,10 @@ NO_VALUE = Value(math.nan, 0)
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A system on a collection. status: 'missing' without a run, 'failed' if it cannot be evaluated.
-
-    path, sha256, ties, depths: of the run; qrels_sha256, groups_sha256: of the files that it was judged by.
-    options: of the evaluation, as JSON types. values, comparisons: by the canonical name of the metric; judged:
-    the share of judged documents, NaN where it is unknown, by that of its metric. baseline_sha256: of the run
-    compared with.
+    """A system on a collection. status: 'missing' without a run, 'failed' if it cannot be evaluated. path,
+    sha256, ties, depths: of the run; qrels_sha256, groups_sha256: of the files that it was judged by. options:
+    of the evaluation, as JSON types. values, comparisons: by the canonical name of the metric; judged: the
+    share of judged documents, NaN if unknown, by that of its metric. baseline_sha256: of the run compared with.
     """
 
     collection: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import click
 
@@ -11,9 +12,6 @@ from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
 from gradeval.errors import InputError
 from gradeval.options import FILE_PATHS
-
-if TYPE_CHECKING:
-    from gradeval.commands.batch.batch import Batch
 
 EPILOG = """\b
 Examples:
@@ -86,13 +84,10 @@ def batch_command(
         raise click.UsageError("--resume requires -o FILE in json or jsonl.")
     if resume and job.label:
         raise click.UsageError("--resume and --label are mutually exclusive.")
-    is_resumed = resume and os.path.exists(job.output or "")
-
-    def show(batch: Batch) -> None:
-        job.print(batch, signature=job.signature)
-
+    show = partial(job.print, signature=job.signature)
     with job.running():
-        earlier = read_earlier(Source(job.output or "")) if is_resumed else {}
+        output = job.output if resume and os.path.exists(job.output or "") else None
+        earlier = {} if output is None else read_earlier(Source(output))
         on_collection = show if resume and not job.strict else None
         batch = evaluate_batch(
             manifest, earlier, pool, jobs, lambda cell: job.report(cell.errors), on_collection

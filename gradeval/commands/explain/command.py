@@ -101,16 +101,15 @@ def explain_command(
         runs = LabelledRuns([labelled(run or qrels)])
         explanations = explain(qrels, runs, metrics or METRIC, ids or None, **options)
     empty: dict[str, list[str]] = {}
-    for explanation in explanations:
-        for side in (explanation, explanation.against):
-            if side is not None and not side.retrieved:
-                empty.setdefault(side.run, []).append(side.query)
+    for side in [side for explanation in explanations for side in (explanation, explanation.against)]:
+        if side is not None and not side.retrieved:
+            empty.setdefault(side.run, []).append(side.query)
     notices = [*explanations[0].notices]
     notices += [Notice(Kind.NOTHING_RETRIEVED, name, len(of), queries=of) for name, of in empty.items()]
     has_titles = any(explanation.titles for explanation in explanations)
     has_texts = any(explanation.query_text for explanation in explanations)
     notices += text_notices(options["text"], has_titles, options["queries_text"], has_texts)
-    if not job.passes(notices, runs=1 if against is None else 2):
+    if not job.passes(notices, runs=explanations.runs_read):
         return 2
     job.print(explanations, ranks=ranks, loss=loss)
     return 0

@@ -1,10 +1,4 @@
-"""How the value of a metric for a query comes about.
-
-explain     qrels, a run and a metric -> an Explanation for each of the queries
-explained   several runs and metrics, one query after another
-titles_of   a file of titles -> those of some documents
-phi_of      φ of nDCGφ for the grades of a query
-"""
+"""How the value of a metric for a query comes about: explain() makes Explanations."""
 
 from __future__ import annotations
 
@@ -51,9 +45,7 @@ _AT_MOST = 10**8  # judgments of all these tables: about 5 seconds
 
 
 class Document(NamedTuple):
-    """A document that was retrieved or judged. rank, score: None where it was not retrieved. grade: with
-    --zero-grade subtracted; None where it is not judged.
-    """
+    """A document. rank, score: None if not retrieved. grade: less --zero-grade; None if not judged."""
 
     id: str
     rank: int | None
@@ -62,13 +54,11 @@ class Document(NamedTuple):
 
 
 class Term(NamedTuple):
-    """A term of a sum: what a document adds.
-
-    document: None for one that only the ideal ranking has. value: the term. running: the sum up to and with it.
-    contribution: what it adds to the value of the metric. position: where the metric has the document, which
-    is not its rank where unjudged documents are removed or ties reordered; None where that does not matter.
-    gain, discount: of a discounted sum, whose term is gain / discount. scaled: what the gain is made from in
-    place of the grade (grade / m, φ).
+    """What a document adds to a sum. document: None for one that only the ideal ranking has. value: the term.
+    running: the sum up to and with it. contribution: what it adds to the value of the metric. position: where
+    the metric has the document, which is not its rank where unjudged documents are removed or ties reordered;
+    None where that does not matter. gain, discount: of a discounted sum, whose term is gain / discount. scaled:
+    what the gain is made from in place of the grade (grade / m, φ).
     """
 
     document: Document | None
@@ -92,10 +82,8 @@ class Change(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """The loss of value because a document is not at its ideal rank: what it contributes to the value of the
-    ideal ranking, less what it contributes to the value; negative for a document above its ideal rank.
-
-    ideal_position: None where the document is not in the ideal ranking, or below its cutoff.
+    """The loss of value because a document is not at its ideal rank: ideal_contribution - contribution,
+    negative above it. ideal_position: None if it is not in the ideal ranking, or below its cutoff.
     """
 
     document: Document
@@ -106,10 +94,8 @@ class Loss(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The share of a document in the difference of two runs; of a metric that is no sum, see Change.
-
-    ranks: in the run and the other run; None where it was not retrieved. contribution, other: to their values.
-    difference: contribution - other.
+    """The share of a document in the difference of two runs: contribution - other, those to their values; of a
+    metric that is no sum, see Change. rank, other_rank: None where it was not retrieved.
     """
 
     id: str
@@ -122,10 +108,8 @@ class Difference(NamedTuple):
 
 
 class Level(NamedTuple):
-    """A relevance threshold of µAP.
-
-    grade: the threshold. relevant: how many judged documents reach it. average_precision: AP(rel=grade).
-    weight: of this AP in the mean. marks: '+' for each document retrieved that reaches it, '-' for others.
+    """A relevance threshold of µAP. relevant: how many judged documents reach it. average_precision: AP with
+    rel=grade. weight: of this AP in the mean. marks: of what was retrieved, '+' if it reaches it, else '-'.
     """
 
     grade: float
@@ -136,11 +120,10 @@ class Level(NamedTuple):
 
 
 class Phi(NamedTuple):
-    """φ of nDCGφ for the grades of a query.
-
-    points: (name, grade, φ) of the control points, none where no grade is above 0. whisker: Q3 + 1.5 (Q3 - Q1),
-    or as the released code has it; None where points are given, or there are none. values: (grade, judged
-    documents with it, φ, gain), the highest grade first. curve: (grade, φ) between the ends of the points.
+    """φ of nDCGφ for a query. points: (name, grade, φ) of the control points, none where no grade is above 0.
+    whisker: Q3 + 1.5 (Q3 - Q1), or as the released code has it; None where points are given, or there are none.
+    values: (grade, judged documents with it, φ, gain), the highest grade first. curve: (grade, φ) between the
+    ends of the points.
     """
 
     points: tuple[tuple[str, float, float], ...]
@@ -162,7 +145,6 @@ class LevelGroup(NamedTuple):
 class Selection(NamedTuple):
     """The documents of an explanation that a reader wants to see first: of the first ranks, then those below
     that add most to the value, in order; then judged ones not retrieved, of the ideal ranking if there is one.
-
     hidden: how many retrieved documents are left out. hidden_contribution: what these add. missed: how many
     documents with a grade above 0 were not retrieved.
     """
@@ -177,23 +159,20 @@ class Selection(NamedTuple):
 class Explanation(WithNotices, Tabular):
     """How the value of a metric for one query of a run comes about.
 
-    metric: its canonical name. display: the name as tables show it. documents: those retrieved, by rank; then
-    the judged ones not retrieved, by descending grade. positions: where the metric has documents, if not at
-    their ranks: without unjudged documents (-J), or, in rankDCG, with all judged ones. is_empty: whether no
-    document is relevant to a metric that needs one, so that --no-relevant decides the value.
+    metric: its canonical name. display: as tables show it. documents: those retrieved, by rank; then the judged
+    ones not retrieved, by descending grade. positions: where the metric has documents, if not at their ranks:
+    without unjudged documents (-J), or, in rankDCG, with all judged ones. is_empty: whether no document is
+    relevant to a metric that needs one, so that --no-relevant decides the value.
 
-    Of a metric that is a sum over documents: terms, in the order in which they are added, and
-    value = scale · (total - base) / normalizer. ideal: the terms of the ideal ranking, where total - base of
-    these is the normalizer. by_rank: the value if the ranking were cut at rank 1, 2, …, for normalized DCGs.
-    discounts: of rank 1, 2, …, for DCGs whose documents without a gain have no terms. scaled: what Term.scaled
-    is, '' if nothing.
-
-    Of another metric: terms is None, and changes has an entry for each document, in their order. untried: how
-    many documents have none, since there are too many.
+    Of a sum over documents: terms, in the order in which they are added, and value = scale · (total - base) /
+    normalizer. ideal: the terms of the ideal ranking, where total - base of these is the normalizer. by_rank:
+    the value if the ranking were cut at rank 1, 2, …, for normalized DCGs. discounts: of rank 1, 2, …, for DCGs
+    whose documents without a gain have no terms. scaled: what Term.scaled is. Of another metric: terms is None,
+    and changes has an entry for each document, in their order, but for `untried` ones, if they are too many.
 
     levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
-    against: the same of the other run. titles: document -> text. query_text: the text of the query, '' where it
-    is not known. notices: of the qrels and of both runs.
+    against: the same of the other run. titles: document -> text. query_text: '' where it is not known. notices:
+    of the qrels and of both runs.
     """
 
     layout = "gradeval.commands.explain.layout"
@@ -337,8 +316,8 @@ class Explanation(WithNotices, Tabular):
         return [{document.id: place for place, document in enumerate(side.ranked)} for side in sides]
 
     def displaced_by(self, document: str) -> list[Document]:
-        """The documents that took the place that a document has in the other run: those that the run has there
-        or above, and the other run below or not at all. Empty for a document that is no lower than there.
+        """The documents that took the place that a document has in the other run, if it is lower here: those
+        that the run has there or above, and the other run below or not at all.
         """
         ours, theirs = self._places
         place = theirs.get(document)
@@ -686,8 +665,8 @@ def _levels(judgments: Judgments, ranked: Sequence[Document]) -> tuple[Level, ..
 def _groups(ideal: Sequence[Term]) -> tuple[LevelGroup, ...]:
     groups = []
     for level, terms in groupby(ideal, key=lambda term: term.gain):
-        first, *others = terms
-        last = others[-1] if others else first
+        of_level = list(terms)
+        first, last = of_level[0], of_level[-1]
         if first.document is not None:
             grade, positions = first.document.grade or 0.0, (first.position or 0, last.position or 0)
             groups.append(LevelGroup(int(level or 0), grade, *positions, first.discount or 0.0))

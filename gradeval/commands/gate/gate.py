@@ -1,10 +1,4 @@
-"""Checks of a run, such as 'nDCG@10 >= 0.45': how they are written, in a file too, and their verdicts.
-
-read_config        a file of checks and those of the command line -> GateConfig
-evaluate_to_gate   the results of the run and its baseline
-judge              results and checks -> GateReport
-first_config       results -> a first file of checks, with bounds from their values
-"""
+"""Checks of a run, such as 'nDCG@10 >= 0.45': how they are written, in a file too, and their verdicts."""
 
 from __future__ import annotations
 
@@ -69,11 +63,9 @@ Verdict = Literal["held", "failed", "inconclusive", "error"]  # error: it could 
 
 @dataclass(frozen=True)
 class Check:
-    """One check of one metric.
-
-    kind: one of KINDS. spec: the metric, None for coverage. operator, amount: of REQUIRE, the bound; of others
-    the amount by which the metric may fall, in its unit or, if is_relative, in percent of the baseline's mean.
-    share: of MAX_QUERY_DROP, the percentage of queries that may fall by more.
+    """One check of one metric. kind: one of KINDS. spec: the metric, None for coverage. operator, amount: of
+    REQUIRE, the bound; of others the amount by which the metric may fall, in its unit or, if is_relative, in
+    percent of the baseline's mean. share: of MAX_QUERY_DROP, the percentage of queries that may fall by more.
     """
 
     kind: str
@@ -165,14 +157,12 @@ class WorstQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """The outcome of a check.
-
-    value: what is compared with the bound: of REQUIRE and MAX_DROP the value of the run, of NO_WORSE and
-    NON_INFERIOR the difference from the baseline, of MAX_QUERY_DROP and of coverage a share from 0 to 1.
-    margin: how far the value, or the end of the interval that decides, is on the right side of the bound.
-    mean, baseline_mean: over the n pairs of values; low, high: the interval of the difference. reason: why it
-    could not be judged. worst: the queries that count most against a check that did not hold. exceeds: whether
-    the mean is better by more than the check tolerates below the baseline's. NaN where there is no number.
+    """The outcome of a check. value: what is compared with the bound: of REQUIRE and MAX_DROP the value of the
+    run, of NO_WORSE and NON_INFERIOR the difference from the baseline, of MAX_QUERY_DROP and coverage a share
+    from 0 to 1. margin: how far the value, or the end of the interval that decides, is on the right side of the
+    bound. mean, baseline_mean: over the n pairs of values; low, high: the interval of the difference. reason:
+    why it could not be judged. worst: the queries that count most against a check that did not hold. exceeds:
+    whether the mean is better by more than is tolerated below the baseline's. NaN where there is no number.
     """
 
     check: Check
