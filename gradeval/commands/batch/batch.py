@@ -237,17 +237,15 @@ class Batch(WithNotices, Tabular):
         its name; where systems differ in it, one for each of them, after COLLECTION/SYSTEM.
         """
         texts: list[str] = []
-        for collection in self.collections:
-            for spec in collection.specs:
-                of_cells: dict[str, str] = {}
-                for key, cell in self.cells.items():
-                    if cell.collection == collection.name and str(spec) in cell.values:
-                        hashes = {"qrels": cell.qrels_sha256, "groups": cell.groups_sha256}
-                        n = cell.values[str(spec)].n
-                        of_cells["/".join(key)] = signature_of(spec, cell.options, cell.ties, hashes, n)
-                if len({*of_cells.values()}) == 1:
-                    of_cells = {collection.name: next(iter(of_cells.values()))}
-                texts += (f"{name}: {text}" for name, text in of_cells.items())
+        for collection, spec in ((of, spec) for of in self.collections for spec in of.specs):
+            of_cells: dict[str, str] = {}
+            for key, cell in self.cells.items():
+                if cell.collection == collection.name and (value := cell.values.get(str(spec))):
+                    hashes = {"qrels": cell.qrels_sha256, "groups": cell.groups_sha256}
+                    of_cells["/".join(key)] = signature_of(spec, cell.options, cell.ties, hashes, value.n)
+            if len({*of_cells.values()}) == 1:
+                of_cells = {collection.name: next(iter(of_cells.values()))}
+            texts += (f"{name}: {text}" for name, text in of_cells.items())
         return texts
 
     def rows(self) -> list[dict[str, Any]]:
@@ -319,11 +317,9 @@ def read_earlier(source: Source) -> dict[Key, Cell]:
             raise ValueError
         if len(lines) > 1 and lines[0][1].rstrip().endswith(b"}"):
             rows = [parse_json(line, source.name, number) for number, line in lines]
-        elif lines:  # an interrupted command may leave an empty file
-            content = parse_json(text, source.name)
+        else:  # an interrupted command may leave an empty file
+            content = parse_json(text, source.name) if lines else {"cells": []}
             rows = content.get("cells", [content])
-        else:
-            rows = []
         cells = [
             Cell.from_dict(row)
             for row in rows

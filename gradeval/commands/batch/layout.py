@@ -43,9 +43,8 @@ def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -
 
     def records() -> Iterator[dict[str, Any]]:
         yield from (cell.to_dict() for cell in batch.cells.values())
-        kind = "pool" if batch.pool else "macro"
         for system, values in batch.averages().items():
-            yield {"average": kind, "system": system, "values": values}
+            yield {"average": "pool" if batch.pool else "macro", "system": system, "values": values}
 
     columns = _COLUMNS if batch.baseline is not None else _COLUMNS[:6]
     return doc.Document(
@@ -78,24 +77,21 @@ def _legend(batch: Batch, with_letters: bool) -> list[str]:
     return sentences + [f"{word.capitalize()}: {what}." for word, what in words.items() if word in statuses]
 
 
-_COLUMNS = [
-    doc.Column("collection", "", doc.NAME),
-    doc.Column("system", "", doc.NAME),
-    doc.Column("metric", ""),
-    doc.Column("value", "", doc.NUMBER),
-    doc.Column("queries", ""),
-    doc.Column("status", ""),
-    doc.Column("baseline", "", doc.NAME),
-    doc.Column("difference", "", doc.NUMBER),
-    doc.Column("p", "", doc.PROBABILITY),
-    doc.Column("p_corrected", "", doc.PROBABILITY),
-    doc.Column("verdict", ""),
-]
+_KINDS = {
+    "collection": doc.NAME,
+    "system": doc.NAME,
+    "metric": doc.WORD,
+    "value": doc.NUMBER,
+    "queries": doc.WORD,
+}
+_KINDS |= {"status": doc.WORD, "baseline": doc.NAME, "difference": doc.NUMBER, "p": doc.PROBABILITY}
+_KINDS |= {"p_corrected": doc.PROBABILITY, "verdict": doc.WORD}
+_COLUMNS = [doc.Column(name, "", kind) for name, kind in _KINDS.items()]
 
 
 def _rows(batch: Batch) -> Iterator[dict[str, Any]]:
     """The rows for programs: each cell, then the averages."""
-    names = [column.name for column in _COLUMNS]
+    names = list(_KINDS)
     specs = {collection.name: collection.specs for collection in batch.collections}
     for (collection, system), cell in batch.cells.items():
         for spec in specs[collection]:

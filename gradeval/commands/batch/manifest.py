@@ -28,9 +28,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 @dataclass(frozen=True, eq=False)
 class Collection:
     """A collection. qrels: a path. runs: the path of each system's run, '' for one that it does not have;
-    features of the qrels have none.
-
-    specs: its metrics. options: of the evaluation. tables: that each option is from.
+    features of the qrels have none. specs: its metrics. options: of the evaluation. tables: that each is from.
     """
 
     name: str

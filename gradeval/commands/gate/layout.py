@@ -73,9 +73,8 @@ def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
 
     value, margin = text(outcome.value), ("+" if outcome.margin > 0 else "") + text(outcome.margin)
     if not math.isnan(outcome.low):
-        value = (
-            f"{signed(outcome.value, digits)} [{number(outcome.low, digits)}, {number(outcome.high, digits)}]"
-        )
+        low, high = number(outcome.low, digits), number(outcome.high, digits)
+        value = f"{signed(outcome.value, digits)} [{low}, {high}]"
     if not (is_share or is_count):
         margin = nonzero(outcome.margin, signed(outcome.margin, digits), gate.TOLERANCE)
     return {"value text": value, "bound text": text(outcome.bound), "margin text": margin}
@@ -85,13 +84,9 @@ _MARGIN = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digit
 _VERDICT = doc.WORD.replace(shown=lambda text, digits: doc.Cell(text, bold=text != "held"))
 _CHECKS = [
     doc.Column("check", "check", doc.NAME),
-    doc.Column("kind", ""),
-    doc.Column("metric", ""),
-    doc.Column("", "value", key="value text"),
-    doc.Column("", "bound", key="bound text"),
-    doc.Column("value", "", doc.NUMBER),
-    doc.Column("bound", "", doc.NUMBER),
-    doc.Column("", "margin", key="margin text"),
+    *(doc.Column(name, "") for name in ("kind", "metric")),
+    *(doc.Column("", name, key=f"{name} text") for name in ("value", "bound", "margin")),
+    *(doc.Column(name, "", doc.NUMBER) for name in ("value", "bound")),
     doc.Column("margin", "", _MARGIN),
     *(doc.Column(name, "", doc.NUMBER) for name in ("mean", "baseline_mean", "low", "high")),
     doc.Column("n", ""),
@@ -211,9 +206,8 @@ def github(report: gate.GateReport, digits: Digits, warnings: Sequence[str] = ()
         commands.append(("notice", exceeded))
     # everything behind the second '::' is text, in which '%' begins an escape; so do ':' and ',' in the title
     title = _titled(report).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")
-    return "".join(
-        f"::{level} title={title}::{printable(text).replace('%', '%25')}\n" for level, text in commands
-    )
+    escaped = ((level, printable(text).replace("%", "%25")) for level, text in commands)
+    return "".join(f"::{level} title={title}::{text}\n" for level, text in escaped)
 
 
 def append_summary(path: str, report: gate.GateReport, digits: Digits) -> None:
