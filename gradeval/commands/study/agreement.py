@@ -43,16 +43,6 @@ MOST_GRADES = 1_000  # different ones: the time of κ and α depends on them
 RESAMPLES = 2_000  # of the queries, for the agreement of grades
 _SHOWN = 12  # grades of a confusion matrix that is shown
 _TAUS = ("tau", "tau_ap", "tau_ap_truth_first", "tau_ap_truth_second")
-_TABLES = {
-    "correlations": ("Agreement of the orders of systems by two metrics", ("metric", "other", *_TAUS)),
-    "power": ("Pairs of systems that the metric separates", ("metric", "pairs", "separated", "share")),
-    "halves": (
-        "Agreement of the orders of systems by two halves of the queries",
-        ("metric", "tau", "low", "high", "swapped", "seed"),
-    ),
-    "rescaled": ("What multiplying all grades changes", ("metric", "factor", "change", "tau")),
-    "systems": ("Mean of each system", ("metric", "system", "mean")),
-}
 
 
 def correlations(first: Ints, second: Ints) -> tuple[float, float, float, float]:
@@ -175,30 +165,29 @@ def _finding(tables: Mapping[str, Table]) -> str:
     return f"The sets give the same grade to {100 * min(shares):.0f} % of the documents that both have."
 
 
-_Findings = tuple[list[Notice], list[Ints], dict[str, list[Row]]]
-"""By one set of judgments: the notices, the orders of the systems by each metric, and the rows of tables."""
+_Findings = tuple[list[Notice], list[Ints], list[Table]]
+"""By one set of judgments: the notices, the orders of the systems by each metric, and the tables."""
 
 
 def _tables(
     metrics: Sequence[str], paths: Sequence[str], findings: Sequence[_Findings], of_grades: Sequence[Table]
 ) -> list[Table]:
     """findings: by each set of judgments. of_grades: tables that only several sets have."""
-    tables, is_several = list(of_grades), len(paths) > 1
-    if is_several:
-        after = next((place for place, table in enumerate(tables) if table.name == "labels"), 0)
-        sets, which = (("judgments", "other"), "each two") if len(paths) > 2 else ((), "the two")
-        rows: list[Row] = [
-            (*(paths[a], paths[b])[: len(sets)], name, *correlations(*orders))
-            for a, b in combinations(range(len(paths)), 2)
-            for name, *orders in zip(metrics, findings[a][1], findings[b][1], strict=True)
-        ]
-        what = f"Agreement of the orders of systems by {which} sets of judgments"
-        tables.insert(after, Table("judgments", what, (*sets, "metric", *_TAUS), rows))
-    for name, (title, columns) in _TABLES.items():
-        by_set = zip(paths, (by_table[name] for _, _, by_table in findings), strict=True)
-        rows = [(path, *row) if is_several else row for path, of_set in by_set for row in of_set]
-        label = ("judgments",) if is_several else ()
-        tables.append(Table(name, title, (*label, *columns), rows, shown=bool(rows) and name != "systems"))
+    if len(paths) == 1:
+        return findings[0][2]
+    tables = list(of_grades)
+    after = next((place for place, table in enumerate(tables) if table.name == "labels"), 0)
+    sets, which = (("judgments", "other"), "each two") if len(paths) > 2 else ((), "the two")
+    rows: list[Row] = [
+        (*(paths[a], paths[b])[: len(sets)], name, *correlations(*orders))
+        for a, b in combinations(range(len(paths)), 2)
+        for name, *orders in zip(metrics, findings[a][1], findings[b][1], strict=True)
+    ]
+    what = f"Agreement of the orders of systems by {which} sets of judgments"
+    tables.insert(after, Table("judgments", what, (*sets, "metric", *_TAUS), rows))
+    for of_sets in zip(*(by_set for _, _, by_set in findings), strict=True):
+        rows = [(path, *row) for path, table in zip(paths, of_sets, strict=True) for row in table.rows]
+        tables.append(replace(of_sets[0], columns=("judgments", *of_sets[0].columns), rows=rows))
     return tables
 
 
@@ -229,19 +218,34 @@ def _findings(
         except MetricError as error:
             raise MetricError(f"{error} (grades multiplied by {factor:g})") from None
     names, pairs = [*map(str, specs)], math.comb(len(results), 2)
-    rows: dict[str, list[Row]] = {name: [] for name in _TABLES}
-    for a, b in combinations(range(len(names)), 2):
-        rows["correlations"].append((names[a], names[b], *correlations(orders[a], orders[b])))
+    correlated: list[Row] = [
+        (names[a], names[b], *correlations(orders[a], orders[b])) for a, b in combinations(range(len(names)), 2)
+    ]
+    power, halved, changes, systems = list[Row](), list[Row](), list[Row](), list[Row]()
     for m, name in enumerate(names):
         separated = separated_pairs(values[m], how, sampling)
-        rows["power"].append((name, pairs, separated, separated / pairs))
-        rows["halves"].append((name, *halves(values[m], how.splits, how.seed), how.seed))
+        power.append((name, pairs, separated, separated / pairs))
+        halved.append((name, *halves(values[m], how.splits, how.seed), how.seed))
         for factor, other in zip(how.rescale, rescaled, strict=True):
             tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
-            rows["rescaled"].append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
+            changes.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
         of_systems = zip(results, means[m].tolist(), strict=True)
-        rows["systems"] += [(name, system.name, mean) for system, mean in of_systems]
-    return notices, orders, rows
+        systems += [(name, system.name, mean) for system, mean in of_systems]
+    alike, taus = "Agreement of the orders of systems by two", ("metric", "other", *_TAUS)
+    of_halves = ("metric", "tau", "low", "high", "swapped", "seed")
+    separates = "Pairs of systems that the metric separates"
+    of_factors = ("metric", "factor", "change", "tau")
+    return (
+        notices,
+        orders,
+        [
+            Table("correlations", f"{alike} metrics", taus, correlated, shown=bool(correlated)),
+            Table("power", separates, ("metric", "pairs", "separated", "share"), power),
+            Table("halves", f"{alike} halves of the queries", of_halves, halved),
+            Table("rescaled", "What multiplying all grades changes", of_factors, changes, shown=bool(changes)),
+            Table("systems", "Mean of each system", ("metric", "system", "mean"), systems, shown=False),
+        ],
+    )
 
 
 def _means(specs: Sequence[Spec], outcomes: Sequence[evaluated.Outcome]) -> Floats:
