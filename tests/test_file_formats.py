@@ -1,3 +1,5 @@
+"""The names of runs, made from labels and the names of files."""
+
 from helpers import each_row
 from hypothesis import given
 from hypothesis import strategies as st
