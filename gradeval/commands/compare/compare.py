@@ -24,7 +24,6 @@ from gradeval.errors import GradevalError, InputError, MetricError, first_names
 from gradeval.evaluation.evaluator import evaluate_all, separate_runs, with_saved
 from gradeval.evaluation.outcome import Quantiles, apart, left_out_of_groups, no_common_query
 from gradeval.evaluation.results import Results, Runs, SavedResult
-from gradeval.evaluation.saved import common_metrics
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice, lines
 from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
 from gradeval.registry.spec import Metrics, Spec, parse, usable
@@ -462,7 +461,11 @@ def evaluate_to_compare(
     specs, left_out = ([], ()) if metrics is None else comparable_metrics(metrics)
     qrels, opened = with_saved(qrels, runs)
     if not specs:
-        specs, left_out = common_metrics(opened, is_judged)
+        left_out = ()
+        if any(isinstance(run, SavedResult) for _, run in opened):
+            from gradeval.evaluation.saved import common_metrics  # imported only when needed
+
+            specs, left_out = common_metrics(opened, is_judged)
         specs = metrics_to_test(specs or parse(COMPARED_METRICS))
     judged = [] if options.judged_only else [judged_spec(specs, opened)]
     optional = [*(spec for spec in more if spec not in judged), *judged]
