@@ -487,21 +487,15 @@ def check_names(tables: Iterable[tuple[str, Sequence[str] | None]], options: Opt
     """Raise OptionError for a query or document column that no table has. tables: the path of each, and the
     columns: none where they have no names, None where these are not known.
     """
-    missing = {role: name for role, name in options.columns if role in ("query", "document")}
-    if not missing:
+    chosen = [(role, name) for role, name in options.columns if role in ("query", "document")]
+    known = [(path, names) for path, names in tables if names is None or names] if chosen else []
+    if not known or any(names is None for _, names in known):
         return
-    first: tuple[str, Sequence[str]] | None = None
-    for path, names in tables:
-        if names is None:
-            return
-        missing = {role: name for role, name in missing.items() if name not in names}
-        if names and first is None:
-            first = path, names
-    if missing and first is not None:
-        role, name = next(iter(missing.items()))
-        path, names = first
-        has = first_names(map(named, names), _SHOWN)
-        raise OptionError(f"columns: {role}={name} is no column of any table; {path} has {has}")
+    for role, name in chosen:
+        if not any(name in names for _, names in known if names):
+            path, names = known[0]
+            has = first_names(map(named, names or ()), _SHOWN)
+            raise OptionError(f"columns: {role}={name} is no column of any table; {path} has {has}")
 
 
 def _column_names(data: Any, options: Options) -> tuple[str, ...] | None:
