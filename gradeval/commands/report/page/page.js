@@ -13,7 +13,6 @@ data.values = runs.map((_, run) => data.metrics.map((_, m) => {
 }));
 const tables = [...document.querySelectorAll("[id^=values-]")];
 const rows = tables.map((table) => [...table.tBodies[0].rows]); // as they were made, query by query
-const filledFor = tables.map(() => ""); // the two runs whose differences the rows of a table have
 const several = byId("run") !== null;
 const state = { metric: 0, run: 0, baseline: 0, sort: several ? "difference" : "query", descending: several };
 const opened = new Set();
@@ -77,11 +76,6 @@ function round(value) {
   return Math.round(value * 100) / 100;
 }
 
-// The lowest and the highest of some values, and 0, which null counts as.
-function rangeOf(values) {
-  return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [0, 0]);
-}
-
 // Round numbers from below the lowest to above the highest value.
 function ticksOf(low, high) {
   const least = (high - low || 1) / 6;
@@ -130,15 +124,14 @@ function prepare(table, m) {
   }
   [...head.cells].forEach((cell, column) => {
     cell.dataset.key = column === 0 ? "query" : column <= runs.length ? String(column - 1) : "difference";
-    makeButton(cell, () => sortBy(cell.dataset.key));
+    makeButton(cell, () => {
+      const { key } = cell.dataset;
+      state.descending = state.sort === key ? !state.descending : key !== "query";
+      state.sort = key;
+      update();
+    });
   });
   rows[m].forEach((row, q) => makeButton(row.cells[0], () => toggle(q), { "aria-expanded": "false" }));
-}
-
-function sortBy(key) {
-  state.descending = state.sort === key ? !state.descending : key !== "query";
-  state.sort = key;
-  update();
 }
 
 function ordered() {
@@ -158,7 +151,10 @@ function ordered() {
 function update() {
   const m = state.metric;
   tables.forEach((table, other) => { table.closest("section").hidden = other !== m; });
-  fillDifferences(m);
+  if (several) rows[m].forEach(({ lastChild }, q) => {
+    lastChild.textContent = signed(difference(q));
+    lastChild.className = kindOf(difference(q));
+  });
   for (const cell of tables[m].tHead.querySelectorAll("[data-key]")) {
     const direction = state.descending ? "descending" : "ascending";
     cell.setAttribute("aria-sort", cell.dataset.key === state.sort ? direction : "none");
@@ -195,16 +191,6 @@ function toggle(q) {
   drawChart();
 }
 
-function fillDifferences(m) {
-  const key = `${state.run} ${state.baseline}`;
-  if (!several || filledFor[m] === key) return;
-  filledFor[m] = key;
-  rows[m].forEach((row, q) => {
-    row.lastChild.textContent = signed(difference(q));
-    row.lastChild.className = kindOf(difference(q));
-  });
-}
-
 // The chart: a bar for each query that the table shows, in its order.
 
 const chart = byId("chart");
@@ -215,7 +201,7 @@ const WIDEST = 40; // bar
 function drawChart() {
   const width = Math.max(chart.parentElement.clientWidth, 200);
   const heights = shown.map((q) => (several ? difference(q) : valueOf(0, q)));
-  const ticks = ticksOf(...rangeOf(heights));
+  const ticks = ticksOf(...[Math.min, Math.max].map((end) => heights.reduce((extreme, value) => end(extreme, value), 0)));
   const [first, last] = [ticks[0], ticks.at(-1)];
   const y = (value) => MARGIN.top + (HEIGHT - MARGIN.top - MARGIN.bottom) * (last - value) / (last - first);
   const step = (width - MARGIN.left - MARGIN.right) / Math.max(shown.length, 1);
