@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gradeval.commands.files.validate import Validation as Validation
     from gradeval.commands.files.validate import validate as validate
     from gradeval.commands.plot import pictures as plot  # noqa: F401
-    from gradeval.commands.report.result import Report as Report
-    from gradeval.commands.report.result import report as report
+    from gradeval.commands.report.report import Report as Report
+    from gradeval.commands.report.report import report as report
     from gradeval.commands.study import experiments as study  # noqa: F401
     from gradeval.errors import GradevalError as GradevalError
     from gradeval.errors import InputError as InputError
@@ -48,7 +48,7 @@ _NAMES = {
     "commands.explain.explain": "Explanation explain",
     "commands.files.convert": "convert",
     "commands.files.validate": "Validation validate",
-    "commands.report.result": "Report report",
+    "commands.report.report": "Report report",
     "errors": "GradevalError InputError MetricError OptionError",
     "evaluation.evaluator": "Evaluator evaluate",
     "evaluation.results": "Results",

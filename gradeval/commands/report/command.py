@@ -80,7 +80,7 @@ def report_command(
         raise click.UsageError("-o FILE is missing: a page of HTML is not for a terminal.")
 
     from gradeval.commands.explain.explain import text_notices
-    from gradeval.commands.report.result import report
+    from gradeval.commands.report.report import report
 
     command = shlex.join(["gradeval", *click.get_current_context().find_root().meta["gradeval.args"]])
     paths = LabelledRuns(labelled or [(None, qrels)])

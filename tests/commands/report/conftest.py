@@ -6,7 +6,7 @@ import pytest
 
 import gradeval
 from commands.groups import QRELS, RUNS
-from gradeval.commands.report.result import Report
+from gradeval.commands.report.report import Report
 
 from .chromium import Browser
 

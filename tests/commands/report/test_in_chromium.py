@@ -11,7 +11,7 @@ import pytest
 import gradeval
 from gradeval.cli import run
 from gradeval.commands.explain.layout import document
-from gradeval.commands.report.result import Report
+from gradeval.commands.report.report import Report
 from gradeval.render.document import Grid, RenderOptions
 
 from .chromium import PROGRAM, VISIBLE, Browser

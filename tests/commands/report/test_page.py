@@ -17,7 +17,7 @@ import pytest
 from helpers import raises
 
 import gradeval
-from gradeval.commands.report.result import Report
+from gradeval.commands.report.report import Report
 from gradeval.errors import GradevalError, OptionError
 
 from .conftest import QRELS, RUNS

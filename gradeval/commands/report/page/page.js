@@ -2,7 +2,7 @@
 
 const byId = (id) => document.getElementById(id);
 
-// What is shown, and the data it is drawn from, which layout.py describes; readExplanations() adds the rest.
+// What is shown, and the data it is drawn from, which report.py describes; readExplanations() adds the rest.
 const data = JSON.parse(byId("data").textContent);
 const queries = split(data.queries);
 const runs = split(data.runs);

@@ -1,7 +1,8 @@
-"""A report as one page of HTML, which needs nothing else: the values of its template and its script (in page/).
+"""A report about runs: values, comparisons, coverage, and how each value comes about, as one page of HTML.
 
-Its tables are there without JavaScript: means, differences, coverage, queries, how the page was made. From the
-data, the script draws explanations and charts; it orders texts, and computes differences and nothing else.
+The page needs nothing else. Its tables are there without JavaScript: means, differences, coverage, queries,
+how it was made. From the data, its script (in page/) draws explanations and the chart; it orders texts, and
+computes differences and nothing else.
 """
 
 from __future__ import annotations
@@ -12,33 +13,259 @@ import platform
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from importlib import resources
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradeval.commands.compare.compare import judged_mean
+from gradeval.commands.compare import compare
 from gradeval.commands.compare.layout import BETTER, WORSE, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of
-from gradeval.commands.explain.explain import Explanation
+from gradeval.commands.explain.explain import Document, Explanation, Selection, open_to_explain, titles_of
+from gradeval.commands.explain.explain import explained as explained_by
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
-from gradeval.commands.report.result import ExplainedQuery, ExplainedValue, Report
-from gradeval.errors import visible
-from gradeval.notices import lines, many
-from gradeval.options import Options
+from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
+from gradeval.errors import InputError, InputErrors, OptionError, visible
+from gradeval.evaluation.evaluator import complete, separate_runs, with_saved
+from gradeval.evaluation.results import Results, Runs, SavedResult
+from gradeval.notices import Notice, lines, many
+from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes, whole
+from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
-from gradeval.render.document import ABSENT, Document, Grid, RenderOptions, number, signed
+from gradeval.render import document as doc
+from gradeval.render.document import ABSENT, number, signed
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import interval_of_mean
+from gradeval.tables.load import is_path, open_qrels, source_of
 from gradeval.version import __version__
+
+if TYPE_CHECKING:
+    from gradeval.keywords import Report as ReportOptions
+    from gradeval.keywords import Unpack
+
+DIFFERING = 10  # documents of a query that make the difference between runs
+FURTHER = 5  # documents of an explanation below these ranks, and as many that were not retrieved
+COVERAGE = "num_ret num_rel num_rel_ret"
+JUDGED = "Judged@5,10,20,100"
+
+
+class ExplainedValue(NamedTuple):
+    """How one value comes about. explanation: with those documents only that are shown of the query. selection:
+    those that are shown of this explanation. others: whether further documents add to the value.
+    """
+
+    explanation: Explanation
+    selection: Selection
+    others: bool = False
+
+
+class ExplainedQuery(NamedTuple):
+    """How the values of one query come about. documents: (id, grade) of those that are shown of any run by any
+    metric. values: for each run, by each metric; nothing for a run of which only values are known.
+    """
+
+    documents: tuple[tuple[str, float | None], ...]
+    values: tuple[tuple[ExplainedValue, ...], ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(doc.WithNotices):
+    """The contents of a report.
+
+    results: the values, with those of the coverage. values: those of the metrics to compare, for the queries
+    that count for any run. comparison: None for one run. explained: query -> how its values come about, for
+    some of the queries. titles: document -> text. title: of the page. command: that made it, '' if none did.
+    saved: whether all runs are saved results, whose documents are not known. query_texts: query -> text, of
+    those explained. interval: the method of the intervals of the means, 't' or 'bootstrap'; None: only one run
+    has them, by t. specs: the metrics to compare.
+
+    render() makes the page: HTML that needs nothing else. It requires jinja2 (gradeval[report]).
+    """
+
+    layout = "gradeval.commands.report.report"
+    default_format = "html"
+
+    results: Results
+    values: compare.QueryValues
+    comparison: compare.Comparison | None
+    options: CompareOptions
+    explained: Mapping[str, ExplainedQuery] = field(repr=False)
+    titles: Mapping[str, str] = field(repr=False, default_factory=dict)
+    title: str = ""
+    command: str = ""
+    notices: tuple[Notice, ...] = ()
+    saved: bool = False
+    query_texts: Mapping[str, str] = field(repr=False, default_factory=dict)
+    interval: str | None = None
+    specs: tuple[Spec, ...] = ()
+
+    @property
+    def runs_read(self) -> int:
+        return len(self.values.runs)
+
+    def __repr__(self) -> str:
+        counts = f"runs={len(self.values.runs)}, metrics={len(self.values.metrics)}"
+        return f"Report({counts}, queries={len(self.values.queries)}, notices={len(self.warnings)})"
+
+    __str__ = __repr__
+
+
+_COMPARED = {name: row for name, row in CompareOptions.table.items() if row.section in (COMPARISON, OTHER)}
+
+
+@takes({**_COMPARED, **OF_RUNS})
+def report(
+    qrels: Any,
+    runs: Any,
+    metrics: Metrics | None = None,
+    *,
+    text: Any = None,
+    queries_text: Any = None,
+    title: str = "",
+    explain: int = EXPLAINED,
+    interval: Literal["t", "bootstrap"] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Unpack[ReportOptions],
+) -> Report:
+    """Everything about runs on one page: Report.render() makes it.
+
+    qrels, runs, metrics: as compare() takes them; one run is enough. text: {document: text}, or a file of these
+    (TSV or JSON lines), whose texts stand beside the ids. queries_text: the same of queries. title: of the
+    page. explain: how many queries have their values explained document by document: those on which the runs
+    differ most. interval: show the confidence interval of each mean, by the t distribution ('t') or by BCa
+    ('bootstrap'). progress: is called with the queries explained and their number. options: those listed below.
+    Raises GradevalError.
+    """
+    doc.library("jinja2")  # before everything is computed
+    if not isinstance(title, str):
+        raise OptionError("title must be a string")
+    explain = whole("explain", explain, 0, 10**9)
+    compared_as, how = split_options(options)
+    Options(interval=interval)
+    # a pipe is read twice, from the copy that its Source has; other data are read once
+    qrels = source_of(qrels) if is_path(qrels) else open_qrels(qrels, how)
+    qrels, runs = with_saved(qrels, separate_runs(runs))
+    more = parse(COVERAGE if how.judged_only else f"{COVERAGE} {JUDGED}")
+    results, specs = compare.evaluate_to_compare(qrels, runs, metrics, how, more=more, hashes=True)
+    errors = [error for failed in results.failed for error in getattr(failed.error, "errors", [failed.error])]
+    if len(results.failed) > 1 and all(isinstance(error, InputError) for error in errors):
+        raise InputErrors(errors, sum(getattr(failed.error, "total", 1) for failed in results.failed))
+    complete(results)
+    if compared_as.all_pairs and len(results.runs) == 1:
+        raise OptionError("there is 1 run, which has no pairs. Leave out --all-pairs (all_pairs=True)")
+    counted = np.logical_or.reduce([run.counted for run in results.runs])
+    values = compare.QueryValues.of(results, specs).select(counted)
+    comparison = compare.compare_results(results, specs, compared_as) if len(results.runs) > 1 else None
+    # all queries, or those where the runs differ most by the first metric, or, of one run, the worst
+    first = values.values[:, 0]
+    spread = np.fmin.reduce(first) - np.fmax.reduce(first)
+    worth = spread if len(first) > 1 else values.metrics[0].sign * first[0]
+    chosen = np.sort(np.argsort(worth, kind="stable")[:explain]).tolist()
+    explained = _explained_queries(qrels, runs, [values.queries[q] for q in chosen], specs, how, progress)
+    documents = {name for of_query in explained.values() for name, _ in of_query.documents}
+    return doc.warned(
+        Report(
+            results,
+            values,
+            comparison,
+            compared_as,
+            explained,
+            titles_of(text, documents),
+            title,
+            notices=tuple(compare.notices_of(results, values)) if comparison is None else comparison.notices,
+            saved=all(isinstance(run, SavedResult) for _, run in runs),
+            query_texts=titles_of(queries_text, set(explained)),
+            interval=interval,
+            specs=tuple(specs),
+        )
+    )
+
+
+def _explained_queries(
+    qrels: Any,
+    runs: Runs,
+    queries: Sequence[str],
+    specs: Sequence[Spec],
+    options: Options,
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, ExplainedQuery]:
+    """How the values of these queries come about; nothing where no documents are known."""
+    with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
+    # a mean over all orders of ties has no ranking to show
+    if not queries or not with_documents or options.ties == EXPECTED:
+        return {}
+    explained: dict[str, ExplainedQuery] = {}
+    judged, opened = open_to_explain(qrels, with_documents, options)
+    of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
+    for query, of_runs in zip(queries, of_queries, strict=True):
+        if progress is not None:
+            progress(len(explained), len(queries))
+        remaining = iter(of_runs)
+        each: list[Sequence[Explanation]] = []
+        for _, run in runs:
+            if isinstance(run, SavedResult):
+                each += [[]] * len(run.runs)
+            else:
+                each += [next(remaining) for _ in range(len(options.features) or 1)]
+        explained[query] = _explained(each)
+    return explained
+
+
+def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
+    """of_runs: the explanations by each metric; none of a run of which only values are known."""
+    values = [
+        [ExplainedValue(each, each.selected(each.first_ranks, FURTHER)) for each in of_run]
+        for of_run in of_runs
+    ]
+    shown = {document.id: document.grade for value in chain(*values) for document in value.selection.documents}
+    # all explanations of a run have the same documents
+    documents = [of_run[0].documents if of_run else () for of_run in of_runs]
+    grades = {document.id: document.grade for document in chain(*documents)}
+    for of_metric in zip(*filter(None, of_runs), strict=True):
+        # the documents whose contributions differ most between runs; of two, those that make the difference
+        added = [
+            {document.id: adds for document, adds in explanation.contributions.items() if not math.isnan(adds)}
+            for explanation in of_metric
+        ]
+        spread = {}
+        for name in dict.fromkeys(chain(*added)):
+            adds = [of_run.get(name, 0.0) for of_run in added]
+            spread[name] = max(adds) - min(adds)
+        largest = sorted(filter(spread.get, spread), key=lambda name: -spread[name])
+        shown |= {name: grades[name] for name in largest[:DIFFERING]}
+    explained = []
+    for of_run, of_documents in zip(values, documents, strict=True):
+        stay = tuple(document for document in of_documents if document.id in shown)
+        explained.append(tuple(_shortened(value, stay) for value in of_run))
+    return ExplainedQuery(tuple(shown.items()), tuple(explained))
+
+
+def _shortened(value: ExplainedValue, documents: tuple[Document, ...]) -> ExplainedValue:
+    """With these documents only, and without what a page does not show."""
+    explanation = value.explanation
+    # a term without a document says that the ideal ranking is not one of the documents
+    shown, positions = {None, *documents}, explanation.positions
+    terms, ideal = (
+        None if of is None else tuple(term for term in of if term.document in shown)
+        for of in (explanation.terms, explanation.ideal)
+    )
+    if positions is not None:
+        positions = {document: positions[document] for document in documents if document in positions}
+    changes = tuple(change for change in explanation.changes if change.document in shown)
+    of_documents: dict[str, Any] = {"documents": documents, "positions": positions, "changes": changes}
+    short = replace(explanation, **of_documents, terms=terms, ideal=ideal, by_rank=(), discounts=())
+    others = any(adds for document, adds in explanation.contributions.items() if document not in shown)
+    return ExplainedValue(short, value.selection, others)
+
 
 _ROOM = "gradeval.commands.report"
 TITLE = "Ranking evaluation"
-COVERAGE = (
+COVERAGE_LEGEND = (
     "Queries: those of the judgments for which the run has documents. Relevant: with a grade above 0, or at "
     "least that of --rel. Judged@k: the share of the first k documents that is judged, over the queries that "
     "the run has; metrics take the others as not relevant."
@@ -48,8 +275,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # a byte that was no UTF-8
 _TITLE_WIDTH = 100
 
 
-def document(report: Report, how: RenderOptions) -> Document:
-    return Document(page=lambda: _page(report, how.digits))
+def document(report: Report, how: doc.RenderOptions) -> doc.Document:
+    return doc.Document(page=lambda: _page(report, how.digits))
 
 
 def _page(report: Report, digits: Digits) -> str:
@@ -85,7 +312,7 @@ def _page(report: Report, digits: Digits) -> str:
         report=report,
         subtitle=f"{counts} of {visible(results.qrels)}; {', '.join(metrics)}",
         marked=partial(_marked, report),
-        coverage_legend=COVERAGE,
+        coverage_legend=COVERAGE_LEGEND,
         runs=runs,
         metrics=metrics,
         summary=_summary(report, digits),
@@ -94,7 +321,7 @@ def _page(report: Report, digits: Digits) -> str:
         queries=_queries(report, digits),
         notices=list(lines(report.notices, len(runs))),
         made=_made(report),
-        inputs=Grid("Input", ("input", "file", "SHA-256"), inputs, 3),
+        inputs=doc.Grid("Input", ("input", "file", "SHA-256"), inputs, 3),
         data=Markup(_values(report, digits)),
         explanations=_explanations(report, digits),
     )
@@ -110,7 +337,7 @@ def _shown(value: Any) -> Any:
 # --- what is there without JavaScript
 
 
-def _summary(report: Report, digits: Digits) -> list[tuple[Grid, bool]]:
+def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
     """The means, and the differences with their intervals; of one run, the means with theirs. With each table,
     whether its marks are letters of runs.
     """
@@ -120,14 +347,14 @@ def _summary(report: Report, digits: Digits) -> list[tuple[Grid, bool]]:
         [run], [of_run] = report.values.runs, report.values.means
         means = [number(mean, digits) for mean in of_run.tolist()]
         rows = list(zip(names, means, _ends_of_means(report, 0, digits), strict=True))
-        return [(Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows), False)]
+        return [(doc.Grid(f"Means of {visible(run)}", ("metric", "mean", f"{percent} interval"), rows), False)]
     several, sections = report.comparison.options.all_pairs, report.comparison.sections
     table, differences = means_and_differences(report.comparison, digits, sections[0], several)
     grids = [(table, several)]
     if report.interval:
         runs = enumerate(map(visible, report.values.runs))
         ends = [(run, *_ends_of_means(report, r, digits)) for r, run in runs]
-        grids.append((Grid(f"{percent} intervals of the means", ("run", *names), ends), False))
+        grids.append((doc.Grid(f"{percent} intervals of the means", ("run", *names), ends), False))
     return [*grids, (differences, False)]
 
 
@@ -158,7 +385,7 @@ def _marked(report: Report, mark: str) -> str:
     return f"significantly {word} than {visible(report.comparison.comparisons[0].baseline)}"
 
 
-def _coverage(report: Report, digits: Digits) -> Grid:
+def _coverage(report: Report, digits: Digits) -> doc.Grid:
     results = report.results
     judged = [spec for spec in results.specs if spec.metric.name == "Judged"]
     judged.sort(key=lambda spec: spec.params.get("cutoff", math.inf))
@@ -168,8 +395,8 @@ def _coverage(report: Report, digits: Digits) -> Grid:
         retrieved, relevant, both = (results.mean(r, name) for name in ("num_ret", "num_rel", "num_rel_ret"))
         answered = (results.values(r, "num_ret") > 0).sum()
         cells = [visible(run.name), _of(answered, run.queries), _of(retrieved), _of(both, relevant)]
-        rows.append([*cells, *(number(judged_mean(results, r, spec), digits) for spec in judged)])
-    return Grid("Coverage", head, rows)
+        rows.append([*cells, *(number(compare.judged_mean(results, r, spec), digits) for spec in judged)])
+    return doc.Grid("Coverage", head, rows)
 
 
 def _of(count: float, total: float | None = None) -> str:
@@ -178,7 +405,7 @@ def _of(count: float, total: float | None = None) -> str:
     return f"{count:,.0f}" if total is None else f"{count:,.0f} of {total:,.0f}"
 
 
-def _queries(report: Report, digits: Digits) -> list[Grid]:
+def _queries(report: Report, digits: Digits) -> list[doc.Grid]:
     values = report.values
     head = ("query", *map(visible, values.runs))
     names = [visible(query) for query in values.queries]
@@ -186,7 +413,7 @@ def _queries(report: Report, digits: Digits) -> list[Grid]:
     for column, of_metric in zip(values.metrics, values.values.transpose(1, 2, 0).tolist(), strict=True):
         of_queries = zip(names, of_metric, strict=True)
         rows = [(name, *(number(value, digits) for value in of_query)) for name, of_query in of_queries]
-        grids.append(Grid(visible(column.display), head, rows))
+        grids.append(doc.Grid(visible(column.display), head, rows))
     return grids
 
 
@@ -250,25 +477,20 @@ def _json(content: Any) -> str:
 
 
 def _explanations(report: Report, digits: Digits) -> str:
-    """The explanations in base64 of zlib's format, which a browser reads while the page is shown already.
-
-    They are lists of a text for each query, for each query and run, or for each query, run and metric, with the
-    last of these varying fastest; texts of a kind compress well.
+    """The explanations in base64 of zlib's format, which a browser reads while the page is shown already: lists
+    of a text for each query, for each query and run, or for each query, run and metric, with the last of these
+    varying fastest; texts of a kind compress well.
     """
     queries = report.explained.values()
-    ranks: list[str] = []
-    scores: list[str] = []
-    tables: list[dict[str, Any]] = []
+    ranks, scores, tables = list[str](), list[str](), list[dict[str, Any]]()
     # the tables below explanations, and sentences among them, each once, since explanations share many
     blocks: dict[str, int] = {}
     for query in queries:
         for values in query.values:
             documents = values[0].explanation.documents if values else ()
             rank_of = {document.id: document.rank for document in documents}
-            shown = (document for value in values for document in value.selection.documents)
-            score_of = {
-                document.id: number(document.score, digits) for document in shown if document.score is not None
-            }
+            shown = chain(*(value.selection.documents for value in values))
+            score_of = {each.id: number(each.score, digits) for each in shown if each.score is not None}
             ranks.append(_texts(str(rank_of.get(name) or ABSENT) for name, _ in query.documents))
             scores.append(_texts(score_of.get(name, "") for name, _ in query.documents))
             tables += [_table(value, query, digits, blocks) for value in values]
@@ -312,7 +534,7 @@ def _table(
     positions = []
     for block in details(explanation, ranks, digits):
         content: Any = block
-        if isinstance(block, Grid):
+        if isinstance(block, doc.Grid):
             rows = [[cell.text for cell in row] for row in block.cells]
             left = [c for c in range(len(block.head)) if block.is_left(c)]
             content = {"title": block.title, "head": block.head, "rows": rows, "left": left}
