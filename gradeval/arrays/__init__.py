@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
 
-    from numpy.typing import NDArray
+    from numpy.typing import NDArray as NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
     Words = NDArray[np.uint64]
 else:  # numpy.typing costs a small command 3 M instructions
-    Floats = Ints = Bools = Bytes = Words = np.ndarray
+    Floats = Ints = Bools = Bytes = Words = NDArray = np.ndarray
 
     class cached_property(functools.cached_property):
         """functools.cached_property without a lock, as it is from Python 3.12 on.

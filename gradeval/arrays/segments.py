@@ -11,15 +11,11 @@ import math
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import EllipsisType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints, cached_property
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+from gradeval.arrays import Bools, Floats, Ints, NDArray, cached_property
 
 _Number = TypeVar("_Number", np.float64, np.int64, np.int32)
 Column = Floats | Ints | Bools

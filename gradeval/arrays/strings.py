@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from gradeval.arrays import Bools, Bytes, Ints, Words, cached_property
+from gradeval.arrays import Bools, Bytes, Ints, NDArray, Words, cached_property
 from gradeval.arrays.segments import ranges
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 PAD = 32  # bytes that must follow the last id of a block, so that reading words stays within it
 _AT_ONCE = 1 << 16  # rows whose keys are computed together, so that temporary arrays stay in the cache

@@ -303,9 +303,8 @@ class Evaluator:
             outcome.check_common(run, reduced, self._qrels, self._chosen)
             tag = reduced.tag or run.name or run.short_name or run.path
             judge = Judge(self._qrels, reduced, self._options, tag)
-            specs, chosen = self._specs, self._chosen
             run_outcome = outcome.outcome_of(
-                judge, name, run.path, run.ties, specs, jobs, chosen, self._unlisted
+                judge, name, run.path, run.ties, self._specs, jobs, self._chosen, self._unlisted
             )
             if at_once:
                 noticed = run_outcome.noticed(with_expected)

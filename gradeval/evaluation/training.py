@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats, Ints, NDArray
 from gradeval.arrays.segments import Segments
 from gradeval.errors import InputError, MetricError, OptionError, described
 from gradeval.evaluation.score import check_expected, prepared, summarize
