@@ -6,7 +6,6 @@ And the scores of its lines: one per line, or as RankLib writes them: query, ind
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence, Set
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Bytes, Floats, Ints, cached_property
 from gradeval.arrays.segments import distinct, order_of, ranges, stable_order
-from gradeval.arrays.strings import IdIndex, Ids, integer_ids
+from gradeval.arrays.strings import IdIndex, Ids, integer_ids, words
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import InputError, first_names
 from gradeval.formats.columns import Columns, columns_of, not_a_number, odd_lines
@@ -30,9 +29,11 @@ from gradeval.records import Record
 
 _SHOWN = 20  # ranges of features that an error names
 _SIZE = "group size"
-_COLON = ord(":")
+_COLON, _EQUALS = b":="
 _QID = np.uint64(int.from_bytes(b"qid:", "little"))
-_DOCID = re.compile(rb"#[ \t\r]*docid[ \t\r]*=")  # before the id of a document
+_DOCID, _FIVE = np.uint64(int.from_bytes(b"docid", "little")), np.uint64(2**40 - 1)
+_IS_BLANK = np.zeros(256, bool)
+_IS_BLANK[list(b" \t\r")] = True
 
 
 class Letor(Record, eq=False):
@@ -164,13 +165,11 @@ def read_letor(
 
 def _read_block(block: Block, is_wanted: Bools) -> _Part:
     text = block.bytes[: block.size]
-    hashes = separators = np.flatnonzero(text == HASH)
+    hashes = np.flatnonzero(text == HASH)
     if len(hashes):  # only the first # of a line begins its comment
         lines, first = np.unique(np.searchsorted(np.flatnonzero(text == LF), hashes), return_index=True)
         hashes = hashes[first]
-        spans = np.array([match.span() for match in _DOCID.finditer(text.tobytes())], np.int64).reshape(-1, 2)
-        separators = np.append(hashes, ranges(spans[:, 0], spans[:, 1] - spans[:, 0]))
-    tokens = tokenize(text, separators)
+    tokens = tokenize(text, hashes)
     comment = tokens.first + tokens.counts  # the first token of each line's comment
     if len(hashes):
         comment[lines] = np.searchsorted(tokens.start, hashes)
@@ -191,9 +190,7 @@ def _read_block(block: Block, is_wanted: Bools) -> _Part:
     values, of_values = _values(block.bytes, tokens, data, first_feature, comment[data], is_wanted)
     of_lines = LineProblems.joined([of_labels, of_queries, of_values])
     problems = wrong or explained(of_lines, block, len(data), "grade", "letor")
-    comment, end = comment[data], tokens.first[data] + tokens.counts[data]
-    document = tokens.ids(block.bytes, np.minimum(comment, len(tokens.start) - 1))
-    document = Ids(block.bytes, document.start, np.where(comment < end, document.length, 0)).compact()
+    document = _documents(block.bytes, tokens, data, comment[data]).compact()
     return _Part(query.compact(), document, label, data, values, len(tokens.counts), block.last, problems)
 
 
@@ -223,6 +220,25 @@ def _values(
     bounds = np.concatenate([[0], changes, [len(feature)]])[: None if len(feature) else 1]
     values = _Values(feature[bounds[:-1]], bounds, row, value, len(data))
     return values, LineProblems.joined([of_fields, of_values])
+
+
+def _documents(block: Bytes, tokens: Tokens, data: Ints, comment: Ints) -> Ids:
+    """The document of each data line: X of `docid = X`, or the first word of its comment; length 0 without."""
+    token = np.minimum(comment, len(tokens.start) - 1)
+    start = tokens.start[token]
+    rows = np.flatnonzero(words(block)[start] & _FIVE == _DOCID)
+    equals = _behind_blanks(block, start[rows] + 5)
+    rows, equals = rows[block[equals] == _EQUALS], equals[block[equals] == _EQUALS]
+    start[rows] = _behind_blanks(block, equals + 1)
+    token[rows] = np.searchsorted(tokens.start, start[rows], "right") - 1
+    is_there = np.maximum(comment, token) < tokens.first[data] + tokens.counts[data]
+    return Ids(block, start, np.where(is_there, np.maximum(tokens.end[token] - start, 0), 0))
+
+
+def _behind_blanks(block: Bytes, at: Ints) -> Ints:
+    while (is_blank := _IS_BLANK[block[at]]).any():
+        at = at + is_blank
+    return at
 
 
 def _named_by_rank(documents: Ids, query: Ints) -> Ids:
