@@ -131,16 +131,16 @@ class QueryValues:
 
     def run(self, named: str | int | None) -> int:
         """The position of a run, by its name, path or position; None: the first. Raises GradevalError."""
-        named = 0 if named is None else named
+        named, count = 0 if named is None else named, len(self.runs)
         if isinstance(named, int):
-            if -len(self.runs) <= named < len(self.runs):
-                return named % len(self.runs)
-            raise GradevalError(f"there is no run {named}: there are {len(self.runs)}")
+            if not -count <= named < count:
+                raise GradevalError(f"there is no run {named}: there are {count}")
+            return named % count
         arguments = ["-" if path == "<stdin>" else path for path in self.paths]
-        for names in (self.runs, self.paths, arguments):
-            if named in names:
-                return names.index(named)
-        raise GradevalError(f"no run is named '{named}': there are {', '.join(self.runs)}")
+        names = [*self.runs, *self.paths, *arguments]
+        if named not in names:
+            raise GradevalError(f"no run is named '{named}': there are {', '.join(self.runs)}")
+        return names.index(named) % count
 
     def metric(self, named: str | Spec) -> int:
         """The position of a metric, by any spelling. Raises MetricError."""
@@ -222,7 +222,6 @@ class Judged:
         return len(known) > 1 and float(np.ptp(known)) > JUDGED_APART
 
     def notices(self, runs: Sequence[str]) -> Iterator[Notice]:
-        """That the runs differ, if they do, and of which it is unknown. runs: their names."""
         if self.differs and not self.by_depth:
             known = self.means[~np.isnan(self.means)].tolist()
             yield Notice(Kind.JUDGED_DIFFERS, "", len(known), self.name, low=min(known), high=max(known))
@@ -413,16 +412,12 @@ class Comparison(WithNotices, Tabular):
             content["per_query"] = dict(zip(values.queries, by_query, strict=True))
         return content
 
-    @property
-    def family(self) -> int:
-        """How many p-values for all queries are corrected together, 0 where they are not."""
-        corrected = self.comparisons if self.options.used_correction != "none" else ()
-        return sum(not math.isnan(pair.p_corrected) for pair in corrected)
-
     def settings(self) -> dict[str, Any]:
-        """The settings that the numbers depend on, except the values."""
+        """The settings that the numbers depend on. family: how many p-values are corrected together."""
         baseline = None if self.options.all_pairs else self.values.runs[self.pairs[0][0]]
-        about = {"baseline": baseline, "estimand": ESTIMANDS[self.options.test], "family": self.family}
+        corrected = self.comparisons if self.options.used_correction != "none" else ()
+        family = sum(not math.isnan(pair.p_corrected) for pair in corrected)
+        about = {"baseline": baseline, "estimand": ESTIMANDS[self.options.test], "family": family}
         return {**self.options.to_dict(), **about}
 
     def rows(self) -> list[dict[str, Any]]:

@@ -300,7 +300,7 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     elif is_tukey:
         by, rule = compare.TITLES[chosen.test], "for all pairs of runs, metric by metric"
     elif chosen.used_correction != "none":
-        family = comparison.family
+        family = comparison.settings()["family"]
         of = f"{family:,} comparison{'s' * (family != 1)}"
         of += ", and within each group" if len(comparison.sections) > 1 else ""
         rule = f"{_CORRECTIONS[chosen.used_correction]} correction for {of}" if family else "no p-value"

@@ -46,12 +46,11 @@ from gradeval.tables.load import open_qrels
 from gradeval.tables.qrels import Qrels
 
 if TYPE_CHECKING:
-    from gradeval.keywords import Phi as PhiOptions
-    from gradeval.keywords import Runs, SwapsKeywords, Unpack
+    from gradeval.keywords import Phi, Runs, SwapsKeywords, Unpack
 
 __all__ = ["curve", "phi", "queries", "swaps"]
 
-PHI_METRIC = "nDCGphi"
+PHI = "nDCGphi"
 POOLED = "all judgments as one query"
 MEDIAN = "median of queries that reach it"
 AT = "1-20"
@@ -399,10 +398,7 @@ def expanded(text: str) -> list[str]:
 
 @takes({**Options.rows(within=OF_GRADES), **Options.rows(within=OF_QRELS, without=(RUNS,))})
 def phi(
-    qrels: Any,
-    metric: str | Iterable[str] = PHI_METRIC,
-    query: str | Sequence[str] = (),
-    **options: Unpack[PhiOptions],
+    qrels: Any, metric: str | Iterable[str] = PHI, query: str | Sequence[str] = (), **options: Unpack[Phi]
 ) -> Picture:
     """φ of nDCGφ by grade, with its control points.
 
@@ -411,8 +407,8 @@ def phi(
     the queries that have the grade or a higher one. Raises GradevalError.
     """
     specs = parse(metric)
-    if len(specs) != 1 or specs[0].metric.name != PHI_METRIC:
-        raise MetricError(f"φ is drawn of {PHI_METRIC} alone, not of {', '.join(map(str, specs))}")
+    if len(specs) != 1 or specs[0].metric.name != PHI:
+        raise MetricError(f"φ is drawn of {PHI} alone, not of {', '.join(map(str, specs))}")
     chosen = Options(**options)
     judged = open_qrels(qrels, chosen).qrels
     params = {name: value for name, value in specs[0].given if name in ("variant", "points")}

@@ -66,8 +66,7 @@ def agreement(
     For each pair of metrics: Kendall's τ-b and the AP correlation between the orders of the systems by their
     means. For each metric: the share of pairs of systems that a paired test separates at α after correction for
     all pairs (discriminative power: Sakai 2006); the agreement of two random halves of the queries; and what
-    multiplying all grades by the factors of `rescale` changes, while levels of relevance that are given as
-    numbers stay.
+    multiplying all grades by the factors of `rescale` changes, where thresholds given as numbers stay.
 
     With qrels2, one further set of judgments or a list of them, all of it for each set on the queries that all
     have, and the agreement between them: of the orders of systems by each metric, and of the grades. Each two
@@ -75,7 +74,7 @@ def agreement(
     ordinal, interval) and the mean difference, the second less the first, over the documents that both judge;
     three sets or more have α over the documents that two or more of them judge. Intervals have the confidence
     1 - α: BCa, with 2,000 bootstrap resamples of the queries. per_query: the same for each query too. Without
-    runs there is the agreement of the grades only. With more than 1,000 different grades there is none of them.
+    runs there is the agreement of the grades only, with more than 1,000 different grades none of them.
 
     qrels, runs: as evaluate() takes them; runs=None with features: those of the qrels.
     Raises InputError, MetricError, OptionError.

@@ -331,10 +331,7 @@ def quartiles(values: Floats) -> list[float]:
 
 @takes({**DivergenceOptions.table, **OF_RUNS})
 def divergence(
-    qrels: Any = None,
-    runs: Any = None,
-    metrics: Metrics | None = None,
-    **options: Unpack[Divergence],
+    qrels: Any = None, runs: Any = None, metrics: Metrics | None = None, **options: Unpack[Divergence]
 ) -> Study:
     """Where nDCG with grades made from places, and nDCGφ with gains from the gaps between scores, part.
 
