@@ -11,7 +11,6 @@ from gradeval.errors import OptionError, visible
 from gradeval.evaluation.results import Column, Results
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
-from gradeval.render.data import Values, not_a_formula
 from gradeval.render.document import (
     Cell,
     Document,
@@ -20,7 +19,9 @@ from gradeval.render.document import (
     RenderOptions,
     Rows,
     Text,
+    Values,
     decimals,
+    not_a_formula,
     of_distinct,
 )
 

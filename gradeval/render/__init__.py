@@ -27,13 +27,13 @@ class Writer(Record):
 
 WRITERS = {
     "table": Writer("table", "blocks", ".txt"),
-    "tsv": Writer("data", "rows", ".tsv"),
-    "csv": Writer("data", "rows", ".csv"),
-    "json": Writer("data", "content", ".json"),
-    "jsonl": Writer("data", "records", ".jsonl"),
+    "tsv": Writer("document", "rows", ".tsv"),
+    "csv": Writer("document", "rows", ".csv"),
+    "json": Writer("document", "content", ".json"),
+    "jsonl": Writer("document", "records", ".jsonl"),
     "md": Writer("markup", "blocks", ".md"),
     "latex": Writer("markup", "blocks", ".tex"),
-    "trec": Writer("data", "columns"),
+    "trec": Writer("document", "columns"),
 }
 
 
