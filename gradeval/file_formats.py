@@ -22,14 +22,13 @@ _AS_LABELS = "--qrels-format letor reads labels; scores are a run, which comes a
 
 
 class Format(Record):
-    """A row of the table: the format that options have this name.
-
-    why: what shows that a file is of it. begins: a function (beginning of the file, options) -> the name of the
-    format that it has, or '', which several formats may share. reader: by default 'name.table'. of_line: a
-    function (first line of data, fields before any '#') -> likewise; only formats whose fields are between
-    spaces and tabs have it. of_letor: what messages call its rows, where these are the lines of the LETOR file
-    that the qrels are. ties: the default rule for tied scores. no_qrels: what is wrong with such a file as
-    qrels, and a hint, where it can be a run only.
+    """A row of the table: the format that options have this name. why: what shows that a file is of it.
+    begins: a function (beginning of the file, options) -> the name of the format that it has, or '', which
+    several formats may share. reader: by default 'name.table'. of_line: a function (first line of data,
+    fields before any '#') -> likewise; only formats whose fields are between spaces and tabs have it.
+    of_letor: what messages call its rows, where these are the lines of the LETOR file that the qrels are.
+    ties: the default rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a hint,
+    where it can be a run only.
     """
 
     name: str

@@ -18,12 +18,11 @@ ENOUGH_TO_GATE = 50  # and so is a gate with fewer
 
 
 class Row(Record, eq=False):
-    """The sentence of a kind of notices, and how much it matters.
-
-    text: a template for one run, or for all; several: for several runs. Their fields are those of _fields();
-    [-J|judged_only=True] is an option as it is named in a shell and in Python. rules: the words for {by_rule},
-    by Notice.rule, '' for any other. each: a template for each notice, and what joins them, for {each}.
-    is_note: whether it is no fault of the files. accepted_by: the option by which a user accepts it.
+    """The sentence of a kind of notices, and how much it matters. text: a template for one run, or for all;
+    several: for several runs. Their fields are those of _fields(); [-J|judged_only=True] is an option as it
+    is named in a shell and in Python. rules: the words for {by_rule}, by Notice.rule, '' for any other. each:
+    a template for each notice, and what joins them, for {each}. is_note: whether it is no fault of the files.
+    accepted_by: the option by which a user accepts it.
     """
 
     text: str = ""
@@ -238,11 +237,10 @@ OF_QRELS = (
 
 class Notice(Record):
     """One thing that a user should know about a result. The template of its kind shows what its fields hold.
-
     subject: the run; of OF_QRELS, the qrels; '' for a comparison; of a batch, the collection or
-    COLLECTION/SYSTEM; the value of --query-ids, or the file of titles. metric: the canonical name of the metric
-    it is about, '' for all; the metrics for which the queries of MISSING_VALUES are excluded.
-    count: how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN documents, for
+    COLLECTION/SYSTEM; the value of --query-ids, or the file of titles. metric: the canonical name of the
+    metric it is about, '' for all; the metrics for which the queries of MISSING_VALUES are excluded. count:
+    how many queries it is about; for DUPLICATES, SUBTOPICS, ALL_RELEVANT and QRELS_AS_RUN documents, for
     EXTRA_FIELDS and COLLAPSED lines, for others what the template says. total: of how many. queries: the ids
     of the first of them, MAX_QUERIES at most. rule: the option that decided what was done, or another word.
     value: for TIES, the summary value that was printed, None where it is undefined; for JUDGED_SHARE, the

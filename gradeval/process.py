@@ -12,12 +12,11 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 
 
 def keep_freed() -> None:
-    """Keep freed memory for what comes next, up to 512 MiB, and arrays of up to 32 MiB in it; with glibc only.
-
-    The arrays of a block are as large as those of the block before. By default large arrays get fresh pages,
-    which the system clears and takes back each time: with 67 MB, 16 % more processor time and 7 % more time.
-    Each of many threads would have an arena, of 64 MiB of address space, that keeps what is freed in it from
-    the others; and pyarrow an allocator, with which Parquet files took 30 to 64 MiB more, and longer.
+    """Keep freed memory for what comes next, up to 512 MiB, and arrays of up to 32 MiB in it; with glibc
+    only. The arrays of a block are as large as those of the block before. By default large arrays get fresh
+    pages, which the system clears and takes back each time: with 67 MB, 16 % more processor time and 7 % more
+    time. Each of many threads would have an arena, of 64 MiB of address space, that keeps what is freed in it
+    from the others; and pyarrow an allocator, with which Parquet files took 30 to 64 MiB more, and longer.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -163,10 +163,9 @@ def standardized(
     complete: bool,
 ) -> Results:
     """The results of one run as z-scores: distances from a mean in standard deviations, query by query.
-
-    names: what the file calls the metrics. scores: (query, measure) -> mean, standard deviation.
-    As in trec_eval, sums and means are those of the z-scores, but num_q stays, and num_rel where missing
-    queries count (complete); a geometric mean takes z-scores of logarithms.
+    names: what the file calls the metrics. scores: (query, measure) -> mean, standard deviation. As in
+    trec_eval, sums and means are those of the z-scores, but num_q stays, and num_rel where missing queries
+    count (complete); a geometric mean takes z-scores of logarithms.
     """
     import numpy as np
 

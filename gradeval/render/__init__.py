@@ -38,9 +38,8 @@ WRITERS = {
 
 
 def format_of(path: str, formats: Iterable[str] = WRITERS, more: Sequence[str] = ()) -> str | None:
-    """The one of the formats that the ending of the path stands for; None for a path without an ending.
-
-    more: endings that are valid elsewhere. Raises OptionError for another ending.
+    """The one of the formats that the ending of the path stands for; None for a path without an ending. more:
+    endings that are valid elsewhere. Raises OptionError for another ending.
     """
     ending = os.path.splitext(path)[1].lower()
     if ending in ("", "."):

@@ -61,9 +61,8 @@ def plain(value: float, digits: Digits) -> str:
 
 
 def nonzero(value: float, text: str, least: float = 0.0) -> str:
-    """The text of a number; one that decides, and would be rounded to 0, has a significant digit.
-
-    least: values up to this are 0.
+    """The text of a number; one that decides, and would be rounded to 0, has a significant digit. least:
+    values up to this are 0.
     """
     return f"{value:.0e}" if abs(value) > least and not text.strip("+-0.") else text
 
@@ -182,10 +181,8 @@ Block = Grid | Lines | Line | Sentences | str
 
 
 class Rows(Record):
-    """A table for programs, in parts that have the same columns.
-
-    A part is one or several rows for each of its items, such as a row for each metric of each query: for each
-    of these rows the texts of its columns.
+    """A table for programs, in parts that have the same columns. A part is one or several rows for each of
+    its items, such as a row for each metric of each query: for each of these rows the texts of its columns.
     """
 
     head: Sequence[str]
@@ -384,7 +381,6 @@ Noticed = TypeVar("Noticed", bound=WithNotices)
 
 def warned(result: Noticed, known: Iterable[Notice] = ()) -> Noticed:
     """The result, after a warning for each kind of its notices but notes, at the line that called gradeval.
-
     known: notices that the caller has already.
     """
     frame, level = sys._getframe(), 1
@@ -503,7 +499,6 @@ def not_a_formula(text: str) -> str:
 
 class Values:
     """A large object in the content of a document: of each query an object with the value of each metric.
-
     json.dumps would take several times as long. texts: of each metric, the values as JSON.
     """
 

@@ -476,9 +476,8 @@ def _add(report: FileReport, error: InputError | InputErrors) -> None:
 
 
 class AllProblems(Problems):
-    """The problems of a file, which is read on whatever is wrong with its lines.
-
-    must_be_right: whether check() raises them, as of a LETOR file: without all of its lines there are no rows.
+    """The problems of a file, which is read on whatever is wrong with its lines. must_be_right: whether
+    check() raises them, as of a LETOR file: without all of its lines there are no rows.
     """
 
     def __init__(self, path: str, errors: Issues, must_be_right: bool = False) -> None:
