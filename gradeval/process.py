@@ -35,22 +35,18 @@ def imported() -> None:
         gc.enable()
 
 
-def until_readable(descriptor: int) -> None:
-    """Wait until there is something to read, or the end."""
-    _until(descriptor, "POLLIN")
-
-
 def write_all(raw: Any, data: bytes) -> None:
     """Write all of it to a raw stream, which may take a part at a time, or nothing where it must not wait."""
     left = memoryview(data)
     while left:
         written = raw.write(left)
         if written is None:
-            _until(raw.fileno(), "POLLOUT")  # there is room, or no reader any more
+            wait_for(raw.fileno(), "POLLOUT")  # there is room, or no reader any more
         left = left[written or 0 :]
 
 
-def _until(descriptor: int, event: str) -> None:
+def wait_for(descriptor: int, event: str) -> None:
+    """Wait until the event of this name of the module select, or the end."""
     import select  # which few need
 
     if hasattr(select, "poll"):  # not on Windows, where to read is to wait

@@ -351,9 +351,9 @@ class _Pipe:
 def _read(raw: io.RawIOBase, buffer: Any) -> int:
     """raw.readinto(buffer), but waits where a non-blocking descriptor has nothing yet."""
     while (count := raw.readinto(buffer)) is None:
-        from gradeval.process import until_readable
+        from gradeval.process import wait_for
 
-        until_readable(raw.fileno())
+        wait_for(raw.fileno(), "POLLIN")
     return count
 
 
