@@ -401,16 +401,13 @@ def table_option(tables: Sequence[str]) -> Decorator:
 
 
 def output_option(about: str) -> Decorator:
-    return output("-o --output", about, "FILE", type=OutputPath())
+    return output("-o --output", about, type=OutputPath())
 
 
 def text_options(option: OptionOf) -> Decorator:
     documents = "Show titles: a file with 'id TAB title' lines, or JSON lines with an id and a title or text."
     of_queries = "Show the texts of queries: a file as for --text, such as BEIR's queries.jsonl."
-    return together(
-        option("--text", documents, "FILE", type=File()),
-        option("--queries-text", of_queries, "FILE", type=File()),
-    )
+    return together(option("--text", documents, type=File()), option("--queries-text", of_queries, type=File()))
 
 
 def output_options(

@@ -40,14 +40,13 @@ BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a q
     "METRIC",
     shell_complete=cli.complete_metric,
 )
-@cli.output("--top", "Print the first N runs only; requires --sort.", "N", type=cli.Integer(1, 10**9))
+@cli.output("--top", "Print the first N runs only; requires --sort.", type=cli.Integer(1, 10**9))
 @cli.signature_option
 @cli.output("--wide", "With -q: queries as rows, runs side by side, for each metric.")
 @cli.inputs(
     "--runs-from",
     "Evaluate the runs of this list too: a path, or NAME=path, on each line, relative to the list. "
     "Lines that begin with # are comments.",
-    "FILE",
     type=cli.File(),
 )
 @cli.input_options

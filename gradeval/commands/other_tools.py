@@ -73,7 +73,6 @@ class AbbreviatedCommand(cli.Command):
 @cli.option(
     "-M --Max_retrieved_per_topic depth",
     "Evaluate the first N documents of each query only.",
-    "N",
     type=cli.Integer(1, LONGEST),
 )
 @cli.option(
@@ -82,14 +81,12 @@ class AbbreviatedCommand(cli.Command):
 @cli.option(
     "-N --Number_docs_in_coll size",
     "Number of documents in the collection, for utility.",
-    "N",
     type=cli.Integer(0, LONGEST),
     default=0,
 )
 @cli.option(
     "-Z --Zscore zscores",
     "Print z-scores, based on a file with lines 'query measure mean deviation'.",
-    "FILE",
     type=cli.File(),
 )
 @cli.option("-R --Rel_info_format", "Format of the judgments.", "qrels", type=click.Choice(["qrels"]))
@@ -208,7 +205,7 @@ def standardized(
 @click.argument(
     "measures", nargs=-1, required=True, shell_complete=partial(cli.complete_metric, tool="ir_measures")
 )
-@cli.option("-p --places", "Number of decimals; -1 for all.", "N", type=cli.Integer(-1, 100), default=PLACES)
+@cli.option("-p --places", "Number of decimals; -1 for all.", type=cli.Integer(-1, 100), default=PLACES)
 @cli.option(
     "-q --by_query",
     "Print the values of each query too, in the order of the qrels. ir_measures prints them by provider, "

@@ -84,7 +84,6 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
     "--buckets",
     "Number of parts that the queries are divided into. Default: as many for each core, of a million rows "
     "at most.",
-    "N",
     type=cli.Integer(1, 100_000),
 )
 @cli.warning_options

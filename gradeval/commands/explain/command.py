@@ -39,7 +39,6 @@ MOST_RANKS = 1000
     "--worst",
     "The N queries with the lowest value; with --against, those with the largest drop. Queries without a "
     "relevant document come last.",
-    "N",
     type=cli.Integer(1, 10**6),
 )
 @cli.row_options(
@@ -65,7 +64,6 @@ MOST_RANKS = 1000
     "--ranks",
     "Show the first N ranks, and up to N documents below that add to the value. Default: the cutoff of "
     "the metric, up to 20, or 10. JSON has all.",
-    "N",
     type=cli.Integer(1, MOST_RANKS),
 )
 @cli.output_options(FORMATS, default="table")

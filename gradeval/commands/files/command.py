@@ -116,13 +116,13 @@ def validate_command(
 @_target("--tag", "The run tag. Default: that of IN, or gradeval.", "NAME")
 @_rows("--as role", "What IN is. Default: by its content.", type=_role)
 @_rows("--sort", "Sort the documents of each query by score or grade, highest first.")
-@_rows("--top", "Keep the N highest scores of each query.", "N", type=cli.Integer(1, 10**9))
+@_rows("--top", "Keep the N highest scores of each query.", type=cli.Integer(1, 10**9))
 @_rows(
     "--ties",
     "Order of tied scores for ranks, --sort and --top. Default: as in an evaluation.",
     type=click.Choice(("trec", "input")),
 )
-@cli.inputs("--qrels", "The LETOR file whose lines IN has scores of.", "FILE", type=cli.File())
+@cli.inputs("--qrels", "The LETOR file whose lines IN has scores of.", type=cli.File())
 @cli.input_options
 @cli.row_option(Options, "jobs")
 @cli.quiet_option

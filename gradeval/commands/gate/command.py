@@ -95,10 +95,9 @@ _check_options = cli.together(
     "--config",
     "Checks in TOML, to which those of the command line are added, and options, which those of the "
     "command line replace. Default: ./pyproject.toml, if it has [tool.gradeval.gate].",
-    "FILE",
     type=cli.File(),
 )
-@_against("--baseline", "The run to compare with, or its saved result.", "FILE", type=cli.File())
+@_against("--baseline", "The run to compare with, or its saved result.", type=cli.File())
 @_against(
     "--min-coverage",
     "Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, "
@@ -117,12 +116,11 @@ _check_options = cli.together(
 @_reports(
     "--worst",
     "Queries to list for each metric with a check that did not hold.",
-    "N",
     type=cli.Integer(0, 10**6),
     default=5,
     show_default=True,
 )
-@_reports("--junit", "Write a JUnit file too.", "FILE", type=cli.OutputPath())
+@_reports("--junit", "Write a JUnit file too.", type=cli.OutputPath())
 @_reports(
     "--github",
     "Print annotations for GitHub Actions to standard error, and append to the file that "

@@ -53,7 +53,6 @@ def picture_options(*tables: str, intervals: str = "") -> cli.Decorator:
             "--save",
             "Save the picture too, atomically. Its ending sets the format: .svg, .png, .pdf. "
             "Requires matplotlib: pip install 'gradeval[plot]'.",
-            "FILE",
             type=cli.OutputPath(),
         ),
         drawing("--size", "Width and height of the saved picture in inches, such as 5x3.", "WxH", type=Size()),

@@ -45,7 +45,6 @@ _ENDINGS = ("", ".html", ".htm")
     "--explain",
     "Explain the values of N queries: those on which the runs differ most by the first metric; of one "
     f"run, those with the lowest values. This sets the time and the size of the page. Default: {EXPLAINED}.",
-    "N",
     type=cli.Integer(0, 10**6),
     default=EXPLAINED,
 )
