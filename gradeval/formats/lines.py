@@ -39,17 +39,25 @@ def read_fields(source: Source) -> Iterator[tuple[int, list[str]]]:
 def read_lines(source: Source) -> Iterator[tuple[int, bytes]]:
     """The 0-based number and the bytes of each line. Raises InputError."""
     before = 0
-    for block in source.blocks():
-        if (problem := not_text(block, before)) is not None:
-            LineProblems((problem,), 1).check(source.name)
-        lines = block.bytes[: block.size].tobytes().split(b"\n")[:-1]
+    for text in _blocks(source):
+        lines = text.split(b"\n")[:-1]
         yield from enumerate(lines, before)
         before += len(lines)
 
 
 def read_text(source: Source) -> bytes:
     """The whole file, decompressed, with a line end after its last line. Raises InputError."""
-    return b"".join(line + b"\n" for _, line in read_lines(source))
+    return b"".join(_blocks(source))
+
+
+def _blocks(source: Source) -> Iterator[bytes]:
+    before = 0
+    for block in source.blocks():
+        if (problem := not_text(block, before)) is not None:
+            LineProblems((problem,), 1).check(source.name)
+        text = block.bytes[: block.size].tobytes()
+        before += text.count(b"\n")
+        yield text
 
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:
