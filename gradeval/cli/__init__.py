@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from gradeval import process
-from gradeval.cli import job as out
+from gradeval.cli.job import echo_error, lines_of, show_warning
 from gradeval.cli.options import CommandGroup, version_option
 from gradeval.errors import GradevalError
 
@@ -139,7 +139,7 @@ def app() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     process.keep_freed()
-    warnings.showwarning = out.show_warning  # type: ignore[assignment]
+    warnings.showwarning = show_warning  # type: ignore[assignment]
     # prints nothing, and allocates nothing where a thread could not start for lack of memory
     sys.unraisablehook = bool
     code = run(args)
@@ -168,7 +168,7 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         lines = [_usage(error)]
     except GradevalError as error:
-        lines = out.lines_of(error)
+        lines = lines_of(error)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):  # click exits if the pipe it writes to is closed
@@ -178,7 +178,7 @@ def run(args: Sequence[str] | None = None) -> int:
     except MemoryError:
         lines = ["gradeval: out of memory"]
     for line in lines:
-        out.echo_error(line)
+        echo_error(line)
     return 2
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from gradeval.cli import job as frame
 from gradeval.cli import options as cli
+from gradeval.cli.job import Job, echo_error, on_terminal, with_job, write
 from gradeval.errors import OptionError
 
 PAGES = Path(__file__).parents[1] / "guide"
@@ -31,8 +31,8 @@ Examples:
 )
 @click.argument("topic", required=False, metavar="[TOPIC]", type=click.Choice(TOPICS, case_sensitive=False))
 @cli.option("--search word", "List the lines that contain WORD, with topic and heading.", "WORD")
-@frame.with_job()
-def guide_command(job: frame.Job, topic: str | None, word: str | None) -> None:
+@with_job()
+def guide_command(job: Job, topic: str | None, word: str | None) -> None:
     """Show a page of the user guide, or list its topics.
 
     A page is formatted on a terminal, and plain Markdown in a pipe.
@@ -92,8 +92,8 @@ def metrics_command(names: tuple[str, ...], family: str, graded: bool, search: s
 
     if names and (family or graded or search):
         raise click.UsageError("NAME and --family, --graded or --search are mutually exclusive.")
-    width = get_terminal_size().columns if frame.on_terminal() else WIDTH
+    width = get_terminal_size().columns if on_terminal() else WIDTH
     text = "\n\n".join(page(name, width) for name in names) if names else table(family, search, graded)
-    frame.write(text + "\n")
+    write(text + "\n")
     for failed in () if names else load_plugins():
-        frame.echo_error(f"warning: {failed}")
+        echo_error(f"warning: {failed}")

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval.cli import job as out
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, input_files, refuse_options, with_job
+from gradeval.cli.job import Job, echo_error, input_files, refuse_options, with_job
 from gradeval.commands.compare.command import FORMATS as COMPARISON_FORMATS
 from gradeval.compare_options import CORRECTIONS, MAXT, OF_SUMS, CompareOptions
 from gradeval.options import COMPARED_METRICS, DEFAULT_METRICS, FILES, INPUT, Options
@@ -164,7 +163,7 @@ def spark_command(
                 if may_go_on and results.runs:
                     evaluation.per_query_of_evaluated().write.parquet(resolved(spark, values))
                 else:
-                    out.echo_error(f"gradeval: {values} was not written")
+                    echo_error(f"gradeval: {values} was not written")
     if not may_go_on:
         return 2
     if comparison is not None:

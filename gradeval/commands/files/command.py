@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from gradeval.cli import job as out
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, expand_runs, input_files, with_job
+from gradeval.cli.job import Job, echo_error, expand_runs, input_files, on_terminal, stream, with_job
 from gradeval.file_formats import WRITTEN_FORMATS
 from gradeval.notices import many
 from gradeval.options import Options
@@ -97,7 +96,7 @@ def validate_command(
     is_wrong = bool(report.errors) or not is_accepted
     if job.strict and is_wrong:  # nothing on standard output
         for line in report.render().splitlines():
-            out.echo_error(line)
+            echo_error(line)
     else:
         job.print(report)
     if not is_accepted:
@@ -146,12 +145,12 @@ def convert_command(
         raise click.UsageError("standard output has no ending: choose a format with --to.")
     how = {field.name: options.pop(field.name) for field in fields(Conversion) if field.name in options}
     conversion = Conversion(to or format_by_ending(target), **how)
-    if target == "-" and out.on_terminal() and not writer(conversion.to).is_compressible:
+    if target == "-" and on_terminal() and not writer(conversion.to).is_compressible:
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
     chosen = Options(**options)
     opened, *letor = (Source(path) for path in (source, qrels) if path is not None)
-    with job.running(), out.stream(file) as sink:
+    with job.running(), stream(file) as sink:
         done = convert_file(opened, sink, "" if file is None else target, conversion, chosen, *letor)
 
     def remark(level: str, count: int, singular: str, plural: str, what: str) -> None:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from gradeval.cli import job as out
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, input_files, with_job
+from gradeval.cli.job import Job, command_runner, echo_error, input_files, lines_of, with_job, write
 from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError, first_names
 from gradeval.file_formats import labelled
 from gradeval.notices import OF_QRELS, lines
@@ -205,7 +204,7 @@ def gate_command(
         problem = error
         if isinstance(error, UnsuitableOptionError) and error.option not in typed:
             problem = error.in_file(path, file.line_of(error.option, gate.options_table(file)))
-        job.report(out.lines_of(problem))
+        job.report(lines_of(problem))
         report = gate.GateReport(problems=tuple(str(problem).split("\n")))
     report = replace(report, name=name or "", subject=subject, updates=updated is not None)
     code = reports.publish(report)
@@ -260,8 +259,8 @@ def _write_baseline(results: Results, file: OutputFile) -> int:
     run = results.runs[0]
     notices = (each for each in results.notices if each.subject == run.name or each.kind in OF_QRELS)
     saved = results.replace(runs=(run,), notices=tuple(notices))
-    out.write(saved.render("json", per_query=True), file)
-    out.echo_error(f"{file.path}: written from {run.path}")
+    write(saved.render("json", per_query=True), file)
+    echo_error(f"{file.path}: written from {run.path}")
     return 0
 
 
@@ -282,7 +281,7 @@ def _write_first_config(
     if job.report_failed(results.failed):
         return 2
     path = None if baseline is None else labelled(baseline)[1]
-    out.write(gate.first_config(results, checks, path, options, job.output if job.file else None), job.file)
+    write(gate.first_config(results, checks, path, options, job.output if job.file else None), job.file)
     return 0
 
 
@@ -343,9 +342,9 @@ class _Reports:
         has_verdict = is_printed and job.file is None and job.format in WITH_VERDICT
         try:
             if self.junit is not None:
-                out.write(layout.junit(report, job.digits), self.junit)
+                write(layout.junit(report, job.digits), self.junit)
             if self.github:
-                out.command_runner(layout.github(report, job.digits, self.warnings))
+                command_runner(layout.github(report, job.digits, self.warnings))
             if self.summary:
                 layout.append_summary(self.summary, report, job.digits)
             if is_printed:
@@ -353,8 +352,8 @@ class _Reports:
         except BrokenPipeError:  # the consumer closed the pipe; the exit code is still that of the checks
             has_verdict = False
         except GradevalError as error:
-            job.report(out.lines_of(error))
+            job.report(lines_of(error))
             report, has_verdict = GateReport(problems=(str(error),)), False
         if not has_verdict:
-            out.echo_error(layout.verdict_line(report))
+            echo_error(layout.verdict_line(report))
         return report.exit_code

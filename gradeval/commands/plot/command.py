@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradeval.cli import job as out
 from gradeval.cli import options as cli
-from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job
+from gradeval.cli.job import Job, check_runs, expand_runs, input_files, with_job, write_data
 from gradeval.commands.compare.command import with_baseline
 from gradeval.commands.study.command import FORMATS, example, metrics_option, own_options
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
@@ -101,7 +100,7 @@ def _plot(
         return 2
     text = picture.render(job.format, table=job.table, **job.how)
     if file is not None:
-        out.write_data(data, file)
+        write_data(data, file)
     job.write(text)
     return 0
 
