@@ -137,8 +137,7 @@ def normalized_discounted_cumulated_gain(
         rank, discounts = np.tile(ranks, within.count), np.tile(divisors, within.count)
         return DiscountedTerms.of(within, np.full(len(rank), -1), rank, np.full(len(rank), gained), discounts)
 
-    largest = np.cumsum(gained / divisors)[-1]
-    return dcg(table, worth, cutoff, discount, normalizer=largest, ideal=perfect)
+    return dcg(table, worth, cutoff, discount, normalizer=np.cumsum(gained / divisors)[-1], ideal=perfect)
 
 
 @metric("NDCNG", invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS], needs_relevant=True)

@@ -88,8 +88,7 @@ def _terms(judgments: Judgments, covered: _Covered, value: Floats | Bools, cutof
 def _gains(judgments: Judgments, alpha: float, rel: float | None, cutoff: int | None, weight: Weight) -> Terms:
     """The sum over the ranks of gain · weight, with the gain of a document reduced by those above it."""
     covered = _covered(judgments, rel)
-    novelty = np.power(1 - alpha, covered.within.place.astype(np.float64))
-    gains = _terms(judgments, covered, novelty, cutoff)
+    gains = _terms(judgments, covered, np.power(1 - alpha, covered.within.place.astype(np.float64)), cutoff)
     rank = judgments.rank[gains.row]
     terms = DiscountedTerms.of(gains.segments, gains.row, rank, np.asarray(gains.value), 1 / weight(rank))
     return terms.replace(has_relevant=gains.has_relevant)

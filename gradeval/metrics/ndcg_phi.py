@@ -103,8 +103,7 @@ def control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, 
 def phi_through(points: Pairs, grade: Floats) -> Floats:
     """φ, through the given control points, of each grade."""
     x, y = (np.array([column]) for column in zip(*points, strict=True))
-    phi = monotone_curve(x, y, np.zeros(len(grade), np.int64), grade)
-    return np.where(grade >= 0, phi, 0.0)
+    return np.where(grade >= 0, monotone_curve(x, y, np.zeros(len(grade), np.int64), grade), 0.0)
 
 
 def _check_points(params: Mapping[str, Any]) -> None:

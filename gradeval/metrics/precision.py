@@ -287,8 +287,7 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
         needed = np.floor(wanted + 0.9 if rounding == "up" else wanted)
         if rounding == "nearest":
             needed += wanted - needed >= 0.5  # as C's lround: halves are rounded up
-        reached = hits.seen >= needed[hits.segments.query]
-        highest = hits.segments.max(np.where(reached, hits.precision, 0.0))
+        highest = hits.segments.max(np.where(hits.seen >= needed[hits.segments.query], hits.precision, 0.0))
         return np.where(hits.relevant > 0, highest, np.nan)
 
     return judgments.once(("interpolated", rel, recall, rounding), find)

@@ -194,12 +194,10 @@ def of_run(
 
     def expected_total() -> Floats:
         groups = TieGroups.of(judgments, rows, cutoff)
-        left = 1 - probability[rows]
-        whole = groups.within.running_product(left)[groups.within.offsets[1:] - 1]
+        whole = groups.within.running_product(1 - probability[rows])[groups.within.offsets[1:] - 1]
         reached = before_rows(groups.queries, groups.queries.running_product(whole), 1.0)
         places = groups.places
-        rank = groups.above[places.query] + places.place + 1
-        value = expected_stops(groups, probability[rows]) * worth(rank)
+        value = expected_stops(groups, probability[rows]) * worth(groups.above[places.query] + places.place + 1)
         return groups.queries.sum(reached * places.sum(value))
 
     return terms.replace(expected_total=expected_total)
@@ -271,8 +269,7 @@ def irbu(
     2021; from Amigó, Spina, Carrillo-de-Albornoz, "An axiomatic analysis of diversity evaluation metrics",
     SIGIR 2018.
     """
-    probability = satisfaction(judgments, gain, max_grade)
-    return of_run(judgments, probability, cutoff, lambda rank: p**rank)
+    return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, lambda rank: p**rank)
 
 
 _LOWEST = "the grade with gain 0; lower grades have gain 0, and grades below 0 count as grade 0"
@@ -316,8 +313,7 @@ def _inverse_squares(after: Floats, upto: Floats) -> Floats:
     """The sum of 1 / x^2 over x = after, after + 1, … up to but without `upto`."""
     from scipy.special import zeta
 
-    total: Floats = zeta(2.0, after) - zeta(2.0, upto)
-    return total
+    return np.asarray(zeta(2.0, after) - zeta(2.0, upto))
 
 
 @metric("INST", check=_check, example="INST(T=2,max_rel=3)")
@@ -366,12 +362,12 @@ def insq(
     """
     gaining, rows, rank, gain = _gaining(judgments, min_rel, max_rel, n)
     start = np.array([2 * T])
-    inspected = start**2 * _inverse_squares(start, start + n)
+    [inspected] = start**2 * _inverse_squares(start, start + n)
 
     def weight(rank: Floats) -> Floats:
         return (2 * T / (2 * T + rank - 1)) ** 2
 
-    return Terms(gaining, rows, gain * weight(rank), inspected[0], weight_at=weight, cutoff=n)
+    return Terms(gaining, rows, gain * weight(rank), inspected, weight_at=weight, cutoff=n)
 
 
 @metric("BPM", check=_check, example="BPM(T=2,max_rel=3)@10")
@@ -439,8 +435,7 @@ def nearly_err_8(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel
 
     Source: Azzopardi, Mackenzie, Moffat, "ERR is not C/W/L", ICTIR 2021, eq. 8.
     """
-    documents = _gaining(judgments, min_rel, max_rel, cutoff)
-    return _nearly_err(documents, cutoff, np.ones_like, lambda rank: rank)
+    return _nearly_err(_gaining(judgments, min_rel, max_rel, cutoff), cutoff, np.ones_like, lambda rank: rank)
 
 
 @metric("NERR9", check=_check)

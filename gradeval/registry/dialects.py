@@ -14,9 +14,8 @@ class Measure(NamedTuple):
     """One of trec_eval's measures; all texts use its separators: 1=3,2=9 for our 1:3/2:9. metric: the name of
     our metric. param: the parameter set after the dot, '' if none. values: the default values. example: a value
     that contains commas, a list (utility.1,-1,0,0) or pairs (ndcg.1=3,2=9); otherwise commas separate values,
-    one measure each (P.5,10). named: parameters that a pair can set (rbp.p=0.8). digits: the one of these that
-    can be given by its decimals alone, as in ranx (rbp.95). decimals: of the value in the printed name, None
-    for all.
+    one measure each (P.5,10). named: parameters that a pair can set (rbp.p=0.8), the first besides param also
+    by its decimals alone, as in ranx (rbp.95). decimals: of the value in the printed name, None for all.
     """
 
     metric: str
@@ -24,7 +23,6 @@ class Measure(NamedTuple):
     values: str = ""
     example: str = ""
     named: tuple[str, ...] = ()
-    digits: str = ""
     decimals: int | None = None
 
     def read(self, values: str, separator: str) -> list[dict[str, str]]:
@@ -33,8 +31,8 @@ class Measure(NamedTuple):
             return [{self.param: value} for value in values.split(",")]
         if "=" not in self.example:
             return [{self.param: values}]
-        if self.digits and separator == "." and values.isdigit():
-            return [{self.digits: f"0.{values}"}]
+        if self.named and self.param not in self.named and separator == "." and values.isdigit():
+            return [{self.named[0]: f"0.{values}"}]
         pairs = [pair.partition("=") for pair in values.split(",")]
         texts = {key: value for key, _, value in pairs if key in self.named}
         gains = [f"{key}={value}" for key, _, value in pairs if key not in self.named]
@@ -104,7 +102,7 @@ MEASURES = {  # in the order of its output
     "set_F": Measure("set_F", "x"),
     "num_nonrel_judged_ret": Measure("num_nonrel_judged_ret"),
     "yaap": Measure("yaap"),
-    "rbp": Measure("rbp", "gain", example=f"p=0.9,{_GAINS}", named=("p",), digits="p"),
+    "rbp": Measure("rbp", "gain", example=f"p=0.9,{_GAINS}", named=("p",)),
     "rbp_resid": Measure("rbp_resid", "p", example="p=0.9", named=("p",)),
     "unj": Measure("unj", "cutoff", "5,10,20"),
 }

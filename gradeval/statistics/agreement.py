@@ -149,8 +149,7 @@ class Ratings(Record, eq=False):
             observed.append((pairs * np.square(place[:, self.first] - place[:, self.second])).sum(axis=1))
             mean = (counts * place).sum(axis=1) / n
             expected.append(2 * n * (counts * np.square(place - mean[:, None])).sum(axis=1))
-        values = 1 - (n - 1) * 2 * np.array(observed) / np.array(expected)
-        return list(np.where(varies, values, np.nan))
+        return list(np.where(varies, 1 - (n - 1) * 2 * np.array(observed) / np.array(expected), np.nan))
 
 
 def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[tuple[float, float, float]]:

@@ -157,9 +157,8 @@ def bca_interval(means: Floats, pairs: Floats, mean: float, alpha: float) -> Int
 
     slack, samples = TOLERANCE * float(np.abs(pairs).max()), len(means)
     below, through = int((means < mean - slack).sum()), int((means <= mean + slack).sum())
-    share = (below + through) / 2 / samples
     # with few samples all may lie on one side, where the normal quantile would be infinite
-    bias = ndtri(min(max(share, 0.5 / samples), 1 - 0.5 / samples))
+    bias = ndtri(min(max((below + through) / 2 / samples, 0.5 / samples), 1 - 0.5 / samples))
     u = (pairs - mean) / np.abs(pairs - mean).max()
     acceleration = math.fsum((u**3).tolist()) / (6 * math.fsum((u**2).tolist()) ** 1.5)
     shifted = bias + ndtri(np.array([alpha / 2, 1 - alpha / 2]))

@@ -135,13 +135,11 @@ def without_p(pairs: Floats) -> Outcome | None:
     return Outcome(math.nan, end, end, mean, "", reason)
 
 
-def _one_by_one(function: Callable[[Floats, float], Outcome]) -> Callable[..., list[Outcome]]:
+def _one_by_one(
+    test: Callable[[Floats, float], Outcome], differences: Floats, alpha: float, sampling: Sampling
+) -> list[Outcome]:
     """Each column is tested separately, by a test that samples nothing."""
-
-    def run(differences: Floats, alpha: float, sampling: Sampling) -> list[Outcome]:
-        return [function(valid_pairs(column), alpha) for column in differences.T]
-
-    return run
+    return [test(valid_pairs(column), alpha) for column in differences.T]
 
 
 def t_outcome(n: int, mean: float, sd: float, alpha: float) -> Outcome:
@@ -243,8 +241,7 @@ def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -
     Source: Fisher, "The Design of Experiments", 1935, section 21; Smucker, Allan and Carterette, CIKM 2007; (b
     + 1) / (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
     """
-    valid = ~np.isnan(differences)
-    few = valid.sum(axis=0) <= EXHAUSTIVE
+    few = (~np.isnan(differences)).sum(axis=0) <= EXHAUSTIVE
     outcomes: dict[int, Outcome] = {}
     for column in np.flatnonzero(few).tolist():
         [outcomes[column]] = _flipped(valid_pairs(differences[:, column])[:, None], alpha, sampling)
@@ -338,9 +335,9 @@ def _t_test(pairs: Floats, alpha: float) -> Outcome:
 
 _HODGES_LEHMANN = "Hodges-Lehmann estimate of the nonzero differences"
 TESTS: Final = {
-    "t": PairedTest("paired t-test", "mean difference", _one_by_one(_t_test)),
+    "t": PairedTest("paired t-test", "mean difference", partial(_one_by_one, _t_test)),
     "randomization": PairedTest("randomization test by sign flips", "mean difference", randomization_tests),
     "bootstrap": PairedTest("bootstrap BCa interval", "mean difference", bootstrap_intervals),
-    "wilcoxon": PairedTest("Wilcoxon signed-rank test", _HODGES_LEHMANN, _one_by_one(wilcoxon_test)),
-    "sign": PairedTest("sign test", "median of the nonzero differences", _one_by_one(sign_test)),
+    "wilcoxon": PairedTest("Wilcoxon signed-rank test", _HODGES_LEHMANN, partial(_one_by_one, wilcoxon_test)),
+    "sign": PairedTest("sign test", "median of the nonzero differences", partial(_one_by_one, sign_test)),
 }
