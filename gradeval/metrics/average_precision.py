@@ -1,19 +1,31 @@
-"""Average precision, graded average precision (µAP), and scales that give difficult queries more weight."""
+"""Average precision, and what follows from it: graded average precision (µAP), Q-measure, bpref and inferred AP
+for incomplete judgments, and scales that give difficult queries more weight.
+"""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, natural_log
-from gradeval.metrics._kernels import SCALE_FREE_HITS
-from gradeval.metrics.bpref import BPREF, binary_preference
-from gradeval.registry.invariants import BINARY_IS_AP, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, Condition
+from gradeval.metrics._kernels import (
+    SCALE_FREE_HITS,
+    graded,
+)
+from gradeval.registry.invariants import (
+    BINARY_IS_AP,
+    GAIN_RISES,
+    IDEAL_IS_ONE,
+    PROMOTION_HELPS,
+    SCALE_FREE,
+    UNJUDGED_IGNORED,
+    Condition,
+)
 from gradeval.registry.metric import Kind, metric
-from gradeval.registry.params import AtK, Rel, choice
+from gradeval.registry.params import AtK, Gain, Rel, choice, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups, hit_precisions, precision_sums
@@ -23,6 +35,12 @@ Norm = Annotated[str, choice(_DIVISOR, ("relevant", "min"))]
 _FITS = Condition(
     "cutoff", "without @k or with norm=min", lambda given, _: given["cutoff"] is None or given["norm"] == "min"
 )
+Beta = Annotated[float, positive("the weight of the gains relative to the number of relevant documents")]
+_SMOOTHING = 1e-5  # of infAP: defines the precision where no document above was judged
+_BPREF: dict[str, Any] = {
+    "invariants": [IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED],
+    "needs_relevant": True,
+}
 
 
 @metric(
@@ -118,6 +136,104 @@ def _credit(within: Segments, level: Ints, weight: Floats) -> Floats:
 
 
 @metric(
+    "Q",
+    family="NTCIR",
+    invariants=[IDEAL_IS_ONE.where(GAIN_RISES)],
+    aliases=["Q-measure"],
+    example="Q(beta=10)@10",
+    needs_relevant=True,
+)
+def q_measure(judgments: Judgments, *, beta: Beta = 1.0, gain: Gain = "linear", cutoff: AtK = None) -> Terms:
+    """Q-measure: average precision that also counts the gain of each document.
+
+    Use when AP is wanted for graded relevance: as sensitive to late ranks as AP, with cumulated gain.
+    Not when the user looks at the first ranks only (nDCG@k, ERR).
+
+    Q@k = (sum of BR(r) over the ranks r up to k of documents with a gain above 0) / min(k, R), with
+    BR(r) = (C(r) + beta G(r)) / (r + beta G*(r)). C(r) is the number of documents with a gain above 0 in the
+    first r ranks, G(r) the sum of their gains, G*(r) the sum of the first r gains of the ideal ranking, and R
+    the number of documents in the qrels with a gain above 0. gain(grade) = grade (linear), 2^grade - 1 (exp),
+    or a mapping. As beta approaches 0, Q approaches AP.
+
+    As in NTCIREVAL. AP@k is divided by R in gradeval, and by min(k, R) in NTCIREVAL.
+
+    Source: Sakai, "Ranking the NTCIR systems based on multigrade relevance", AIRS 2004.
+    """
+    table, worth = graded(judgments, gain)
+    within = table.segments
+    ideal_total = within.running_sum(worth.of(table.ideal, within.query))
+    rows = np.flatnonzero((table.grade > 0) & table.top(cutoff))
+    gaining, rank = within.take(rows), table.rank[rows]
+    gains = worth.of(table.grade[rows], gaining.query)
+
+    def divisor(rank: Floats, query: Ints) -> Floats:
+        depth = np.minimum(rank, within.lengths[query]).astype(np.int64)
+        return np.asarray(rank + beta * ideal_total[within.offsets[:-1][query] + depth - 1])
+
+    def expected_total() -> Floats:
+        """With the numerator of each document: its own worth, and that of those above it."""
+        groups = TieGroups.of(table, rows, cutoff)
+        count = groups.within.lengths.astype(np.float64)
+        worths = groups.within.sum(1 + beta * gains)
+        places, group = groups.places, groups.places.query
+        share = places.place / np.maximum(groups.size[group] - 1, 1)
+        numerator = (count * groups.before(worths) + worths)[group] + share * ((count - 1) * worths)[group]
+        expected_rank = groups.above[group] + places.place + 1
+        ratios = numerator / groups.size[group] / divisor(expected_rank, groups.query[group])
+        return groups.queries.sum(places.sum(ratios))
+
+    blended = (gaining.place + 1 + beta * gaining.running_sum(gains)) / divisor(rank, gaining.query)
+    relevant = within.number(table.grade > 0)
+    most = relevant if cutoff is None else np.minimum(relevant, cutoff)
+    return Terms(gaining, rows, blended, most, expected_total=expected_total)
+
+
+@metric("bpref", family="incomplete judgments", **_BPREF)
+def binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
+    """Binary preference: how often relevant documents are ranked above judged non-relevant ones.
+
+    Use when judgments are incomplete, and the run retrieves many unjudged documents.
+    Not when judgments are nearly complete: it uses only the order of judged documents.
+
+    bpref = (sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R)) / R, with n the number of
+    judged non-relevant documents above it, N the number of all judged non-relevant documents, and R the
+    number of relevant documents. A document with a grade below 0 counts as unjudged; the ir_measures provider
+    trectools counts it as relevant.
+
+    Source: Buckley and Voorhees, "Retrieval evaluation with incomplete information", SIGIR 2004; as in
+    trec_eval since version 8.
+    """
+    hits = judgments.hits(rel)
+    relevant, query = hits.relevant, hits.segments.query
+    above = np.minimum(judgments.judged_seen[hits.rows] - hits.seen, relevant[query])
+    most = np.minimum(judgments.hits(0.0).relevant - relevant, relevant)
+    return Terms(hits.segments, hits.rows, 1.0 - above / np.maximum(most, 1)[query], relevant)
+
+
+@metric("infAP", family="incomplete judgments", invariants=[SCALE_FREE_HITS], needs_relevant=True)
+def inferred_average_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
+    """Inferred average precision, for judgments of a sample of the pool.
+
+    Use when judgments are a random sample of a pool, marked as such in the qrels (grade -1).
+    Not when judgments were not sampled uniformly: the estimate of AP is then biased.
+
+    infAP = (sum over the relevant documents retrieved of P) / R, with P the expected precision at rank k:
+    P = 1/k + (k-1)/k · d/(k-1) · (r + e)/(r + n + 2e). Of the k-1 documents above rank k, d are in the pool,
+    r are judged relevant and n are judged non-relevant; e = 0.00001. A grade below 0 means that the document
+    is in the pool but was not judged.
+
+    Source: Yilmaz and Aslam, "Estimating average precision with incomplete and imperfect judgments", CIKM
+    2006; as in trec_eval.
+    """
+    hits = judgments.hits(rel)
+    above, better = hits.rank - 1, hits.seen - 1
+    worse, pooled = judgments.judged_seen[hits.rows] - hits.seen, judgments.segments.place[hits.rows]
+    expected = (better + _SMOOTHING) / (better + worse + 2 * _SMOOTHING)
+    precision = 1 / hits.rank + (above / hits.rank) * (pooled / np.maximum(above, 1)) * expected
+    return Terms(hits.segments, hits.rows, precision, hits.relevant)
+
+
+@metric(
     "gm_map",
     invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS, BINARY_IS_AP.unless("rel")],
     aliases=["GMAP"],
@@ -138,7 +254,7 @@ def geometric_average_precision(judgments: Judgments, *, rel: Rel = None) -> Ter
     return average_precision(judgments, rel=rel).replace(expected_total=None)
 
 
-@metric("gm_bpref", kind=Kind.GEOMETRIC, **BPREF)
+@metric("gm_bpref", kind=Kind.GEOMETRIC, **_BPREF)
 def geometric_binary_preference(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Geometric mean of bpref.
 

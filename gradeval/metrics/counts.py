@@ -1,5 +1,5 @@
-"""Counts of queries and documents, whose summary is the sum over all queries, and metrics with strings as
-values: the run tag, and the grades of the first ranks.
+"""Counts of queries and documents, whose summary is the sum over all queries, shares of judged documents, and
+metrics with strings as values: the run tag, and the grades of the first ranks.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from typing import Annotated, Any
 import numpy as np
 
 from gradeval.arrays import Floats
-from gradeval.metrics._kernels import SCALE_FREE_HITS, one_each
+from gradeval.metrics._kernels import SCALE_FREE_HITS, hit_count, one_each, retrieved
 from gradeval.registry.invariants import PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import Kind, Strings, metric
-from gradeval.registry.params import AtK, Rel, positive_integer
+from gradeval.registry.params import AtK, Cutoff, Rel, positive_integer
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 
+Length = Annotated[int, positive_integer("the number of ranks shown", example="20", after_at=True)]
+_NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
 COUNT: dict[str, Any] = {"range": (0, None), "kind": Kind.COUNT, "higher_is_better": None}
 
 
@@ -97,11 +99,41 @@ def nonrelevant_retrieved_count(judgments: Judgments, *, rel: Rel = None) -> Ter
     return one_each(judged.take(np.flatnonzero(~judgments.relevant(rel)[judged.rows])))
 
 
-Length = Annotated[int, positive_integer("the number of ranks shown", example="20", after_at=True)]
-_NOT_IN_POOL, _NOT_JUDGED, _ZERO, _HIGHER = b"-.0>"
+@metric("unj", family="incomplete judgments", invariants=[SCALE_FREE], higher_is_better=None, expected=True)
+def unjudged(judgments: Judgments, *, cutoff: Cutoff) -> Floats:
+    """Share of unjudged documents in the first ranks: other metrics are unreliable where it is high.
+
+    Use when a value is to be trusted only where enough of the first ranks is judged.
+    Not when systems are compared by it: a new system with good documents has many unjudged ones.
+
+    unj@k = (unjudged documents in the first k ranks) / k. A document with a grade below 0 counts as unjudged.
+
+    Source: Soboroff, trec_eval.
+    """
+    return (np.minimum(judgments.retrieved, cutoff) - hit_count(judgments, 0.0, cutoff)) / cutoff
 
 
-@metric("runid", kind=Kind.TEXT, constant=True, order_free=True)
+@metric(
+    "Judged", family="incomplete judgments", invariants=[SCALE_FREE, PROMOTION_HELPS], higher_is_better=None
+)
+def judged(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
+    """Share of judged documents among those retrieved.
+
+    Use when any metric is read that takes unjudged documents as not relevant.
+    Not when systems are compared by it: a new system with good documents has many unjudged ones.
+
+    Judged@k = (documents in the first k ranks that are in the qrels) / (documents in the first k ranks).
+
+    If fewer than k documents were retrieved, the divisor is their number, as in ir_measures.
+
+    Source: ir_measures, after OpenNIR.
+    """
+    rows = np.flatnonzero(judgments.top(cutoff))
+    within, size = judgments.segments.take(rows), retrieved(judgments, cutoff)
+    return Terms(within, rows, 1.0, size, weight_at=np.ones_like, cutoff=cutoff)
+
+
+@metric("runid", family="text", kind=Kind.TEXT, constant=True, order_free=True)
 def run_id(judgments: Judgments) -> Strings:
     """Run tag.
 
@@ -116,7 +148,7 @@ def run_id(judgments: Judgments) -> Strings:
     return [judgments.tag] * judgments.segments.count
 
 
-@metric("relstring", kind=Kind.TEXT)
+@metric("relstring", family="text", kind=Kind.TEXT)
 def grades_in_a_row(judgments: Judgments, *, length: Length = 10) -> Strings:
     """Grades of the documents in the first ranks, one character each.
 

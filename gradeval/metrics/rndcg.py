@@ -1,6 +1,11 @@
-"""nDCG averaged over ranks that depend on the query, and G, whose discount depends on the gain missed."""
+"""Variants of nDCG: averaged over ranks that depend on the query; with the original discount; and G, whose
+discount depends on the gain missed.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -9,9 +14,12 @@ from gradeval.arrays.segments import Segments, log2, ratio
 from gradeval.metrics._kernels import NORMALIZED_DCG, SCALE_FREE_HITS, dcg, graded, ideal_dcg, normalized_dcg
 from gradeval.registry.invariants import GAIN_RISES, IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE, UNJUDGED_IGNORED
 from gradeval.registry.metric import metric
-from gradeval.registry.params import Pairs, Rel, Worth
+from gradeval.registry.params import AtK, Gain, Pairs, Rel, Top, Worth, positive
 from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import DiscountedTerms, Terms
+
+_BASE = "the base of the logarithm, above 1; ranks up to it have no discount"
+Base = Annotated[float, positive(_BASE, aliases=("b", "beta"))]
 
 
 def _dcgs(judgments: Judgments, gain: str | Pairs) -> tuple[DiscountedTerms, DiscountedTerms]:
@@ -155,3 +163,26 @@ def binary_gain(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """
     hits = judgments.hits(rel)
     return Terms(hits.segments, hits.rows, 1 / log2(2 + hits.rank - hits.seen), hits.relevant)
+
+
+def _check_base(params: Mapping[str, Any]) -> None:
+    if params.get("base", 2.0) <= 1:
+        raise ValueError("base must be above 1")
+
+
+@metric("JKnDCG", family="NTCIR", check=_check_base, example="JKnDCG(base=4)@10", **NORMALIZED_DCG)
+def jk_ndcg(
+    judgments: Judgments, *, base: Base = 2.0, gain: Gain = "linear", top: Top = None, cutoff: AtK = None
+) -> Terms:
+    """Normalized discounted cumulated gain as first defined, without a discount for the first ranks.
+
+    Use when values with the original discount are to be reproduced, or a patient user is modelled (base).
+    Not when the first ranks must differ: up to the base they count alike (nDCG).
+
+    JKnDCG@k = DCG@k / ideal DCG@k, with DCG@k = sum over the first k ranks i of gain(grade) / max(1, log i),
+    and gain as in 'DCG'. A larger base of the logarithm models a more patient user. NTCIREVAL calls it nDCG,
+    and calls 'nDCG' MSnDCG. With base=2 it is nDCG(discount=letor).
+
+    Source: Järvelin and Kekäläinen, "Cumulated gain-based evaluation of IR techniques", TOIS 2002.
+    """
+    return normalized_dcg(*graded(judgments, gain, top), cutoff, base)

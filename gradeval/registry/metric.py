@@ -49,7 +49,7 @@ class Metric(Record, eq=False):
     that its page shows; by default, its name with the required parameters. order_free: whether the order of
     tied scores does not change its values. expected: Judgments.tied, and parameters -> the mean of the values
     over all orders of tied scores, (Q,), NaN as in the values; for a metric without Terms. True: the function
-    itself computes that.
+    itself computes that. family: the heading it is listed under, by default that of its module.
     """
 
     display: str
@@ -66,6 +66,7 @@ class Metric(Record, eq=False):
     example: str = ""
     order_free: bool = False
     expected: Callable[..., Any] | bool | None = None
+    family: str = ""
 
     @cached_property
     def name(self) -> str:
@@ -112,9 +113,9 @@ class Metric(Record, eq=False):
 
     @property
     def group(self) -> str:
-        """The display name of its family; for other packages, the name of the module."""
+        """The display name of its family, by default its module's; for other packages, the module's name."""
         name = self.function.__module__.rsplit(".", 1)[-1]
-        return "text" if self.text else FAMILIES.get(name, name.replace("_", " "))
+        return self.family or FAMILIES.get(name, name.replace("_", " "))
 
     @property
     def is_of_subtopics(self) -> bool:
@@ -263,10 +264,7 @@ FAMILIES = {
     "precision": "precision and recall",
     "rndcg": "nDCG",
     "rbp": "user models",
-    "bpref": "incomplete judgments",
     "correlation": "correlation and order",
-    "utility": "utility",
-    "q_measure": "NTCIR",
     "diversity": "novelty and diversity",
     "counts": "counts",
 }
