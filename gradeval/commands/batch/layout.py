@@ -77,15 +77,9 @@ def _legend(batch: Batch, with_letters: bool) -> list[str]:
     return sentences + [f"{word.capitalize()}: {what}." for word, what in words.items() if word in statuses]
 
 
-_KINDS = {
-    "collection": doc.NAME,
-    "system": doc.NAME,
-    "metric": doc.WORD,
-    "value": doc.NUMBER,
-    "queries": doc.WORD,
-}
-_KINDS |= {"status": doc.WORD, "baseline": doc.NAME, "difference": doc.NUMBER, "p": doc.PROBABILITY}
-_KINDS |= {"p_corrected": doc.PROBABILITY, "verdict": doc.WORD}
+_KINDS = {"collection": doc.NAME, "system": doc.NAME, "metric": doc.WORD, "value": doc.NUMBER}
+_KINDS |= {"queries": doc.WORD, "status": doc.WORD, "baseline": doc.NAME, "difference": doc.NUMBER}
+_KINDS |= {"p": doc.PROBABILITY, "p_corrected": doc.PROBABILITY, "verdict": doc.WORD}
 _COLUMNS = [doc.Column(name, "", kind) for name, kind in _KINDS.items()]
 
 

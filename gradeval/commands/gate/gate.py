@@ -22,7 +22,7 @@ from gradeval.evaluation.saved import check_metrics, common_metrics
 from gradeval.file_formats import labelled
 from gradeval.formats.lines import TomlFile, files_named, read_toml
 from gradeval.formats.sources import Source
-from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice
+from gradeval.notices import ENOUGH_TO_GATE, Kind, Notice, many
 from gradeval.options import COMPARED_METRICS, FILE_OPTIONS, FILE_PATHS, Options, parse_number, weighted_error
 from gradeval.registry.spec import Spec, is_num_q, parse
 from gradeval.render.document import Printable, exact, number
@@ -255,9 +255,9 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
     """
     if len(options.features) > 1:
         raise OptionError(f"there are {len(options.features)} features, and a gate judges one run. Choose one")
-    for check in checks:
-        if check.kind in (NO_WORSE, NON_INFERIOR) and options.query_weights is not None:
-            raise weighted_error(f"'{check}': tests")
+    tested = [check for check in checks if check.kind in (NO_WORSE, NON_INFERIOR)]
+    if tested and options.query_weights is not None:
+        raise weighted_error(f"'{tested[0]}': tests")
     specs = [*dict.fromkeys(check.spec for check in checks if check.spec is not None)]
     against = {check.spec for check in checks if check.needs_baseline}
     compared = [spec for spec in specs if spec in against]
@@ -381,16 +381,20 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
     is_lower_bound = check.operator in (">=", ">")
     margin = value - check.amount if is_lower_bound else check.amount - value
     holds = margin > TOLERANCE if check.operator in (">", "<") else margin >= -TOLERANCE
-    queries = []
-    if not holds and spec is None:  # some that are missing
-        ids = [query for notice in comparison.missing_notices(results, RUN) for query in notice.queries]
-        queries = [WorstQuery(query, math.nan) for query in ids[:worst]]
+    queries: tuple[WorstQuery, ...] = ()
+    if not holds and spec is None:
+        missing = [query for notice in comparison.missing_notices(results, RUN) for query in notice.queries]
+        queries = tuple(WorstQuery(query, math.nan) for query in missing[:worst])
     elif not holds and spec is not None and spec.metric.per_query:
         by_id = comparison.QueryValues.of(results, [spec]).in_order_of_ids()
-        for q in comparison.lowest(by_id.values[RUN, 0] * (1 if is_lower_bound else -1), worst):
-            queries.append(WorstQuery(by_id.queries[q], *by_id.values[:, 0, q].tolist()))
+        gains = by_id.values[RUN, 0] * (1 if is_lower_bound else -1)
+        queries = _worst(by_id, comparison.lowest(gains, worst))
     verdict: Verdict = "held" if holds else "failed"
-    return CheckOutcome(check, verdict, value, check.amount, margin, n=n, worst=tuple(queries))
+    return CheckOutcome(check, verdict, value, check.amount, margin, n=n, worst=queries)
+
+
+def _worst(values: comparison.QueryValues, positions: Iterable[int]) -> tuple[WorstQuery, ...]:
+    return tuple(WorstQuery(values.queries[q], *values.values[:, 0, q].tolist()) for q in positions)
 
 
 def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcome:
@@ -416,8 +420,8 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
         of_weight = "" if weights is None else " with a weight above 0"
         return replace(outcome, reason=f"{reason}: no query{of_weight} has a value in both runs")
     if lost := int((np.isnan(run) & ~np.isnan(baseline) & results.runs[RUN].counted).sum()):
-        queries = "query" if lost == 1 else "queries"
-        return replace(outcome, reason=f"{reason} for {lost:,} {queries} where the baseline has a value")
+        queries = many(lost, "query", "queries")
+        return replace(outcome, reason=f"{reason} for {queries} where the baseline has a value")
     if check.kind == MAX_DROP:
         bound, margin = baseline_mean - sign * amount, amount + gain
         outcome = replace(outcome, value=mean, bound=bound, margin=margin)
@@ -438,12 +442,8 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
     contains_bound = check.kind == NON_INFERIOR and at_least(test.high + amount, 0.0)
     by_id = values.in_order_of_ids()
     gains = sign * by_id.differences(BASELINE, RUN)[0]
-    fell = [q for q in comparison.lowest(gains, worst) if gains[q] < 0]
-    return replace(
-        outcome,
-        verdict="inconclusive" if contains_bound else "failed",
-        worst=tuple(WorstQuery(by_id.queries[q], *by_id.values[:, 0, q].tolist()) for q in fell),
-    )
+    fell = _worst(by_id, [q for q in comparison.lowest(gains, worst) if gains[q] < 0])
+    return replace(outcome, verdict="inconclusive" if contains_bound else "failed", worst=fell)
 
 
 # --- files of checks, in TOML
