@@ -303,9 +303,8 @@ def batch(
     hashes, metrics and options is not evaluated again. Runs that are missing or cannot be evaluated are cells
     with that status. Raises GradevalError.
     """
-    content = read_manifest(manifest, baseline)
     earlier = read_earlier(Source(resume)) if resume is not None else {}
-    return warned(evaluate_batch(content, earlier, pool, jobs))
+    return warned(evaluate_batch(read_manifest(manifest, baseline), earlier, pool, jobs))
 
 
 def read_earlier(source: Source) -> dict[Key, Cell]:
@@ -340,10 +339,9 @@ def evaluate_batch(
     on_cell: Callable[[Cell], None] = lambda cell: None,
     on_collection: Callable[[Batch], None] | None = None,
 ) -> Batch:
-    """Evaluate what a manifest says.
-
-    earlier: cells that are kept if nothing that they were made from has changed. on_cell: is shown each cell as
-    soon as it is evaluated. on_collection: is shown what is there after each collection.
+    """Evaluate what a manifest says. earlier: cells that are kept if nothing that they were made from has
+    changed. on_cell: is shown each cell as soon as it is evaluated. on_collection: is shown what is there after
+    each collection.
     """
     baseline = manifest.baseline
     for collection in manifest.collections:

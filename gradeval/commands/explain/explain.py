@@ -218,8 +218,7 @@ class Explanation(WithNotices, Tabular):
 
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each document: its rank, id, score and grade, and what it adds to the value."""
-        adds = self.contributions
-        return [{**document._asdict(), "contribution": adds.get(document)} for document in self.documents]
+        return [{**of._asdict(), "contribution": self.contributions.get(of)} for of in self.documents]
 
     @property
     def is_sum(self) -> bool:
@@ -675,23 +674,17 @@ def _groups(ideal: Sequence[Term]) -> tuple[LevelGroup, ...]:
 
 def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES) -> Phi:
     """φ of nDCGφ for a table of one query. samples: of the curve."""
-    points: list[tuple[str, float, float]]
-    if "points" in params:
-        points, whisker = [("given", *point) for point in params["points"]], None
-
-        def phi(grade: Floats) -> Floats:
-            return phi_through(params["points"], grade)
-
-    else:
-        variant = params.get("variant", "paper")
+    points: list[tuple[str, float, float]] = [("given", *point) for point in params.get("points", ())]
+    whisker, variant = None, params.get("variant", "paper")
+    fitted = None if points else fitted_phi(judgments, variant)
+    if fitted and judgments.highest[0] > 0:  # otherwise φ is 0 at every grade, which points would contradict
         points = [(name, *point) for name, point in named_points(judgments, variant)[0].items()]
         whisker = float(control_points(judgments, variant)[0][0, 2])
-        fitted = fitted_phi(judgments, variant)
-        if judgments.highest[0] <= 0:  # φ is 0 at every grade, which points would contradict
-            points, whisker = [], None
 
-        def phi(grade: Floats) -> Floats:
-            return fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
+    def phi(grade: Floats) -> Floats:
+        if fitted is None:
+            return phi_through(params["points"], grade)
+        return fitted(np.maximum(grade, 0.0), np.zeros(len(grade), np.int64))
 
     grades, counts = np.unique(judgments.grade, return_counts=True)
     values = phi(grades)

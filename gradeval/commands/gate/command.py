@@ -12,19 +12,17 @@ from click.core import ParameterSource
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, command_runner, echo_error, input_files, lines_of, with_job, write
-from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError, first_names
+from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError
 from gradeval.file_formats import labelled
 from gradeval.notices import OF_QRELS, lines
 from gradeval.options import Options
 
 if TYPE_CHECKING:
     from gradeval.commands.gate.gate import GateConfig, GateReport
-    from gradeval.evaluation.results import Results, Runs
+    from gradeval.evaluation.results import Results
     from gradeval.formats.output import OutputFile
 
 FORMATS = ("table", "tsv", "json", "md")
-WITH_VERDICT = ("table", "md")  # formats whose last line is the verdict
-WITH_PROBLEMS = ("json", "md")  # formats that say too why nothing could be judged
 
 EPILOG = """\b
 Examples:
@@ -185,10 +183,11 @@ def gate_command(
             subject["baseline"] = labelled(settings.baseline)[1]
         options |= {option: value for option, value in settings.options.items() if option not in typed}
         chosen = Options(**options)
-        subject |= {"qrels": qrels, **_options_in_words(job, chosen)}
+        ids = job.query_ids.text if job.query_ids else None
+        subject |= {"qrels": qrels, **gate.options_in_words(chosen, ids)}
         if update_baseline:
             updated = _baseline_file(job, settings.baseline, force, read)
-        judgments, runs = _opened(qrels, run, None if force else settings.baseline)
+        judgments, runs = gate.opened(qrels, run, None if force else settings.baseline)
         hashes = update_baseline or job.format == "json"
         with job.running():
             results = gate.evaluate_to_gate(judgments, runs, settings.checks, chosen, hashes=hashes)
@@ -209,27 +208,6 @@ def gate_command(
     report = replace(report, name=name or "", subject=subject, updates=updated is not None)
     code = reports.publish(report)
     return _write_baseline(results, updated) if updated is not None and code == 0 else code
-
-
-def _options_in_words(job: Job, options: Options) -> dict[str, str]:
-    """The options that are not default, as in a file of checks; ids are those of --query-ids, or the first."""
-    from gradeval.commands.gate.gate import not_default
-
-    texts = []
-    ids = {"query_ids": job.query_ids.text} if job.query_ids else {}
-    for option, value in not_default({**vars(options), **ids}).items():
-        text = f"{value:.15g}" if isinstance(value, float) else str(value)
-        if isinstance(value, tuple):
-            text = first_names("=".join(map(str, item)) if isinstance(item, tuple) else item for item in value)
-        texts.append(option if value is True else f"{option} = {text}")
-    return {"options": ", ".join(texts)} if texts else {}
-
-
-def _opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:
-    from gradeval.evaluation.evaluator import with_saved
-
-    runs = [(None, qrels) if run is None else labelled(run)]
-    return with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])
 
 
 def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[str]) -> OutputFile:
@@ -268,14 +246,13 @@ def _write_first_config(
     job: Job, qrels: str, run: str | None, baseline: str | None, metrics: Sequence[str], values: dict[str, Any]
 ) -> int:
     from gradeval.commands.gate import gate
-    from gradeval.registry.spec import parse
 
     if job.output is not None and os.path.exists(job.output):
         raise click.UsageError(f"--output {job.output}: the file exists; --init does not overwrite.")
     job.file = job.output_file(job.output, input_files())
-    options, specs = Options(**values), parse(metrics) if metrics else []
-    judgments, runs = _opened(qrels, run, baseline)
-    checks = gate.first_checks(runs, specs)
+    options = Options(**values)
+    judgments, runs = gate.opened(qrels, run, baseline)
+    checks = gate.first_checks(runs, metrics)
     with job.running():
         results = gate.evaluate_to_gate(judgments, runs, checks, options)
     if job.report_failed(results.failed):
@@ -302,9 +279,7 @@ class _Reports:
                 raise click.UsageError(f"{other} and {option} name the same file.")
 
     def open(self, *read: str) -> None:
-        """Find problems with the files, before the evaluation; where one is wrong, none is written. read: as in
-        Job.open(). Raises OptionError, UsageError.
-        """
+        """Find problems with the files; where one is wrong, none is written. read: as in Job.open()."""
         from gradeval.formats.output import check_appended
 
         self.job.file = self.junit = self.summary = None
@@ -338,8 +313,8 @@ class _Reports:
         from gradeval.commands.gate.gate import GateReport
 
         job = self.job
-        is_printed = bool(report.outcomes) or job.format in WITH_PROBLEMS
-        has_verdict = is_printed and job.file is None and job.format in WITH_VERDICT
+        is_printed = bool(report.outcomes) or job.format in ("json", "md")  # which have the problems too
+        has_verdict = is_printed and job.file is None and job.format in ("table", "md")  # as the last line
         try:
             if self.junit is not None:
                 write(layout.junit(report, job.digits), self.junit)

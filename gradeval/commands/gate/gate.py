@@ -16,7 +16,7 @@ import numpy as np
 
 from gradeval.commands.compare import compare as comparison
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
-from gradeval.evaluation.evaluator import evaluate_all
+from gradeval.evaluation.evaluator import evaluate_all, with_saved
 from gradeval.evaluation.results import Results, Runs, SavedResult
 from gradeval.evaluation.saved import check_metrics, common_metrics
 from gradeval.file_formats import labelled
@@ -247,6 +247,12 @@ class GateReport(Printable):
             "problems": list(self.problems),
             "notices": [notice.to_dict() for notice in self.notices],
         }
+
+
+def opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs]:
+    """The qrels and the runs of a command line; without a run it is a feature of the qrels."""
+    runs = [(None, qrels) if run is None else labelled(run)]
+    return with_saved(qrels, runs if baseline is None else [*runs, labelled(baseline)])
 
 
 def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, **how: Any) -> Results:
@@ -546,10 +552,10 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def first_checks(runs: Runs, specs: Sequence[Spec]) -> list[Check]:
+def first_checks(runs: Runs, metrics: Sequence[str]) -> list[Check]:
     """The checks of a first file for the run, and its baseline if there is one."""
-    if not specs:
-        specs = list(filter(comparison.is_comparable, common_metrics(runs[:1])[0] or parse(COMPARED_METRICS)))
+    specs = parse(metrics) if metrics else common_metrics(runs[:1])[0] or parse(COMPARED_METRICS)
+    specs = [spec for spec in specs if metrics or comparison.is_comparable(spec)]
     if of_text := [spec for spec in specs if spec.metric.text]:
         raise OptionError(f"{of_text[0]}{_IS_TEXT}")
     compared = [spec for spec in specs if spec.metric.per_query and len(runs) > 1]
@@ -584,7 +590,7 @@ def first_config(
     off = "" if is_path else "# "
     lowest = min(coverage(results, r).share for r in range(len(results.runs)))
     percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
-    values = not_default({**vars(options), "query_ids": results.options["query_ids"]})
+    values = _not_default(options, results.options["query_ids"])
     values |= {name: beside(values[name]) for name in FILE_PATHS if name in values}
     if "columns" in values:
         values["columns"] = dict(values["columns"])
@@ -623,9 +629,21 @@ require = [
 """ + "".join(f"{name} = {_toml(value)}\n" for name, value in values.items())
 
 
-def not_default(options: Mapping[str, Any]) -> dict[str, Any]:
+def _not_default(options: Options, query_ids: Any) -> dict[str, Any]:
     """Those of the options that a file may have and that differ from their defaults."""
-    return {name: options[name] for name in FILE_OPTIONS if options[name] != Options.table[name].default}
+    values = {**vars(options), "query_ids": query_ids}
+    return {name: values[name] for name in FILE_OPTIONS if values[name] != Options.table[name].default}
+
+
+def options_in_words(options: Options, ids: str | None) -> dict[str, str]:
+    """The options that are not default, as in a file of checks. ids: the value of --query-ids."""
+    texts = []
+    for option, value in _not_default(options, ids or options.query_ids).items():
+        text = f"{value:.15g}" if isinstance(value, float) else str(value)
+        if isinstance(value, tuple):
+            text = first_names("=".join(map(str, item)) if isinstance(item, tuple) else item for item in value)
+        texts.append(option if value is True else f"{option} = {text}")
+    return {"options": ", ".join(texts)} if texts else {}
 
 
 def _toml(value: Any) -> str:

@@ -52,12 +52,9 @@ def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.Document:
             yield doc.Sentences(list(map(visible, sentences)))
         yield doc.Line(verdict_line(report), "strong")
 
-    def rows() -> Iterator[doc.Rows]:
-        yield doc.rows_of(_CHECKS, outcomes, how.digits)
-        if worst:
-            yield doc.rows_of(_WORST, worst, how.digits)
-
-    return doc.Document(blocks=blocks, rows=rows, content=report.to_dict, is_log=True)
+    tables = [(_CHECKS, outcomes), (_WORST, worst)][: 2 if worst else 1]
+    rows = (doc.rows_of(columns, of, how.digits) for columns, of in tables)
+    return doc.Document(blocks=blocks, rows=lambda: rows, content=report.to_dict, is_log=True)
 
 
 def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
