@@ -54,10 +54,9 @@ class Manifest:
 
 
 def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[str] = ()) -> Manifest:
-    """The manifest in a TOML file, or in a dict with its content. Raises InputError, MetricError.
-
-    Paths in a file are relative to it. baseline: the system with which others are compared, which has other
-    default metrics. metrics: those of all collections, instead of the manifest's.
+    """The manifest in a TOML file, or in a dict with its content. Paths in a file are relative to it. baseline:
+    the system with which others are compared, by other default metrics. metrics: those of all collections,
+    instead of the manifest's. Raises InputError, MetricError, OptionError.
     """
     specs = _with_summary(parse(metrics)) if metrics else ()
     is_content = isinstance(manifest, Mapping)

@@ -263,9 +263,8 @@ class Explanation(WithNotices, Tabular):
         most = sorted(adding, key=lambda document: (-abs(adds[document]), below[document]))[:further]
         missed = [document for document in self.documents[self.retrieved :] if self.place(document) is None]
         positive = [document for document in missed if (document.grade or 0) > 0]
-        best = {term.document for term in self.ideal or ()}
-        if self.ideal is None:
-            best = {*positive, *filter(adds.get, missed)}
+        best = {*positive, *filter(adds.get, missed)}
+        best = best if self.ideal is None else {term.document for term in self.ideal if term.document}
         absent = [document for document in missed if document in best][:further]
         documents = *first, *sorted(most, key=below.__getitem__), *absent
         hidden = math.fsum(adds[document] for document in set(below).difference(most) if below[document])
@@ -456,7 +455,6 @@ def open_to_explain(
 
 def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, count: int) -> Ints:
     """The queries with the lowest value, or with the largest drop from the second run; ties as in the qrels.
-
     Those without a relevant document come last: there is nothing to find, and --no-relevant decides the value.
     """
     if spec.metric.higher_is_better is None:
@@ -534,7 +532,6 @@ def _documents(
     run: Run, qrels: Qrels, q: int, judgments: Judgments, columns: Columns
 ) -> tuple[tuple[Document, ...], dict[int, Document]]:
     """All documents of query q, as Explanation.documents, and those that are judged by their rows in the qrels.
-
     judgments: of the query. columns: the run.
     """
     first, last = qrels.offsets[q : q + 2].tolist()
@@ -676,7 +673,7 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
     """φ of nDCGφ for a table of one query. samples: of the curve."""
     points: list[tuple[str, float, float]] = [("given", *point) for point in params.get("points", ())]
     whisker, variant = None, params.get("variant", "paper")
-    fitted = None if points else fitted_phi(judgments, variant)
+    fitted = None if "points" in params else fitted_phi(judgments, variant)
     if fitted and judgments.highest[0] > 0:  # otherwise φ is 0 at every grade, which points would contradict
         points = [(name, *point) for name, point in named_points(judgments, variant)[0].items()]
         whisker = float(control_points(judgments, variant)[0][0, 2])
@@ -699,11 +696,10 @@ def _leave_one_out(
     spec: Spec, judgments: Judgments, options: Options, judged: list[Document], unjudged: list[Document]
 ) -> dict[Document, float]:
     """The value without each document: removed from the run and the judgments, with the ranks closed up.
-
-    judgments: the table of the query, to which options are applied after a document was removed, so that
-    documents below the depth move up. The scale of grades stays that of the whole qrels. Where that takes more
-    than _AT_MOST judgments, only documents of the first ranks and the highest grades that were not retrieved
-    are removed. judged: the document of each row. unjudged: those that were retrieved only, by rank.
+    judgments: of the query; options are applied after a document was removed, so that documents below the depth
+    move up. The scale of grades stays that of the whole qrels. Where that takes more than _AT_MOST
+    judgments, only documents of the first ranks and the highest grades that were not retrieved are removed.
+    judged: the document of each row. unjudged: those that were retrieved only, by rank.
     """
     unjudged_rank = np.array([document.rank for document in unjudged], np.float64)
     # between two judged documents it does not matter which one is removed
@@ -711,9 +707,8 @@ def _leave_one_out(
     _, first, which = np.unique(gap, return_index=True, return_inverse=True)
     count = len(judgments.rank)
     # the cases: without each judged document, and without an unjudged one of each gap
-    removed = np.append(np.arange(count), np.full(len(first), -1))
     rank = np.append(judgments.rank, unjudged_rank[first])
-    tried = np.arange(len(removed))
+    tried = np.arange(len(rank))
     most = max(2, _AT_MOST // max(1, count))
     if len(tried) > most:
         missed = np.flatnonzero(~judgments.is_retrieved)
@@ -722,7 +717,7 @@ def _leave_one_out(
     step = max(1, _AT_ONCE // (count + 1))
     values: dict[int, float] = {}
     for cases in (tried[a : a + step] for a in range(0, len(tried), step)):
-        stays = np.arange(count) != removed[cases][:, None]  # a query for each case
+        stays = np.arange(count) != cases[:, None]  # a query for each case
         case, row = np.nonzero(stays)
         before = judgments.rank[row]
         table = judgments.replace(

@@ -326,18 +326,13 @@ def _undefined(outcome: CheckOutcome, results: Results, percent: float) -> str:
     if check.spec is None or is_num_q(check.spec):
         return ""
     counted = np.logical_and.reduce([run.counted for run in results.runs[: 1 + check.needs_baseline]])
-    skipped = sum(  # queries that --no-relevant skip excludes were chosen
-        notice.count
-        for notice in results.notices
-        if notice.kind is Kind.NO_RELEVANT and notice.rule == "skip" and notice.metric == check.metric
-    )
+    skip = Kind.NO_RELEVANT, "skip", check.metric  # queries that it excludes were chosen
+    skipped = sum(of.count for of in results.notices if (of.kind, of.rule, of.metric) == skip)
     undefined = int(counted.sum()) - outcome.n - skipped
     if undefined <= 0 or at_least(100 * (results.chosen - undefined) / results.chosen, percent):
         return ""
-    return (
-        f"{check.metric} is undefined for {undefined:,} of {results.chosen:,} judged queries, where "
-        f"--min-coverage is {percent:g} %; --allow undefined excludes them"
-    )
+    what = f"{check.metric} is undefined for {undefined:,} of {results.chosen:,} judged queries"
+    return f"{what}, where --min-coverage is {percent:g} %; --allow undefined excludes them"
 
 
 def check_baseline(results: Results, path: str, min_coverage: float | None) -> None:
