@@ -52,8 +52,8 @@ def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.Document:
             yield doc.Sentences(list(map(visible, sentences)))
         yield doc.Line(verdict_line(report), "strong")
 
-    tables = [(_CHECKS, outcomes), (_WORST, worst)][: 2 if worst else 1]
-    rows = (doc.rows_of(columns, of, how.digits) for columns, of in tables)
+    tables = [(_CHECKS, outcomes)] + ([(_WORST, worst)] if worst else [])
+    rows = (doc.rows_of(columns, of_table, how.digits) for columns, of_table in tables)
     return doc.Document(blocks=blocks, rows=lambda: rows, content=report.to_dict, is_log=True)
 
 

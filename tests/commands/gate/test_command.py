@@ -15,7 +15,7 @@ from gradeval.commands.gate.command import EPILOG
 from gradeval.commands.gate.gate import KINDS, GateConfig, _bound, open_config, read_config
 from gradeval.errors import InputError, OptionError
 
-from .test_verdicts import AP, LOWER
+from .test_gate import AP, LOWER
 
 QUERIES = query_ids(60)
 CODES = {"gate held": 0, "gate failed": 1, "the gate could not decide": 2}
