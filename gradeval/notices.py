@@ -22,7 +22,6 @@ class Row(Record, eq=False):
     several: for several runs. Their fields are those of _fields(); [-J|judged_only=True] is an option as it
     is named in a shell and in Python. rules: the words for {by_rule}, by Notice.rule, '' for any other. each:
     a template for each notice, and what joins them, for {each}. is_note: whether it is no fault of the files.
-    accepted_by: the option by which a user accepts it.
     """
 
     text: str = ""
@@ -30,7 +29,6 @@ class Row(Record, eq=False):
     rules: Mapping[str, str] = {}
     each: tuple[str, str] = ("", "")
     is_note: bool = False
-    accepted_by: str = ""
 
 
 _OPTION = r"\[([^|\]]+)\|([^\]]+)\]"
@@ -88,7 +86,6 @@ class Kind(Enum):
             "1": "counted as 1 in the mean",
             "": "counted as 0 in the mean",
         },
-        accepted_by="no_relevant",
     )
     EXTRA_FIELDS = Row(
         "{subject}: {count:line has|lines have} more than 6 fields, the first is line {rule}; what follows "
@@ -142,7 +139,7 @@ class Kind(Enum):
         + _NOT_JUDGED,
         is_note=True,
     )
-    TIES = Row(accepted_by="ties")  # the sentence: _ties()
+    TIES = Row()  # the sentence: _ties()
     FEW_DOCUMENTS = Row(
         "{subject}: fewer documents than the cutoff in {count:,} of {total:query|queries} "
         "({metric}{others: and #})",
@@ -301,11 +298,6 @@ class Notice(Record):
             raise ValueError("a value is not valid")
         queries = tuple(map(str, content.get("queries", ())))
         return cls(**{**values, "kind": Kind(content["kind"]), "subject": subject, "queries": queries})
-
-
-def is_accepted(kind: Kind, options: Any) -> bool:
-    """Whether the user has decided what is done about it, by the option of its row."""
-    return getattr(options, kind.row.accepted_by) is not None
 
 
 def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) -> Iterator[str]:

@@ -24,7 +24,6 @@ from gradeval.errors import (
     visible_rows,
 )
 from gradeval.notices import EvaluationWarning, Kind, Notice, lines
-from gradeval.options import Options
 from gradeval.records import Record, fields_of
 
 SURROGATE = "\udcff"  # a byte that is not UTF-8
@@ -136,9 +135,6 @@ def test_each_kind_has_a_sentence() -> None:
                 rest = line.replace(odd, "")
                 assert line and not {"{", "}", "[", "|"} & set(rest), (kind, line)
                 assert not (in_python and ("--" in rest or " -" in rest)), (kind, line)
-    accepted_by = {kind.row.accepted_by for kind in Kind} - {""}  # which are options
-    assert accepted_by == {"no_relevant", "ties"}
-    assert all(getattr(Options(), name) is None for name in accepted_by)
     notes = {kind for kind in Kind if Notice(kind, "", 1).informational}
     of_runs = {Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS, Kind.NOT_SEPARABLE, Kind.COLLAPSED, Kind.WEIGHTED}
     assert notes == {Kind.SUBTOPICS, Kind.JUDGED_UNKNOWN, *of_runs}

@@ -16,7 +16,7 @@ from gradeval.errors import GradevalError, InputError, UnsuitableOptionError, fi
 from gradeval.evaluation.results import RunResult
 from gradeval.evaluation.score import TRIALS, Judge, Scored, Spread, score, spread, summarize
 from gradeval.formats.sources import Source
-from gradeval.notices import MAX_QUERIES, Kind, Notice, is_accepted, many
+from gradeval.notices import MAX_QUERIES, Kind, Notice, many
 from gradeval.options import LaterIds, Options
 from gradeval.records import Record
 from gradeval.registry.invariants import UNJUDGED_IGNORED
@@ -169,7 +169,7 @@ def outcome_of(
 
     def noticed(with_expected: Iterator[bool] = repeat(True)) -> Noticed:  # noqa: B008  # it never ends
         notices = [*query_notices(qrels, reduced, specs, chosen, options)]
-        if not is_accepted(Kind.TIES, options):  # a user who names a rule has decided the order
+        if options.ties is None:  # a user who names a rule has decided the order
             changes = ties or spread(judge, counted, specs, of_run, jobs, TRIALS)
             if changes.changes.any():
                 notices += _tie_notices(qrels, specs, result, changes, next(with_expected))
@@ -266,7 +266,7 @@ def relevance_notices(
         elif queries.any():
             notice = _about(Kind.NO_RELEVANT, qrels, queries, str(spec), rule=options.no_relevant_rule)
             of_qrels = {"subject": qrels.path, "total": int(wanted.sum())}
-            yield notice.replace(**of_qrels, informational=is_accepted(Kind.NO_RELEVANT, options))
+            yield notice.replace(**of_qrels, informational=options.no_relevant is not None)
 
 
 def _about(kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", **fields: Any) -> Notice:

@@ -20,7 +20,7 @@ from gradeval.evaluation.score import Scored, summarize
 from gradeval.formats.json import begins_saved, parse_json
 from gradeval.formats.lines import read_text
 from gradeval.formats.sources import Source
-from gradeval.notices import OF_QRELS, Kind, Notice, is_accepted
+from gradeval.notices import OF_QRELS, Kind, Notice
 from gradeval.options import DEFAULT_TIES, LETOR_TIES, VALUES, Options
 from gradeval.registry.spec import Spec, group_of, is_num_q, named_specs, parse
 from gradeval.tables.load import is_file, is_path, source_of
@@ -316,7 +316,7 @@ def outcomes_of_saved(
         for notice in of_run:
             if notice.kind in (Kind.TIES, Kind.FEW_DOCUMENTS):
                 is_wanted = notice.metric in map(str, specs)
-                if is_wanted and not (notice.kind is Kind.TIES and is_accepted(Kind.TIES, options)):
+                if is_wanted and not (notice.kind is Kind.TIES and options.ties is not None):
                     yield notice
             elif notice.kind not in (*OF_QRELS, Kind.UNDEFINED, Kind.JUDGED_SHARE):
                 yield notice
