@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from importlib import resources
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -205,14 +205,12 @@ def _explained_queries(
     for query, of_runs in zip(queries, of_queries, strict=True):
         if progress is not None:
             progress(len(explained), len(queries))
-        remaining = iter(of_runs)
-        each: list[Sequence[Explanation]] = []
-        for _, run in runs:
-            if isinstance(run, SavedResult):
-                each += [[]] * len(run.runs)
-            else:
-                each += [next(remaining) for _ in range(len(options.features) or 1)]
-        explained[query] = _explained(each)
+        remaining, count = iter(of_runs), len(options.features) or 1
+        of_each = (
+            [()] * len(run.runs) if isinstance(run, SavedResult) else list(islice(remaining, count))
+            for _, run in runs
+        )
+        explained[query] = _explained(list(chain(*of_each)))
     return explained
 
 
