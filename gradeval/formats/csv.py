@@ -133,11 +133,8 @@ def query_column(names: Sequence[str], chosen: str | None, path: str) -> int:
 
 def check_has(names: Sequence[str], name: str, path: str) -> None:
     if name not in names:
-        raise InputError(path, f"no column named {named(name)}; the columns are {_listed(names)}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return first_names(map(named, names), _SHOWN)
+        columns = first_names(map(named, names), _SHOWN)
+        raise InputError(path, f"no column named {named(name)}; the columns are {columns}")
 
 
 def are_columns(names: Sequence[str], by_role: Mapping[str, str]) -> bool:
@@ -164,7 +161,7 @@ def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, nami
         hint = "Rename one" if is_one_name else f"Choose with {naming.format(role)}"
         raise InputError(path, f"the {role} column may be {both}", hint=hint)
     usual = ", ".join(name for group in USUAL_NAMES[role] for name in group)
-    what = f"no {role} column ({usual}); the columns are {_listed(names)}"
+    what = f"no {role} column ({usual}); the columns are {first_names(map(named, names), _SHOWN)}"
     raise InputError(path, what, hint=f"Name it with {naming.format(role)}")
 
 
