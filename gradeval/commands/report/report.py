@@ -261,6 +261,8 @@ def _shortened(value: ExplainedValue, documents: tuple[Document, ...]) -> Explai
     return ExplainedValue(short, value.selection, others)
 
 
+# --- the page
+
 _ROOM = "gradeval.commands.report"
 TITLE = "Ranking evaluation"
 COVERAGE_LEGEND = (
@@ -291,7 +293,6 @@ def _page(report: Report, digits: Digits) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_shown,
     )
     values, results = report.values, report.results
     runs = [visible(run) for run in values.runs]
@@ -323,13 +324,7 @@ def _page(report: Report, digits: Digits) -> str:
         data=Markup(_values(report, digits)),
         explanations=_explanations(report, digits),
     )
-    return text
-
-
-def _shown(value: Any) -> Any:
-    if isinstance(value, str) and not value.isprintable():
-        return type(value)(value.encode("utf-8", "backslashreplace").decode())
-    return value
+    return text.encode("utf-8", "backslashreplace").decode()  # bytes that were no UTF-8
 
 
 # --- what is there without JavaScript
