@@ -412,8 +412,7 @@ def scaled_dcg(judgments: Judgments, *, min_rel: MinRel = 0.0, max_rel: MaxRel, 
 
 def _nearly_err(documents: Gaining, depth: int, discount: Sums, discounts: Sums) -> Terms:
     """Gain per document inspected, where a document with gain g ends the search with probability g. discount:
-    rank -> the probability that it is inspected if no document above it has a gain; discounts: the sum of
-    discount up to the rank.
+    rank -> the probability that it is inspected if none above it has a gain; discounts: its sum up to the rank.
     """
     gaining, rows, rank, gain = documents
     left = gaining.running_product(1 - gain)

@@ -1,6 +1,4 @@
-"""Variants of nDCG: averaged over ranks that depend on the query; with the original discount; and G, whose
-discount depends on the gain missed.
-"""
+"""Variants of nDCG: at ranks by query, with the original discount, or discounted by the gain missed (G)."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ Base = Annotated[float, positive(_BASE, aliases=("b", "beta"))]
 
 
 def _dcgs(judgments: Judgments, gain: str | Pairs) -> tuple[DiscountedTerms, DiscountedTerms]:
-    """The DCG of the documents retrieved whose gain is not 0, and that of the ideal ranking, whose first ranks
-    are those with a gain above 0.
-    """
+    """The DCG of the documents retrieved whose gain is not 0, and that of the ideal ranking."""
     table, worth = graded(judgments, gain)
     return dcg(table, worth, None), ideal_dcg(table, worth)
 

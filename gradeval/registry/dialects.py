@@ -243,9 +243,8 @@ AMBIGUOUS = {"accuracy": ("sentence-transformers", "Success")}
 
 
 class Spelling(NamedTuple):
-    """The gradeval parameter that is equivalent to one of another tool. metric: the one it applies to, '' for
-    any with this parameter. words: its values -> ours, None if they are equal. example: a value in its
-    notation.
+    """The gradeval parameter equivalent to one of another tool. metric: the one it applies to, '' for any with
+    this parameter. words: its values -> ours, None if they are equal. example: a value in its notation.
     """
 
     tool: str

@@ -83,9 +83,7 @@ def _number(text: str) -> float:
 def _taking(
     allowed: str, convert: Callable[[str], Any], usual: str, holds: Callable[[Any], bool] = lambda value: True
 ) -> Callable[..., Param]:
-    """What makes parameters of a kind: (about, other fields) -> Param. convert: the value of a text, or raises
-    ValueError. holds: of the value.
-    """
+    """Makes parameters of a kind: (about, fields) -> Param. convert: text -> value or ValueError."""
 
     def parse(text: str) -> Any:
         try:

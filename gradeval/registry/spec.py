@@ -405,9 +405,8 @@ def _register() -> list[str]:
 
 @cache
 def load_plugins() -> tuple[str, ...]:
-    """Register the metrics that other packages offer; a line for each plugin or metric that is ignored.
-    Finding them takes longer than importing all our own metrics, so it is done only where a name is not one of
-    ours, or all are listed.
+    """Register the metrics that other packages offer; a line for each plugin or metric that is ignored. It
+    takes longer than importing all of ours, so it is done only for a name that is not ours, or to list all.
     """
     from gradeval.registry.plugins import load_all
 

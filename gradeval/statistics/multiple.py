@@ -194,10 +194,9 @@ def _sum(values: Floats) -> float:
 
 class TukeyHSD(Record, eq=False):
     """The randomized Tukey HSD test of S systems. n: queries with a value of every system. differences: (S, S),
-    [i, j] = mean i - mean j. p: (S, S), of each pair, corrected for all of them; NaN on the diagonal, and
-    everywhere if `reason` says why there is none (else ''). margin: the honestly significant difference:
-    differences -/+ margin contain 0 exactly where p >= alpha; infinite where no p can be below alpha, NaN
-    without p. method: how p was found.
+    [i, j] = mean i - mean j. p: (S, S), of each pair, corrected for all; NaN on the diagonal, and everywhere if
+    `reason` says why there is none. margin: the honestly significant difference: differences -/+ margin contain
+    0 exactly where p >= alpha; infinite where no p can be below alpha, NaN without p. method: how p was found.
     """
 
     n: int

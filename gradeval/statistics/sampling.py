@@ -43,9 +43,8 @@ _PERMUTED = 1 << 15  # values permuted in a block of Fisher and Yates, all its s
 
 
 class Sampling(Record):
-    """Random sampling: the number of samples, the seed, and the number of threads. samples: sign flips,
-    bootstrap resamples or permutations, at least 1. seed: 0 to 2^64 - 1. jobs: at least 1; it affects the time
-    and nothing else.
+    """Random sampling. samples: sign flips, bootstrap resamples or permutations, at least 1. seed: 0 to 2^64 -
+    1. jobs: the number of threads, at least 1; it affects the time and nothing else.
     """
 
     samples: int = 100_000

@@ -92,10 +92,9 @@ def summarize(differences: Floats) -> Summary:
 
 
 class Outcome(Record):
-    """The outcome of a test in one comparison. p: two-sided, uncorrected; NaN where there is none, and then
-    `reason` says why (else ''). low, high: the interval; infinite where the test can reject nothing on that
-    side, NaN for fewer than 2 pairs. estimate: what the interval is of, PairedTest.estimand. method: how p was
-    found.
+    """The outcome of a test in one comparison. p: two-sided, uncorrected; NaN where there is none, as `reason`
+    says. low, high: the interval; infinite where the test can reject nothing on that side, NaN for fewer than 2
+    pairs. estimate: what the interval is of, PairedTest.estimand. method: how p was found.
     """
 
     p: float
