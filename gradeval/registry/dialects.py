@@ -8,6 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 # trec_eval: what stands after the dot, and what it prints
+TO_OURS = str.maketrans(",=", "/:")  # separators of values, also in messages about them
+TO_THEIRS = str.maketrans("/:", ",=")
 
 
 class Measure(NamedTuple):
@@ -49,7 +51,7 @@ class Measure(NamedTuple):
         rest = dict(texts)
         parts = [f"{key}={rest.pop(key)}" for key in self.named if key in rest]
         if self.param in rest:
-            text = to_theirs(rest.pop(self.param))
+            text = rest.pop(self.param).translate(TO_THEIRS)
             if "=" in self.example and "=" not in text:
                 return None
             if self.decimals is not None and round(float(text), self.decimals) == float(text):
@@ -121,16 +123,6 @@ def names_of(metric: str) -> list[str]:
 def printed(metric: str, texts: Mapping[str, str]) -> str | None:
     """The name that trec_eval prints for a gradeval metric with these parameters, None if it has none."""
     return next(filter(None, (MEASURES[name].written(name, texts) for name in names_of(metric))), None)
-
-
-def to_ours(text: str) -> str:
-    """A value, or a message about it, with our separators."""
-    return text.translate(str.maketrans(",=", "/:"))
-
-
-def to_theirs(text: str) -> str:
-    """A value, or a message about it, with trec_eval's separators."""
-    return text.translate(str.maketrans("/:", ",="))
 
 
 # Names and parameters in other tools

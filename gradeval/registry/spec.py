@@ -324,9 +324,9 @@ def _value(param: Param, value: str, text: str, is_dotted: bool = False) -> Any:
     """is_dotted: whether it has trec_eval's separators, which messages use too."""
     value = value.strip()
     try:
-        return param.parse(dialects.to_ours(value) if is_dotted else value)
+        return param.parse(value.translate(dialects.TO_OURS) if is_dotted else value)
     except ValueError as error:
-        form = dialects.to_theirs(str(error)) if is_dotted else str(error)
+        form = str(error).translate(dialects.TO_THEIRS) if is_dotted else str(error)
         raise MetricError(f"{text}: {param.name} must be {form}, not '{value}'") from None
     except MetricError as error:  # of a plugin
         raise MetricError(f"{text}: {error}") from None

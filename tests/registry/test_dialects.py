@@ -9,7 +9,7 @@ from ir_measures.providers import registry
 
 from gradeval import MetricError, evaluate
 from gradeval.notices import Kind
-from gradeval.registry.dialects import MEASURES, PROVIDERS, printed, to_ours
+from gradeval.registry.dialects import MEASURES, PROVIDERS, TO_OURS, printed
 from gradeval.registry.metric import Metric
 from gradeval.registry.spec import metric_of
 
@@ -25,7 +25,7 @@ def test_there_and_back(name: str, after: str, texts: list[dict[str, str]]) -> N
     measure = MEASURES[name]
     assert measure.read(after, ".") == texts
     for one in texts:
-        ours = {param: to_ours(text) for param, text in one.items()}
+        ours = {param: text.translate(TO_OURS) for param, text in one.items()}
         assert measure.read(printed(measure.metric, ours).removeprefix(f"{name}_"), "_") == [one]
 
 
