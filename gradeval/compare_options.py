@@ -7,22 +7,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gradeval import options as opts
 from gradeval.errors import OptionError, described
-from gradeval.options import (
-    FLAG,
-    OF_RUNS,
-    PATH,
-    PERCENTAGE,
-    OptionKind,
-    Options,
-    OptionTable,
-    as_text,
-    check_known,
-    choice,
-    integer,
-    must_be,
-    section,
-)
 
 ALL = "all"  # stands in the place of a group for all queries
 TUKEY = "tukey"
@@ -49,14 +35,14 @@ def _read_groups(option: str, by: Any) -> Groups:
         if isinstance(by, Mapping):
             for query, names in by.items():
                 for name in names if isinstance(names, (list, tuple, set, frozenset)) else [names]:
-                    groups.setdefault(str(name), []).append(as_text(query))
+                    groups.setdefault(str(name), []).append(opts.as_text(query))
         elif isinstance(by, (str, bytes, os.PathLike)):
             from gradeval.formats.lines import read_groups  # only where it is needed: it imports numpy
             from gradeval.formats.sources import Source
 
             groups = read_groups(Source(os.fsdecode(by)))
         elif isinstance(by, Iterable):
-            groups = {str(name): [as_text(query) for query in queries] for name, queries in by}
+            groups = {str(name): [opts.as_text(query) for query in queries] for name, queries in by}
         else:
             raise TypeError
     except (TypeError, ValueError):
@@ -65,31 +51,33 @@ def _read_groups(option: str, by: Any) -> Groups:
     return tuple((name, tuple(dict.fromkeys(queries))) for name, queries in groups.items())
 
 
-GROUPED = f"{PATH} | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]"
+GROUPED = f"{opts.PATH} | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]"
 
 
-_comparison, _further = section(COMPARISON), section(FURTHER)
+_comparison, _further = opts.section(COMPARISON), opts.section(FURTHER)
 
 
-class CompareOptions(OptionTable, init=False):
+class CompareOptions(opts.OptionTable, init=False):
     """How to compare runs."""
 
     baseline: str | int | None = _comparison(
-        OptionKind("run", must_be("the name or position of a run", _is_run), "str | int", metavar="RUN"),
+        opts.OptionKind(
+            "run", opts.must_be("the name or position of a run", _is_run), "str | int", metavar="RUN"
+        ),
         "The run to compare with, a file or a name. Default: the first.",
         scope={SUMS},
         python="the run that the others are compared with, by name or position; None: the first",
     )
-    all_pairs: bool = _comparison(FLAG, "Compare every run with every other.", scope={SUMS})
+    all_pairs: bool = _comparison(opts.FLAG, "Compare every run with every other.", scope={SUMS})
     test: str = _comparison(
-        choice(*TESTS, listed=True),
+        opts.choice(*TESTS, listed=True),
         "Paired t-test; randomization test by sign flips; bootstrap interval (BCa), which has no p-value; "
         "Wilcoxon signed-rank test; sign test; or, with --all-pairs, the randomized Tukey HSD test.",
         default="t",
         python=f"the test, one of {', '.join(map(repr, TESTS))}",
     )
     correction: str | None = _comparison(
-        choice(*CORRECTIONS, listed=True),
+        opts.choice(*CORRECTIONS, listed=True),
         "Of p for the number of comparisons (runs × metrics): Holm, Bonferroni and maxT for the "
         "family-wise error rate, Benjamini-Hochberg (bh) for the false discovery rate. Default: holm.",
         scope={SUMS},
@@ -97,31 +85,31 @@ class CompareOptions(OptionTable, init=False):
         "Tukey's test and the bootstrap, which have no p-values to correct",
     )
     confidence: float = _comparison(
-        PERCENTAGE,
+        opts.PERCENTAGE,
         "Of the intervals; significant is p below what is left of 100. Default: 95.",
         default=95.0,
         scope={SUMS},
         python="of the intervals, in percent; the significance level alpha is what is left of 100 %",
     )
     samples: int = _comparison(
-        integer(100, 10**8),
+        opts.integer(100, 10**8),
         "Random sign flips, resamples or permutations. Default: 100000.",
         default=100_000,
         python="random sign flips, resamples or permutations",
     )
     seed: int = _comparison(
-        integer(0, 2**63 - 1), "Of these. Default: 1.", default=1, python="of the random samples"
+        opts.integer(0, 2**63 - 1), "Of these. Default: 1.", default=1, python="of the random samples"
     )
     by: Groups = _further(
-        OptionKind("path", _read_groups, GROUPED, metavar="FILE"),
+        opts.OptionKind("path", _read_groups, GROUPED, metavar="FILE"),
         "Repeat for each group: 'query TAB group' lines.",
         default=(),
         python="groups of queries to repeat the comparison for: a file, {query: group or groups}, or pairs",
     )
     sort: str | None = _further(
-        OptionKind(
+        opts.OptionKind(
             "metric",
-            must_be("the name of a metric", lambda value: isinstance(value, str)),
+            opts.must_be("the name of a metric", lambda value: isinstance(value, str)),
             "str",
             metavar="METRIC",
         ),
@@ -130,11 +118,11 @@ class CompareOptions(OptionTable, init=False):
         python="the metric by whose mean the runs are ordered, the best first, or with '-' before its name the "
         "worst; None: as given",
     )
-    worst: int = _further(integer(0, 10**6), "The N queries that lost most.", default=0)
-    best: int = _further(integer(0, 10**6), "The N queries that gained most.", default=0)
-    power: bool = _further(FLAG, "The smallest difference that could have been shown, and queries needed.")
-    anova: bool = _further(FLAG, "Two-way analysis of variance, system by query, and its effect sizes.")
-    jobs: int = Options.table["jobs"]  # type: ignore[assignment]
+    worst: int = _further(opts.integer(0, 10**6), "The N queries that lost most.", default=0)
+    best: int = _further(opts.integer(0, 10**6), "The N queries that gained most.", default=0)
+    power: bool = _further(opts.FLAG, "The smallest difference that could have been shown, and queries needed.")
+    anova: bool = _further(opts.FLAG, "Two-way analysis of variance, system by query, and its effect sizes.")
+    jobs: int = opts.Options.table["jobs"]  # type: ignore[assignment]
 
     def _check_combination(self) -> None:
         if any(group == ALL for group, _ in self.by):
@@ -169,13 +157,13 @@ class CompareOptions(OptionTable, init=False):
 
 
 OF_SUMS = CompareOptions.rows(within=SUMS)  # of a t-test from sums alone
-COMPARED = {**CompareOptions.table, **OF_RUNS}  # of functions that evaluate and compare
+COMPARED = {**CompareOptions.table, **opts.OF_RUNS}  # of functions that evaluate and compare
 
 
-def split_options(options: Mapping[str, Any]) -> tuple[CompareOptions, Options]:
+def split_options(options: Mapping[str, Any]) -> tuple[CompareOptions, opts.Options]:
     """How to compare, and how to evaluate; jobs belongs to both. Raises OptionError."""
-    check_known(options, list(COMPARED))
+    opts.check_known(options, list(COMPARED))
     return (
         CompareOptions(**{name: value for name, value in options.items() if name in CompareOptions.table}),
-        Options(**{name: value for name, value in options.items() if name in OF_RUNS}),
+        opts.Options(**{name: value for name, value in options.items() if name in opts.OF_RUNS}),
     )

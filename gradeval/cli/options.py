@@ -11,19 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradeval import options as opts
 from gradeval.errors import GRADE_RANGE, is_grade
 from gradeval.notices import Kind
-from gradeval.options import (
-    ANY_RELEVANT,
-    CONFIDENCE,
-    INPUT,
-    METRICS,
-    MORE,
-    QUERIES_SECTION,
-    Options,
-    OptionTable,
-    parse_number,
-)
 from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
@@ -94,7 +84,7 @@ class Number(Value):
         if text == self.default:
             return None
         with suppress(ValueError):
-            if self.is_valid(number := parse_number(text)):
+            if self.is_valid(number := opts.parse_number(text)):
                 return number
         raise ValueError(self.what)
 
@@ -300,8 +290,8 @@ def together(*decorators: Decorator) -> Decorator:
 
 _TYPES: dict[str, dict[str, Any]] = {  # by the type of a row: arguments of click.option
     "grade": {"type": grade()},
-    "threshold": {"type": grade(ANY_RELEVANT)},
-    "percentage": {"type": percentage(*CONFIDENCE)},
+    "threshold": {"type": grade(opts.ANY_RELEVANT)},
+    "percentage": {"type": percentage(*opts.CONFIDENCE)},
     "choice or flag": {"is_flag": False},
     "flag": {"is_flag": True},
     "path": {"type": File()},
@@ -312,7 +302,7 @@ _TYPES: dict[str, dict[str, Any]] = {  # by the type of a row: arguments of clic
 }
 
 
-def row_option(table: type[OptionTable], name: str, **changes: Any) -> Decorator:
+def row_option(table: type[opts.OptionTable], name: str, **changes: Any) -> Decorator:
     """The option of a row of the table. changes: arguments of click.option, and the section, that differ."""
     row = table.table[name]
     kind = row.kind
@@ -334,7 +324,7 @@ def row_option(table: type[OptionTable], name: str, **changes: Any) -> Decorator
 
 
 def row_options(
-    table: type[OptionTable], heading: str, helps: Mapping[str, str] | None = None, **scope: Any
+    table: type[opts.OptionTable], heading: str, helps: Mapping[str, str] | None = None, **scope: Any
 ) -> Decorator:
     """The options of the rows under a heading. helps: other help. scope: that of OptionTable.rows()."""
     names = [name for name, row in table.rows(**scope).items() if row.section == heading]
@@ -349,14 +339,17 @@ def metric_option(about: str) -> Decorator:
 def measure_options(default: str, what: str = _SEVERAL, helps: Mapping[str, str] | None = None) -> Decorator:
     """The metrics, and how they are computed. default, what: what the help says of them. helps: of options."""
     about = f"{what} 'gradeval metrics' lists them. Default: {default}."
-    return together(metric_option(about), row_options(Options, METRICS, without=(MORE,), helps=helps))
+    return together(
+        metric_option(about), row_options(opts.Options, opts.METRICS, without=(opts.MORE,), helps=helps)
+    )
 
 
 # which queries count
 query_options = together(
-    queries("-c complete", "Same as --queries judged, as in trec_eval."), row_options(Options, QUERIES_SECTION)
+    queries("-c complete", "Same as --queries judged, as in trec_eval."),
+    row_options(opts.Options, opts.QUERIES_SECTION),
 )
-input_options = row_options(Options, INPUT)
+input_options = row_options(opts.Options, opts.INPUT)
 digits_option = output(
     "--digits",
     "Number of decimals, or full for the shortest representation that round-trips.",
@@ -386,7 +379,7 @@ warning_options = together(
     other("--strict", "Treat warnings as errors: print no results, and exit with code 2."),
     allow_option,
 )
-other_options = together(row_option(Options, "jobs"), warning_options)
+other_options = together(row_option(opts.Options, "jobs"), warning_options)
 fail_on_warning_option = other(
     "--fail-on-warning", "Exit with code 3 if there are warnings, after everything is printed."
 )

@@ -11,19 +11,7 @@ from gradeval.errors import OptionError, visible
 from gradeval.evaluation.results import Column, Results
 from gradeval.notices import lines
 from gradeval.registry.spec import Spec
-from gradeval.render.document import (
-    Cell,
-    Document,
-    Grid,
-    Lines,
-    RenderOptions,
-    Rows,
-    Text,
-    Values,
-    decimals,
-    not_a_formula,
-    of_distinct,
-)
+from gradeval.render import document as doc
 
 ALL = "all"  # the query id of the summary
 FORMAT_VERSION = 1  # of json
@@ -31,14 +19,14 @@ FORMAT_VERSION = 1  # of json
 
 def document(
     results: Results,
-    how: RenderOptions,
+    how: doc.RenderOptions,
     *,
     per_query: bool = False,
     summary: bool = True,
     wide: bool = False,
     labels: Sequence[str] | None = None,
     signature: bool = False,
-) -> Document:
+) -> doc.Document:
     """Runs and metrics are in the given order, queries in qrels order; per-query rows are of counted queries.
 
     per_query: the values of the queries. summary: those of the runs. wide: queries are rows and runs columns,
@@ -49,29 +37,31 @@ def document(
         what = "the format trec" if how.format == "trec" else "ranges and intervals"
         raise OptionError(f"{what} cannot be printed wide")
     texts = partial(_texts, digits=how.digits)
-    of_words = partial(texts, escape=not_a_formula if how.spreadsheet else str)
+    of_words = partial(texts, escape=doc.not_a_formula if how.spreadsheet else str)
 
     def parts() -> Iterator[_Part]:
         return _parts(results, per_query, summary)
 
-    def blocks() -> Iterator[Grid | Lines]:
+    def blocks() -> Iterator[doc.Grid | doc.Lines]:
         yield from _grids(results, per_query, summary, wide, partial(texts, escape=visible))
         if signature and how.format != "table":  # in the formats of papers
-            yield Lines(list(map(visible, results.signatures())))
+            yield doc.Lines(list(map(visible, results.signatures())))
 
-    def rows() -> list[Rows]:
+    def rows() -> list[doc.Rows]:
         if not wide:
             return [_long_rows(results, parts(), of_words, "")]
         by_metric = _by_metric(results, per_query, summary, of_words)
-        cells: Iterator[list[list[Text]]] = ([[ids, str(spec), *columns]] for spec, ids, columns in by_metric)
-        return [Rows(("query", "metric", *(run.name for run in results.runs)), cells, frozenset((0, 1)))]
+        cells: Iterator[list[list[doc.Text]]] = (
+            [[ids, str(spec), *columns]] for spec, ids, columns in by_metric
+        )
+        return [doc.Rows(("query", "metric", *(run.name for run in results.runs)), cells, frozenset((0, 1)))]
 
-    def records() -> Rows:
+    def records() -> doc.Rows:
         from json.encoder import encode_basestring_ascii
 
         return _long_rows(results, parts(), _exact_texts, "null", encode_basestring_ascii)
 
-    return Document(
+    return doc.Document(
         blocks=blocks,
         rows=rows,
         content=lambda: _content(results, per_query, summary, signature),
@@ -96,7 +86,7 @@ def _texts(column: Column, *, escape: Callable[[str], str] = str, **how: Any) ->
     """The values of a column as text. escape: for text values. how: the arguments of decimals()."""
     if column.texts is not None:
         return list(map(escape, column.texts))
-    return decimals(column.values, column.spec.metric.is_count, **how)
+    return doc.decimals(column.values, column.spec.metric.is_count, **how)
 
 
 def _exact_texts(column: Column) -> list[str]:
@@ -106,7 +96,7 @@ def _exact_texts(column: Column) -> list[str]:
 
         return list(map(json.dumps, column.texts))
     kind = int if column.spec.metric.is_count else float
-    return of_distinct(column.values + 0.0, lambda n: repr(kind(n)) if math.isfinite(n) else "null")
+    return doc.of_distinct(column.values + 0.0, lambda n: repr(kind(n)) if math.isfinite(n) else "null")
 
 
 def _ends(results: Results) -> tuple[str, ...]:
@@ -121,22 +111,22 @@ def _ends(results: Results) -> tuple[str, ...]:
 
 def _long_rows(
     results: Results, parts: Iterator[_Part], texts: Texts, absent: str, word: Callable[[str], str] = str
-) -> Rows:
+) -> doc.Rows:
     """A row for each value. absent: a range where there is none. word: writes the names."""
     ends = _ends(results)
 
-    def of_parts() -> Iterator[list[list[Text]]]:
+    def of_parts() -> Iterator[list[list[doc.Text]]]:
         for r, queries, columns in parts:
             run, ids = word(results.runs[r].name), list(map(word, queries))
-            rows: list[list[Text]] = []
+            rows: list[list[doc.Text]] = []
             for column in columns:
-                values: list[Text] = [texts(end) for end in (column, *column.ends)]
+                values: list[doc.Text] = [texts(end) for end in (column, *column.ends)]
                 missing = [absent] * (len(ends) - len(column.ends))
                 rows.append([run, ids, word(str(column.spec)), *values, *missing])
             yield rows
 
     head = ("run", "query", "metric", "value", *ends)
-    return Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
+    return doc.Rows(head, of_parts(), frozenset((0, 1, 2) if word is str else ()))
 
 
 def _by_metric(
@@ -166,7 +156,7 @@ def _by_metric(
 
 def _trec_eval(
     results: Results, parts: Iterator[_Part], texts: Texts, labels: Sequence[str] | None
-) -> Iterator[Rows]:
+) -> Iterator[doc.Rows]:
     """trec_eval's columns. It evaluates one run: before each of several runs is a row runid with its name."""
     firsts = labels or [f"{spec.trec:<22}" for spec in results.specs]
     label = dict(zip(results.specs, firsts, strict=True))
@@ -174,34 +164,34 @@ def _trec_eval(
     last = None
     for r, queries, columns in parts:
         if r != last and not is_named:
-            yield Rows((), [[[f"{'runid':<22}", ALL, results.runs[r].name]]], frozenset((2,)))
+            yield doc.Rows((), [[[f"{'runid':<22}", ALL, results.runs[r].name]]], frozenset((2,)))
         last = r
-        rows: list[list[Text]] = []
+        rows: list[list[doc.Text]] = []
         for column in columns:
             values = texts(column)
             if not column.spec.metric.has_summary:  # relstring
                 values = [f"'{text}'" for text in values]
             rows.append([label[column.spec], queries, values])
-        yield Rows((), [rows], frozenset((1,)))
+        yield doc.Rows((), [rows], frozenset((1,)))
 
 
 # --- tables for people
 
 
-def _grids(results: Results, per_query: bool, summary: bool, wide: bool, texts: Texts) -> Iterator[Grid]:
+def _grids(results: Results, per_query: bool, summary: bool, wide: bool, texts: Texts) -> Iterator[doc.Grid]:
     """A table of queries for each run, then one of the summaries; or one for each metric."""
     if wide:
         names = tuple(visible(run.name) for run in results.runs)
         for spec, queries, of_runs in _by_metric(results, per_query, summary, texts):
             values = (_best_in_row(spec, row) for row in zip(*of_runs, strict=True))
             by_query = [(visible(query), *row) for query, row in zip(queries, values, strict=True)]
-            yield Grid(spec.display if len(results.specs) > 1 else "", ("query", *names), by_query)
+            yield doc.Grid(spec.display if len(results.specs) > 1 else "", ("query", *names), by_query)
         return
     for r, queries, columns in _parts(results, per_query, False):
         head = ("query", *(column.spec.display for column in columns))
         values = (_cells(column, texts) for column in columns)
         rows = list(zip(map(visible, queries), *values, strict=True))
-        yield Grid(visible(results.runs[r].name), head, rows)
+        yield doc.Grid(visible(results.runs[r].name), head, rows)
     if summary:
         shown = [spec for spec in results.specs if spec.metric.has_summary]
         by_run = [
@@ -212,10 +202,10 @@ def _grids(results: Results, per_query: bool, summary: bool, wide: bool, texts: 
         cells = [_best_in_row(spec, row) for spec, row in zip(shown, by_metric, strict=False)]
         runs = [visible(run.name) for run in results.runs]
         head = ("run", *(spec.display for spec in shown))
-        yield Grid("", head, list(zip(runs, *cells, strict=True)))
+        yield doc.Grid("", head, list(zip(runs, *cells, strict=True)))
 
 
-def _cells(column: Column, texts: Texts) -> list[str | Cell]:
+def _cells(column: Column, texts: Texts) -> list[str | doc.Cell]:
     """The values, with the range behind those that the order of ties changes, and the mean within it."""
     values = texts(column)
     if not column.ends:
@@ -223,14 +213,14 @@ def _cells(column: Column, texts: Texts) -> list[str | Cell]:
     low, high, *expected = map(texts, column.ends)
     ranges = map(", ".join, zip(low, *expected, high, strict=True))
     return [
-        value if value == least == most else Cell(value, f" [{shown}]")
+        value if value == least == most else doc.Cell(value, f" [{shown}]")
         for value, least, most, shown in zip(values, low, high, ranges, strict=True)
     ]
 
 
-def _best_in_row(spec: Spec, row: Sequence[str | Cell]) -> list[str | Cell]:
+def _best_in_row(spec: Spec, row: Sequence[str | doc.Cell]) -> list[str | doc.Cell]:
     """The best values of several runs in bold; values with the same text are equally good."""
-    cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+    cells = [cell if isinstance(cell, doc.Cell) else doc.Cell(cell) for cell in row]
     higher_is_better = spec.metric.higher_is_better
     texts = [cell.text for cell in cells if cell.text not in ("", "nan")]
     if len(row) < 2 or higher_is_better is None or spec.metric.text or not texts:
@@ -269,7 +259,7 @@ def _content(results: Results, per_query: bool, summary: bool, signature: bool) 
         if per_query:
             queries, keys = results.counted_queries(r), ("per_query", *(f"per_query_{end}" for end in ends))
             for key, names, part in with_ends(keys, results.columns(r, per_query=True)):
-                entry[key] = Values(queries, names, list(map(_exact_texts, part)))
+                entry[key] = doc.Values(queries, names, list(map(_exact_texts, part)))
         return entry
 
     interval = next((run.interval for run in results.runs), None)
