@@ -58,18 +58,14 @@ function signed(value) {
 }
 
 // An element with its content, lists of elements and texts, and those of the attributes that are not empty.
-function filled(made, content, attributes) {
+function element(name, content = [], attributes = {}, made = document.createElement(name)) {
   for (const [key, value] of Object.entries(attributes)) if (value !== "") made.setAttribute(key, value);
   made.append(...[content].flat(Infinity));
   return made;
 }
 
-function element(name, content = [], attributes = {}) {
-  return filled(document.createElement(name), content, attributes);
-}
-
 function drawing(name, attributes, content = []) {
-  return filled(document.createElementNS("http://www.w3.org/2000/svg", name), content, attributes);
+  return element(name, content, attributes, document.createElementNS("http://www.w3.org/2000/svg", name));
 }
 
 function round(value) {
