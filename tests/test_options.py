@@ -79,7 +79,7 @@ def in_a_bucket(qrels: Any, run: Any, **options: Any) -> str:
     chosen = Options(**options)
     scale = np.unique([grade - chosen.zero_grade for of in qrels.values() for grade in of.values()])
     job = Job(tuple(parse(METRICS)), chosen, scale, ("r",), ("r",))
-    _, values = evaluate_bucket(table(qrels), table(run), job)
+    _, values = evaluate_bucket(table(qrels), [table(run)], job)
     return repr([(queries.tolist(), numbers) for _, queries, numbers in values])
 
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gradeval.spark.merge import SparkSummary as SparkSummary
+    from gradeval.spark.kernel import SparkSummary as SparkSummary
     from gradeval.spark.results import SparkResults as SparkResults
     from gradeval.spark.results import evaluate as evaluate
     from gradeval.spark.sessions import session as session
 
 # imported when used: the help of the command needs none of them
-_HOME = {"SparkResults": "results", "SparkSummary": "merge", "evaluate": "results", "session": "sessions"}
+_HOME = {"SparkResults": "results", "SparkSummary": "kernel", "evaluate": "results", "session": "sessions"}
 __all__ = list(_HOME)
 
 

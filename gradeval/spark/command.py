@@ -104,7 +104,7 @@ def spark_command(
     -o OUT.parquet writes the values of all queries, by Spark; the summary is printed in any case. With
     --baseline or --all-pairs the runs are compared, as by 'gradeval compare'.
     """
-    from gradeval.spark.files import local_files
+    from gradeval.spark import sessions
 
     how = {name: options.pop(name) for name in OF_SUMS}
     if how["baseline"] is None and not how["all_pairs"]:  # the runs are not compared
@@ -115,41 +115,36 @@ def spark_command(
     values = job.output if job.output is not None and job.output.endswith(_VALUES) else None
     job.output = None if values else job.output
     job.formats = COMPARISON_FORMATS if how else tuple(WRITERS)
-    job.open(*(file for path in input_files() for file in local_files(path)), more=(_VALUES,))
+    job.open(*(file for path in input_files() for file in sessions.local_files(path)), more=(_VALUES,))
     if how and job.format not in COMPARISON_FORMATS:
         known = ", ".join(COMPARISON_FORMATS)
         raise click.UsageError(f"A comparison has no format {job.format}. Formats: {known}.")
     if options["tie_range"] and job.format == "trec":
         raise click.UsageError("--tie-range and -f trec are mutually exclusive: it has no columns for ranges.")
 
+    from gradeval.commands.compare.compare import pairs_of
     from gradeval.formats.csv import OPTION
-    from gradeval.spark.files import check_new, named_runs, opened, resolved
-    from gradeval.spark.merge import chosen_options
+    from gradeval.spark.kernel import without_values
     from gradeval.spark.results import Request, SparkResults
-    from gradeval.spark.sessions import (
-        check_installed,
-        engine_errors,
-        opened_session,
-        reads_local_files,
-        tasks_shown,
-    )
 
     if job.query_ids is not None:
         options["query_ids"] = job.query_ids.unchecked()
     names = metrics or (COMPARED_METRICS if how else DEFAULT_METRICS)
-    request = Request.of(names, options, buckets, OPTION, chosen_options(how) if how else None)
-    are_local = reads_local_files(settings)
-    named, may_be_table = named_runs(qrels, runs, request, are_local)
+    request = Request.of(names, options, buckets, OPTION, CompareOptions(**how) if how else None)
+    are_local = sessions.reads_local_files(settings)
+    named, may_be_table = sessions.named_runs(qrels, runs, request.options.run_format, are_local)
+    if request.compared is not None and not may_be_table:
+        pairs_of(without_values([*named], [*named.values()]), request.compared)
     if values is not None and are_local:
-        check_new(values)
-    check_installed()
-    with engine_errors(), opened_session(master, settings) as spark:
+        sessions.check_new(values)
+    sessions.check_installed()
+    with sessions.engine_errors(), sessions.opened_session(master, settings) as spark:
         if values is not None:
-            check_new(values, spark)
-        judged = opened(spark, qrels, "grade", request)
-        tables = {name: opened(spark, path, "score", request) for name, path in named.items()}
+            sessions.check_new(values, spark)
+        judged = sessions.opened(spark, qrels, "grade", request.options)
+        tables = {name: sessions.opened(spark, path, "score", request.options) for name, path in named.items()}
         evaluation = SparkResults(judged, tables, request, may_be_table=may_be_table)
-        with job.running() as progress, tasks_shown(spark, progress.steps):
+        with job.running() as progress, sessions.tasks_shown(spark, progress.steps):
             if values is not None:
                 evaluation.persist()
             results: Results = evaluation.results()
@@ -161,7 +156,7 @@ def spark_command(
             may_go_on = not (job.strict and results.failed) and job.passes(notices, runs=len(results.runs))
             if values is not None:
                 if may_go_on and results.runs:
-                    evaluation.per_query_of_evaluated().write.parquet(resolved(spark, values))
+                    evaluation.per_query_of_evaluated().write.parquet(sessions.resolved(spark, values))
                 else:
                     echo_error(f"gradeval: {values} was not written")
     if not may_go_on:

@@ -1,4 +1,5 @@
-"""The evaluation of a bucket: some queries with all their judgments, and the rows of all runs for them.
+"""The evaluation of a bucket, some queries with all their judgments and the rows of all runs for them; and the
+states of all buckets, merged in the order of the partitions: the results, and their comparison.
 
 Nothing here knows Spark: Arrow tables go in, and the state of the bucket comes out. Values and notices come
 from the functions that evaluate files.
@@ -8,36 +9,33 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
-from gradeval.arrays.segments import stable_order
 from gradeval.arrays.strings import Ids, Texts
-from gradeval.errors import GradevalError
-from gradeval.evaluation.outcome import (
-    SHOWN_IDS,
-    Noticed,
-    Outcome,
-    chosen_queries,
-    depths_of,
-    no_subtopics_notices,
-    outcome_of,
-    qrels_notices_for,
-    relevance_notices,
-)
-from gradeval.evaluation.score import Judge, summands
+from gradeval.commands.compare import compare
+from gradeval.compare_options import CompareOptions
+from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError, described
+from gradeval.evaluation import outcome as outcomes
+from gradeval.evaluation.evaluator import complete
+from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary, position_of
+from gradeval.evaluation.score import Judge, summands, summaries
 from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, grouped, light_subtopics
-from gradeval.formats.diagnostics import COLLAPSES, LineProblems, Problem, shown
+from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
 from gradeval.formats.write import text_column
-from gradeval.notices import Notice
+from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES, Options
-from gradeval.registry.spec import Spec
-from gradeval.statistics.tests import paired_differences
+from gradeval.registry.metric import Kind as MetricKind
+from gradeval.registry.spec import Metrics, Spec, parse
+from gradeval.statistics import tests
+from gradeval.statistics.intervals import t_interval
+from gradeval.statistics.multiple import CORRECTIONS
 from gradeval.tables.qrels import JudgmentRows, Qrels
 from gradeval.tables.ranking import Collapse, Lines
 from gradeval.tables.reduction import Total
@@ -68,7 +66,7 @@ class Job(NamedTuple):
     qrels_labels: Sequence[str] = ("query id", "document id", "grade")
     run_labels: Sequence[str] = ("query id", "document id", "score")
     by_rank: bool = False
-    pairs: tuple[tuple[int, int], ...] = ()
+    pairs: compare.Pairs = ()
     version: str = __version__
 
 
@@ -115,9 +113,7 @@ class Statistics(NamedTuple):
                 # a part without numbers has no mean
                 squares = squares + part.squares + np.where(weight > 0, np.square(apart) * weight, 0.0)
                 size, total = size + part.size, total + part.total
-        positive, negative, lowest, highest = (
-            np.array(column) for column in list(zip(*parts, strict=True))[3:]
-        )
+        positive, negative, lowest, highest = map(np.array, list(zip(*parts, strict=True))[3:])
         return cls(size, total, squares, positive.sum(0), negative.sum(0), lowest.min(0), highest.max(0))
 
     @property
@@ -136,160 +132,140 @@ class Statistics(NamedTuple):
 class Part(NamedTuple):
     """The state of a run in a bucket.
 
-    counted: how many queries. in_run: how many of these the run has. values: of each metric, (M,), logarithms
-    for a geometric mean. ends: of RunResult.tie_range, none without it. depths: the numbers of documents that
-    queries have, and how many queries have each. noticed: of the bucket. ids: the first queries that the run
-    has, by id, where it has none that is evaluated.
+    counted: how many queries. values: of each metric, logarithms for a geometric mean, then the ends of
+    RunResult.tie_range if there are any, (1 or 4, M). depths: the numbers of documents that queries have, and
+    how many queries have each. noticed: of the bucket. ids: the first queries that the run has, by id, where it
+    has none that is evaluated.
     """
 
     counted: int
-    in_run: int
     values: Statistics
-    ends: tuple[Statistics, ...]
     depths: tuple[Ints, Ints]
-    noticed: Noticed
+    noticed: outcomes.Noticed
     ids: Sequence[str]
 
 
 class Bucket(NamedTuple):
     """The state of a bucket.
 
-    runs: the state of each run, or why it failed; none where the qrels failed. notices: of the qrels. known:
-    which of Options.query_ids it has. ids: the first evaluated queries, by id. pairs: for each pair of the job,
-    of each metric, the differences run - baseline, the values of the baseline and those of the run, (3, M), for
-    the queries that have a value in both; None where a run failed.
+    runs: the state of each run, or why it failed. notices: of the qrels. ids: the evaluated queries, by id; the
+    first ones, where Options.query_ids does not choose them. pairs: for each pair of the job, of each metric,
+    the differences run - baseline, the values of the baseline and those of the run, (3, M), for the queries
+    that have a value in both; none where a run failed.
     """
 
-    runs: tuple[Part | GradevalError, ...] = ()
-    failure: GradevalError | None = None
-    notices: tuple[Notice, ...] = ()
-    known: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    pairs: tuple[Statistics | None, ...] = ()
+    runs: tuple[Part | GradevalError, ...]
+    notices: tuple[Notice, ...]
+    ids: tuple[str, ...]
+    pairs: tuple[Statistics, ...]
 
 
-def evaluate_bucket(qrels: Any, runs: Any, job: Job) -> tuple[Bucket, list[RunValues]]:
-    """qrels, runs: Arrow tables with the columns of read_rows(); either may be empty."""
+State = Bucket | GradevalError
+"""Of a bucket, or why its qrels failed."""
+
+
+def evaluate_bucket(qrels: Any, runs: Sequence[Any], job: Job) -> tuple[State, list[RunValues]]:
+    """qrels, runs: the table of the qrels and those of the runs, as of read_rows(); any may be empty."""
     try:
         if job.version != __version__:
             what = f"the workers have gradeval {__version__}, the driver {job.version}"
             raise GradevalError(f"{what}: install one version on both")
         judged, notices = _read_qrels(qrels, job)
     except GradevalError as error:
-        return Bucket(failure=error), []
-    chosen = chosen_queries(judged, job.options, is_part=True)
+        return error, []
+    chosen = outcomes.chosen_queries(judged, job.options, is_part=True)
     states: list[Part | GradevalError] = []
-    outcomes: dict[int, Outcome] = {}
-    for r, rows in enumerate(_rows_of_runs(runs, job)):
+    evaluated: dict[int, outcomes.Outcome] = {}
+    for r, table in enumerate(runs):
         try:
-            outcomes[r], part = _evaluated(rows, judged, r, chosen, job)
+            evaluated[r], part = _evaluated(table, judged, r, chosen, job)
             states.append(part)
         except GradevalError as error:
             states.append(error)
-    results = {r: outcome.result for r, outcome in outcomes.items()}
-    if outcomes:
+    results = {r: outcome.result for r, outcome in evaluated.items()}
+    if results:
         counted = np.any([result.counted for result in results.values()], axis=0)
-        empty = next(iter(outcomes.values())).empty
+        empty = next(iter(evaluated.values())).empty
         # as if much were judged: whether it is depends on all buckets
-        notices += tuple(relevance_notices(judged, job.specs, empty, counted, job.options, 1.0))
-
-    def compared(baseline: int, run: int) -> Statistics | None:
-        if baseline not in results or run not in results:
-            return None
-        first, second = (np.where(results[r].counted, results[r].values, np.nan) for r in (baseline, run))
-        differences = paired_differences(first, second)
-        return Statistics.of(np.where(np.isnan(differences), np.nan, [differences, first, second]))
-
-    known = {*(job.options.query_ids or ())}.intersection(Texts(judged.queries))
-    first = Texts(judged.queries.take(np.flatnonzero(chosen)[: SHOWN_IDS + 1]))  # which are in order
-    pairs = tuple(compared(*pair) for pair in job.pairs)
-    bucket = Bucket(tuple(states), None, notices, tuple(known), tuple(first), pairs)
-    return bucket, [
+        notices += tuple(outcomes.relevance_notices(judged, job.specs, empty, counted, job.options, 1.0))
+    pairs = []
+    for pair in job.pairs if len(results) == len(runs) else ():
+        values = [np.where(results[r].counted, results[r].values, np.nan) for r in pair]
+        differences = tests.paired_differences(*values)
+        pairs.append(Statistics.of(np.where(np.isnan(differences), np.nan, [differences, *values])))
+    shown_ids = None if job.options.query_ids is not None else outcomes.SHOWN_IDS + 1
+    ids = Texts(judged.queries.take(np.flatnonzero(chosen)[:shown_ids]))  # which are in order
+    return Bucket(tuple(states), notices, tuple(ids), tuple(pairs)), [
         (r, judged.queries.take(result.counted), result.values[:, result.counted])
         for r, result in results.items()
     ]
 
 
 class Rows(NamedTuple):
-    """Rows of a table. queries, documents: ids, (n,). number: the grade or score, (n,). run: which run each is
-    of, and place: its place in the order of the run, (n,), None where the table does not have them. subtopic:
-    as in Columns. errors: the first of each row that cannot be read, in the order of the rows.
+    """Rows of a table. queries, documents: ids, (n,). number: the grade or score, (n,). place: in the order of
+    the run, (n,), None where the table has none. subtopic: as in Columns.
     """
 
     queries: Ids
     documents: Ids
     number: Floats
-    run: Ints | None = None
-    place: Floats | Ints | None = None
-    subtopic: Ids | bytes | None = None
-    errors: Mapping[int, Problem] = {}
+    place: Floats | Ints | None
+    subtopic: Ids | bytes | None
 
     def take(self, rows: Ints) -> Rows:
-        """Some of the rows, without errors."""
-        return Rows(
-            self.queries.take(rows),
-            self.documents.take(rows),
-            self.number[rows],
-            place=None if self.place is None else self.place[rows],
-            subtopic=self.subtopic.take(rows) if isinstance(self.subtopic, Ids) else self.subtopic,
-        )
+        place = None if self.place is None else self.place[rows]
+        subtopic = self.subtopic.take(rows) if isinstance(self.subtopic, Ids) else self.subtopic
+        return Rows(self.queries.take(rows), self.documents.take(rows), self.number[rows], place, subtopic)
 
-    def named(self, problem: Problem) -> Problem:
-        """What is wrong with a row, which has no line: a shuffle keeps no order."""
+    def named(self, problem: Problem, without: Sequence[Collection[int | None]] = ((), ())) -> Problem:
+        """What is wrong with a row, which has no line: a shuffle keeps no order. without: the rows that have no
+        query, and those that have no document.
+        """
         row = problem.line or 0
-        where = f"query {shown(self.queries[row])}, document {shown(self.documents[row])}"
-        return problem.replace(line=None, what=f"{where}: {problem.what}")
+        if row in without[1] and self.queries[row].startswith(NO_ROW.encode()):
+            what, line = self.queries[row][1:].split(NO_ROW.encode(), 1)
+            return Problem(None, f"line {shown(line)}: {what.decode()}")
+        columns = zip(("query", "document"), (self.queries, self.documents), without, strict=True)
+        ids = ", ".join(f"{name} {shown(of_rows[row])}" for name, of_rows, rows in columns if row not in rows)
+        return problem.replace(line=None, what=": ".join(filter(None, (ids, problem.what))))
 
 
-def read_rows(table: Any, labels: Sequence[str]) -> Rows:
-    """The rows of a table (an object with Arrow's C stream) with the columns query, document and number, and
-    perhaps run, place and subtopic. labels: as in Job.
+def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool = False) -> Rows:
+    """The rows of a table (an object with Arrow's C stream) with the columns query, document and number, place
+    where the rows of a run are ordered, and subtopic where there is a label of it. labels: as in Job. Raises
+    InputError(s).
     """
-    parts = list(batches(table))
-    columns = {
-        chunk.name: Arrow([part[k] for part in parts]) for k, chunk in enumerate(parts[0] if parts else ())
-    }
-    if not columns:
-        return Rows(Ids.of([]), Ids.of([]), np.empty(0))
-    every = slice(None)
-    queries, wrong_query = columns["query"].ids(every, labels[0])
-    documents, wrong_document = columns["document"].ids(every, labels[1])
-    number, wrong_number = columns["number"].numbers(every, labels[2])
-    rows, wrong = Rows(queries, documents, number), [wrong_query, wrong_document, wrong_number]
-    if "run" in columns:
-        rows = rows._replace(run=columns["run"].numbers(every, "run")[0].astype(np.int64))
-    if "place" in columns:  # integers may have more digits than doubles
-        places = [chunk.numbers() for chunk in columns["place"].chunks]
-        rows = rows._replace(place=np.concatenate([place for place in places if place is not None]))
-        wrong.append(columns["place"].numbers(every, "place in the order of the run")[1])
+    chunks, every = [*chain.from_iterable(batches(table))], slice(None)
+
+    def column(name: str) -> Arrow:
+        return Arrow([chunk for chunk in chunks if chunk.name == name])
+
+    queries, wrong_query = column("query").ids(every, labels[0])
+    documents, wrong_document = column("document").ids(every, labels[1])
+    number, wrong_number = column("number").numbers(every, labels[2])
+    wrong = [wrong_query, wrong_document, wrong_number]
+    rows = Rows(queries, documents, number, None, None)
+    if is_ordered:  # integers may have more digits than doubles
+        numbers = [chunk.numbers() for chunk in column("place").chunks]
+        places = [np.empty(0, np.int64), *(place for place in numbers if place is not None)]
+        rows = rows._replace(place=np.concatenate(places))
+        wrong.append(column("place").numbers(every, "place in the order of the run")[1])
     if len(labels) > 3:
-        subtopics, wrong_subtopic = columns["subtopic"].ids(every, labels[3])
+        subtopics, wrong_subtopic = column("subtopic").ids(every, labels[3])
         rows = rows._replace(subtopic=light_subtopics(subtopics))
         wrong.append(wrong_subtopic)
-    errors: dict[int, Problem] = {}
-    no_query, no_document = ({problem.line for problem in of.all()} for of in (wrong_query, wrong_document))
-    for problem in chain.from_iterable(problems.all() for problems in wrong):
-        row, where = problem.line or 0, []
-        if row in errors:
-            continue
-        if row in no_document and queries[row].startswith(NO_ROW.encode()):
-            what, line = queries[row][1:].split(NO_ROW.encode(), 1)
-            errors[row] = Problem(None, f"line {shown(line)}: {what.decode()}")
-            continue
-        if row not in no_query:
-            where.append(f"query {shown(queries[row])}")
-        if row not in no_document:
-            where.append(f"document {shown(documents[row])}")
-        errors[row] = Problem(None, ": ".join(filter(None, (", ".join(where), problem.what))))
-    return rows._replace(errors=dict(sorted(errors.items())))
+    if any(problems.total for problems in wrong):
+        without = [{problem.line for problem in of.all()} for of in wrong[:2]]
+        first = {problem.line: problem for of in reversed(wrong) for problem in of.all()}  # of each row
+        LineProblems.listed([*first.values()]).changed(partial(rows.named, without=without)).check(path)
+    return rows
 
 
 def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     """The judgments, in an order that does not depend on that of the rows: by the ids of the queries, and those
     of a query by the keys of their documents.
     """
-    judged = read_rows(table, job.qrels_labels)
-    LineProblems.listed([*judged.errors.values()]).check(job.qrels)
+    judged = read_rows(table, job.qrels_labels, job.qrels)
     groups, bounds = grouped(judged.queries)
     first, number = groups.distinct()
     place = np.empty(len(first), np.int64)
@@ -299,48 +275,31 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     columns = Columns.whole(judged.queries, judged.documents, judged.number)
     columns = columns.replace(subtopic=judged.subtopic)
     rows = JudgmentRows.of(job.qrels, [columns])
-    line, grade = rows.line(), rows.qrels.grade
-    differing = []
-    for again, before in zip(rows.again.tolist(), rows.first.tolist(), strict=True):
-        if grade[again] != grade[before]:
-            low, high = sorted((float(grade[again]), float(grade[before])))
-            differing.append(Problem(int(line[again]), f"it has two grades, {low:g} and {high:g}"))
+    grades = np.sort(rows.qrels.grade[[rows.again, rows.first]], axis=0).T.tolist()
+    differing = [
+        Problem(line, f"it has two grades, {low:g} and {high:g}")
+        for line, (low, high) in zip(rows.line()[rows.again].tolist(), grades, strict=True)
+        if low != high
+    ]
     wrong = LineProblems.joined([rows.out_of_range(), LineProblems.listed(differing)])
     wrong.changed(judged.named).check(job.qrels)
     qrels = rows.without_duplicates()
-    notices = (*qrels_notices_for(qrels, job.specs), *no_subtopics_notices(qrels, job.specs))
+    notices = outcomes.qrels_notices_for(qrels, job.specs)
+    notices += tuple(outcomes.no_subtopics_notices(qrels, job.specs))
     qrels = qrels.evaluated(job.options)
     qrels.__dict__["scale"] = job.scale  # that of all qrels, instead of the bucket's
     return qrels, notices
 
 
-def _rows_of_runs(table: Any, job: Job) -> Iterator[Rows]:
-    """The rows of each run, in the order of its places if it has any; of equal places, by document id from the
-    last to the first, so that the values do not depend on the order of the rows.
-    """
-    rows = read_rows(table, job.run_labels)
-    if job.by_rank:
-        rows = rows._replace(number=-rows.number)
-    run = np.zeros(len(rows.number), np.int64) if rows.run is None else rows.run
-    parts: Iterable[Rows] = [rows]
-    if len(job.runs) > 1:
-        order = stable_order(run)
-        ends = np.searchsorted(run[order], np.arange(1, len(job.runs)))
-        parts = map(rows.take, np.split(order, ends))
-    for r, part in enumerate(parts):
-        of_run = part
-        if part.place is not None:
-            by_id = part.documents.descending(np.zeros(len(part.place), np.int64))
-            of_run = part.take(by_id[np.argsort(part.place[by_id], kind="stable")])
-        yield of_run._replace(errors={row: error for row, error in rows.errors.items() if run[row] == r})
-
-
-def _evaluated(rows: Rows, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tuple[Outcome, Part]:
-    """The outcome of a run, and its state. Raises InputError(s)."""
+def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tuple[outcomes.Outcome, Part]:
+    """The outcome of a run, and its state. Raises GradevalError."""
     name, path, options = job.runs[r], job.paths[r], job.options
     ties = options.ties or DEFAULT_TIES
-    LineProblems.listed([*rows.errors.values()]).check(path)
-    columns = Columns.whole(rows.queries, rows.documents, rows.number)
+    rows = read_rows(table, job.run_labels, path, is_ordered=ties == "input")
+    if rows.place is not None:  # equal places by document id from the last to the first, whatever the order
+        by_id = rows.documents.descending(np.zeros(len(rows.place), np.int64))
+        rows = rows.take(by_id[np.argsort(rows.place[by_id], kind="stable")])
+    columns = Columns.whole(rows.queries, rows.documents, -rows.number if job.by_rank else rows.number)
     if options.ignore_identical_ids:
         columns = columns.without_identical_ids(options.delimiter)
     total = Total(qrels, ties, Collapse.of(options))
@@ -349,54 +308,41 @@ def _evaluated(rows: Rows, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
     repeats = total.repeats.changed(lambda problem: Problem(problem.line, what, COLLAPSES))
     repeats.changed(rows.named).check(path)
     reduced = total.reduced()
-    outcome = outcome_of(Judge(qrels, reduced, options, name), name, name, ties, job.specs, 1, chosen)
+    outcome = outcomes.outcome_of(Judge(qrels, reduced, options, name), name, name, ties, job.specs, 1, chosen)
     result = outcome.result
-    in_run = int((chosen & (reduced.retrieved > 0)).sum())
-    values, *ends = (
-        Statistics.of(summands(job.specs, values[:, result.counted]))
-        for values in (result.values, *(() if result.tie_range is None else result.tie_range))
-    )
-    return outcome, Part(
-        result.queries,
-        in_run,
-        values,
-        tuple(ends),
-        np.unique(depths_of(reduced, result.counted, options.depth), return_counts=True),
-        outcome.noticed(),
-        () if in_run else sorted(set(Texts(rows.queries)))[: SHOWN_IDS + 1],
-    )
+    of_ends = () if result.tie_range is None else result.tie_range
+    values = [Statistics.of(summands(job.specs, of[:, result.counted])) for of in (result.values, *of_ends)]
+    together = Statistics(*map(np.array, zip(*values, strict=True)))
+    depths = np.unique(outcomes.depths_of(reduced, result.counted, options.depth), return_counts=True)
+    ids = () if len(depths[0]) else sorted(set(Texts(rows.queries)))[: outcomes.SHOWN_IDS + 1]
+    return outcome, Part(result.queries, together, depths, outcome.noticed(), ids)
 
 
-def tables(batches: Iterable[Any]) -> tuple[Any, Any]:
-    """The qrels and the runs of a bucket, from the batches of a partition, each as one chunk, which is read
-    several times as fast as many.
+def tables(batches: Iterable[Any], runs: int) -> list[Any]:
+    """The table of the qrels and those of the runs, from the batches of a partition, each as one chunk, which
+    is read several times as fast as many.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    judged, retrieved = [], []
+    parts: list[list[Any]] = [[] for _ in range(QRELS, runs)]
     for batch in batches:
-        is_judged = batch.column("run").to_numpy(zero_copy_only=False) == QRELS
-        if is_judged.all():  # as in most batches: a map task writes the rows of one table
-            judged.append(batch)
-        elif not is_judged.any():
-            retrieved.append(batch)
-        else:
-            judged.append(batch.filter(pa.array(is_judged)))
-            retrieved.append(batch.filter(pa.array(~is_judged)))
-    qrels, runs = (
-        pa.Table.from_batches(of).combine_chunks() if of else pa.table({}) for of in (judged, retrieved)
-    )
-    return qrels.select([name for name in qrels.column_names if name not in ("run", "place")]), runs
+        of_rows = batch.column("run")
+        present = pc.unique(of_rows).to_pylist()  # one in most batches: a map task writes the rows of one table
+        for run in present:
+            rows = batch if len(present) == 1 else batch.filter(pc.equal(of_rows, run))
+            parts[run - QRELS].append(rows)
+    return [pa.Table.from_batches(part).combine_chunks() if part else pa.table({}) for part in parts]
 
 
-def arrow_table(bucket: Bucket, of_runs: Sequence[RunValues], metrics: int, large: bool) -> Any:
+def arrow_table(state: State, of_runs: Sequence[RunValues], metrics: int, large: bool) -> Any:
     """The rows of a bucket: its state, and the values of its queries."""
     import pyarrow as pa
 
     text, binary = (pa.large_string(), pa.large_binary()) if large else (pa.string(), pa.binary())
     values = [(f"v{m}", pa.float64()) for m in range(metrics)]
     schema = pa.schema([("state", binary), ("run", pa.int32()), ("query", text), *values])
-    parts = [pa.Table.from_pylist([{"state": pickle.dumps(bucket)}], schema)]
+    parts = [pa.Table.from_pylist([{"state": pickle.dumps(state)}], schema)]
     for run, queries, of_run in of_runs:
         count = len(queries)
         columns = [
@@ -407,3 +353,284 @@ def arrow_table(bucket: Bucket, of_runs: Sequence[RunValues], metrics: int, larg
         ]
         parts.append(pa.table(columns, schema=schema))
     return pa.concat_tables(parts)
+
+
+# --- the states of all buckets
+
+_KINDS = [*Kind]
+_IN_ONE_ORDER = (Kind.NONE_RELEVANT, Kind.NO_RELEVANT)  # by metric together with ALL_RELEVANT
+_OF_SHARES = (Kind.JUDGED_SHARE, Kind.FEW_DOCUMENTS)  # which those of buckets do not decide
+_IN_ALL = (Kind.NO_SUBTOPICS, Kind.NOTHING_JUDGED)  # true of the whole where they are of each bucket
+
+
+class OnCluster(Sequence[Any]):
+    """Stands for the queries or their values, which are not here: reading one raises GradevalError."""
+
+    def __len__(self, *position: Any) -> NoReturn:
+        what = "the values of queries stay on the cluster: SparkResults.per_query() has them"
+        raise GradevalError(f"{what}, SparkResults.compare() compares there")
+
+    __getitem__ = __len__
+
+    def __repr__(self) -> str:
+        return "<on the cluster: SparkResults.per_query()>"
+
+
+ON_CLUSTER: Any = OnCluster()
+
+
+class SparkSummary(Results):
+    """Results with the standard errors of the means; the values of the queries stay on the cluster.
+
+    statistics: those of the values of each metric, as of Part, by the name of the run. pairs: as of Bucket.
+    """
+
+    statistics: Mapping[str, Statistics] = {}
+    pairs: Sequence[Statistics] = ()
+
+    def __repr__(self) -> str:
+        return f"SparkSummary(qrels={self.qrels!r}, runs={len(self.runs)}, metrics={len(self.specs)})"
+
+    def standard_error(self, run: str | int, metric: str | Spec | int) -> float:
+        """The standard error of a mean, in the metric's unit: sd / sqrt(n). NaN for fewer than two values, and
+        for a metric whose summary is a sum or a geometric mean.
+        """
+        m, values = self._numeric(metric), self.statistics[self.runs[self._run(run)].name]
+        if not self.specs[m].metric.has_interval or values.size[0, m] < 2:
+            return math.nan
+        return float(values.sd[0, m]) / math.sqrt(values.size[0, m])
+
+    def interval(
+        self,
+        run: str | int,
+        metric: str | Spec | int,
+        confidence: float | None = None,
+        method: str | None = None,
+    ) -> tuple[float, float]:
+        """The t interval of a mean, of the queries as a sample; (NaN, NaN) where there is no standard error.
+
+        confidence: in percent, 95 by default. Raises OptionError for any other, and for another method.
+        """
+        if method not in (None, "t"):
+            raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
+        alpha = CompareOptions(confidence=95.0 if confidence is None else confidence).alpha
+        error = self.standard_error(run, metric)
+        size = self.statistics[self.runs[self._run(run)].name].size[0, self._numeric(metric)]
+        return t_interval(self.mean(run, metric), error, int(size) - 1, alpha)
+
+
+def joined_error(failures: Sequence[GradevalError]) -> GradevalError:
+    """The errors of all buckets as one: the first by their text, which the order of rows does not change."""
+    errors: list[GradevalError] = []
+    for failure in failures:
+        errors += failure.errors if isinstance(failure, InputErrors) else [failure]
+    total = sum(failure.total if isinstance(failure, InputErrors) else 1 for failure in failures)
+    errors.sort(key=lambda error: (isinstance(error, InputError), str(error)))
+    if total == 1 or not isinstance(errors[0], InputError):  # of a metric: the same for all buckets
+        return errors[0]
+    return InputErrors(errors[:SHOWN], total)  # type: ignore[arg-type]
+
+
+def no_rows(path: str) -> InputError:
+    return InputError(path, "no data: it has no rows")
+
+
+def merged(states: Sequence[State], job: Job) -> SparkSummary:
+    """Raises GradevalError where the qrels or the options are wrong."""
+    if failures := [state for state in states if isinstance(state, GradevalError)]:
+        raise joined_error(failures)
+    buckets = [state for state in states if isinstance(state, Bucket)]
+    evaluated = {query for bucket in buckets for query in bucket.ids}
+    if unknown := [query for query in job.options.query_ids or () if query not in evaluated]:
+        raise UnknownQueryError(unknown, job.qrels)
+    results: list[RunResult] = []
+    failed: list[FailedRun] = []
+    of_runs: list[Notice] = []
+    statistics: dict[str, Statistics] = {}
+    most_judged = 0.0
+    for r, (name, path) in enumerate(zip(job.runs, job.paths, strict=True)):
+        try:
+            result, statistics[name], share, notices = _merged_run(r, buckets, job)
+        except GradevalError as error:
+            failed.append(FailedRun(path, error))
+            continue
+        results.append(result)
+        most_judged = max(most_judged, share)
+        of_runs += (notice.replace(subject=name) for notice in notices)
+    of_qrels = _merged_notices([bucket.notices for bucket in buckets], job.specs)
+    if most_judged < outcomes.ENOUGH_JUDGED:
+        of_qrels = [notice for notice in of_qrels if notice.kind is not Kind.ALL_RELEVANT]
+    options, depths = job.options.to_dict(), [(result.name, result.depths) for result in results]
+    return SparkSummary(
+        job.qrels,
+        None,
+        ON_CLUSTER,
+        job.specs,
+        tuple(results),
+        options,
+        outcomes.with_depths((*of_qrels, *of_runs), depths, job.specs, options),
+        tuple(failed),
+        statistics=statistics,
+        pairs=[Statistics.joined(parts) for parts in zip(*(bucket.pairs for bucket in buckets), strict=False)],
+    )
+
+
+def _merged_run(
+    r: int, buckets: Sequence[Bucket], job: Job
+) -> tuple[RunResult, Statistics, float, list[Notice]]:
+    """The result of a run, its statistics, the judged share of its first ranks, and its notices. Raises
+    GradevalError.
+    """
+    path, specs, options = job.paths[r], job.specs, job.options
+    states = [bucket.runs[r] for bucket in buckets]
+    if errors := [state for state in states if isinstance(state, GradevalError)]:
+        raise joined_error(errors)
+    parts = [state for state in states if isinstance(state, Part)]
+    depths, counts = map(np.concatenate, zip(*(part.depths for part in parts), strict=True))
+    in_run = int(counts.sum())
+    if not in_run:
+        ids, judged = (sorted(chain.from_iterable(of.ids for of in several)) for several in (parts, buckets))
+        raise outcomes.no_common_query(path, job.qrels, ids, judged) if ids else no_rows(path)
+    values = Statistics.joined([part.values for part in parts])
+    means, *ends = (summaries(specs, *of) for of in zip(values.total, values.mean, strict=True))
+    counted = sum(part.counted for part in parts)
+    result = RunResult(
+        job.runs[r],
+        path,
+        None,
+        ON_CLUSTER,
+        np.empty(0, np.bool_),
+        tie_range=ON_CLUSTER if ends else None,
+        ties=options.ties or DEFAULT_TIES,
+        summary=Summary(counted, means, (counted - values.size[0]).astype(np.int64), tuple(ends), {}),
+        depths=outcomes.quantiles(depths, counts),
+    )
+    notices = [
+        _with_range(notice, means, parts, specs) if notice.kind is Kind.TIES else notice
+        for notice in _merged_notices([part.noticed.notices for part in parts], specs)
+        if notice.kind not in _OF_SHARES
+    ]
+    share = math.fsum(part.noticed.judged_share * part.depths[1].sum() for part in parts) / in_run
+    cutoff = outcomes.first_ranks(specs, options)
+    notices += outcomes.judged_notices(share, cutoff, specs, job.scale, options)
+    short = np.sum([part.noticed.short for part in parts], axis=0)
+    notices += outcomes.short_notices(specs, short, in_run)
+    return result, values, share, notices
+
+
+def _merged_notices(of_buckets: Sequence[Sequence[Notice]], specs: Sequence[Spec]) -> list[Notice]:
+    """One notice for those of each kind, subject and metric, with their counts added up, in the order of an
+    evaluation of files.
+    """
+    alike: dict[tuple[str, ...], list[Notice]] = {}
+    for notice in chain.from_iterable(of_buckets):
+        alike.setdefault((notice.kind.value, notice.subject, notice.metric), []).append(notice)
+    notices = [
+        group[0].replace(
+            count=sum(notice.count for notice in group),
+            total=sum(notice.total for notice in group),
+            undefined=sum(notice.undefined for notice in group),
+            queries=tuple(query for notice in group for query in notice.queries)[:MAX_QUERIES],
+        )
+        for group in alike.values()
+        if group[0].kind not in _IN_ALL or len(group) == len(of_buckets)
+    ]
+
+    names = [*map(str, specs)]
+
+    def order(notice: Notice) -> tuple[int, int]:
+        kind = Kind.ALL_RELEVANT if notice.kind in _IN_ONE_ORDER else notice.kind
+        return _KINDS.index(kind), names.index(notice.metric) if notice.metric in names else -1
+
+    return sorted(notices, key=order)
+
+
+def _with_range(notice: Notice, means: Floats, parts: Sequence[Part], specs: Sequence[Spec]) -> Notice:
+    """A notice of ties with the run's summary value, and its range over the orders tried, from that of each
+    part; a part without a notice has no range to add.
+    """
+    m = [*map(str, specs)].index(notice.metric)
+    size, metric = sum(part.values.size[0, m] for part in parts), specs[m].metric
+    of_parts = [
+        {tie.metric: tie for tie in part.noticed.notices if tie.kind is Kind.TIES}.get(notice.metric)
+        for part in parts
+    ]
+
+    def whole(name: str) -> float | None:
+        total = np.zeros(1)
+        for part, tie in zip(parts, of_parts, strict=True):
+            mean = getattr(tie, name, None)
+            if mean is None:
+                total += part.values.total[0, m]
+            else:
+                mean = math.log(mean) if metric.kind is MetricKind.GEOMETRIC else mean
+                total += mean if metric.is_summed else mean * part.values.size[0, m]
+        with np.errstate(invalid="ignore"):
+            return defined(summaries([specs[m]], total, total / size)[0])
+
+    def defined(number: float) -> float | None:
+        return None if math.isnan(number) else float(number)
+
+    has_expected = all(tie is None or tie.expected is not None for tie in of_parts)
+    expected = whole("expected") if has_expected else None
+    return notice.replace(value=defined(means[m]), low=whole("low"), high=whole("high"), expected=expected)
+
+
+def without_values(
+    runs: Sequence[str], paths: Sequence[str], specs: Sequence[Spec] = ()
+) -> compare.QueryValues:
+    """The runs to compare, whose values stay on the cluster."""
+    metrics = tuple(map(compare.ComparedMetric.of, specs))
+    return compare.QueryValues((), tuple(runs), tuple(paths), metrics, np.empty((len(runs), len(specs), 0)))
+
+
+def comparison(
+    job: Job,
+    metrics: Metrics | None,
+    options: CompareOptions,
+    summarized: Callable[[Job], SparkSummary],
+) -> compare.Comparison:
+    """The runs compared. summarized: evaluates a job. Raises GradevalError."""
+    pairs = compare.pairs_of(without_values(job.runs, job.paths), options)
+    if metrics is None:
+        specs = compare.metrics_to_test(job.specs)
+    else:
+        specs = [job.specs[position_of(spec, job.specs)] for spec in parse(metrics)]
+        compare.comparable_metrics([*map(str, specs)])
+    places = [*map(job.specs.index, specs)]
+    values = without_values(job.runs, job.paths, specs)
+    summary: SparkSummary = complete(summarized(job._replace(pairs=pairs)))  # type: ignore[assignment]
+    tested = [
+        (job.runs[run], job.runs[baseline], column, *_t_test(pair, m, options.alpha))
+        for (baseline, run), pair in zip(pairs, summary.pairs, strict=True)
+        for column, m in zip(values.metrics, places, strict=True)
+    ]
+    corrected = CORRECTIONS[options.used_correction](np.array([outcome.p for *_, outcome in tested])).tolist()
+    compared = (compare.pair_comparison(test, p, options) for test, p in zip(tested, corrected, strict=True))
+    of_runs = [summary.statistics[name] for name in job.runs]
+    means = np.array([of_run.mean[0, places] for of_run in of_runs])
+    most = max(of_run.queries for of_run in summary.runs)
+    section = compare.Section(None, most, means, tuple(compared), ())
+
+    def judged_mean(results: Results, r: int, spec: Spec) -> float:
+        m = job.specs.index(spec)
+        return compare.share(results, r, of_runs[r].total[0, m], of_runs[r].size[0, m])
+
+    judged, notices = compare.Judged.of(summary, judged_mean), compare.notices_of(summary, values)
+    inputs = {"qrels": summary.judged_by, "options": dict(summary.options)}
+    return compare.compare_values(values, options, notices, judged=judged, inputs=inputs, sections=(section,))
+
+
+def _t_test(pair: Statistics, m: int, alpha: float) -> tuple[list[float], tests.Summary, tests.Outcome]:
+    """The paired t-test of a metric: the means of the baseline and the run, their differences, the outcome."""
+    mean, *means = pair.mean[:, m].tolist()
+    size, _, _, won, lost, lowest, highest = (column[0, m].item() for column in pair)
+    n, sd = int(size), float(pair.sd[0, m])
+    reason = tests.reason_without_p(np.array([lowest, highest][:n]))
+    if reason:
+        end = mean if n > 1 else math.nan
+        outcome = tests.Outcome(math.nan, end, end, mean, "", reason)
+    else:
+        outcome = tests.t_outcome(n, mean, sd, alpha)
+    effect_size = math.nan if reason else mean / sd
+    return means, tests.Summary(n, mean, sd, effect_size, won, n - won - lost, lost), outcome

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gradeval import options as option_table
 from gradeval import process
 from gradeval.arrays import cached_property
 from gradeval.arrays.segments import distinct
-from gradeval.commands.compare.compare import comparable_metrics, judged_spec, pairs_of
-from gradeval.compare_options import OF_SUMS, CompareOptions
+from gradeval.commands.compare import compare
+from gradeval.compare_options import MAXT, OF_SUMS, CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, described, named
 from gradeval.evaluation.evaluator import check_labels, complete, with_levels
 from gradeval.evaluation.outcome import left_out_of_groups
@@ -26,42 +27,22 @@ from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, check_has, choose, simplified
 from gradeval.formats.memory import object_numbers
 from gradeval.notices import Notice
-from gradeval.options import (
-    DEFAULT_METRICS,
-    EXPECTED,
-    FILES,
-    PROCESS,
-    ROLES,
-    Options,
-    read_columns,
-    read_option,
-    takes,
-    whole,
-)
+from gradeval.options import FILES, PROCESS, Options, takes
 from gradeval.registry.spec import Metrics, Spec, usable
-from gradeval.spark.kernel import (
-    QRELS,
-    Bucket,
-    Job,
-    arrow_table,
-    evaluate_bucket,
-    tables,
-)
-from gradeval.spark.merge import SparkSummary, chosen_options, comparison, merged, no_rows, without_values
-from gradeval.spark.sessions import check_installed, known_warnings_ignored
+from gradeval.spark import kernel, sessions
+from gradeval.spark.kernel import QRELS, Job, SparkSummary, without_values
+from gradeval.spark.sessions import WRONG_LINE, Input, quoted
 from gradeval.tables.load import check_names
 from gradeval.tables.qrels import counted_grades
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from gradeval.commands.compare.compare import Comparison
     from gradeval.keywords import CompareOnSpark, OnSpark, Unpack
 
 BUCKET_ROWS = 1 << 20  # at most about so many rows of qrels and runs together
 MOST_BUCKETS = 100_000
 FEWEST_ROWS = 1 << 16  # with fewer, a task takes longer to start than to run
-WRONG_LINE = "gradeval wrong line"  # a column of files: the error of a line, after NO_ROW
 _RUN_ROLES = ("run", "order")  # roles of columns that Options does not know
 _RUN_NAMES = ("run", "runname", "runid", "system")
 _STRINGS = ("string", "char", "varchar")
@@ -99,8 +80,10 @@ class Request(NamedTuple):
         """options: those of Options, whose columns may have the roles 'run' and 'order' too. Raises
         GradevalError.
         """
-        kind = Options.table["columns"].kind.replace(read=partial(read_columns, roles=(*ROLES, *_RUN_ROLES)))
-        columns = dict(read_option("columns", kind, options.get("columns", ())))
+        kind = Options.table["columns"].kind.replace(
+            read=partial(option_table.read_columns, roles=(*option_table.ROLES, *_RUN_ROLES))
+        )
+        columns = dict(option_table.read_option("columns", kind, options.get("columns", ())))
         run_columns = {role: columns.pop(role) for role in _RUN_ROLES if role in columns}
         chosen = Options(**{**options, "columns": columns})
         if chosen.interval:
@@ -116,29 +99,17 @@ class Request(NamedTuple):
             )
             notices = left_out_of_groups(left_out)
         else:
-            specs, notices = comparable_metrics(metrics)
-            if not chosen.judged_only and judged_spec(specs, ()) not in specs:
-                judged = judged_spec(specs, ())
-        if chosen.ties == EXPECTED:
+            specs, notices = compare.comparable_metrics(metrics)
+            if not chosen.judged_only and compare.judged_spec(specs, ()) not in specs:
+                judged = compare.judged_spec(specs, ())
+        if chosen.ties == option_table.EXPECTED:
             check_expected(specs)
         if chosen.ties == "input" and "order" not in run_columns:
             what = "ties 'input' requires a column that orders the rows of the runs: a shuffle keeps no order"
             raise OptionError(f"{what}. Name it with {naming.format('order')}")
         if buckets is not None:
-            buckets = whole("buckets", buckets, 1, MOST_BUCKETS)
+            buckets = option_table.whole("buckets", buckets, 1, MOST_BUCKETS)
         return cls(tuple(specs), chosen, run_columns, buckets, naming, compared, judged, notices)
-
-
-class Input(NamedTuple):
-    """Qrels or a run as a data frame. has_names: whether its columns have names, unlike the lines of TREC."""
-
-    path: str
-    frame: DataFrame
-    has_names: bool = True
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name in self.frame.columns if self.has_names and name != WRONG_LINE]
 
 
 class Wire(NamedTuple):
@@ -161,10 +132,10 @@ def wire(table: Input, number: str, request: Request) -> Wire:
     """
     from pyspark.sql import functions as F
 
-    path, frame, names = table.path, table.frame, [name for name in table.frame.columns if name != WRONG_LINE]
+    path, frame, names = table
     types = {name: re.split(r"[ (<]", kind)[0] for name, kind in frame.dtypes}  # without their parameters
-    columns = dict(request.options.columns) if table.has_names else {}
-    chosen = choose(names, number, columns, path, request.naming)._replace(run="")
+    columns = dict(request.options.columns) if names else {}
+    chosen = choose(names or frame.columns, number, columns, path, request.naming)._replace(run="")
     labels = column_labels(chosen, number)
 
     def column(name: str, label: str, is_id: bool) -> Column:
@@ -189,7 +160,7 @@ def wire(table: Input, number: str, request: Request) -> Wire:
             selected.append(column(chosen.subtopic, labels[3], True).cast("string").alias("subtopic"))
         return Wire(path, frame.select(*selected), labels)
     for name in request.run_columns.values():
-        check_has(table.names, name, path)
+        check_has(names, name, path)
     usual = [name for name in names if simplified(name) in _RUN_NAMES]
     run = request.run_columns.get("run", next(iter(usual), None))
     if "run" not in request.run_columns and len(usual) > 1:
@@ -202,11 +173,6 @@ def wire(table: Input, number: str, request: Request) -> Wire:
         place = column(order, f"order (column {order})", is_integer)
         selected.append((place if is_integer else place.try_cast("double")).alias("place"))
     return Wire(path, frame.select(*selected), labels, chosen.by_rank, run)
-
-
-def quoted(name: str) -> str:
-    """The name of a column in SQL, whatever it holds."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
@@ -230,7 +196,6 @@ def in_buckets(qrels: DataFrame, runs: DataFrame, buckets: int) -> DataFrame:
     """
     from pyspark.sql import functions as F
 
-    runs = runs if "run" in runs.columns else runs.withColumn("run", F.lit(0))
     judged, retrieved = _alike([qrels.withColumn("run", F.lit(QRELS)), runs])
     return judged.unionByName(retrieved, allowMissingColumns=True).repartition(buckets, "query")
 
@@ -243,14 +208,14 @@ def _frame(data: Any, path: str) -> Input:
         hint = "Give one, such as spark.read.parquet(PATH), or a dict of them by the names of the runs"
         what = f"{described(data)} ({kind}) is not a data frame of Spark"
         raise InputError(path, what, hint=f"{hint}; gradeval.evaluate() takes other data")
-    return Input(path, data)
+    return Input(path, data, data.columns)
 
 
 @takes(Options.rows(without=(FILES, PROCESS)))
 def evaluate(
     qrels: DataFrame,
     runs: DataFrame | Mapping[str, DataFrame],
-    metrics: Metrics = DEFAULT_METRICS,
+    metrics: Metrics = option_table.DEFAULT_METRICS,
     *,
     buckets: int | None = None,
     **options: Unpack[OnSpark],
@@ -270,7 +235,7 @@ def evaluate(
     qrels are read twice, and the runs are counted unless `buckets` is given and they have no column of runs.
     """
     request = Request.of(metrics, options, buckets)
-    check_installed(with_java=False)
+    sessions.check_installed(with_java=False)
     judged = _frame(qrels, "qrels")
     if not isinstance(runs, Mapping):
         return SparkResults(judged, {"run": _frame(runs, "runs")}, request, may_be_table=True)
@@ -306,12 +271,10 @@ class SparkResults:
         if not is_table:
             if len({table.by_rank for table in self._tables}) > 1:
                 raise OptionError("some runs have scores and some have ranks: give all the same columns")
-            frames = _alike([table.frame.drop("run") for table in self._tables])
-            if len(frames) > 1:
-                frames = [frame.withColumn("run", F.lit(r)) for r, frame in enumerate(frames)]
+            frames = _alike([table.frame.withColumn("run", F.lit(r)) for r, table in enumerate(self._tables)])
             self._runs = reduce(lambda above, below: above.unionByName(below), frames)
         self._persisted: DataFrame | None = None
-        self._evaluated: list[Bucket] | None = None
+        self._summary: SparkSummary | None = None
 
     def __repr__(self) -> str:
         runs = f"column {self._tables[0].run}" if self._names is None else [*self._names]
@@ -354,11 +317,12 @@ class SparkResults:
             if None in names:
                 raise InputError(of_run.path, f"the run (column {of_run.run}) is missing in some rows")
             if not names:
-                raise no_rows(of_run.path)
+                raise kernel.no_rows(of_run.path)
             names.sort()
             position = F.array_position(F.array(*map(F.lit, names)), F.col("run")).cast("int") - 1
-            runs = runs.withColumn("run", position) if len(names) > 1 else runs.drop("run")
+            runs = runs.withColumn("run", position)
         specs = request.specs if request.judged is None else (*request.specs, request.judged)
+        compared = request.compared
         job = Job(
             tuple(with_levels(specs, scale) if request.options.by_level else specs),
             request.options,
@@ -369,7 +333,7 @@ class SparkResults:
             qrels.labels,
             self._tables[0].labels,
             self._tables[0].by_rank,
-            () if request.compared is None else pairs_of(without_values(names, paths), request.compared),
+            () if compared is None else compare.pairs_of(without_values(names, paths), compared),
         )
         context = getattr(runs.sparkSession, "sparkContext", None)  # which a remote session does not have
         cores = 1 if context is None else max(1, context.defaultParallelism)
@@ -388,27 +352,22 @@ class SparkResults:
         unpersist(). Raises GradevalError as summary() does, with which this shares the pass.
         """
         self.persist().summary()
-        return self._values()
+        return self.per_query_of_evaluated()
 
     def per_query_of_evaluated(self) -> DataFrame:
-        """per_query() of the runs that could be evaluated; those that failed are left out."""
-        from pyspark.sql import functions as F
-
-        evaluated = [run.name for run in self.persist().results().runs]
-        return self._values().where(F.col("run").isin(evaluated))
-
-    def _values(self) -> DataFrame:
+        """per_query() of the runs that could be evaluated, after persist(); those that failed are left out."""
         from pyspark.sql import functions as F
 
         job, _ = self._plan
-        pairs = [
+        values = [
             F.struct(F.lit(str(spec)).alias("metric"), F.col(f"v{m}").alias("value"))
             for m, spec in enumerate(job.specs)
             if spec != self._request.judged and spec.metric.per_query
         ]
         name = F.element_at(F.array(*map(F.lit, job.runs)), F.col("run") + 1).alias("run")
-        rows = self._buckets_frame(job, values=True).where("run is not null")
-        return rows.select(name, "query", F.inline(F.array(*pairs)))
+        evaluated = [job.runs.index(run.name) for run in self.results().runs]
+        rows = self._evaluated(job, values=True).where(F.col("run").isin(evaluated))
+        return rows.select(name, "query", F.inline(F.array(*values)))
 
     def summary(self) -> SparkSummary:
         """The means of the runs, with their standard errors, and the notices of the evaluation.
@@ -419,26 +378,27 @@ class SparkResults:
 
     def results(self) -> SparkSummary:
         """The summary, in which runs that could not be evaluated are listed as failed."""
-        job, _ = self._plan
-        return merged(self._buckets(job), job, self._request.notices)
+        summary = self._summary_of(self._plan[0])
+        return summary.replace(notices=(*self._request.notices, *summary.notices))  # type: ignore[misc]
 
     @takes(OF_SUMS)
-    def compare(self, metrics: Metrics | None = None, **options: Unpack[CompareOnSpark]) -> Comparison:
+    def compare(self, metrics: Metrics | None = None, **options: Unpack[CompareOnSpark]) -> compare.Comparison:
         """Compare the runs with a baseline, or all with each other, by the paired t-test.
 
         metrics: names; by default all with a value for each query. options: those
         listed below. Raises GradevalError.
         """
-        chosen = chosen_options(options)
-        return comparison(self._plan[0], metrics, chosen, self._buckets)
+        chosen = CompareOptions(**options)
+        if chosen.used_correction == MAXT:
+            raise OptionError("the maxT correction requires the values of all queries in one place")
+        return kernel.comparison(self._plan[0], metrics, chosen, self._summary_of)
 
     def persist(self) -> SparkResults:
         """Keep the values of the queries on the cluster, so that per_query() and summary() share one pass."""
         if self._persisted is None:
             from pyspark.storagelevel import StorageLevel
 
-            frame = self._buckets_frame(self._plan[0], values=True)
-            self._persisted = frame.persist(StorageLevel.MEMORY_AND_DISK)
+            self._persisted = self._evaluated(self._plan[0], values=True).persist(StorageLevel.MEMORY_AND_DISK)
         return self
 
     def unpersist(self) -> SparkResults:
@@ -448,28 +408,29 @@ class SparkResults:
             self._persisted = None
         return self
 
-    def _buckets(self, job: Job) -> list[Bucket]:
-        """The buckets with the pairs of this job, in the order of the partitions: an action over the runs, but
-        for the pairs of the plan, whose buckets are kept.
+    def _summary_of(self, job: Job) -> SparkSummary:
+        """The summary with the pairs of this job: an action over the runs, but for the pairs of the plan, whose
+        summary is kept.
         """
         is_planned = job.pairs == self._plan[0].pairs
-        if is_planned and self._evaluated is not None:
-            return self._evaluated
-        frame = self._buckets_frame(job, values=is_planned and self._persisted is not None)
-        states = frame.where("state is not null").select("state").collect()
-        buckets = [pickle.loads(row.state) for row in states]
-        self._evaluated = self._evaluated or buckets  # which have all that buckets without pairs have
-        return buckets
+        if is_planned and self._summary is not None:
+            return self._summary
+        frame = self._evaluated(job, values=is_planned and self._persisted is not None)
+        states = frame.where("state is not null").select("state").collect()  # in the order of the partitions
+        summary = kernel.merged([pickle.loads(row.state) for row in states], job)
+        if self._summary is None:  # with pairs it has all that it has without them
+            self._summary = summary
+        return summary
 
-    def _buckets_frame(self, job: Job, *, values: bool) -> DataFrame:
+    def _evaluated(self, job: Job, *, values: bool) -> DataFrame:
         """The evaluated buckets: a row with the state of each. values: and one for each query."""
-        if self._persisted is not None and values:
+        if values and self._persisted is not None:
             return self._persisted
         _, rows = self._plan
         large = rows.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")
         function = bucket_function(job, values, (large or "").lower() == "true")
         columns = ", ".join(f"v{m} double" for m in range(len(job.specs)))
-        with known_warnings_ignored():
+        with sessions.known_warnings_ignored():
             return rows.mapInArrow(function, f"state binary, run int, query string, {columns}")
 
 
@@ -480,9 +441,10 @@ def bucket_function(job: Job, values: bool, large: bool) -> Callable[..., Any]:
 
     def function(batches):  # type: ignore[no-untyped-def]  # Spark would look at annotations
         process.keep_freed()
-        qrels, runs = tables(batches)
-        if len(qrels) + len(runs):
-            bucket, of_queries = evaluate_bucket(qrels, runs, job)
-            yield from arrow_table(bucket, of_queries if values else [], len(job.specs), large).to_batches()
+        qrels, *runs = kernel.tables(batches, len(job.runs))
+        if any(map(len, (qrels, *runs))):
+            state, of_queries = kernel.evaluate_bucket(qrels, runs, job)
+            rows = of_queries if values else []
+            yield from kernel.arrow_table(state, rows, len(job.specs), large).to_batches()
 
     return function

@@ -1,8 +1,11 @@
-"""A Spark session of gradeval's own."""
+"""A Spark session of gradeval's own, Spark's errors and progress; and the files that Spark reads: Parquet, CSV,
+JSON Lines, and TREC's lines, which the workers parse.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -10,15 +13,29 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gradeval.errors import GradevalError, InputError
+import numpy as np
+
+from gradeval.arrays.strings import PAD, Ids
+from gradeval.errors import GradevalError, InputError, OptionError
+from gradeval.evaluation.evaluator import check_labels
+from gradeval.file_formats import labelled, run_names, short_name
+from gradeval.formats.csv import DELIMITERS, header_of
+from gradeval.formats.json import reject_saved
+from gradeval.formats.sources import Block
+from gradeval.formats.trec import qrels_columns, run_columns
+from gradeval.formats.write import text_column
+from gradeval.options import Options
+from gradeval.spark.kernel import NO_ROW
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 NEEDED = (
     "gradeval spark requires PySpark and Java: pip install 'gradeval[spark]', and on Debian "
@@ -215,3 +232,207 @@ def tasks_shown(session: SparkSession, steps: Callable[[int, int], None]) -> Ite
     finally:
         is_over.set()
         thread.join()
+
+
+# --- files
+
+WRONG_LINE = "gradeval wrong line"  # a column of files: the error of a line, after NO_ROW
+_ENDINGS = {kind: kind for kind in ("parquet", "csv", "tsv", "jsonl")} | {"ndjson": "jsonl", "json": "jsonl"}
+_COMPRESSED = re.compile(r"\.(gz|bz2|zst|snappy|lz4|deflate)$")
+_PATTERN = re.compile(r"[*?]|\[[^]]*\]|\{[^}]*\}")
+_OF_SPARK = ("part", "part-r", "part-m")  # names of the files that Spark and Hadoop write
+_LINE = "_corrupt_record"  # Spark's name of the column with a line that is no row
+_MEMBERS = "gradeval members"  # of a JSON object
+_FILE_URI = re.compile(r"^file:(//)?(?=/)")
+_BRACES = re.compile(r"\{[^{}]*\}")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+class Input(NamedTuple):
+    """Qrels or a run as a data frame. names: of its columns; none where these are those of TREC's lines."""
+
+    path: str
+    frame: DataFrame
+    names: Sequence[str]
+
+
+def named_runs(
+    qrels: str, runs: Sequence[str], run_format: str | None, are_local: bool
+) -> tuple[dict[str, str], bool]:
+    """The path, folder, pattern or URI of each run by its name; and whether there is one, without a label,
+    which may be a table of several. runs: NAME=path names one. are_local: whether paths without a scheme are on
+    this machine, where they are checked: there is a file, which is no saved result. Raises GradevalError.
+    """
+    pairs = [labelled(run) for run in runs]
+    check_labels(pairs)
+    names = run_names(
+        (label, path if label else path.rstrip("/"), _pattern_name(path)) for label, path in pairs
+    )
+    for number, path in (("grade", qrels), *(("score", path) for _, path in pairs)):
+        if not are_local or _SCHEME.match(path) or "{" in path or "\\" in path:  # which glob reads otherwise
+            continue
+        if not (glob(path) or os.path.lexists(path)):
+            raise InputError(path, "No such file or directory")
+        if os.path.isfile(path):
+            try:
+                with open(path, "rb") as file:
+                    reject_saved(file.read(1 << 12), path, number)
+            except OSError as error:
+                raise InputError(path, error.strerror or str(error)) from None
+    label, path = pairs[0]
+    kind = run_format or _by_ending(path)
+    is_trec = kind == "trec" or (kind is None and os.path.isfile(path))
+    return dict(zip(names, (path for _, path in pairs), strict=True)), len(
+        pairs
+    ) == 1 and label is None and not is_trec
+
+
+def _pattern_name(path: str) -> str | None:
+    """The name of a run whose files match a pattern: the fixed part of that of the file or its folder."""
+    parts = reversed(path.split("/")) if _PATTERN.search(path) else ()
+    names = (_PATTERN.sub("", short_name(part)).strip("-_. ") for part in parts)
+    return next((name for name in names if name and name not in _OF_SPARK), None)
+
+
+def local_files(path: str) -> Iterator[str]:
+    """The files of this machine that are read for a path, a folder, a pattern or a file: URI."""
+    pattern = _BRACES.sub("*", _FILE_URI.sub("", path))  # braces stand for a part of what * stands for
+    for file in glob(pattern) or [path]:
+        yield file
+        for folder, _, names in os.walk(file):
+            yield from (os.path.join(folder, name) for name in names)
+
+
+def resolved(session: SparkSession, path: str) -> str:
+    """The path for Spark: a relative path on this machine is relative to the directory of this process, which
+    need not be that of the Java machine.
+    """
+    jvm: Any = session._jvm
+    default = jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(session._jsc.hadoopConfiguration()).getScheme()
+    return path if _SCHEME.match(path) or default != "file" else os.path.abspath(path)
+
+
+def check_new(path: str, session: SparkSession | None = None) -> None:
+    """Raise OptionError if there is a file or folder at a path or URI, of this machine without a session."""
+    is_there = not _SCHEME.match(path) and os.path.lexists(path)
+    if session is not None:
+        jvm: Any = session._jvm
+        hadoop_path = jvm.org.apache.hadoop.fs.Path(resolved(session, path))
+        is_there = hadoop_path.getFileSystem(session._jsc.hadoopConfiguration()).exists(hadoop_path)
+    if is_there:
+        raise OptionError(f"{path} exists; choose another name, or remove it")
+
+
+def _by_ending(path: str) -> str | None:
+    name = _COMPRESSED.sub("", path.rstrip("/").lower())
+    return _ENDINGS.get(os.path.splitext(name)[1][1:])
+
+
+def opened(session: SparkSession, path: str, number: str, options: Options) -> Input:
+    """The table of a path, a folder, a pattern or a URI. Its format is that of the options, else that of the
+    ending of the path or of a file there, else TREC's. number: 'grade' or 'score'. Raises InputError.
+    """
+    where = resolved(session, path)
+    kind = (options.qrels_format if number == "grade" else options.run_format) or _by_ending(path)
+    with engine_errors(path):
+        if kind is None:
+            kind = next(filter(None, map(_by_ending, session.read.text(where).inputFiles())), "trec")
+        if kind == "trec":
+            schema = f"query string, document string, {number} double"
+            schema += ", subtopic string" if number == "grade" else ""
+            with known_warnings_ignored():
+                frame = session.read.text(where).mapInArrow(partial(parsed, number=number), schema)
+            return Input(path, frame, ())
+        if kind == "parquet":
+            frame = session.read.parquet(where)
+        else:
+            frame = _text_table(session, path, where, kind, dict(options.columns))
+        return Input(path, frame, [name for name in frame.columns if name != WRONG_LINE])
+
+
+def _text_table(session: SparkSession, path: str, where: str, kind: str, columns: dict[str, str]) -> DataFrame:
+    """The fields of each line as strings, so that numbers stay as they are in the file, and the columns of
+    partitions. Those of JSON Lines are the members of the object of the first line.
+    """
+    from pyspark.sql import functions as F
+
+    text = session.read.text(where).where("trim(value) != ''")
+    first = text.limit(1).collect()
+    if not first:
+        raise InputError(path, "the file is empty")
+    line = first[0].value
+
+    def schema(names: Iterable[str]) -> str:
+        return ", ".join(f"{quoted(name)} string" for name in (*names, _LINE))
+
+    def with_wrong_lines(frame: DataFrame, is_wrong: Column, what: Column, line: str) -> DataFrame:
+        """line: the column with the text of the line."""
+        error = F.concat(F.lit(NO_ROW), what, F.lit(NO_ROW), F.col(line))
+        return frame.withColumn(WRONG_LINE, F.when(is_wrong, error))
+
+    if kind == "jsonl":
+        names = None
+        with suppress(ValueError):
+            names = json.loads(line)
+        if not isinstance(names, dict):
+            hint = "Spark reads JSON Lines, an object on each line"
+            raise InputError(path, "the first line is not a JSON object", line=1, hint=hint)
+        members = F.from_json("value", schema(names), {"columnNameOfCorruptRecord": _LINE})
+        frame = text.withColumn(_MEMBERS, members)
+        is_object = F.json_object_keys("value").isNotNull() & F.col(_MEMBERS).getField(_LINE).isNull()
+        what = F.when(~is_object, "not a valid JSON object").otherwise("a key is in the object twice")
+        has_repeated_key = F.try_parse_json("value").isNull()  # at any depth
+        frame = with_wrong_lines(frame, ~is_object | has_repeated_key, what, "value").drop("value")
+        others = [name for name in frame.columns if name != _MEMBERS]
+        return frame.select(f"{_MEMBERS}.*", *others).drop(_LINE)
+    header = header_of(np.frombuffer(line.encode(), np.uint8), "\t" if kind == "tsv" else DELIMITERS, columns)
+    if header is None:
+        raise InputError(path, "the first line is no header with the names of at least two columns", line=1)
+    reader = session.read.options(
+        header=True, sep=header.delimiter, escape='"', columnNameOfCorruptRecord=_LINE
+    )
+    frame = reader.schema(schema(reader.csv(where).columns)).csv(where)
+    what = F.lit(f"not as many fields as the header, which has {len(header.names)}")
+    return with_wrong_lines(frame, F.col(_LINE).isNotNull(), what, _LINE).drop(_LINE)
+
+
+def quoted(name: str) -> str:
+    """The name of a column in SQL, whatever it holds."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def parsed(batches, number):  # type: ignore[no-untyped-def]  # Spark would look at annotations
+    """Batches of lines of TREC as batches of rows; the query of a line that is no row begins with NO_ROW."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = ["query", "document", number, *(["subtopic"] if number == "grade" else [])]
+    schema = pa.schema([(name, pa.float64() if name == number else pa.string()) for name in names])
+    for batch in batches:
+        lines = batch.column(0)
+        if not len(lines):
+            continue
+        listed = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines.cast(pa.string()))
+        text = pc.binary_join(listed, "\n")[0].as_buffer()
+        block = np.zeros(text.size + 1 + PAD, np.uint8)
+        block[: text.size] = np.frombuffer(text, np.uint8)
+        block[text.size] = ord("\n")
+        read = qrels_columns if number == "grade" else run_columns
+        columns = read(Block(block, text.size + 1, False, False))
+        subtopic, count = columns.subtopic, len(columns.value)
+        if not isinstance(subtopic, Ids):
+            subtopic = Ids.of([subtopic or b""]).take(np.zeros(count, np.int64))
+        query = np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds))
+        rows = {
+            "query": text_column(pa, columns.queries.take(query)),
+            "document": text_column(pa, columns.documents),
+            number: pa.array(columns.value),
+            "subtopic": text_column(pa, subtopic),
+        }
+        yield from pa.table({name: rows[name] for name in names}).cast(schema).to_batches()
+        wrong = [
+            {"query": f"{NO_ROW}{problem.what}{NO_ROW}{lines[problem.line or 0].as_py()}"}
+            for problem in columns.problems.first
+        ]
+        if wrong:
+            yield pa.RecordBatch.from_pylist(wrong, schema)

@@ -15,7 +15,7 @@ from gradeval.evaluation.results import Results
 from gradeval.options import Options
 from gradeval.registry.metric import REGISTRY, load
 from gradeval.registry.spec import parse
-from gradeval.spark.kernel import Bucket, Job, RunValues, evaluate_bucket
+from gradeval.spark.kernel import Job, RunValues, State, evaluate_bucket
 from gradeval.tables.qrels import counted_grades
 
 load()
@@ -27,7 +27,7 @@ def every_metric() -> list[str]:
     return [with_needed(name) for name, metric in REGISTRY.items() if not metric.text]
 
 
-KINDS = {"run": pl.Int32, "query": pl.String, "document": pl.String, "number": pl.Float64, "place": pl.Int64}
+KINDS = {"query": pl.String, "document": pl.String, "number": pl.Float64, "place": pl.Int64}
 
 
 def table(rows: Sequence[tuple[Any, ...]], *names: str) -> Any:
@@ -35,20 +35,20 @@ def table(rows: Sequence[tuple[Any, ...]], *names: str) -> Any:
 
 
 def in_buckets(qrels: Numbers, runs: Mapping[str, Numbers], count: int, seed: int) -> list[tuple[Any, Any]]:
-    judged = [(q, d, float(grade)) for q, of in qrels.items() for d, grade in of.items()]
-    pairs = [(position, q, of) for position, run in enumerate(runs.values()) for q, of in run.items()]
-    retrieved = [(position, q, d, float(score)) for position, q, of in pairs for d, score in of.items()]
+    """The table of the qrels and those of the runs, of each bucket."""
     rng = random.Random(seed)
-    rng.shuffle(judged)
-    rng.shuffle(retrieved)
-    names = ("query", "document", "number")
-    return [
-        (
-            table([row for row in judged if zlib.crc32(row[0].encode()) % count == number], *names),
-            table([row for row in retrieved if zlib.crc32(row[1].encode()) % count == number], "run", *names),
-        )
-        for number in range(count)
+    sources = [
+        [(q, d, float(value)) for q, documents in of.items() for d, value in documents.items()]
+        for of in (qrels, *runs.values())
     ]
+    for rows in sources:
+        rng.shuffle(rows)
+    buckets = []
+    for number in range(count):
+        chosen = [[row for row in rows if zlib.crc32(row[0].encode()) % count == number] for rows in sources]
+        of_qrels, *of_runs = (table(rows, "query", "document", "number") for rows in chosen)
+        buckets.append((of_qrels, of_runs))
+    return buckets
 
 
 def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], **options: Any) -> Job:
@@ -59,7 +59,7 @@ def job_of(qrels: Numbers, runs: Mapping[str, Numbers], metrics: Sequence[str], 
 
 def evaluated(
     qrels: Numbers, runs: Mapping[str, Numbers], job: Job, count: int, seed: int = 0
-) -> tuple[list[Bucket], list[RunValues]]:
+) -> tuple[list[State], list[RunValues]]:
     buckets, values = [], []
     for judged, retrieved in in_buckets(qrels, runs, count, seed):
         bucket, of_runs = evaluate_bucket(judged, retrieved, job)

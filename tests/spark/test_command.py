@@ -11,9 +11,8 @@ from helpers import each_row, raises
 
 from gradeval.errors import GradevalError, MetricError, OptionError
 from gradeval.spark import evaluate
-from gradeval.spark.files import named_runs
 from gradeval.spark.results import Request
-from gradeval.spark.sessions import NEEDED, reads_local_files
+from gradeval.spark.sessions import NEEDED, named_runs, reads_local_files
 
 
 @pytest.fixture(autouse=True)
@@ -95,8 +94,7 @@ def test_names_of_patterns() -> None:
         "runs/new.parquet": "new",
         "s3a://bucket/runs/new/": "new",
     }
-    request = Request.of("AP", {})
-    assert {path: next(iter(named_runs("q.txt", [path], request, False)[0])) for path in paths} == paths
+    assert {path: next(iter(named_runs("q.txt", [path], None, False)[0])) for path in paths} == paths
 
 
 def test_groups_leave_out_text() -> None:

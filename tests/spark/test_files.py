@@ -17,9 +17,9 @@ from cli.command import gradeval
 import gradeval as gradeval_package
 from gradeval import evaluate
 from gradeval.errors import named
+from gradeval.options import Options
 from gradeval.spark.command import spark_command
-from gradeval.spark.files import opened
-from gradeval.spark.results import Request
+from gradeval.spark.sessions import opened
 
 if not os.environ.get("GRADEVAL_SPARK"):
     pytest.skip("make test-spark runs them", allow_module_level=True)
@@ -239,9 +239,8 @@ def test_the_guide(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     section = (root / "gradeval" / "guide" / "spark.md").read_text("utf-8")
     lines = section[section.index("```py\n") + 6 :].partition("```")[0]
     sample = root / "sample_data" / "search"
-    request = Request.of("AP", {})
-    runs = {name: opened(spark, str(sample / f"{name}.run"), "score", request).frame for name in NAMES}
-    judged = opened(spark, str(sample / "qrels.txt"), "grade", request).frame
+    runs = {name: opened(spark, str(sample / f"{name}.run"), "score", Options()).frame for name in NAMES}
+    judged = opened(spark, str(sample / "qrels.txt"), "grade", Options()).frame
     monkeypatch.chdir(folder)
     lines = lines.replace("values.parquet", str(folder / "values.parquet"))
     exec(lines, names := {"gradeval": gradeval_package, "qrels": judged, "runs": runs})

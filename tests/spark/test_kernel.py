@@ -13,12 +13,12 @@ from metrics.test_every_option import QRELS, RUN
 from scipy import stats
 
 import gradeval
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, OptionError
 from gradeval.formats.diagnostics import COLLAPSES
 from gradeval.notices import Kind
 from gradeval.options import Options
-from gradeval.spark.kernel import Job, Statistics, evaluate_bucket
-from gradeval.spark.merge import chosen_options, comparison, merged
+from gradeval.spark.kernel import Job, Statistics, comparison, evaluate_bucket, merged
 from gradeval.spark.results import Request, SparkResults, bucket_count
 
 from .tables import evaluated, every_metric, job_of, same, table
@@ -112,7 +112,9 @@ def test_comparison(options: dict[str, Any]) -> None:
     runs = RUNS | {"third": {q: of for q, of in RUN.items() if q > "q2"}, "same": RUN}
     metrics = "AP nDCG@3 num_ret rankDCG"
     job = job_of(QRELS, runs, [metrics], queries="both")
-    found = comparison(job, None, chosen_options(options), lambda job: evaluated(QRELS, runs, job, 5)[0])
+    found = comparison(
+        job, None, CompareOptions(**options), lambda job: merged(evaluated(QRELS, runs, job, 5)[0], job)
+    )
     expected = gradeval.evaluate(QRELS, runs, metrics, queries="both").compare(**options)
     for one, other in zip(found.comparisons, expected.comparisons, strict=True):
         assert [getattr(one, name) for name in OTHERS] == [getattr(other, name) for name in OTHERS]
@@ -131,19 +133,20 @@ def test_comparison_of_what_it_cannot() -> None:
     ):
         raises(GradevalError, message, SparkResults.compare, None, **options)
     message = "the maxT correction requires the values of all queries"
-    raises(GradevalError, message, chosen_options, {"correction": "maxt"})
+    raises(GradevalError, message, SparkResults.compare, None, correction="maxt")
     weights = {"query_weights": {"q1": 1.0}}
     raises(GradevalError, "on Spark, means are not weighted by query_weights", Request.of, "AP", weights)
     job, alone = job_of(QRELS, RUNS, ["AP"]), job_of(QRELS, {"first": RUN}, ["AP"])
     for of, metrics, message in ((job, "nDCG@5", "nDCG@5 was not evaluated"), (alone, None, "there is 1 run")):
-        raises(GradevalError, message, comparison, of, metrics, chosen_options({}), lambda job: [])
+        raises(GradevalError, message, comparison, of, metrics, CompareOptions(), lambda job: merged([], job))
 
 
 def one_bucket(judged: list[Any], retrieved: list[Any], **job: Any) -> Any:
     """What is kept of a bucket with these rows: (query, document, grade) and (run, query, document, score)."""
     made = job_of({"q": {"d": 1.0}}, {"a": {}, "b": {}}, ["AP"])._replace(**job)
-    qrels = table(judged, "query", "document", "number")
-    return evaluate_bucket(qrels, table(retrieved, "run", "query", "document", "number"), made)[0]
+    names = ("query", "document", "number")
+    runs = [table([row for run, *row in retrieved if run == r], *names) for r in range(2)]
+    return evaluate_bucket(table(judged, *names), runs, made)[0]
 
 
 QREL = [("q", "d", 1.0), ("q", "e", 0.0)]
@@ -156,7 +159,7 @@ def test_bad_rows_are_named() -> None:
         "a: query 'q', document 'd': the score nan is not a finite number",
         "a: query 'q': the document id is missing",
     ]
-    assert bucket.runs[1].in_run == 1, "the other run is evaluated"
+    assert bucket.runs[1].counted == 1, "the other run is evaluated"
     twice = "duplicate document for its query"
     of_a = [(0, "q", "d", 2.0), (0, "q", "e", 2.0)]
     for rows, expected in (
@@ -167,10 +170,8 @@ def test_bad_rows_are_named() -> None:
     ):
         assert str(one_bucket(QREL, rows).runs[0]).splitlines() == [f"a: query {expected}"]
     judged = [*QREL, ("q", "d", 2.0), ("q", "e", 0.0), ("q", "g", 1e200), ("r", "g", None)]
-    assert str(one_bucket(judged, []).failure).splitlines() == [
-        "qrels: query 'r', document 'g': the grade is missing"
-    ]
-    assert str(one_bucket(judged[:-1], []).failure).splitlines() == [
+    assert str(one_bucket(judged, [])).splitlines() == ["qrels: query 'r', document 'g': the grade is missing"]
+    assert str(one_bucket(judged[:-1], [])).splitlines() == [
         "qrels: query 'q', document 'd': it has two grades, 1 and 2",
         "qrels: query 'q', document 'g': the grade 1e+200 is out of range. Grades are 0 or between 1e-150 and "
         "1e150 in absolute value; rescale them",
@@ -178,8 +179,8 @@ def test_bad_rows_are_named() -> None:
     notices = one_bucket(judged[:1] * 3, []).notices
     assert [notice.count for notice in notices if notice.kind is Kind.DUPLICATES] == [2]
     line = one_bucket([("\0" + "1 field\0x", None, None)], [], qrels="qrels.txt")
-    assert str(line.failure).splitlines() == ["qrels.txt: line 'x': 1 field"]
-    [error] = str(one_bucket(QREL, [], version="0").failure).splitlines()
+    assert str(line).splitlines() == ["qrels.txt: line 'x': 1 field"]
+    [error] = str(one_bucket(QREL, [], version="0")).splitlines()
     assert error.endswith("the driver 0: install one version on both")
 
 
@@ -196,7 +197,7 @@ def test_the_best_passage_counts() -> None:
     assert notes[0] == notes[1] != []
     twice = [(0, "q", "d", 2.0), (0, "q", "e", 3.0), (0, "q", "d", 4.0)]
     best = one_bucket(QREL, twice, options=Options(duplicates="best")).runs[0]
-    assert best.values.total.tolist() == [1.0]
+    assert best.values.total.tolist() == [[1.0]]
 
 
 def test_many_errors_are_counted() -> None:
@@ -268,7 +269,7 @@ def test_places_are_the_order_of_ties() -> None:
         equal = [(*row[:3], 5) for row in rows]
         for shuffled, expected in ((rows, value), (rows[::-1], value), (equal, 0.5), (equal[::-1], 0.5)):
             runs = table(shuffled, "query", "document", "number", "place")
-            _, [(_, _, values)] = evaluate_bucket(qrels, runs, job)
+            _, [(_, _, values)] = evaluate_bucket(qrels, [runs], job)
             assert values.tolist() == [[expected]]
 
 
@@ -290,7 +291,7 @@ def test_moments_empty_tables_and_how_many_buckets() -> None:
     bucket = one_bucket([], [(0, "q", "d", 1.0), (0, "r", "d", 1.0)])
     assert [run.counted for run in (*bucket.runs, *one_bucket([], []).runs)] == [0] * 4
     assert [notice.count for notice in bucket.runs[0].noticed.notices if notice.kind is Kind.UNJUDGED] == [2]
-    assert [run.values.total.tolist() for run in one_bucket(QREL, []).runs] == [[0.0], [0.0]]
+    assert [run.values.total.tolist() for run in one_bucket(QREL, []).runs] == [[[0.0]], [[0.0]]]
     rows = (0, 4), (100_000, 256), (10**6, 2), (5 * 10**6, 2), (10**7, 256), (10**9, 64), (10**14, 64)
     assert [bucket_count(*case) for case in rows] == [1, 1, 2, 6, 152, 960, 100_000]
     moments = Statistics.of(np.array([[1.0, 2.0, math.nan, 6.0]]))

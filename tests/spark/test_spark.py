@@ -28,7 +28,7 @@ if not os.environ.get("GRADEVAL_SPARK"):
 pytestmark = pytest.mark.spark
 
 QRELS_COLUMNS = "query_id string, doc_id string, relevance double"
-ON_THE_WIRE = ("cast(user as long) query", "doc_id document", "score number")
+ON_THE_WIRE = ("0 run", "cast(user as long) query", "doc_id document", "score number")
 RUN_COLUMNS = "query_id string, doc_id string, score double"
 
 
