@@ -172,7 +172,7 @@ def outcome_of(
         if options.ties is None:  # a user who names a rule has decided the order
             changes = ties or spread(judge, counted, specs, of_run, jobs, TRIALS)
             if changes.changes.any():
-                notices += _tie_notices(qrels, specs, result, changes, next(with_expected))
+                notices += tie_notices(qrels, specs, result, changes, next(with_expected))
         notices += undefined_notices(qrels, specs, of_run, counted)
         cutoff = first_ranks(specs, options)
         share = judged_share(qrels, reduced, counted, cutoff)
@@ -275,7 +275,7 @@ def _about(kind: Kind, qrels: Qrels, queries: Bools, metric: str = "", **fields:
     return Notice(kind, "", int(queries.sum()), metric, ids, **fields)
 
 
-def _tie_notices(
+def tie_notices(
     qrels: Qrels, specs: Sequence[Spec], result: RunResult, ties: Spread, with_expected: bool
 ) -> Iterator[Notice]:
     """Where the order of tied scores changes a value. with_expected: whether the expected mean is said too."""

@@ -24,14 +24,13 @@ from gradeval.errors import GradevalError, InputError, InputErrors, OptionError,
 from gradeval.evaluation import outcome as outcomes
 from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Summary, position_of
-from gradeval.evaluation.score import Judge, summands, summaries
+from gradeval.evaluation.score import TRIALS, Judge, Scored, spread, summands, summaries
 from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
 from gradeval.formats.write import text_column
-from gradeval.notices import MAX_QUERIES, Kind, Notice
+from gradeval.notices import MAX_QUERIES, Kind, Notice, is_accepted
 from gradeval.options import DEFAULT_TIES, Options
-from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.statistics import tests
 from gradeval.statistics.intervals import t_interval
@@ -132,10 +131,10 @@ class Statistics(NamedTuple):
 class Part(NamedTuple):
     """The state of a run in a bucket.
 
-    counted: how many queries. values: of each metric, logarithms for a geometric mean, then the ends of
-    RunResult.tie_range if there are any, (1 or 4, M). depths: the numbers of documents that queries have, and
-    how many queries have each. noticed: of the bucket. ids: the first queries that the run has, by id, where it
-    has none that is evaluated.
+    counted: how many queries. values: of each metric, logarithms for a geometric mean; where the order of ties
+    changes some, or RunResult.tie_range is asked for, followed by those of its three, (1 or 4, M). depths: the
+    numbers of documents that queries have, and how many queries have each. noticed: of the bucket. ids: the
+    first queries that the run has, by id, where it has none that is evaluated.
     """
 
     counted: int
@@ -308,14 +307,22 @@ def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
     repeats = total.repeats.changed(lambda problem: Problem(problem.line, what, COLLAPSES))
     repeats.changed(rows.named).check(path)
     reduced = total.reduced()
-    outcome = outcomes.outcome_of(Judge(qrels, reduced, options, name), name, name, ties, job.specs, 1, chosen)
-    result = outcome.result
-    of_ends = () if result.tie_range is None else result.tie_range
-    values = [Statistics.of(summands(job.specs, of[:, result.counted])) for of in (result.values, *of_ends)]
+    judge = Judge(qrels, reduced, options.replace(ties=ties), name)  # so that nothing is noticed of ties
+    outcome = outcomes.outcome_of(judge, name, name, ties, job.specs, 1, chosen)
+    result, noticed = outcome.result, outcome.noticed()
+    ends = [] if result.tie_range is None else [*result.tie_range]
+    if not ends and not is_accepted(Kind.TIES, options):
+        scored = Scored(result.values, {}, outcome.empty)
+        changes = spread(judge, result.counted, job.specs, scored, 1, TRIALS)
+        if changes.changes.any():
+            ends = [*changes.ends, changes.expected()]
+            notices = outcomes.tie_notices(qrels, job.specs, result, changes, False)
+            noticed = noticed.replace(notices=(*noticed.notices, *notices))
+    values = [Statistics.of(summands(job.specs, of[:, result.counted])) for of in (result.values, *ends)]
     together = Statistics(*map(np.array, zip(*values, strict=True)))
     depths = np.unique(outcomes.depths_of(reduced, result.counted, options.depth), return_counts=True)
     ids = () if len(depths[0]) else sorted(set(Texts(rows.queries)))[: outcomes.SHOWN_IDS + 1]
-    return outcome, Part(result.queries, together, depths, outcome.noticed(), ids)
+    return outcome, Part(result.queries, together, depths, noticed, ids)
 
 
 def tables(batches: Iterable[Any], runs: int) -> list[Any]:
@@ -491,25 +498,34 @@ def _merged_run(
     if not in_run:
         ids, judged = (sorted(chain.from_iterable(of.ids for of in several)) for several in (parts, buckets))
         raise outcomes.no_common_query(path, job.qrels, ids, judged) if ids else no_rows(path)
-    values = Statistics.joined([part.values for part in parts])
-    means, *ends = (summaries(specs, *of) for of in zip(values.total, values.mean, strict=True))
+    shape = max(part.values.size.shape for part in parts)  # no order of ties changes a part without ends
+    values = Statistics.joined(
+        [Statistics._make(np.broadcast_to(column, shape) for column in part.values) for part in parts]
+    )
+    is_partial = (values.size > 0) & (values.size < values.size[0])  # some have no closed form
+    total, mean = (np.where(is_partial, math.nan, of) for of in (values.total, values.mean))
+    means, *ends = map(partial(summaries, specs), total, mean)
     counted = sum(part.counted for part in parts)
+    undefined = (counted - values.size[0]).astype(np.int64)
     result = RunResult(
         job.runs[r],
         path,
         None,
         ON_CLUSTER,
         np.empty(0, np.bool_),
-        tie_range=ON_CLUSTER if ends else None,
+        tie_range=ON_CLUSTER if options.tie_range else None,
         ties=options.ties or DEFAULT_TIES,
-        summary=Summary(counted, means, (counted - values.size[0]).astype(np.int64), tuple(ends), {}),
+        summary=Summary(counted, means, undefined, tuple(ends) if options.tie_range else (), {}),
         depths=outcomes.quantiles(depths, counts),
     )
-    notices = [
-        _with_range(notice, means, parts, specs) if notice.kind is Kind.TIES else notice
-        for notice in _merged_notices([part.noticed.notices for part in parts], specs)
-        if notice.kind not in _OF_SHARES
-    ]
+    notices = _merged_notices([part.noticed.notices for part in parts], specs)
+    notices = [notice for notice in notices if notice.kind not in _OF_SHARES]
+    for k, notice in enumerate(notices):
+        if notice.kind is Kind.TIES:
+            m = [*map(str, specs)].index(notice.metric)
+            numbers = [None if math.isnan(of[m]) else float(of[m]) for of in (means, *ends)]
+            range_of_means = zip(("value", "low", "high", "expected"), numbers, strict=True)
+            notices[k] = notice.replace(**dict(range_of_means))
     share = math.fsum(part.noticed.judged_share * part.depths[1].sum() for part in parts) / in_run
     cutoff = outcomes.first_ranks(specs, options)
     notices += outcomes.judged_notices(share, cutoff, specs, job.scale, options)
@@ -543,37 +559,6 @@ def _merged_notices(of_buckets: Sequence[Sequence[Notice]], specs: Sequence[Spec
         return _KINDS.index(kind), names.index(notice.metric) if notice.metric in names else -1
 
     return sorted(notices, key=order)
-
-
-def _with_range(notice: Notice, means: Floats, parts: Sequence[Part], specs: Sequence[Spec]) -> Notice:
-    """A notice of ties with the run's summary value, and its range over the orders tried, from that of each
-    part; a part without a notice has no range to add.
-    """
-    m = [*map(str, specs)].index(notice.metric)
-    size, metric = sum(part.values.size[0, m] for part in parts), specs[m].metric
-    of_parts = [
-        {tie.metric: tie for tie in part.noticed.notices if tie.kind is Kind.TIES}.get(notice.metric)
-        for part in parts
-    ]
-
-    def whole(name: str) -> float | None:
-        total = np.zeros(1)
-        for part, tie in zip(parts, of_parts, strict=True):
-            mean = getattr(tie, name, None)
-            if mean is None:
-                total += part.values.total[0, m]
-            else:
-                mean = math.log(mean) if metric.kind is MetricKind.GEOMETRIC else mean
-                total += mean if metric.is_summed else mean * part.values.size[0, m]
-        with np.errstate(invalid="ignore"):
-            return defined(summaries([specs[m]], total, total / size)[0])
-
-    def defined(number: float) -> float | None:
-        return None if math.isnan(number) else float(number)
-
-    has_expected = all(tie is None or tie.expected is not None for tie in of_parts)
-    expected = whole("expected") if has_expected else None
-    return notice.replace(value=defined(means[m]), low=whole("low"), high=whole("high"), expected=expected)
 
 
 def without_values(
