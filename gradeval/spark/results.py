@@ -112,27 +112,14 @@ class Request(NamedTuple):
         return cls(tuple(specs), chosen, run_columns, buckets, naming, compared, judged, notices)
 
 
-class Wire(NamedTuple):
-    """A table as it is sent to the workers, without its buckets.
-
-    frame: with the columns of kernel.read_rows(). labels: as in Job. by_rank: whether the numbers are ranks.
-    run: the column with the names of the runs, None without one.
-    """
-
-    path: str
-    frame: DataFrame
-    labels: Sequence[str]
-    by_rank: bool = False
-    run: str | None = None
-
-
-def wire(table: Input, number: str, request: Request) -> Wire:
-    """The judgments or a run. number: 'grade' or 'score'. Raises InputError where a column is missing, or of a
-    type that cannot be read.
+def wire(table: Input, number: str, request: Request) -> Input:
+    """The judgments or a run as they are sent to the workers, without their buckets: with the columns of
+    kernel.read_rows(). number: 'grade' or 'score'. Raises InputError where a column is missing, or of a type
+    that cannot be read.
     """
     from pyspark.sql import functions as F
 
-    path, frame, names = table
+    path, frame, names, *_ = table
     types = {name: re.split(r"[ (<]", kind)[0] for name, kind in frame.dtypes}  # without their parameters
     columns = dict(request.options.columns) if names else {}
     chosen = choose(names or frame.columns, number, columns, path, request.naming)._replace(run="")
@@ -158,7 +145,7 @@ def wire(table: Input, number: str, request: Request) -> Wire:
     if number == "grade":
         if chosen.subtopic:
             selected.append(column(chosen.subtopic, labels[3], True).cast("string").alias("subtopic"))
-        return Wire(path, frame.select(*selected), labels)
+        return table._replace(frame=frame.select(*selected), labels=labels)
     for name in request.run_columns.values():
         check_has(names, name, path)
     usual = [name for name in names if simplified(name) in _RUN_NAMES]
@@ -172,7 +159,7 @@ def wire(table: Input, number: str, request: Request) -> Wire:
         is_integer = types[order] in _INTEGERS  # which may be too large for exact doubles, as times are
         place = column(order, f"order (column {order})", is_integer)
         selected.append((place if is_integer else place.try_cast("double")).alias("place"))
-    return Wire(path, frame.select(*selected), labels, chosen.by_rank, run)
+    return table._replace(frame=frame.select(*selected), labels=labels, by_rank=chosen.by_rank, run=run)
 
 
 def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:

@@ -249,11 +249,16 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 class Input(NamedTuple):
-    """Qrels or a run as a data frame. names: of its columns; none where these are those of TREC's lines."""
+    """Qrels or a run as a data frame. names: of its columns as they were given; none of TREC's lines. Of one
+    that is sent to the workers: labels, by_rank: as in Job. run: the column with the names of the runs.
+    """
 
     path: str
     frame: DataFrame
     names: Sequence[str]
+    labels: Sequence[str] = ()
+    by_rank: bool = False
+    run: str | None = None
 
 
 def named_runs(
@@ -282,9 +287,8 @@ def named_runs(
     label, path = pairs[0]
     kind = run_format or _by_ending(path)
     is_trec = kind == "trec" or (kind is None and os.path.isfile(path))
-    return dict(zip(names, (path for _, path in pairs), strict=True)), len(
-        pairs
-    ) == 1 and label is None and not is_trec
+    may_be_table = len(pairs) == 1 and label is None and not is_trec
+    return dict(zip(names, (path for _, path in pairs), strict=True)), may_be_table
 
 
 def _pattern_name(path: str) -> str | None:
