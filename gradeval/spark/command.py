@@ -43,9 +43,6 @@ _CHANGES: dict[str, dict[str, Any]] = {  # of the options of a comparison by the
         "help": CompareOptions.table["correction"].about.replace(", Bonferroni and maxT", " and Bonferroni"),
     },
 }
-_t_test_options = cli.together(
-    *(cli.row_option(CompareOptions, name, **_CHANGES.get(name, {})) for name in OF_SUMS)
-)
 _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherwise trec."
 
 
@@ -61,7 +58,7 @@ _FORMAT = "Default: by the ending: .parquet, .csv, .tsv, .jsonl or .json; otherw
 )
 @cli.row_option(Options, "tie_range")
 @cli.row_option(Options, "by_level")
-@_t_test_options
+@cli.together(*(cli.row_option(CompareOptions, name, **_CHANGES.get(name, {})) for name in OF_SUMS))
 @cli.query_options
 @cli.output_options(tuple(WRITERS), more=" With .parquet, Spark writes the values of all queries there.")
 @cli.inputs("--qrels-format", f"Format of the qrels. {_FORMAT}", type=click.Choice(_KINDS))

@@ -93,9 +93,9 @@ class Statistics(NamedTuple):
             total = np.where(defined, values, 0.0).sum(axis=-1)
             mean = total / np.maximum(size, 1)
             squares = np.square(np.where(defined, values - mean[..., None], 0.0)).sum(axis=-1)
-        lowest = np.where(defined, values, np.inf).min(axis=-1, initial=np.inf)
-        highest = np.where(defined, values, -np.inf).max(axis=-1, initial=-np.inf)
-        return cls(size, total, squares, (values > 0).sum(axis=-1), (values < 0).sum(axis=-1), lowest, highest)
+        counts = (values > 0).sum(axis=-1), (values < 0).sum(axis=-1)
+        ends = np.fmin.reduce(values, axis=-1, initial=np.inf), np.fmax.reduce(values, axis=-1, initial=-np.inf)
+        return cls(size, total, squares, *counts, *ends)
 
     @classmethod
     def joined(cls, parts: Sequence[Statistics]) -> Statistics:
@@ -119,8 +119,7 @@ class Statistics(NamedTuple):
     def mean(self) -> Floats:
         """NaN where there are no numbers."""
         with np.errstate(invalid="ignore"):
-            mean: Floats = self.total / self.size
-        return mean
+            return np.divide(self.total, self.size, dtype=np.float64)
 
     @property
     def sd(self) -> Floats:
@@ -201,20 +200,16 @@ def evaluate_bucket(qrels: Any, runs: Sequence[Any], job: Job) -> tuple[State, l
 
 
 class Rows(NamedTuple):
-    """Rows of a table. queries, documents: ids, (n,). number: the grade or score, (n,). place: in the order of
-    the run, (n,), None where the table has none. subtopic: as in Columns.
-    """
+    """Rows of a table: ids, (n,), and grades or scores, (n,). subtopic: as in Columns."""
 
     queries: Ids
     documents: Ids
     number: Floats
-    place: Floats | Ints | None
-    subtopic: Ids | bytes | None
+    subtopic: Ids | bytes | None = None
 
     def take(self, rows: Ints) -> Rows:
-        place = None if self.place is None else self.place[rows]
         subtopic = self.subtopic.take(rows) if isinstance(self.subtopic, Ids) else self.subtopic
-        return Rows(self.queries.take(rows), self.documents.take(rows), self.number[rows], place, subtopic)
+        return Rows(self.queries.take(rows), self.documents.take(rows), self.number[rows], subtopic)
 
     def named(self, problem: Problem, without: Sequence[Collection[int | None]] = ((), ())) -> Problem:
         """What is wrong with a row, which has no line: a shuffle keeps no order. without: the rows that have no
@@ -230,9 +225,9 @@ class Rows(NamedTuple):
 
 
 def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool = False) -> Rows:
-    """The rows of a table (an object with Arrow's C stream) with the columns query, document and number, place
-    where the rows of a run are ordered, and subtopic where there is a label of it. labels: as in Job. Raises
-    InputError(s).
+    """The rows of a table (an object with Arrow's C stream) with the columns query, document and number, and
+    subtopic where there is a label of it; in the order of the column place if so, and where it is equal by
+    document id from the last to the first. labels: as in Job. Raises InputError(s).
     """
     chunks, every = [*chain.from_iterable(batches(table))], slice(None)
 
@@ -243,11 +238,8 @@ def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool 
     documents, wrong_document = column("document").ids(every, labels[1])
     number, wrong_number = column("number").numbers(every, labels[2])
     wrong = [wrong_query, wrong_document, wrong_number]
-    rows = Rows(queries, documents, number, None, None)
-    if is_ordered:  # integers may have more digits than doubles
-        numbers = [chunk.numbers() for chunk in column("place").chunks]
-        places = [np.empty(0, np.int64), *(place for place in numbers if place is not None)]
-        rows = rows._replace(place=np.concatenate(places))
+    rows = Rows(queries, documents, number)
+    if is_ordered:
         wrong.append(column("place").numbers(every, "place in the order of the run")[1])
     if len(labels) > 3:
         subtopics, wrong_subtopic = column("subtopic").ids(every, labels[3])
@@ -257,6 +249,10 @@ def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool 
         without = [{problem.line for problem in of.all()} for of in wrong[:2]]
         first = {problem.line: problem for of in reversed(wrong) for problem in of.all()}  # of each row
         LineProblems.listed([*first.values()]).changed(partial(rows.named, without=without)).check(path)
+    if is_ordered and len(number):  # integers may have more digits than doubles
+        place: Any = np.concatenate([chunk.numbers() for chunk in column("place").chunks])
+        by_id = documents.descending(np.zeros(len(place), np.int64))
+        rows = rows.take(by_id[np.argsort(place[by_id], kind="stable")])
     return rows
 
 
@@ -295,9 +291,6 @@ def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
     name, path, options = job.runs[r], job.paths[r], job.options
     ties = options.ties or DEFAULT_TIES
     rows = read_rows(table, job.run_labels, path, is_ordered=ties == "input")
-    if rows.place is not None:  # equal places by document id from the last to the first, whatever the order
-        by_id = rows.documents.descending(np.zeros(len(rows.place), np.int64))
-        rows = rows.take(by_id[np.argsort(rows.place[by_id], kind="stable")])
     columns = Columns.whole(rows.queries, rows.documents, -rows.number if job.by_rank else rows.number)
     if options.ignore_identical_ids:
         columns = columns.without_identical_ids(options.delimiter)
@@ -403,9 +396,8 @@ class SparkSummary(Results):
         for a metric whose summary is a sum or a geometric mean.
         """
         m, values = self._numeric(metric), self.statistics[self.runs[self._run(run)].name]
-        if not self.specs[m].metric.has_interval or values.size[0, m] < 2:
-            return math.nan
-        return float(values.sd[0, m]) / math.sqrt(values.size[0, m])
+        has_error = self.specs[m].metric.has_interval and values.size[0, m] > 1
+        return float(values.sd[0, m]) / math.sqrt(values.size[0, m]) if has_error else math.nan
 
     def interval(
         self,
@@ -421,9 +413,8 @@ class SparkSummary(Results):
         if method not in (None, "t"):
             raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
         alpha = CompareOptions(confidence=95.0 if confidence is None else confidence).alpha
-        error = self.standard_error(run, metric)
-        size = self.statistics[self.runs[self._run(run)].name].size[0, self._numeric(metric)]
-        return t_interval(self.mean(run, metric), error, int(size) - 1, alpha)
+        n = self.runs[self._run(run)].queries - self.undefined(run, metric)
+        return t_interval(self.mean(run, metric), self.standard_error(run, metric), n - 1, alpha)
 
 
 def joined_error(failures: Sequence[GradevalError]) -> GradevalError:

@@ -164,11 +164,9 @@ def wire(table: Input, number: str, request: Request) -> Input:
 
 def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
     """The frames, whose columns are strings where they are not of one type."""
-    from pyspark.sql import functions as F
-
     types = [dict(frame.dtypes) for frame in frames]
     differing = [name for name in ("query", "document", "number") if len({of[name] for of in types}) > 1]
-    return [frame.withColumns({name: F.col(name).cast("string") for name in differing}) for frame in frames]
+    return [frame.withColumns({name: frame[name].cast("string") for name in differing}) for frame in frames]
 
 
 def bucket_count(rows: int, cores: int) -> int:
@@ -181,9 +179,7 @@ def in_buckets(qrels: DataFrame, runs: DataFrame, buckets: int) -> DataFrame:
     """Both tables as one, in partitions by queries. One table need not be sorted and grouped, as the two sides
     of a cogroup are.
     """
-    from pyspark.sql import functions as F
-
-    judged, retrieved = _alike([qrels.withColumn("run", F.lit(QRELS)), runs])
+    judged, retrieved = _alike([qrels.selectExpr("*", f"{QRELS} run"), runs])
     return judged.unionByName(retrieved, allowMissingColumns=True).repartition(buckets, "query")
 
 
@@ -247,8 +243,6 @@ class SparkResults:
         """runs: by their names. may_be_table: whether the only one is several if it has a column of runs.
         Raises GradevalError.
         """
-        from pyspark.sql import functions as F
-
         check_names([(table.path, table.names) for table in (qrels, *runs.values())], request.options)
         self._tables = [wire(table, "score", request) for table in runs.values()]
         self._qrels, self._request = wire(qrels, "grade", request), request
@@ -258,7 +252,8 @@ class SparkResults:
         if not is_table:
             if len({table.by_rank for table in self._tables}) > 1:
                 raise OptionError("some runs have scores and some have ranks: give all the same columns")
-            frames = _alike([table.frame.withColumn("run", F.lit(r)) for r, table in enumerate(self._tables)])
+            frames = [table.frame.drop("run") for table in self._tables]
+            frames = _alike([frame.selectExpr("*", f"{r} run") for r, frame in enumerate(frames)])
             self._runs = reduce(lambda above, below: above.unionByName(below), frames)
         self._persisted: DataFrame | None = None
         self._summary: SparkSummary | None = None

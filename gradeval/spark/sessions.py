@@ -35,7 +35,7 @@ from gradeval.options import Options
 from gradeval.spark.kernel import NO_ROW
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 NEEDED = (
     "gradeval spark requires PySpark and Java: pip install 'gradeval[spark]', and on Debian "
@@ -86,29 +86,27 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
     active = SparkSession.getActiveSession()
     if active is not None and master is None:
         return active
-    builder = SparkSession.builder.appName("gradeval")
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
-    chosen: dict[str, Any] = BATCHES | dict(settings)
-    with tempfile.TemporaryDirectory() as folder:  # which is read when the Java machine starts
-        if master is not None:
-            if master.startswith("local"):
-                chosen = _local(Path(folder)) | chosen
-                master = "local[1]" if master == "local" else master
-                if "," not in master and master.endswith("]"):  # tries a task again, as clusters do
-                    master = f"{master[:-1]},{ATTEMPTS}]"
-            builder = builder.master(master)
-        with known_warnings_ignored(), _stderr_in_file() as file:
-            try:
-                started = builder.config(map=chosen).getOrCreate()
-                started.range(0).schema  # noqa: B018  # reads the settings of SQL
-                return started
-            except Exception as error:
-                file.seek(0)
-                lines = file.read().decode("utf-8", "replace").splitlines()
-                said = [line for line in lines if not _NO_REASON.match(line)]
-                why = [*([] if hasattr(error, "java_exception") else said), reasons(error)[-1]][0]
-                raise GradevalError(f"Spark cannot be started: {why}") from None
+    chosen: dict[str, Any] = BATCHES | ({} if master is None else {"spark.master": master})
+    # a file of the settings of its log is read when the Java machine starts
+    with tempfile.TemporaryDirectory() as folder, known_warnings_ignored(), _stderr_in_file() as file:
+        if master is not None and master.startswith("local"):
+            master = "local[1]" if master == "local" else master
+            if "," not in master and master.endswith("]"):  # tries a task again, as clusters do
+                master = f"{master[:-1]},{ATTEMPTS}]"
+            chosen |= {"spark.master": master, **_local(Path(folder))}
+        try:
+            builder = SparkSession.builder.appName("gradeval").config(map=chosen | dict(settings))
+            started = builder.getOrCreate()
+            started.range(0).schema  # noqa: B018  # reads the settings of SQL
+            return started
+        except Exception as error:
+            file.seek(0)
+            lines = file.read().decode("utf-8", "replace").splitlines()
+            said = [line for line in lines if not _NO_REASON.match(line)]
+            why = [*([] if hasattr(error, "java_exception") else said), reasons(error)[-1]][0]
+            raise GradevalError(f"Spark cannot be started: {why}") from None
 
 
 def reads_local_files(settings: Iterable[tuple[str, str]]) -> bool:
@@ -369,11 +367,6 @@ def _text_table(session: SparkSession, path: str, where: str, kind: str, columns
     def schema(names: Iterable[str]) -> str:
         return ", ".join(f"{quoted(name)} string" for name in (*names, _LINE))
 
-    def with_wrong_lines(frame: DataFrame, is_wrong: Column, what: Column, line: str) -> DataFrame:
-        """line: the column with the text of the line."""
-        error = F.concat(F.lit(NO_ROW), what, F.lit(NO_ROW), F.col(line))
-        return frame.withColumn(WRONG_LINE, F.when(is_wrong, error))
-
     if kind == "jsonl":
         names = None
         with suppress(ValueError):
@@ -382,22 +375,24 @@ def _text_table(session: SparkSession, path: str, where: str, kind: str, columns
             hint = "Spark reads JSON Lines, an object on each line"
             raise InputError(path, "the first line is not a JSON object", line=1, hint=hint)
         members = F.from_json("value", schema(names), {"columnNameOfCorruptRecord": _LINE})
-        frame = text.withColumn(_MEMBERS, members)
+        frame, text_of_line = text.withColumn(_MEMBERS, members), "value"
         is_object = F.json_object_keys("value").isNotNull() & F.col(_MEMBERS).getField(_LINE).isNull()
+        is_wrong = ~is_object | F.try_parse_json("value").isNull()  # which refuses a repeated key at any depth
         what = F.when(~is_object, "not a valid JSON object").otherwise("a key is in the object twice")
-        has_repeated_key = F.try_parse_json("value").isNull()  # at any depth
-        frame = with_wrong_lines(frame, ~is_object | has_repeated_key, what, "value").drop("value")
-        others = [name for name in frame.columns if name != _MEMBERS]
-        return frame.select(f"{_MEMBERS}.*", *others).drop(_LINE)
-    header = header_of(np.frombuffer(line.encode(), np.uint8), "\t" if kind == "tsv" else DELIMITERS, columns)
-    if header is None:
-        raise InputError(path, "the first line is no header with the names of at least two columns", line=1)
-    reader = session.read.options(
-        header=True, sep=header.delimiter, escape='"', columnNameOfCorruptRecord=_LINE
-    )
-    frame = reader.schema(schema(reader.csv(where).columns)).csv(where)
-    what = F.lit(f"not as many fields as the header, which has {len(header.names)}")
-    return with_wrong_lines(frame, F.col(_LINE).isNotNull(), what, _LINE).drop(_LINE)
+        fields = f"{_MEMBERS}.*", *(name for name in text.columns if name != "value")
+    else:
+        delimiters = "\t" if kind == "tsv" else DELIMITERS
+        header = header_of(np.frombuffer(line.encode(), np.uint8), delimiters, columns)
+        if header is None:
+            raise InputError(path, "the first line is no header with the names of at least two columns", line=1)
+        reader = session.read.option("header", True).option("sep", header.delimiter)
+        reader = reader.option("escape", '"').option("columnNameOfCorruptRecord", _LINE)
+        frame, text_of_line = reader.schema(schema(reader.csv(where).columns)).csv(where), _LINE
+        is_wrong = F.col(_LINE).isNotNull()
+        what = F.lit(f"not as many fields as the header, which has {len(header.names)}")
+        fields = ("*",)
+    error = F.when(is_wrong, F.concat(F.lit(NO_ROW), what, F.lit(NO_ROW), F.col(text_of_line)))
+    return frame.select(*fields, error.alias(WRONG_LINE)).drop(_LINE)
 
 
 def quoted(name: str) -> str:
