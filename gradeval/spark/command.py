@@ -135,7 +135,7 @@ def spark_command(
     if values is not None and are_local:
         sessions.check_new(values)
     sessions.check_installed()
-    with sessions.engine_errors(), sessions.opened_session(master, settings) as spark:
+    with sessions.engine_errors(), sessions.session(master, settings) as spark:
         if values is not None:
             sessions.check_new(values, spark)
         judged = sessions.opened(spark, qrels, "grade", request.options)

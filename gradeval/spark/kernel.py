@@ -372,9 +372,6 @@ class OnCluster(Sequence[Any]):
 
     __getitem__ = __len__
 
-    def __repr__(self) -> str:
-        return "<on the cluster: SparkResults.per_query()>"
-
 
 ON_CLUSTER: Any = OnCluster()
 

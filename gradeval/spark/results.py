@@ -322,11 +322,6 @@ class SparkResults:
         buckets = request.buckets or bucket_count(int(rows.sum()), cores)
         return job, in_buckets(qrels.frame, runs, buckets)
 
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """The names of the runs; reads them if they are in a column."""
-        return tuple(self._plan[0].runs if self._names is None else self._names)
-
     def per_query(self) -> DataFrame:
         """A data frame with the columns run, query, metric and value: a row for each value of a query.
 

@@ -53,14 +53,6 @@ _EVERY = 0.2  # seconds
 _NO_REASON = re.compile(
     r"WARNING: |Using Spark's|Setting default|To adjust|\tat |\d\d/\d\d/\d\d [\d:]+ (WARN|INFO) |\s*$"
 )
-# Without an appender, Spark would use its own profile.
-_SILENT = """\
-status = off
-rootLogger.level = off
-rootLogger.appenderRef.nowhere.ref = nowhere
-appender.nowhere.type = Null
-appender.nowhere.name = nowhere
-"""
 
 
 def check_installed(*, with_java: bool = True) -> None:
@@ -89,13 +81,12 @@ def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ())
     if master is None and _SUBMITTED not in os.environ:
         master = "local[*]"
     chosen: dict[str, Any] = BATCHES | ({} if master is None else {"spark.master": master})
-    # a file of the settings of its log is read when the Java machine starts
-    with tempfile.TemporaryDirectory() as folder, known_warnings_ignored(), _stderr_in_file() as file:
+    with known_warnings_ignored(), _stderr_in_file() as file:
         if master is not None and master.startswith("local"):
             master = "local[1]" if master == "local" else master
             if "," not in master and master.endswith("]"):  # tries a task again, as clusters do
                 master = f"{master[:-1]},{ATTEMPTS}]"
-            chosen |= {"spark.master": master, **_local(Path(folder))}
+            chosen |= {"spark.master": master, **_local()}
         try:
             builder = SparkSession.builder.appName("gradeval").config(map=chosen | dict(settings))
             started = builder.getOrCreate()
@@ -114,20 +105,6 @@ def reads_local_files(settings: Iterable[tuple[str, str]]) -> bool:
     variables = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME", _SUBMITTED)
     is_set = any(name in os.environ for name in variables)
     return not (is_set or any(name.endswith("fs.defaultFS") for name, _ in settings))
-
-
-@contextmanager
-def opened_session(master: str | None, settings: Iterable[tuple[str, str]]) -> Iterator[SparkSession]:
-    """A session as session() gives it, which is stopped at the end if it was started here."""
-    from pyspark.sql import SparkSession
-
-    before = SparkSession.getActiveSession()
-    opened = session(master, settings)
-    try:
-        yield opened
-    finally:
-        if opened is not before:
-            opened.stop()
 
 
 @contextmanager
@@ -154,7 +131,7 @@ def _stderr_in_file() -> Iterator[Any]:
             os.close(stderr)
 
 
-def _local(folder: Path) -> dict[str, Any]:
+def _local() -> dict[str, Any]:
     """The settings of a local session: quiet, and with the Python and the gradeval that are running."""
     os.environ["PYSPARK_PYTHON"] = sys.executable  # PySpark reads this, and no setting
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -162,14 +139,13 @@ def _local(folder: Path) -> dict[str, Any]:
     memory = 0
     with suppress(AttributeError, ValueError, OSError):  # not on every system
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    log = folder / "log4j2.properties"
-    log.write_text(_SILENT)
     return {
         "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])),
         "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),  # of 200, most would be empty
         "spark.driver.memory": f"{max(1024, memory // 4 // (1 << 20))}m",  # the workers have the rest
-        "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Dlog4j2.configurationFile={log.as_uri()}",
+        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+        "spark.log.level": "OFF",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -21,5 +21,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[Any]:
     settings = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
     made = session("local[2]", settings.items())
-    yield made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(made), "stop", lambda session: None)  # at the end of a command
+        yield made
     made.stop()

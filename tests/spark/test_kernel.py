@@ -235,7 +235,6 @@ def test_a_summary_has_means_only() -> None:
     raises(GradevalError, r"SparkResults\.compare\(\) compares there", results.compare)
     assert results.sorted_by("AP").runs
     assert repr(results) == "SparkSummary(qrels='qrels', runs=2, metrics=3)"
-    assert repr(results.queries) == "<on the cluster: SparkResults.per_query()>"
     frame = results.to_polars()
     assert frame.columns == ["run", "metric", "value"]
     expected = gradeval.evaluate(QRELS, RUNS, ["num_q", "AP", "gm_map"])

@@ -72,7 +72,7 @@ def test_a_dict_of_frames_and_integer_ids(spark: Any) -> None:
     texts = second.selectExpr("cast(user as string) user", "doc_id", "cast(score as string) score")
     results = gradeval.spark.evaluate(judged, {"first": first, "second": texts}, buckets=3)
     check(results, expected)
-    assert results.runs == ("first", "second")
+    assert [run.name for run in results.summary().runs] == ["first", "second"]
     wire = in_buckets(results._qrels.frame, first.selectExpr(*ON_THE_WIRE), 3)
     assert dict(wire.dtypes)["query"] == "bigint"
 
