@@ -445,29 +445,22 @@ def merged(states: Sequence[State], job: Job) -> SparkSummary:
     most_judged = 0.0
     for r, (name, path) in enumerate(zip(job.runs, job.paths, strict=True)):
         try:
-            result, statistics[name], share, notices = _merged_run(r, buckets, job)
+            result, statistics[name], share, of_run = _merged_run(r, buckets, job)
         except GradevalError as error:
             failed.append(FailedRun(path, error))
             continue
         results.append(result)
         most_judged = max(most_judged, share)
-        of_runs += (notice.replace(subject=name) for notice in notices)
+        of_runs += (notice.replace(subject=name) for notice in of_run)
     of_qrels = _merged_notices([bucket.notices for bucket in buckets], job.specs)
     if most_judged < outcomes.ENOUGH_JUDGED:
         of_qrels = [notice for notice in of_qrels if notice.kind is not Kind.ALL_RELEVANT]
     options, depths = job.options.to_dict(), [(result.name, result.depths) for result in results]
-    return SparkSummary(
-        job.qrels,
-        None,
-        ON_CLUSTER,
-        job.specs,
-        tuple(results),
-        options,
-        outcomes.with_depths((*of_qrels, *of_runs), depths, job.specs, options),
-        tuple(failed),
-        statistics=statistics,
-        pairs=[Statistics.joined(parts) for parts in zip(*(bucket.pairs for bucket in buckets), strict=False)],
-    )
+    notices = outcomes.with_depths((*of_qrels, *of_runs), depths, job.specs, options)
+    pairs = [Statistics.joined(parts) for parts in zip(*(bucket.pairs for bucket in buckets), strict=False)]
+    of_job = job.qrels, None, ON_CLUSTER, job.specs
+    evaluation = SparkSummary(*of_job, tuple(results), options, notices, tuple(failed))
+    return evaluation.replace(statistics=statistics, pairs=pairs)
 
 
 def _merged_run(
@@ -495,19 +488,12 @@ def _merged_run(
     means, *ends = map(partial(summaries, specs), total, mean)
     counted = sum(part.counted for part in parts)
     undefined = (counted - values.size[0]).astype(np.int64)
-    result = RunResult(
-        job.runs[r],
-        path,
-        None,
-        ON_CLUSTER,
-        np.empty(0, np.bool_),
-        tie_range=ON_CLUSTER if options.tie_range else None,
-        ties=options.ties or DEFAULT_TIES,
-        summary=Summary(counted, means, undefined, tuple(ends) if options.tie_range else (), {}),
-        depths=outcomes.quantiles(depths, counts),
-    )
+    summary = Summary(counted, means, undefined, tuple(ends) if options.tie_range else (), {})
+    result = RunResult(job.runs[r], path, None, ON_CLUSTER, np.empty(0, np.bool_), summary=summary)
+    result = result.replace(ties=options.ties or DEFAULT_TIES, depths=outcomes.quantiles(depths, counts))
+    if options.tie_range:
+        result = result.replace(tie_range=ON_CLUSTER)
     notices = _merged_notices([part.noticed.notices for part in parts], specs)
-    notices = [notice for notice in notices if notice.kind not in _OF_SHARES]
     for k, notice in enumerate(notices):
         if notice.kind is Kind.TIES:
             m = [*map(str, specs)].index(notice.metric)
@@ -537,9 +523,8 @@ def _merged_notices(of_buckets: Sequence[Sequence[Notice]], specs: Sequence[Spec
             queries=tuple(query for notice in group for query in notice.queries)[:MAX_QUERIES],
         )
         for group in alike.values()
-        if group[0].kind not in _IN_ALL or len(group) == len(of_buckets)
+        if group[0].kind not in (*_OF_SHARES, *(() if len(group) == len(of_buckets) else _IN_ALL))
     ]
-
     names = [*map(str, specs)]
 
     def order(notice: Notice) -> tuple[int, int]:
@@ -558,10 +543,7 @@ def without_values(
 
 
 def comparison(
-    job: Job,
-    metrics: Metrics | None,
-    options: CompareOptions,
-    summarized: Callable[[Job], SparkSummary],
+    job: Job, metrics: Metrics | None, options: CompareOptions, summarized: Callable[[Job], SparkSummary]
 ) -> compare.Comparison:
     """The runs compared. summarized: evaluates a job. Raises GradevalError."""
     pairs = compare.pairs_of(without_values(job.runs, job.paths), options)

@@ -80,9 +80,8 @@ class Request(NamedTuple):
         """options: those of Options, whose columns may have the roles 'run' and 'order' too. Raises
         GradevalError.
         """
-        kind = Options.table["columns"].kind.replace(
-            read=partial(option_table.read_columns, roles=(*option_table.ROLES, *_RUN_ROLES))
-        )
+        read = partial(option_table.read_columns, roles=(*option_table.ROLES, *_RUN_ROLES))
+        kind = Options.table["columns"].kind.replace(read=read)
         columns = dict(option_table.read_option("columns", kind, options.get("columns", ())))
         run_columns = {role: columns.pop(role) for role in _RUN_ROLES if role in columns}
         chosen = Options(**{**options, "columns": columns})
@@ -304,19 +303,11 @@ class SparkResults:
             position = F.array_position(F.array(*map(F.lit, names)), F.col("run")).cast("int") - 1
             runs = runs.withColumn("run", position)
         specs = request.specs if request.judged is None else (*request.specs, request.judged)
-        compared = request.compared
-        job = Job(
-            tuple(with_levels(specs, scale) if request.options.by_level else specs),
-            request.options,
-            scale,
-            tuple(names),
-            tuple(paths),
-            qrels.path,
-            qrels.labels,
-            self._tables[0].labels,
-            self._tables[0].by_rank,
-            () if compared is None else compare.pairs_of(without_values(names, paths), compared),
-        )
+        specs = tuple(with_levels(specs, scale)) if request.options.by_level else specs
+        of_tables = qrels.path, qrels.labels, self._tables[0].labels, self._tables[0].by_rank
+        job = Job(specs, request.options, scale, tuple(names), tuple(paths), *of_tables)
+        if request.compared is not None:
+            job = job._replace(pairs=compare.pairs_of(without_values(names, paths), request.compared))
         context = getattr(runs.sparkSession, "sparkContext", None)  # which a remote session does not have
         cores = 1 if context is None else max(1, context.defaultParallelism)
         buckets = request.buckets or bucket_count(int(rows.sum()), cores)
