@@ -20,14 +20,12 @@ if TYPE_CHECKING:
     from gradeval.spark.results import evaluate as evaluate
     from gradeval.spark.sessions import session as session
 
-# imported when used: the help of the command needs none of them
-_HOME = {"SparkResults": "results", "SparkSummary": "kernel", "evaluate": "results", "session": "sessions"}
-__all__ = list(_HOME)
+__all__ = ["SparkResults", "SparkSummary", "evaluate", "session"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'gradeval.spark' has no attribute '{name}'")
-    from importlib import import_module
+    from gradeval.spark import results, sessions  # the help of the command needs neither
 
-    return getattr(import_module(f"gradeval.spark.{_HOME[name]}"), name)
+    return getattr(sessions if name == "session" else results, name)

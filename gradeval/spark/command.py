@@ -134,8 +134,8 @@ def spark_command(
         pairs_of(without_values([*named], [*named.values()]), request.compared)
     if values is not None and are_local:
         sessions.check_new(values)
-    sessions.check_installed()
-    with sessions.engine_errors(), sessions.session(master, settings) as spark:
+    spark = sessions.session(master, settings)  # which ends with this process
+    with sessions.engine_errors():
         if values is not None:
             sessions.check_new(values, spark)
         judged = sessions.opened(spark, qrels, "grade", request.options)

@@ -43,6 +43,7 @@ from gradeval.version import __version__
 QRELS = -1  # in the column run, the rows of the qrels
 # a line of a file that is no row has as its query NO_ROW, the error, NO_ROW, and the line
 NO_ROW = "\0"
+NO_ROWS = "no data: it has no rows"
 RunValues = tuple[int, Ids, Floats]
 """The position of a run, the ids of its counted queries in a bucket, (n,), and their values, (M, n)."""
 
@@ -257,9 +258,7 @@ def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool 
 
 
 def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
-    """The judgments, in an order that does not depend on that of the rows: by the ids of the queries, and those
-    of a query by the keys of their documents.
-    """
+    """The judgments by the ids of the queries and the keys of the documents, whatever the order of the rows."""
     judged = read_rows(table, job.qrels_labels, job.qrels)
     groups, bounds = grouped(judged.queries)
     first, number = groups.distinct()
@@ -426,10 +425,6 @@ def joined_error(failures: Sequence[GradevalError]) -> GradevalError:
     return InputErrors(errors[:SHOWN], total)  # type: ignore[arg-type]
 
 
-def no_rows(path: str) -> InputError:
-    return InputError(path, "no data: it has no rows")
-
-
 def merged(states: Sequence[State], job: Job) -> SparkSummary:
     """Raises GradevalError where the qrels or the options are wrong."""
     if failures := [state for state in states if isinstance(state, GradevalError)]:
@@ -466,9 +461,7 @@ def merged(states: Sequence[State], job: Job) -> SparkSummary:
 def _merged_run(
     r: int, buckets: Sequence[Bucket], job: Job
 ) -> tuple[RunResult, Statistics, float, list[Notice]]:
-    """The result of a run, its statistics, the judged share of its first ranks, and its notices. Raises
-    GradevalError.
-    """
+    """The result of a run, its statistics, judged share and notices. Raises GradevalError."""
     path, specs, options = job.paths[r], job.specs, job.options
     states = [bucket.runs[r] for bucket in buckets]
     if errors := [state for state in states if isinstance(state, GradevalError)]:
@@ -478,7 +471,7 @@ def _merged_run(
     in_run = int(counts.sum())
     if not in_run:
         ids, judged = (sorted(chain.from_iterable(of.ids for of in several)) for several in (parts, buckets))
-        raise outcomes.no_common_query(path, job.qrels, ids, judged) if ids else no_rows(path)
+        raise outcomes.no_common_query(path, job.qrels, ids, judged) if ids else InputError(path, NO_ROWS)
     shape = max(part.values.size.shape for part in parts)  # no order of ties changes a part without ends
     values = Statistics.joined(
         [Statistics._make(np.broadcast_to(column, shape) for column in part.values) for part in parts]
@@ -509,9 +502,7 @@ def _merged_run(
 
 
 def _merged_notices(of_buckets: Sequence[Sequence[Notice]], specs: Sequence[Spec]) -> list[Notice]:
-    """One notice for those of each kind, subject and metric, with their counts added up, in the order of an
-    evaluation of files.
-    """
+    """One for those of each kind, subject and metric, with counts added up, in the order of an evaluation."""
     alike: dict[tuple[str, ...], list[Notice]] = {}
     for notice in chain.from_iterable(of_buckets):
         alike.setdefault((notice.kind.value, notice.subject, notice.metric), []).append(notice)

@@ -77,9 +77,7 @@ class Request(NamedTuple):
         naming: str = ARGUMENT,
         compared: CompareOptions | None = None,
     ) -> Request:
-        """options: those of Options, whose columns may have the roles 'run' and 'order' too. Raises
-        GradevalError.
-        """
+        """options: those of Options, with the roles 'run' and 'order' of columns too. Raises GradevalError."""
         read = partial(option_table.read_columns, roles=(*option_table.ROLES, *_RUN_ROLES))
         kind = Options.table["columns"].kind.replace(read=read)
         columns = dict(option_table.read_option("columns", kind, options.get("columns", ())))
@@ -187,9 +185,9 @@ def _frame(data: Any, path: str) -> Input:
 
     if not isinstance(data, DataFrame):
         kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"  # pandas has a DataFrame too
-        hint = "Give one, such as spark.read.parquet(PATH), or a dict of them by the names of the runs"
-        what = f"{described(data)} ({kind}) is not a data frame of Spark"
-        raise InputError(path, what, hint=f"{hint}; gradeval.evaluate() takes other data")
+        hint = "Give one, such as spark.read.parquet(PATH), or a dict of them by the names of the runs; "
+        hint += "gradeval.evaluate() takes other data"
+        raise InputError(path, f"{described(data)} ({kind}) is not a data frame of Spark", hint=hint)
     return Input(path, data, data.columns)
 
 
@@ -213,8 +211,8 @@ def evaluate(
     files; columns may name the roles 'run' and 'order' of the runs too, and ties='input' requires the latter.
 
     Errors of the columns and the options are raised here, before any job; errors of rows, by the methods of the
-    results that read them. Frames that are expensive to compute should be persisted: the
-    qrels are read twice, and the runs are counted unless `buckets` is given and they have no column of runs.
+    results that read them. Frames that are expensive to compute should be persisted: the qrels are read twice,
+    and the runs are counted unless `buckets` is given and they have no column of runs.
     """
     request = Request.of(metrics, options, buckets)
     sessions.check_installed(with_java=False)
@@ -239,9 +237,7 @@ class SparkResults:
     def __init__(
         self, qrels: Input, runs: Mapping[str, Input], request: Request, *, may_be_table: bool = False
     ) -> None:
-        """runs: by their names. may_be_table: whether the only one is several if it has a column of runs.
-        Raises GradevalError.
-        """
+        """runs: by their names. may_be_table: whether the only one is several if it has a column of runs."""
         check_names([(table.path, table.names) for table in (qrels, *runs.values())], request.options)
         self._tables = [wire(table, "score", request) for table in runs.values()]
         self._qrels, self._request = wire(qrels, "grade", request), request
@@ -298,7 +294,7 @@ class SparkResults:
             if None in names:
                 raise InputError(of_run.path, f"the run (column {of_run.run}) is missing in some rows")
             if not names:
-                raise kernel.no_rows(of_run.path)
+                raise InputError(of_run.path, kernel.NO_ROWS)
             names.sort()
             position = F.array_position(F.array(*map(F.lit, names)), F.col("run")).cast("int") - 1
             runs = runs.withColumn("run", position)
@@ -353,8 +349,7 @@ class SparkResults:
     def compare(self, metrics: Metrics | None = None, **options: Unpack[CompareOnSpark]) -> compare.Comparison:
         """Compare the runs with a baseline, or all with each other, by the paired t-test.
 
-        metrics: names; by default all with a value for each query. options: those
-        listed below. Raises GradevalError.
+        metrics: names; by default all with a value for each query. Raises GradevalError.
         """
         chosen = CompareOptions(**options)
         if chosen.used_correction == MAXT:
@@ -377,9 +372,7 @@ class SparkResults:
         return self
 
     def _summary_of(self, job: Job) -> SparkSummary:
-        """The summary with the pairs of this job: an action over the runs, but for the pairs of the plan, whose
-        summary is kept.
-        """
+        """The summary with the pairs of a job: an action over the runs; that with those of the plan is kept."""
         is_planned = job.pairs == self._plan[0].pairs
         if is_planned and self._summary is not None:
             return self._summary

@@ -48,7 +48,6 @@ BATCHES = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
 }
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"  # is set where spark-submit started this process, and Java for it
-_EVERY = 0.2  # seconds
 # lines of the Java machine on standard error that are no errors; of its log, '26/11/22 03:11:13 WARN Utils: …'
 _NO_REASON = re.compile(
     r"WARNING: |Using Spark's|Setting default|To adjust|\tat |\d\d/\d\d/\d\d [\d:]+ (WARN|INFO) |\s*$"
@@ -68,9 +67,9 @@ def check_installed(*, with_java: bool = True) -> None:
 def session(master: str | None = None, settings: Iterable[tuple[str, str]] = ()) -> SparkSession:
     """A Spark session: the active one if there is one, else a new one, local unless told otherwise.
 
-    master: the URL of a cluster; by default 'local[*]', and under spark-submit its own. Local
-    workers run this Python and this gradeval, and a task is tried again if its worker dies. settings: of Spark,
-    (name, value). Raises GradevalError without PySpark or Java.
+    master: the URL of a cluster; by default 'local[*]', and under spark-submit its own. Local workers run this
+    Python and this gradeval, and a task is tried again if its worker dies. settings: of Spark, (name, value).
+    Raises GradevalError without PySpark or Java.
     """
     check_installed()
     from pyspark.sql import SparkSession
@@ -192,7 +191,7 @@ def tasks_shown(session: SparkSession, steps: Callable[[int, int], None]) -> Ite
     is_over = threading.Event()
 
     def watch() -> None:
-        while not is_over.wait(_EVERY):
+        while not is_over.wait(0.2):
             with suppress(Exception):  # the session may have ended
                 stages = [stage for id_ in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(id_))]
                 if stages:
@@ -217,8 +216,6 @@ _PATTERN = re.compile(r"[*?]|\[[^]]*\]|\{[^}]*\}")
 _OF_SPARK = ("part", "part-r", "part-m")  # names of the files that Spark and Hadoop write
 _LINE = "_corrupt_record"  # Spark's name of the column with a line that is no row
 _MEMBERS = "gradeval members"  # of a JSON object
-_FILE_URI = re.compile(r"^file:(//)?(?=/)")
-_BRACES = re.compile(r"\{[^{}]*\}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
@@ -274,7 +271,8 @@ def _pattern_name(path: str) -> str | None:
 
 def local_files(path: str) -> Iterator[str]:
     """The files of this machine that are read for a path, a folder, a pattern or a file: URI."""
-    pattern = _BRACES.sub("*", _FILE_URI.sub("", path))  # braces stand for a part of what * stands for
+    path = re.sub(r"^file:(//)?(?=/)", "", path)
+    pattern = re.sub(r"\{[^{}]*\}", "*", path)  # braces stand for a part of what * stands for
     for file in glob(pattern) or [path]:
         yield file
         for folder, _, names in os.walk(file):
@@ -394,17 +392,14 @@ def parsed(batches, number):  # type: ignore[no-untyped-def]  # Spark would look
         block[text.size] = ord("\n")
         read = qrels_columns if number == "grade" else run_columns
         columns = read(Block(block, text.size + 1, False, False))
-        subtopic, count = columns.subtopic, len(columns.value)
-        if not isinstance(subtopic, Ids):
-            subtopic = Ids.of([subtopic or b""]).take(np.zeros(count, np.int64))
         query = np.repeat(np.arange(len(columns.queries)), np.diff(columns.bounds))
-        rows = {
-            "query": text_column(pa, columns.queries.take(query)),
-            "document": text_column(pa, columns.documents),
-            number: pa.array(columns.value),
-            "subtopic": text_column(pa, subtopic),
-        }
-        yield from pa.table({name: rows[name] for name in names}).cast(schema).to_batches()
+        ids = [columns.queries.take(query), columns.documents]
+        if number == "grade":
+            subtopic, none = columns.subtopic, np.zeros(len(columns.value), np.int64)
+            ids.append(subtopic if isinstance(subtopic, Ids) else Ids.of([subtopic or b""]).take(none))
+        rows = [text_column(pa, of_rows) for of_rows in ids]
+        rows.insert(2, pa.array(columns.value))
+        yield from pa.table(rows, names).cast(schema).to_batches()
         wrong = [
             {"query": f"{NO_ROW}{problem.what}{NO_ROW}{lines[problem.line or 0].as_py()}"}
             for problem in columns.problems.first

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 import gradeval.spark
-from gradeval.spark.results import bucket_count, qrels_wire, run_wire
+from gradeval.spark.results import Request, bucket_count, wire
+from gradeval.spark.sessions import Input
 
 from .inprocess import interleaved, say
 
@@ -70,8 +71,11 @@ def nothing(qrels: Any, run: Any, rows: int) -> Callable[[], object]:
 
     def call() -> object:
         left, right = (
-            wire.frame.withColumn("bucket", bucket).repartition(buckets, "bucket").groupBy("bucket")
-            for wire in (qrels_wire(qrels, {}), run_wire(run, {}, {}, "run"))
+            wire(Input(number, frame, frame.columns), number, Request.of("AP", {}))
+            .frame.withColumn("bucket", bucket)
+            .repartition(buckets, "bucket")
+            .groupBy("bucket")
+            for number, frame in (("grade", qrels), ("score", run))
         )
         return left.cogroup(right).applyInArrow(function, "rows long").collect()
 

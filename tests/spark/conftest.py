@@ -21,7 +21,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[Any]:
     settings = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
     made = session("local[2]", settings.items())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(made), "stop", lambda session: None)  # at the end of a command
-        yield made
+    yield made
     made.stop()
