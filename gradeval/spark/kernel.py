@@ -29,7 +29,7 @@ from gradeval.formats.arrow import Arrow, batches
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import COLLAPSES, SHOWN, LineProblems, Problem, shown
 from gradeval.formats.write import text_column
-from gradeval.notices import MAX_QUERIES, Kind, Notice, is_accepted
+from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.statistics import tests
@@ -303,7 +303,7 @@ def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
     outcome = outcomes.outcome_of(judge, name, name, ties, job.specs, 1, chosen)
     result, noticed = outcome.result, outcome.noticed()
     ends = [] if result.tie_range is None else [*result.tie_range]
-    if not ends and not is_accepted(Kind.TIES, options):
+    if not ends and options.ties is None:  # a user who names a rule has decided the order
         scored = Scored(result.values, {}, outcome.empty)
         changes = spread(judge, result.counted, job.specs, scored, 1, TRIALS)
         if changes.changes.any():
