@@ -284,6 +284,8 @@ def tie_notices(
     means = [summarize(specs, values, result.counted, result.weights).tolist() for values in of_all]
     for m, (spec, *numbers) in enumerate(zip(specs, *means, strict=True)):
         value, low, high, mean = (None if math.isnan(number) else number for number in numbers)
+        if np.isnan(expected[m]).all():  # the sum of no values is 0, but there is no closed form
+            mean = None
         changed = np.zeros(len(result.counted), bool)
         changed[ties.queries[ties.changes[m]]] = True
         # the range of a number is printed beside it, so only texts need a notice

@@ -476,7 +476,7 @@ def _merged_run(
     values = Statistics.joined(
         [Statistics._make(np.broadcast_to(column, shape) for column in part.values) for part in parts]
     )
-    is_partial = (values.size > 0) & (values.size < values.size[0])  # some have no closed form
+    is_partial = values.size < values.size[0]  # of the mean over all orders, without a closed form
     total, mean = (np.where(is_partial, math.nan, of) for of in (values.total, values.mean))
     means, *ends = map(partial(summaries, specs), total, mean)
     counted = sum(part.counted for part in parts)
