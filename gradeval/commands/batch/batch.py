@@ -416,16 +416,6 @@ class _CollectionCells:
                 unchanged.append(replace(cell, path=path))
         return unchanged
 
-    def failed(self, system: str, error: GradevalError) -> Cell:
-        """The cell of a system that cannot be evaluated; the errors name a file."""
-        file = self.manifest.file
-        if isinstance(error, UnsuitableOptionError):
-            line = file.line_of(error.option, self.collection.tables.get(error.option, ""))
-            error = error.in_file(file.path, line, f"{self.name}: ")
-        elif not isinstance(error, (InputError, InputErrors)):
-            error = InputError(file.path, f"{self.name}: {error}")
-        return self.cell(system, "failed", errors=tuple(str(error).split("\n")))
-
     def evaluated(self, systems: Sequence[str], on_cell: Callable[[Cell], None]) -> list[Cell]:
         cells: dict[str, Cell] = {}
         waiting: list[str] = []  # for their results, which come in this order
@@ -440,8 +430,15 @@ class _CollectionCells:
                 on_cell(cell)
 
         def fail(about: Iterable[str], error: GradevalError) -> None:
+            """Add the cells of systems that cannot be evaluated; the errors name a file."""
+            file = self.manifest.file
+            if isinstance(error, UnsuitableOptionError):
+                line = file.line_of(error.option, self.collection.tables.get(error.option, ""))
+                error = error.in_file(file.path, line, f"{self.name}: ")
+            elif not isinstance(error, (InputError, InputErrors)):
+                error = InputError(file.path, f"{self.name}: {error}")
             for system in about:
-                add(self.failed(system, error))
+                add(self.cell(system, "failed", errors=tuple(str(error).split("\n"))))
 
         def on_run(results: Results) -> None:
             nonlocal of_baseline

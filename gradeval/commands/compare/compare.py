@@ -1,10 +1,4 @@
-"""Is B better than A? Runs compared by their values for the same queries.
-
-compare               qrels, runs and metrics -> Comparison
-evaluate_to_compare   qrels and runs, saved results among them -> the results to compare
-compare_results       results -> Comparison
-compare_values        values for the same queries, from anywhere -> Comparison
-"""
+"""Is B better than A? Runs compared by their values for the same queries."""
 
 from __future__ import annotations
 
@@ -28,16 +22,8 @@ from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice, lines
 from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
 from gradeval.registry.spec import Metrics, Spec, parse, usable
 from gradeval.render.document import Tabular, WithNotices, exact, warned
-from gradeval.statistics import tests
+from gradeval.statistics import multiple, tests
 from gradeval.statistics.intervals import agreeing, queries_needed, smallest_effect_size
-from gradeval.statistics.multiple import (
-    CORRECTIONS,
-    TukeyHSD,
-    TwoWayAnova,
-    maxt,
-    randomized_tukey_hsd,
-    two_way_anova,
-)
 from gradeval.statistics.sampling import Sampling
 from gradeval.version import __version__
 
@@ -313,7 +299,7 @@ class Section:
     queries: int
     means: Floats = field(repr=False)
     comparisons: tuple[PairComparison, ...] = field(repr=False)
-    anova: tuple[TwoWayAnova, ...] = field(repr=False)
+    anova: tuple[multiple.TwoWayAnova, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,16 +359,11 @@ class Comparison(WithNotices, Tabular):
             part |= {"queries": section.queries, "means": by_run(section.means)}
             part["comparisons"] = [pair.to_dict() for pair in section.comparisons]
             if section.anova:
-                of_metrics = [
-                    {
-                        "queries": anova.queries,
-                        **{source: exact(vars(getattr(anova, source))) for source in SOURCES},
-                        "effect_sizes": exact(anova.effect_sizes.tolist()),
-                        "reason": anova.reason,
-                    }
-                    for anova in section.anova
-                ]
-                part["anova"] = dict(zip(names, of_metrics, strict=True))
+                part["anova"] = {}
+                for name, anova in zip(names, section.anova, strict=True):
+                    sources = {source: exact(vars(getattr(anova, source))) for source in SOURCES}
+                    sizes = {"effect_sizes": exact(anova.effect_sizes.tolist()), "reason": anova.reason}
+                    part["anova"][name] = {"queries": anova.queries, **sources, **sizes}
             parts.append(part)
         whole, *groups = parts
         runs = [{"name": name, "path": path} for name, path in zip(values.runs, values.paths, strict=True)]
@@ -519,7 +500,7 @@ def compare_values(
     for group, part in () if sections else parts.items():
         ordered = part.in_order_of_ids()
         counted = int((~np.isnan(part.values)).any(axis=(0, 1)).sum())
-        anova = map(two_way_anova, ordered.values.transpose(1, 2, 0) if options.anova else ())
+        anova = map(multiple.two_way_anova, ordered.values.transpose(1, 2, 0) if options.anova else ())
         compared = tuple(_compared(ordered, pairs, options))
         sections = (*sections, Section(group, counted, part.means, compared, tuple(anova)))
         changes += _changes(group, ordered, pairs, options)
@@ -582,33 +563,31 @@ def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Ite
         values = replace(values, values=np.where(incomplete, np.nan, values.values))
     keys = list(product(pairs, range(len(values.metrics))))
     differences = np.concatenate([values.differences(*pair) for pair in pairs])
-    outcomes: Iterable[tuple[tests.Outcome, float]]
+    outcomes: list[tuple[tests.Outcome, float]] = []  # each with its p, corrected
     if options.test == TUKEY:
-        hsd = [randomized_tukey_hsd(of, options.alpha, sampling) for of in values.values.transpose(1, 2, 0)]
-        tested = ((hsd[m], pair, column) for (pair, m), column in zip(keys, differences, strict=True))
-        outcomes = [_of_tukey(*of_pair, options.alpha) for of_pair in tested]
+        of_metrics = values.values.transpose(1, 2, 0)
+        hsd = [multiple.randomized_tukey_hsd(of, options.alpha, sampling) for of in of_metrics]
+        for (pair, m), column in zip(keys, differences, strict=True):
+            outcome, p = tests.without_p(tests.valid_pairs(column)), math.nan
+            if outcome is None:
+                difference, p = (float(of[pair[::-1]]) for of in (hsd[m].differences, hsd[m].p))
+                ends = difference - hsd[m].margin, difference + hsd[m].margin
+                interval = agreeing(ends, p, options.alpha, difference)
+                outcome = tests.Outcome(math.nan, *interval, difference, hsd[m].method)
+            outcomes.append((outcome, p))
     else:
         of_test = tests.paired_tests(options.test, differences.T, options.alpha, sampling)
         p_values = np.array([outcome.p for outcome in of_test])
-        is_maxt = options.used_correction == MAXT
-        corrected = maxt(differences.T, sampling) if is_maxt else CORRECTIONS[options.used_correction](p_values)
-        outcomes = zip(of_test, corrected.tolist(), strict=True)
+        if options.used_correction == MAXT:
+            corrected = multiple.maxt(differences.T, sampling)
+        else:
+            corrected = multiple.CORRECTIONS[options.used_correction](p_values)
+        outcomes = list(zip(of_test, corrected.tolist(), strict=True))
     for ((baseline, run), m), column, (outcome, p) in zip(keys, differences, outcomes, strict=True):
         paired = [values.values[r, m, ~np.isnan(column)].tolist() for r in (baseline, run)]
         means = [math.fsum(of_run) / len(of_run) if of_run else math.nan for of_run in paired]
         names = values.runs[run], values.runs[baseline], values.metrics[m]
         yield pair_comparison((*names, means, tests.summarize(column), outcome), p, options)
-
-
-def _of_tukey(
-    hsd: TukeyHSD, pair: tuple[int, int], differences: Floats, alpha: float
-) -> tuple[tests.Outcome, float]:
-    """The outcome of a pair of runs, and its p, which is corrected already."""
-    if without := tests.without_p(tests.valid_pairs(differences)):
-        return without, math.nan
-    difference, p = (float(of[pair[::-1]]) for of in (hsd.differences, hsd.p))
-    interval = agreeing((difference - hsd.margin, difference + hsd.margin), p, alpha, difference)
-    return tests.Outcome(math.nan, *interval, difference, hsd.method), p
 
 
 def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions) -> PairComparison:

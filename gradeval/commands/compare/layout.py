@@ -253,8 +253,6 @@ _ANOVA = [
     doc.Column("f", "F", doc.NUMBER),
     doc.Column("p", "p", doc.PROBABILITY),
 ]
-
-
 _EFFECT_SIZES = [
     doc.Column("group", "", _GROUP),
     doc.Column("run", "", doc.NAME),

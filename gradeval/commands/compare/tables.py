@@ -3,7 +3,6 @@
 Four layouts are detected from the first line: gradeval's own rows (a header 'run query metric value'), and its
 wide ones (a header 'query metric RUN…'); those of `trec_eval -q` (measure, query and value, without a header);
 and a table with a header, in which one column has the query ids and each other one the values of a metric.
-Rows of the query 'all' hold means, and are ignored.
 """
 
 from __future__ import annotations

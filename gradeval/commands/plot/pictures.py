@@ -1,10 +1,4 @@
-"""The pictures: as data (panels, and tables of the numbers behind them), and what is printed of them.
-
-queries   the value of each query, the highest first; of several runs, differences from a baseline
-curve     a metric by its cutoff, or precision by recall, with an interval of each mean
-phi       φ of nDCGφ over the grades of a collection, or of queries, with its control points
-swaps     how metrics fall as pairs of an ideal ranking are swapped, with an interval of each mean
-"""
+"""The pictures: as data (panels, and tables of the numbers behind them), and what is printed of them."""
 
 from __future__ import annotations
 

@@ -9,15 +9,7 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, check_runs, expand_runs, with_job
-from gradeval.commands.study.options import (
-    AGREEMENT_METRICS,
-    CRITERIA_METRICS,
-    LEVELS_METRICS,
-    SWAPS_METRICS,
-    AgreementOptions,
-    DivergenceOptions,
-    SwapsOptions,
-)
+from gradeval.commands.study import options as of_study
 from gradeval.options import METRICS, MORE, Options, OptionTable
 
 FORMATS = ("table", "tsv", "csv", "json")
@@ -96,8 +88,8 @@ def study(name: str, about: str, *examples: str) -> Callable[[Callable[..., Any]
     "gradeval study swaps -m 'rankDCG nDCGphi tau' --levels 3,5 --items 50",
     "gradeval study swaps -f tsv --table curves -o curves.tsv",
 )
-@metrics_option(SWAPS_METRICS)
-@own_options(SwapsOptions)
+@metrics_option(of_study.SWAPS_METRICS)
+@own_options(of_study.SwapsOptions)
 @cli.table_option(("distances", "curves"))
 @cli.output_options(FORMATS)
 @cli.row_option(Options, "jobs")
@@ -124,7 +116,7 @@ def swaps_command(job: Job, **options: Any) -> int:
     "cat Fold*.txt.gz | gradeval study levels - --feature 1-5 -f tsv",
 )
 @of_files()
-@metrics_option(LEVELS_METRICS)
+@metrics_option(of_study.LEVELS_METRICS)
 @of_runs("values", "orders")
 def levels_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -> int:
     """Average precision at every threshold, and the metrics that combine the thresholds.
@@ -147,7 +139,7 @@ def levels_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) 
 )
 @of_files(required=False)
 @metrics_option("nDCGphi and nDCG(gain=exp,top=10/25/50) at the cutoff 10, top in proportion at others")
-@own_options(DivergenceOptions)
+@own_options(of_study.DivergenceOptions)
 @of_runs("quartiles", "impact", "draws", "differences", "queries")
 def divergence_command(job: Job, qrels: str | None, runs: tuple[str, ...], **options: Any) -> int:
     """nDCG beside nDCGφ, whose gains follow the gaps between the grades.
@@ -169,7 +161,7 @@ def divergence_command(job: Job, qrels: str | None, runs: tuple[str, ...], **opt
     "gradeval study criteria -m 'muAP NDCNG nDCGphi rankDCG rho'",
     "gradeval study criteria -f tsv",
 )
-@metrics_option(CRITERIA_METRICS)
+@metrics_option(of_study.CRITERIA_METRICS)
 @cli.table_option(("verdicts", "values"))
 @cli.output_options(FORMATS)
 @with_job(FORMATS)
@@ -200,7 +192,7 @@ def criteria_command(job: Job, **options: Any) -> int:
     "gradeval study agreement qrels.txt *.run -f tsv --table power",
 )
 @of_files()
-@metrics_option(AGREEMENT_METRICS)
+@metrics_option(of_study.AGREEMENT_METRICS)
 @click.option(
     "--qrels2",
     type=cli.File(),
@@ -209,7 +201,7 @@ def criteria_command(job: Job, **options: Any) -> int:
     help="A second set of judgments, to compare with QRELS; several times for more sets.",
 )
 @click.option("-q", "--per-query", is_flag=True, help="With --qrels2: the agreement of each query too.")
-@own_options(AgreementOptions)
+@own_options(of_study.AgreementOptions)
 @of_runs(
     *("correlations", "power", "halves", "rescaled", "systems"),
     *("judgments", "labels", "queries", "documents", "confusion"),

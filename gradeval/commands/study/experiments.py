@@ -1,11 +1,4 @@
-"""Studies of metrics: the experiments of the papers that gradeval's metrics come from, on any data.
-
-swaps        how metrics fall as pairs of an ideal ranking are swapped (Scheel et al. 2011, fig. 4 and 5)
-levels       average precision at every threshold, and what combines thresholds (Scheel et al. 2011, fig. 6-8)
-divergence   nDCG beside nDCGφ, whose gains follow the gaps between grades (Moniz et al. 2016, fig. 2 and 4)
-criteria     which of four criteria a metric of orderings meets (Katerenchuk and Rosenberg 2016, table 1)
-agreement    whether metrics, and judgments, order systems alike
-"""
+"""Studies of metrics: the experiments of the papers that gradeval's metrics come from, on any data."""
 
 from __future__ import annotations
 
@@ -19,16 +12,9 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, map_all, ordered_map, with_fewer
+from gradeval.commands.study import options as of_study
 from gradeval.commands.study.agreement import agreement
-from gradeval.commands.study.options import (
-    CRITERIA_METRICS,
-    LEVELS_METRICS,
-    RANDOM,
-    SWAPS_METRICS,
-    DivergenceOptions,
-    SwapsOptions,
-    refuse,
-)
+from gradeval.commands.study.options import DivergenceOptions, SwapsOptions, refuse
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares, spaced
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation.evaluator import complete, evaluate_all, separate_runs
@@ -91,7 +77,7 @@ class Swaps(Study):
 
 @takes(SwapsOptions.table)
 def swaps(
-    metrics: Metrics = SWAPS_METRICS,
+    metrics: Metrics = of_study.SWAPS_METRICS,
     *,
     progress: Callable[[int, int], None] | None = None,
     **options: Unpack[SwapsKeywords],
@@ -255,7 +241,9 @@ def _uneven(items: int, levels: int, seed: int, repeat: int) -> Ints:
 
 
 @takes(OF_RUNS)
-def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **options: Unpack[Runs]) -> Study:
+def levels(
+    qrels: Any, runs: Any = None, metrics: Metrics = of_study.LEVELS_METRICS, **options: Unpack[Runs]
+) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 
     qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with features=…, its
@@ -358,7 +346,7 @@ def divergence(
             raise OptionError("runs need qrels")
         refuse(chosen, Options.rows(without=(PROCESS,)), "requires qrels")
         return _synthetic(specs, how, chosen.jobs or default_jobs())
-    refuse(how, DivergenceOptions.rows(within=RANDOM), "is for random scores, and goes without qrels")
+    refuse(how, DivergenceOptions.rows(within=of_study.RANDOM), "is for random scores, and goes without qrels")
     if len(specs) != 2:
         hint = "for example 'nDCG@10 nDCGphi@10'"
         raise MetricError(f"the difference is of two metrics, not {len(specs)}", hint=hint)
@@ -461,7 +449,7 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
 
 
 @takes({})
-def criteria(metrics: Metrics = CRITERIA_METRICS) -> Study:
+def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
     """Which of Katerenchuk and Rosenberg's four criteria metrics meet, by their six lists.
 
     A list has the scores that a system predicts for ten documents, whose grades list 1 has. The criteria:
