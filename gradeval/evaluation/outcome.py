@@ -291,6 +291,8 @@ def tie_notices(
         # the range of a number is printed beside it, so only texts need a notice
         if changed.any() and (result.tie_range is None or low is None):
             undefined = 0 if spec.metric.text else int(ties.undefined[m].sum())
+            if spec.metric.is_count and np.isnan(expected[m, changed]).any():  # where --depth divides ties
+                mean = None
             notice = _about(Kind.TIES, qrels, changed, str(spec), rule=result.ties, undefined=undefined)
             yield notice.replace(value=value, low=low, high=high, expected=mean, at_most=bool(ties.whole[m]))
 
