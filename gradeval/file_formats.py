@@ -2,9 +2,9 @@
 and the names of runs, made from those of files.
 
 To add a format: a module in gradeval/formats with a function as detect.reader() says, and a row here. To write
-it too: a row in WRITTEN_FORMATS, and a Writer of its name in gradeval/formats/write. Nothing
-here imports numpy: --help needs the names. Functions are therefore named, as 'module.function' of
-gradeval.formats, and imported when they are needed.
+it too: a row in WRITTEN_FORMATS, and one in WRITERS in gradeval/formats/write. Nothing here imports numpy:
+--help needs the names. Functions are therefore named, as 'module.function' of gradeval.formats, and imported
+when they are needed.
 """
 
 from __future__ import annotations

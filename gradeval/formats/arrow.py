@@ -98,8 +98,9 @@ class Chunk(NamedTuple):
         if not self.schema.dictionary:
             return None
         schema, array = self.schema.dictionary.contents, self.array.dictionary.contents
-        column = self._replace(schema=schema, format=schema.format, array=array)
-        return column._replace(offset=array.offset, length=array.length)
+        return Chunk(
+            self.name, schema.format, array, schema, array.offset, array.length, self.owner, self.validate
+        )
 
     def missing(self) -> Bools:
         """Which rows are null, (n,)."""
@@ -171,15 +172,11 @@ class Chunk(NamedTuple):
         from decimal import Context, Decimal
 
         exact = Context(prec=_DIGITS)
-        integers = self._buffer(1, f"V{size}", self.offset, self.length).tolist()
-        return memory.Objects(
-            [
-                None
-                if missing[row]
-                else f"{Decimal(int.from_bytes(word, sys.byteorder, signed=True)).scaleb(-scale, exact):f}"
-                for row, word in enumerate(integers)
-            ]
-        )
+        stored = self._buffer(1, f"V{size}", self.offset, self.length).tolist()
+        integers = (int.from_bytes(word, sys.byteorder, signed=True) for word in stored)
+        texts = np.array([f"{Decimal(integer).scaleb(-scale, exact):f}" for integer in integers], object)
+        texts[missing] = None
+        return memory.Objects(texts.tolist())
 
     def short_views(self) -> ShortIds | None:
         """The values of a column of views where all have up to 8 bytes, without NUL; else None."""
@@ -398,7 +395,6 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
 
 
 def column_labels(chosen: Chosen, number: str) -> list[str]:
-    """The names of columns in messages."""
     labels = zip(chosen.labels(number), chosen.names, strict=False)
     return [f"{label} (column {name})" for label, name in labels]
 
@@ -425,15 +421,15 @@ def _series(series: Any) -> memory.Values:
     return memory.Objects(list(series))
 
 
-def _file_table(kind: str, magic: tuple[bytes, ...], source: Source, number: str, options: Options) -> Table:
-    """A file that pyarrow reads and that begins with a magic number. Raises InputError."""
-    with _opened(source, kind, magic) as (names, _):
+def _file_table(kind: str, source: Source, number: str, options: Options) -> Table:
+    """A file that pyarrow reads. Raises InputError."""
+    with _opened(source, kind) as (names, _):
         chosen = choose(names, number, dict(options.columns), source.name)
     labels = column_labels(chosen, number)
 
     def blocks() -> Iterator[tuple[Any, bool, bool]]:
         """Objects that export some rows as Arrow data, each with whether it is the first, and the last."""
-        with _opened(source, kind, magic) as (_, read):
+        with _opened(source, kind) as (_, read):
             is_first = True
             slices = chain.from_iterable(map(_slices, read([*dict.fromkeys(chosen.names)])))
             for rows, following in pairwise(chain(slices, [None])):
@@ -454,8 +450,8 @@ def _file_table(kind: str, magic: tuple[bytes, ...], source: Source, number: str
     return of_one_run(Table.of(source, columns, names, blocks), chosen.run)
 
 
-table = partial(_file_table, "Arrow", ARROW)
-parquet_table = partial(_file_table, "Parquet", (PARQUET,))
+table = partial(_file_table, "Arrow")
+parquet_table = partial(_file_table, "Parquet")
 
 
 def _slices(batch: Any) -> Iterator[Any]:
@@ -465,9 +461,7 @@ def _slices(batch: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _opened(
-    source: Source, kind: str, magic: tuple[bytes, ...]
-) -> Iterator[tuple[list[str], Callable[[list[str]], Iterator[Any]]]]:
+def _opened(source: Source, kind: str) -> Iterator[tuple[list[str], Callable[[list[str]], Iterator[Any]]]]:
     """The names of a file's columns, and what makes record batches of some of them. Raises InputError."""
     try:
         import pyarrow
@@ -476,8 +470,8 @@ def _opened(
         raise InputError(source.name, f"{kind} support (pyarrow) is not installed", hint=hint) from None
     with source.seekable() as stream:
         try:
-            start = stream.read(max(map(len, magic)))
-            if not start.startswith(magic):
+            start = stream.read(len(ARROW[0]))
+            if not start.startswith(PARQUET if kind == "Parquet" else ARROW):
                 raise InputError(source.name, f"this is no {kind} file", hint="Omit the format: it is detected")
             stream.seek(0)
             bounded = _Bounded(stream)
@@ -485,14 +479,9 @@ def _opened(
                 import pyarrow.parquet
 
                 file = pyarrow.parquet.ParquetFile(bounded, pre_buffer=False)
+                read = partial(file.iter_batches, memory.BLOCK_ROWS)
                 groups = range(file.num_row_groups)  # singly, since pyarrow keeps those it was asked for
-                yield (
-                    file.schema_arrow.names,
-                    lambda names: chain.from_iterable(
-                        file.iter_batches(memory.BLOCK_ROWS, row_groups=[group], columns=names)
-                        for group in groups
-                    ),
-                )
+                yield file.schema_arrow.names, lambda names: (rows for n in groups for rows in read([n], names))
             elif start.startswith(ARROW[0]):
                 file = pyarrow.ipc.open_file(bounded)
                 numbers = range(file.num_record_batches)

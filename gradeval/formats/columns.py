@@ -265,9 +265,8 @@ def grouped(queries: Ids) -> tuple[Ids, Ints]:
 
 def odd_lines(rows: DataLines, expected: str) -> LineProblems:
     """The lines with too few or too many fields."""
-    return LineProblems.of(
-        rows.odd, lambda i: f"{many(int(rows.odd_counts[i]), 'field', 'fields')} where {expected}"
-    )
+    counts = rows.odd_counts.tolist()
+    return LineProblems.of(rows.odd, lambda i: f"{many(counts[i], 'field', 'fields')} where {expected}")
 
 
 def columns_of(

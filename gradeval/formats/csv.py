@@ -91,9 +91,9 @@ class Chosen(NamedTuple):
 def choose(
     names: Sequence[str], number: str, by_role: Mapping[str, str], path: str, naming: str = OPTION
 ) -> Chosen:
-    """The columns to read among those of a table. Raises InputError where one is missing or ambiguous. number:
-    'grade' or 'score'. by_role: names that the user gave; a table without the query or document column of this
-    name may have usual names, since qrels and runs can differ. naming: how the user names a column.
+    """The columns to read. Raises InputError where one is missing or ambiguous. by_role: names that the user
+    gave; a table without the query or document column of this name may have usual names, since qrels and runs
+    can differ. naming: how the user names a column.
     """
 
     def column(role: str, places: Sequence[int]) -> str:
@@ -123,10 +123,8 @@ def usual_columns(names: Sequence[str], role: str, with_id: bool = False) -> lis
 
 
 def query_column(names: Sequence[str], chosen: str | None, path: str) -> int:
-    """The position of the column of query ids in a table without documents: 'id' is a usual name too. Raises
-    InputError where it is missing or ambiguous. chosen: its name, if the table has it.
-    """
-    if chosen is not None and chosen in names:
+    """The column of query ids, or 'id', in a table without documents. Raises InputError. chosen: a name."""
+    if chosen in names:
         return names.index(chosen)
     return _only(names, usual_columns(names, "query", with_id=True), "query", path)
 
@@ -166,8 +164,8 @@ def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, nami
 
 
 class Header(NamedTuple):
-    """The first line, of `size` bytes. skips_spaces: a space after the delimiter is part of no field.
-    has_quotes: whether fields may be in quotes; otherwise these are part of the fields.
+    """The first line, of `size` bytes. skips_spaces: after a delimiter. has_quotes: whether fields may be in
+    quotes; otherwise these are part of the fields.
     """
 
     delimiter: str
@@ -190,9 +188,7 @@ class Header(NamedTuple):
 def table(
     source: Source, number: str, options: Options, delimiters: str = DELIMITERS, names: tuple[str, ...] = ()
 ) -> Table:
-    """A file with a header in which one of the delimiters separates column names. Raises InputError. names:
-    those of a format whose fields are never in quotes.
-    """
+    """A file with a header. names: those of a format whose fields are never in quotes. Raises InputError."""
     block = next(source.blocks(), None)
     if block is None:
         raise InputError(source.name, "the file is empty")
@@ -285,7 +281,7 @@ def _columns(block: Block, header: Header, chosen: Chosen, number: str) -> Colum
     return chosen.finished(columns.replace(unrated=unrated), number)
 
 
-def _split(block: Block, header: Header, wanted: Sequence[int], skipped: int) -> DataLines | None:
+def _split(block: Block, header: Header, wanted: list[int], skipped: int) -> DataLines | None:
     """The wanted fields of a block of plain lines, of which some may be in quotes; None for another."""
     if header.skips_spaces:
         return None
@@ -315,9 +311,7 @@ def _split(block: Block, header: Header, wanted: Sequence[int], skipped: int) ->
     return DataLines(fields, np.arange(lines) + skipped, lines + skipped)
 
 
-def _parsed(
-    block: Block, header: Header, wanted: Sequence[int], skipped: int
-) -> tuple[DataLines, LineProblems]:
+def _parsed(block: Block, header: Header, wanted: list[int], skipped: int) -> tuple[DataLines, LineProblems]:
     """The wanted fields of any block, as the csv module reads it, and what is wrong with its lines."""
     text = block.bytes[: block.size].tobytes().decode("utf-8", "surrogateescape")
     n, lines = len(header.names), skipped + text.count("\n")

@@ -21,14 +21,12 @@ _MAY_BE_LETOR = rb"[ \t#]"
 _FEATURE = rb"(?:qid|\d+):\S*"
 _LINES = 10_000  # lines of data that are examined
 _BEGINNING = 1 << 16  # bytes of a line that are examined
-_OF_OBJECTS = (b"{", b"[")
 _HEAD = 4096  # bytes that show what a file looks like that was misread
 _MISREAD = 3  # from so many lines on, the first stands for all where none is right
 _LAYOUTS = {"grade": "query iter document grade", "score": "query Q0 document rank score tag"}
 _OPTIONS = {"grade": "--qrels-format", "score": "--run-format"}
 _DEFAULTS = Options()
-ROLES = {"qrels": "grade", "run": "score"}
-"""The number of the rows of a file, by what it is given as."""
+ROLES = {"qrels": "grade", "run": "score"}  # the number of the rows of a file, by what it is given as
 
 
 def format_of(name: str) -> Format:
@@ -125,15 +123,10 @@ def of_fields(line: bytes, fields: list[bytes]) -> str:
     """'trec' is for any line: its errors describe unknown files best."""
     if len(fields) == 1 and is_number(re.findall(_FIELD, line)[0]):
         return "letor" if b"#" in line else "scores"
-    if (
-        len(fields) > 1
-        and (
-            fields[1].startswith(b"qid:")  # a LETOR file, even if a feature is malformed
-            or all(b":" in field and re.fullmatch(_FEATURE, field) for field in fields[1:])
-        )
-    ):
+    if len(fields) > 1 and fields[1].startswith(b"qid:"):  # even if a feature is malformed
         return "letor"
-    return "trec"
+    are_features = (b":" in field and re.fullmatch(_FEATURE, field) for field in fields[1:])
+    return "letor" if len(fields) > 1 and all(are_features) else "trec"
 
 
 def is_number(text: str | bytes) -> bool:
@@ -149,8 +142,7 @@ def of_magic(text: bytes, options: Options) -> str:
 
 
 def of_json(text: bytes, options: Options) -> str:
-    """A file that begins with an object or a list."""
-    if not text.lstrip().startswith(_OF_OBJECTS):
+    if not text.lstrip().startswith((b"{", b"[")):
         return ""
     key = re.match(_FIRST_KEY, text)
     if key is None and not re.match(_EMPTY, text):
@@ -170,7 +162,6 @@ def of_json(text: bytes, options: Options) -> str:
 
 
 def of_header(text: bytes, options: Options) -> str:
-    """A file whose first line has the names of columns."""
     line = text.split(b"\n", 1)[0]
     delimiter = re.search(_DELIMITER, line)
     if delimiter is None or any(re.fullmatch(_FIGURE, field) for field in line.split(delimiter[0])):
@@ -306,9 +297,8 @@ def _look(lines: list[bytes], number: str, kind: str) -> str:
         is_other = of_run != is_run or kind != "trec"
         if is_other and all(len(row) in counts and NUMBER.fullmatch(row[place]) for row in fields):
             order = "the qrels come first, then the runs"
-            return (
-                f"This looks like {role}; {f'{_OPTIONS[number]} trec reads it' if of_run == is_run else order}"
-            )
+            further = f"{_OPTIONS[number]} trec reads it" if of_run == is_run else order
+            return f"This looks like {role}; {further}"
     return ""
 
 

@@ -34,8 +34,8 @@ class Problem(Record):
 
 
 class LineProblems(Record):
-    """The problems of some lines: the first SHOWN problems by line, and how many there are. final: the rest of
-    the file need not be read. every: yields all of the problems, in any order; None where the first are all.
+    """first: the first SHOWN problems by line. total: of all. final: the rest of the file need not be read.
+    every: yields all of them, in any order; None where the first are all.
     """
 
     first: tuple[Problem, ...] = ()
@@ -48,9 +48,7 @@ class LineProblems(Record):
 
     @classmethod
     def of(cls, lines: Ints, what: Callable[[int], str], hint: str | Callable[[int], str] = "") -> LineProblems:
-        """A problem with each of the lines. what(i) describes the i-th, and is called only for those shown; so
-        does hint(i), or it is the same for all.
-        """
+        """A problem with each of the lines. what(i), hint(i): of the i-th, called only for those shown."""
 
         def problem(i: int) -> Problem:
             return Problem(int(lines[i]), what(i), hint if isinstance(hint, str) else hint(i))
@@ -114,12 +112,9 @@ class Problems:
         if found.total:  # those that are not shown are not kept, nor what they would be made from
             self.found = LineProblems.joined([self.found, found.moved(first_line)]).replace(every=None)
 
-    def until_enough(
-        self, parts: Iterable[Any], others: Callable[[], int] = lambda: 0
-    ) -> Iterator[tuple[int, Any]]:
-        """Each part of the file, with the number of lines before it, while there is reason to read on. parts:
-        of each block, with the fields lines, last and problems of Columns. It stops after enough problems, or
-        after a final one. others: the number of problems known elsewhere.
+    def until_enough(self, parts: Iterable[Any], others: Callable[[], int] = int) -> Iterator[tuple[int, Any]]:
+        """Each part of the file, with the number of lines before it, until there are enough problems or a final
+        one. parts: with lines, last and problems, as Columns have them. others: counts problems elsewhere.
         """
         for part in parts:
             before = self.lines

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from gradeval.arrays import Bools, Bytes, Ints
+from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import InputError, described, first_names, named
 from gradeval.formats import memory
@@ -85,9 +85,7 @@ def _why(error: Exception) -> str:
 
 
 def parse_json(text: bytes, name: str, line: int | None = None) -> Any:
-    """The value of a JSON text without NaN, nor a key twice in an object. name, line: of messages. Raises
-    InputError.
-    """
+    """The value of a JSON text. name, line: of messages. Raises InputError, also for NaN or a repeated key."""
     try:
         return json.loads(text.decode("utf-8"), parse_constant=_constant, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
@@ -120,9 +118,8 @@ def _has_control_character(text: Bytes, quotes: Ints) -> bool:
 
 
 def _are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
-    """Whether fields that float() reads, in the order of the text, are numbers of JSON.
-
-    These do not begin with +, a point or 00, and have a digit behind a point.
+    """Whether fields that float() reads, in the order of the text, are numbers of JSON: these do not begin with
+    +, a point or 00, and have a digit behind a point.
     """
     points = np.flatnonzero(text[:-1] == _DOT)
     points = points[(text[points + 1] | 0x20) == ord("e")]
@@ -137,7 +134,6 @@ def _are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
 
 
 def _whole(source: Source) -> Iterator[bytes]:
-    """All of a file, as one block."""
     yield b"".join(chunk.tobytes() for chunk in source.chunks())
 
 
@@ -162,11 +158,8 @@ def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | N
     """Raises InputError."""
     if number == "grade":
         raise InputError(name, "this is a predictions file of MTEB, not qrels")
-    splits = {
-        (subset, split): run
-        for subset, runs in content.items()
-        for split, run in (runs.items() if subset != _MTEB_KEY and isinstance(runs, dict) else ())
-    }
+    subsets = {name: runs for name, runs in content.items() if name != _MTEB_KEY and isinstance(runs, dict)}
+    splits = {(subset, split): run for subset, runs in subsets.items() for split, run in runs.items()}
     wanted = [names for names in splits if chosen in (None, *names, "/".join(names))]
     if len(wanted) != 1:
         has = f"the file has {', '.join(named('/'.join(names)) for names in splits) or 'none'}"
@@ -240,8 +233,7 @@ def _string_quotes(text: Bytes) -> Ints:
     start = np.maximum.accumulate(np.where(is_start, backslashes, 0))  # of the run of each
     before = np.searchsorted(backslashes, quotes) - 1
     follows = (before >= 0) & (backslashes[before] == quotes - 1)
-    is_quote: Bools = ~follows | ((quotes - start[before]) % 2 == 0)
-    outside: Ints = quotes[is_quote]
+    outside: Ints = quotes[~follows | ((quotes - start[before]) % 2 == 0)]
     return outside
 
 
@@ -257,17 +249,16 @@ def _repeated(text: Bytes, quotes: Ints, opens: Ints, seen: set[bytes]) -> LineP
     behind = np.searchsorted(quotes, opens)
     behind = behind[behind >= 2]  # other text is not valid, which its part reports
     bounds = zip((quotes[behind - 2] + 1).tolist(), quotes[behind - 1].tolist(), strict=True)
-    whole, keys = text.tobytes(), list[bytes]()
+    whole, problems = text.tobytes(), list[Problem]()
     for start, end in bounds:
         key = whole[start:end]
         if b"\\" in key:
             with suppress(ValueError):  # which the part reports
                 key = str(json.loads(b'"%b"' % key)).encode("utf-8", "surrogatepass")
         if key in seen:
-            keys.append(key)
+            problems.append(Problem(None, f"query {shown(key)} is in the object twice"))
         seen.add(key)
-    whats = [f"query {shown(key)} is in the object twice" for key in keys]
-    return LineProblems.listed([Problem(None, what) for what in whats])
+    return LineProblems.listed(problems)
 
 
 def _columns(part: _Part, number: str) -> Columns:
@@ -335,7 +326,6 @@ def _line_of(part: _Part, places: Ints, lines: int) -> Ints:
 
 def _skip(text: Bytes, at: Ints, step: int) -> Ints:
     """The first places from these on, forwards or backwards, without a space or a line end."""
-    blank: NDArray[np.int8]
     while (blank := _BLANK[text[at]]).any():
         at = at + step * blank.astype(np.int64)
     return at

@@ -61,9 +61,7 @@ class Letor(Record, eq=False):
         return columns.replace(numbered=self.numbered)
 
     def feature(self, number: int) -> Floats:
-        """The value of a wanted feature in each line, 0 where the line does not have it, (n,). Raises
-        InputError(s) where no line has it, or a line has it twice.
-        """
+        """A wanted feature of each line, 0 without, (n,). Raises InputError(s) where it is missing or twice."""
         if number not in self.features:
             raise self.missing([number])
         column = np.zeros(len(self.line))
@@ -91,9 +89,7 @@ class Letor(Record, eq=False):
 
 
 class _Values(NamedTuple):
-    """The wanted features of a block's `rows` lines: features[i] has the row and value of
-    bounds[i]:bounds[i+1].
-    """
+    """Wanted features of a block's `rows` lines: features[i] has row and value of bounds[i]:bounds[i+1]."""
 
     features: Ints
     bounds: Ints
@@ -119,7 +115,7 @@ def read_letor(
     source: Source, wanted: Set[int], groups: str | None = None, jobs: int = 1, problems: Problems | None = None
 ) -> Letor:
     """Read labels, ids and the wanted features. Raises InputError(s). groups: a file of group sizes, for
-    SVMlight without qid; by default FILE.query or FILE.group. problems: what collects those of the lines.
+    SVMlight without qid; by default FILE.query or FILE.group. problems: collects those of the lines.
     """
     problems = problems or Problems(source.name)
     parts: list[_Part] = []
@@ -266,9 +262,7 @@ def group_sizes(source: Source, groups: str | None) -> Source:
 
 
 def read_numbers(source: Source, name: str, problems: Problems | None = None) -> tuple[Floats, Ints]:
-    """The numbers of a file, one per line, and the line of each. Raises InputError(s). name: 'score' or 'group
-    size'. problems: collects those of the lines.
-    """
+    """The numbers of a file, one per line, and the line of each; name: what they are. Raises InputError(s)."""
 
     def numbers(block: Block) -> Columns:
         rows = split(block.bytes, block.size, (0, 0, 0), 1, 1)
@@ -307,9 +301,8 @@ def read_ranklib(source: Source, letor: Letor, problems: Problems | None = None)
         columns = without_header(block, ("query", "index", "score")).light()
         index = columns.documents
         bad = [row for row, text in enumerate(index.tolist()) if not text.isdigit() or len(text) > 9]
-        of_index = LineProblems.of(
-            columns.line[bad], lambda i: f"the index {shown(index[bad[i]])} is not a non-negative integer"
-        )
+        what = "the index {} is not a non-negative integer"
+        of_index = LineProblems.of(columns.line[bad], lambda i: what.format(shown(index[bad[i]])))
         return columns.replace(problems=LineProblems.joined([columns.problems, of_index]))
 
     problems = problems or Problems(source.name)

@@ -141,10 +141,8 @@ def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], 
 
 
 def read_texts(source: Source, ids: Set[str]) -> dict[str, str]:
-    """The texts of these ids, such as the titles of documents. Raises InputError(s).
-
-    Each line is 'id TAB text', or each is a JSON object, as the first one shows. Blank lines are ignored. The
-    first line of an id counts, and reading stops when all are found.
+    """The texts of these ids, such as the titles of documents, where each line is 'id TAB text', or each is a
+    JSON object, as the first one shows. The first line of an id counts. Raises InputError(s).
     """
     texts, end, problems = dict[str, str](), None, list[Problem]()
     encoded = {name.encode("utf-8", "surrogateescape") for name in ids}
@@ -229,18 +227,15 @@ class TomlFile(Record):
         TOML's readers do not report the lines of values, so it is searched for; an escaped string is not found.
         """
         lines = [_UNCOMMENTED.match(line)[0] for line in self.text.split("\n")]  # type: ignore[index]
-        heads = [
-            (number, match[1].strip()) for number, line in enumerate(lines) if (match := _HEAD.match(line))
-        ]
+        heads = {number: match[1].strip() for number, line in enumerate(lines) if (match := _HEAD.match(line))}
         parts = table.split(".")
         around = [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
-        start = next((number for name in around for number, head in heads if head == name), 0)
-        end = next((number for number, _ in heads if number > start), len(lines))
+        start = next((number for name in around for number, head in heads.items() if head == name), 0)
+        end = next((number for number in heads if number > start), len(lines))
         key = re.compile(rf"""(?:^\s*(?:[\w."'-]+\.)?|[{{,]\s*)["']?{re.escape(text)}["']?\s*[.=]""")
-        for number in chain(range(start, end), range(len(lines))):
-            if key.search(lines[number]):
-                return number + 1
-        return next((number + 1 for number in range(start, len(lines)) if text in lines[number]), None)
+        of_key = (number for number in chain(range(start, end), range(len(lines))) if key.search(lines[number]))
+        with_text = (number for number in range(start, len(lines)) if text in lines[number])
+        return next((number + 1 for number in chain(of_key, with_text)), None)
 
     def error(self, what: str, text: str = "", table: str = "", hint: str = "") -> InputError:
         """The error of the line with this text, as line_of() finds it."""
@@ -257,9 +252,7 @@ class TomlFile(Record):
                 raise self.error(f"unknown key {named(key)}{where}", key, table, hint)
 
     def options(self, values: Mapping[str, Any], folder: str, table: str = "", key: str = "") -> Options:
-        """Options of an evaluation. folder: that paths among them are relative to. key: by default the option
-        that an error begins with. Raises InputError.
-        """
+        """Options of an evaluation. folder: of relative paths. key: of errors. Raises InputError."""
         paths = {name: values[name] for name in FILE_PATHS if isinstance(values.get(name), str)}
         values = {**values, **{name: os.path.join(folder, path) for name, path in paths.items()}}
         try:

@@ -30,7 +30,6 @@ from gradeval.notices import many
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
 RUN_NAMES = "run"  # the column of a table that has the names of runs
 QUERY, DOCUMENT, SUBTOPIC = "query id", "document id", "subtopic"  # what messages call them
@@ -43,9 +42,7 @@ _SEPARATOR = "\0"  # no id has one, as in files
 
 
 class Values(Protocol):
-    """A column, whose values come with what is wrong with rows; a wrong row has any value. what: what messages
-    call a value, such as 'document id'.
-    """
+    """A column; its values come with what is wrong with rows, whose value may be any. what: of messages."""
 
     def __len__(self) -> int: ...
 
@@ -259,11 +256,8 @@ def floats_of(numbers: Sequence[float]) -> Floats:
 def object_numbers(values: Sequence[Any], what: str) -> tuple[Floats, LineProblems]:
     """Numbers of objects: what float() makes of them."""
     if types_of(values) <= _NUMBERS:
-        try:
+        with suppress(OverflowError):
             numbers = floats_of(values)
-        except OverflowError:
-            pass
-        else:
             return numbers, _not_finite(numbers, what)
     read, wrong = _each(values, _number_of, 0.0, what)
     return np.array(read, np.float64), wrong
@@ -328,8 +322,8 @@ def is_ranx(data: Any) -> bool:
 
 
 class Nested(Data):
-    """{query: {document: number}}; a block has whole queries. numbers: of all documents, in order; by default
-    those in the dicts. convert: makes them of those in the dicts.
+    """{query: {document: number}}; a block has whole queries. numbers: of all documents, if not those of the
+    dicts, of which convert makes them.
     """
 
     def __init__(
@@ -390,9 +384,7 @@ def nested_columns(
     numbers: tuple[Floats, LineProblems],
     place: Callable[[int, int], str],
 ) -> Columns:
-    """Rows by query, whose ids are objects. queries, bounds: as in Columns. numbers: of the rows, and what is
-    wrong with them. place: names a row of a query in messages, by the positions of both.
-    """
+    """Rows by query, whose ids are objects. place: names a row of a query, by the positions of both."""
     query, wrong_query = object_ids(queries, QUERY)
     document, wrong_document = object_ids(documents, DOCUMENT)
     number, wrong_number = numbers
@@ -428,17 +420,13 @@ def are_mappings(values: Iterable[Any]) -> bool:
 
 class Three(Data):
     """Three columns: query, document and number; and perhaps the subtopic. labels: what messages call their
-    values. finished: what the columns of a block become, such as scores of ranks.
+    values. finished: if set, makes of the columns of a block what they are read as, such as scores of ranks.
     """
 
-    def __init__(
-        self,
-        path: str,
-        columns: Sequence[Values],
-        labels: Sequence[str],
-        finished: Callable[[Columns], Columns] | None = None,
-    ) -> None:
-        self.name, self.values, self.labels, self.finished = path, columns, labels, finished
+    finished: Callable[[Columns], Columns] | None = None
+
+    def __init__(self, path: str, columns: Sequence[Values], labels: Sequence[str]) -> None:
+        self.name, self.values, self.labels = path, columns, labels
         self.rows = len(columns[0])
 
     def columns(self, block: range) -> Columns:
@@ -491,7 +479,6 @@ def read_values(values: Sequence[Values], labels: Sequence[str], rows: slice = s
 
 
 def offers_arrow(data: Any) -> bool:
-    """Whether it exports Arrow data, which formats.arrow reads."""
     return hasattr(type(data), "__arrow_c_stream__")
 
 
@@ -506,7 +493,6 @@ def is_lazy(data: Any) -> bool:
 
 
 def array_values(values: Any) -> Values:
-    """A column of a numpy array."""
     if values.ndim != 1:
         raise ValueError("a column has one dimension")
     if values.dtype.kind in "biuf" and values.dtype.itemsize <= 8:

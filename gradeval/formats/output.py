@@ -24,8 +24,8 @@ class OutputFile:
     """A file to write to. Problems are found before the evaluation begins.
 
     path: as the user named it. inputs: the files that are read, '-' for standard input; it must not be one, nor
-    a file of group sizes beside one.
-    is_device: whether it is one, such as /dev/null. option: that which named it. Raises OptionError.
+    a file of group sizes beside one. is_device: whether it is /dev/null or the like. option: that which named
+    it. Raises OptionError.
     """
 
     def __init__(self, path: str, inputs: Iterable[str], option: str = "--output") -> None:
@@ -50,9 +50,7 @@ class OutputFile:
 
     @contextmanager
     def stream(self) -> Iterator[BinaryIO]:
-        """A file for data of any size, written when the block ends without an error. Raises GradevalError,
-        BrokenPipeError.
-        """
+        """A file of any size, written when the block ends without an error. Raises as write() does."""
         if not self._replaced:
             with writing(self.path), delayed(self._open) as copy:
                 yield copy
@@ -100,7 +98,6 @@ def _descriptor(path: str) -> int | None:
 
 
 def _stat(path: str) -> os.stat_result | None:
-    """The status of the file (stat), None if it does not exist."""
     try:
         return os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -144,9 +141,7 @@ def delayed(
 
 @contextmanager
 def _replacement(target: str) -> Iterator[Any]:
-    """A raw file that replaces the target when the block ends without an error. There is no other file
-    afterwards, also where a signal ends the program meanwhile.
-    """
+    """A raw file that replaces the target when the block ends without an error; otherwise it is removed."""
     old = _stat(target)
     mode = 0o666 if old is None else old.st_mode & 0o777
     new = os.path.join(os.path.dirname(target), f".gradeval-{os.urandom(8).hex()}")

@@ -126,7 +126,6 @@ class Tokens(Record):
     counts: Ints
 
     def ids(self, block: Bytes, token: Ints) -> Ids:
-        """These tokens as a column."""
         start = self.start[token]
         return Ids(block, start, self.end[token] - start)
 

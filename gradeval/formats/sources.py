@@ -25,8 +25,7 @@ MAGIC_BYTES = 6  # the longest magic number that is detected
 _GZIP, _BZIP2, _XZ, _ZSTD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 _NAMES = {_GZIP: "gzip", _BZIP2: "bzip2", _XZ: "xz", _ZSTD: "zstd", _ZIP: "zip"}
 PARQUET, ARROW = b"PAR1", (b"ARROW1\0\0", b"\xff\xff\xff\xff")  # files, and of Arrow streams too
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-"""The endings of names of compressed files."""
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # by the ending of the name
 BLOCK = 3 << 20
 LONGEST_LINE = 64 << 20
 TOO_LONG = f"the line is longer than {LONGEST_LINE >> 20} MiB"
@@ -102,9 +101,7 @@ class _Streams:
 
 
 class Block(Record):
-    """Whole lines of a source, `size` bytes and at least PAD more. first, last: whether it is the first block,
-    and the last. too_long: it is the start of a line that is too long.
-    """
+    """Whole lines of a source, `size` bytes and at least PAD more; or the start of a line that is too long."""
 
     bytes: Bytes
     size: int
@@ -153,9 +150,7 @@ class Source:
             yield from _cut(readinto, size)
 
     def chunks(self, size: int = BLOCK) -> Iterator[Bytes]:
-        """The decompressed bytes, cut anywhere, without a byte order mark; the last may be empty. Raises
-        InputError.
-        """
+        """The decompressed bytes, cut anywhere, without a byte order mark. Raises InputError."""
         with self._reader() as readinto:
             first, filled = True, size
             while filled == size:
@@ -285,9 +280,7 @@ class Source:
 
 
 class _Stored(io.RawIOBase):
-    """The stored bytes of a source from an offset on. read: (buffer, offset) -> how many. owned: closed with
-    it.
-    """
+    """The stored bytes from an offset on. read: (buffer, offset) -> how many. owned: a file to close."""
 
     def __init__(self, source: Source, read: Callable[[Any, int], int], offset: int, owned: Any = None) -> None:
         self.source, self.read_at, self.offset, self.owned = source, read, offset, owned

@@ -1,8 +1,7 @@
 """Writes qrels and runs in any format: for each a function, and what it cannot hold.
 
-To add a format: a row in file_formats.WRITTEN_FORMATS, and a Writer of its name here, whose function writes
-batch by batch. A batch is whole queries as Columns, with the rank of each row (from 1) and, of judgments that
-have them, subtopics.
+To add a format: a row in file_formats.WRITTEN_FORMATS, and one in WRITERS, whose function writes batch by
+batch. A batch is whole queries as Columns, with the rank of each row (from 1) and subtopics of judgments.
 """
 
 from __future__ import annotations
@@ -200,7 +199,6 @@ def text_column(pyarrow: Any, ids: Ids) -> Any:
 
 
 def _is_one_of(characters: bytes) -> Bools:
-    """By byte."""
     table = np.zeros(256, bool)
     table[list(characters)] = True
     return table
@@ -252,7 +250,6 @@ def _refused_by_msmarco(batch: Columns, content: Content) -> LineProblems:
 
 
 _BOM = b"\xef\xbb\xbf"
-_ANY = _refusing()
 _UTF8 = _refusing(
     "bytes that are not UTF-8",
     bytes(range(128, 256)),
@@ -275,19 +272,15 @@ _OF_BEIR = _refusing(
 _PARQUET = _arrow(lambda pyarrow, sink, schema: import_module("pyarrow.parquet").ParquetWriter(sink, schema))
 _IPC = _arrow(lambda pyarrow, sink, schema: pyarrow.ipc.new_file(sink, schema))
 
-TREC = Writer(_lines(_trec), _NO_SPACES)
-LETOR = Writer(_lines(_letor), _OF_LETOR, has_subtopics=False)
-BEIR = Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False)
-MSMARCO = Writer(_lines(_msmarco), _refused_by_msmarco)
-CSV = Writer(_csv(","), _ANY)
-TSV = Writer(_csv("\t"), _ANY)
-JSON = Writer(_json, _UTF8, has_subtopics=False)
-JSONL = Writer(_lines(_jsonl), _UTF8)
-PARQUET = Writer(_PARQUET, _UTF8, is_compressible=False)
-ARROW = Writer(_IPC, _UTF8, is_compressible=False)
-
-
-def writer(name: str) -> Writer:
-    """That of a format in WRITTEN_FORMATS."""
-    named: Writer = globals()[name.upper()]
-    return named
+WRITERS = {  # of the formats in WRITTEN_FORMATS
+    "trec": Writer(_lines(_trec), _NO_SPACES),
+    "letor": Writer(_lines(_letor), _OF_LETOR, has_subtopics=False),
+    "beir": Writer(_csv("\t", BEIR_COLUMNS, has_quotes=False), _OF_BEIR, has_subtopics=False),
+    "msmarco": Writer(_lines(_msmarco), _refused_by_msmarco),
+    "csv": Writer(_csv(","), _refusing()),
+    "tsv": Writer(_csv("\t"), _refusing()),
+    "json": Writer(_json, _UTF8, has_subtopics=False),
+    "jsonl": Writer(_lines(_jsonl), _UTF8),
+    "parquet": Writer(_PARQUET, _UTF8, is_compressible=False),
+    "arrow": Writer(_IPC, _UTF8, is_compressible=False),
+}

@@ -139,13 +139,13 @@ def convert_command(
 
     from gradeval.commands.files.convert import Conversion, convert_file, format_by_ending
     from gradeval.formats.sources import Source
-    from gradeval.formats.write import writer
+    from gradeval.formats.write import WRITERS
 
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
     how = {field.name: options.pop(field.name) for field in fields(Conversion) if field.name in options}
     conversion = Conversion(to or format_by_ending(target), **how)
-    if target == "-" and on_terminal() and not writer(conversion.to).is_compressible:
+    if target == "-" and on_terminal() and not WRITERS[conversion.to].is_compressible:
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
     chosen = Options(**options)

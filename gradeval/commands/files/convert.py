@@ -27,7 +27,7 @@ from gradeval.formats.detect import ROLES, format_of, kind_of, role_of
 from gradeval.formats.diagnostics import Problems, no_data
 from gradeval.formats.output import OutputFile
 from gradeval.formats.sources import COMPRESSIONS, Source, compressed
-from gradeval.formats.write import Content, writer
+from gradeval.formats.write import WRITERS, Content
 from gradeval.options import OF_FILES, Options, choice, integer, must_be, takes
 from gradeval.tables.load import TableFile, check_columns, open_file
 from gradeval.tables.qrels import JudgmentRows
@@ -126,7 +126,7 @@ def convert_file(
     """Write the file to the sink, compressed as the ending of the name says. qrels: the LETOR file whose lines
     the source has scores of. Raises GradevalError.
     """
-    written = writer(conversion.to)
+    written = WRITERS[conversion.to]
     if not written.is_compressible and os.path.splitext(name)[1].lower() in COMPRESSIONS:
         raise OptionError(f"{conversion.to} files are compressed within: leave out the ending of {name}")
     role = conversion.role or ("run" if qrels is not None else role_of(source, options))
@@ -175,7 +175,7 @@ class _Reading:
 
     def __init__(self, file: TableFile, conversion: Conversion, collapse: Collapse, jobs: int) -> None:
         self.file, self.conversion, self.collapse, self.jobs = file, conversion, collapse, jobs
-        self.name, self.role, self.writer = file.source.name, file.role, writer(conversion.to)
+        self.name, self.role, self.writer = file.source.name, file.role, WRITERS[conversion.to]
         self.problems = Problems(self.name, math.inf, "gradeval validate lists all of them")
         self.tag = b""
         self.left_out = self.has_subtopics = False
