@@ -76,12 +76,9 @@ def evaluate_all(
     is_part: bool = False,
     **how: Any,
 ) -> Results:
-    """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed. how: for Evaluator.of().
-
-    A run may be a saved result that with_saved() has read; one that was made from other qrels, with other
-    options or without one of the metrics is in Results.failed too. on_run, keep_values: those
-    of Evaluator.evaluate_each(). is_part: whether there are other runs, which may have the columns that options
-    name. Raises GradevalError where the qrels or the options are wrong.
+    """Evaluator.evaluate_each() for (name, run) pairs as with_saved() returns them. is_part: whether there are
+    other runs, which may have the columns that options name. how: for Evaluator.of(). Raises GradevalError for
+    the qrels or the options.
     """
     if not is_part and not any(isinstance(run, (SavedResult, FailedRun)) for _, run in runs):
         load.check_columns([qrels, *(run for _, run in runs)], options)
@@ -96,11 +93,9 @@ def evaluate_all(
 
 
 def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
-    """The qrels and the runs, with each run file that holds saved results read as a SavedResult.
-
-    Other files may come back as Sources, since a pipe that was looked at cannot be opened again. A damaged
-    saved result comes back as a FailedRun; any other file that cannot be read is left to the evaluation to
-    report. Raises InputError where the qrels are a saved result.
+    """The qrels and the runs, with each file of saved results read as a SavedResult, or a FailedRun if damaged.
+    Other files may come back as Sources, since a pipe that was looked at cannot be opened again. Raises
+    InputError where the qrels are a saved result.
     """
     if not any(load.is_path(data) and _may_be_saved(data) for data in (qrels, *(run for _, run in runs))):
         return qrels, runs
@@ -147,7 +142,7 @@ class Evaluator:
 
     @classmethod
     def of(cls, qrels: Any, specs: Sequence[Spec], options: Options, **how: Any) -> Evaluator:
-        """An evaluator from parsed arguments. how: for _open()."""
+        """From parsed arguments. how: for _open()."""
         evaluator = cls.__new__(cls)
         evaluator._open(qrels, specs, options, **how)
         return evaluator
@@ -165,10 +160,10 @@ class Evaluator:
         as_trec_eval: bool = False,
         optional: Sequence[Spec] = (),
     ) -> None:
-        """at_once: whether notices are found with the values, so that nothing else is kept of a run. details:
-        whether notices of several runs have what only that of a single run prints. hashes: whether to take the
-        SHA-256 of the files. unlisted: metrics that the user does not see. as_trec_eval: whether the lines of
-        runs are read as trec_eval reads them. optional: metrics that a saved result may lack.
+        """at_once: find notices with the values, so that nothing else is kept of a run. details: notices of
+        several runs have what only that of a single run prints. hashes: take the SHA-256 of the files.
+        unlisted: metrics that the user does not see. as_trec_eval: read lines of runs as trec_eval does.
+        optional: metrics that a saved result may lack.
         """
         self._at_once, self._details, self._hashes = at_once, details, hashes
         self._unlisted, self._as_trec_eval = unlisted, as_trec_eval
@@ -185,9 +180,8 @@ class Evaluator:
         self._queries = Texts(self._qrels.queries)
         self._options = options = outcome.with_ids(options, self._qrels)
         self._chosen = outcome.chosen_queries(self._qrels, options)
-        outcome.weights_of(
-            self._queries, self._chosen, options, self._weights_path
-        )  # an error before runs are read
+        # an error before runs are read
+        outcome.weights_of(self._queries, self._chosen, options, self._weights_path)
         source, letor = self._judged.source, self._judged.letor
         self._nothing = Results(  # the results of no runs
             self._qrels.path,
@@ -212,7 +206,6 @@ class Evaluator:
         self, runs: Runs, on_run: Callable[[Results], None] | None = None, keep_values: bool = True
     ) -> Results:
         """Evaluate (name, run) pairs; a run that cannot be read is in Results.failed, next to the others.
-
         on_run: is shown the results of each run, in order, as soon as they are known. keep_values: whether the
         returned results have the values of the queries, not only the summaries. With on_run, or without
         keep_values, the notices are found with the values: nothing else is kept of a run.
@@ -294,7 +287,6 @@ class Evaluator:
     def _outcome(
         self, at_once: bool, with_expected: Iterator[bool], jobs: int, opened: _Opened
     ) -> Outcome | FailedRun:
-        """at_once: whether the notices are found too, so that nothing else is kept of the run."""
         if isinstance(opened, (Outcome, FailedRun)):
             return opened
         name, run = opened

@@ -28,7 +28,6 @@ def document(
     signature: bool = False,
 ) -> doc.Document:
     """Runs and metrics are in the given order, queries in qrels order; per-query rows are of counted queries.
-
     per_query: the values of the queries. summary: those of the runs. wide: queries are rows and runs columns,
     for each metric; json and jsonl stay as they are. labels: for trec, the first column of each metric; by
     default its name in trec_eval. signature: that of each metric, in md, latex and json. Raises OptionError.
@@ -106,9 +105,6 @@ def _ends(results: Results) -> tuple[str, ...]:
     return ("low", "high") if any(run.interval is not None for run in results.runs) else ()
 
 
-# --- rows for programs
-
-
 def _long_rows(
     results: Results, parts: Iterator[_Part], texts: Texts, absent: str, word: Callable[[str], str] = str
 ) -> doc.Rows:
@@ -175,9 +171,6 @@ def _trec_eval(
         yield doc.Rows((), [rows], frozenset((1,)))
 
 
-# --- tables for people
-
-
 def _grids(results: Results, per_query: bool, summary: bool, wide: bool, texts: Texts) -> Iterator[doc.Grid]:
     """A table of queries for each run, then one of the summaries; or one for each metric."""
     if wide:
@@ -227,9 +220,6 @@ def _best_in_row(spec: Spec, row: Sequence[str | doc.Cell]) -> list[str | doc.Ce
         return list(row)
     best = (max if higher_is_better else min)(texts, key=float)
     return [cell.replace(bold=cell.text == best) for cell in cells]
-
-
-# --- the object of json
 
 
 def _content(results: Results, per_query: bool, summary: bool, signature: bool) -> dict[str, Any]:

@@ -49,9 +49,7 @@ def with_ids(options: Options, qrels: Qrels) -> Options:
 
 
 def chosen_queries(qrels: Qrels, options: Options, *, is_part: bool = False) -> Bools:
-    """Which queries are evaluated, (Q,): every evaluation, explanation and saved result has it from here.
-    is_part: whether the qrels are a part, which may lack some of the query ids. Raises UnknownQueryError.
-    """
+    """Which queries are evaluated, (Q,). is_part: the qrels may lack query ids. Raises UnknownQueryError."""
     chosen = np.ones(len(qrels.queries), np.bool_)
     if options.query_ids is not None:
         chosen[:] = False
@@ -65,9 +63,7 @@ def counted_queries(chosen: Bools, has_lines: Bools, options: Options) -> Bools:
 
 
 def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: str = "") -> Floats | None:
-    """The weights of the queries in means, (Q,), None where they have none. path: of their file, if any. Raises
-    InputError for the file, or UnsuitableOptionError.
-    """
+    """The weights of the queries in means, (Q,), if any. path: of their file. Raises GradevalError."""
     if options.query_weights is None:
         return None
     known: dict[str, float] = dict(options.query_weights)  # type: ignore[arg-type]  # a file has been read
@@ -93,9 +89,8 @@ class Noticed(Record):
 
 
 class Outcome(Record):
-    """The result of a run. empty: which queries have nothing relevant to a metric that needs it, (M, Q).
-    noticed: finds what else a user should know of the run, without its lines; its argument yields for each run
-    with notices of ties whether they have the expected value.
+    """The result of a run. empty: that of without_relevant(). noticed: finds what else a user should know of
+    it; its argument yields for each run with notices of ties whether they have the expected value.
     """
 
     result: RunResult
@@ -113,9 +108,7 @@ def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs
 def no_common_query(
     path: str, other: str, ids: Sequence[str], other_ids: Sequence[str], hint: str = "Check the query ids"
 ) -> InputError:
-    """The error of a file whose queries another file lacks. path, other: the paths, and names of the qrels.
-    ids, other_ids: of their queries, of which the first are shown.
-    """
+    """The error of a file whose queries another file lacks, with the first ids of both."""
     if ids and other_ids:
         ours, theirs = (first_names(map(named, of_file), SHOWN_IDS) for of_file in (ids, other_ids))
         hint = f"{hint}: {ours} here, {theirs} in {other}"
@@ -144,9 +137,7 @@ def outcome_of(
     chosen: Bools,
     unlisted: Sequence[Spec] = (),
 ) -> Outcome:
-    """The outcome of what is kept of a run, which may lack all queries. run_rule: its order of ties. unlisted:
-    metrics that the user does not see.
-    """
+    """run_rule: the order of ties of the run. unlisted: metrics that the user does not see."""
     qrels, reduced, options = judge.qrels, judge.reduced, judge.options
     jobs = jobs if len(qrels.grade) > _FEW else 1
     of_run = judge.scored(specs, jobs)
@@ -190,9 +181,6 @@ def outcome_of(
         return Noticed(tuple(notice.replace(subject=name) for notice in notices), share, short)
 
     return Outcome(result, of_run.empty, noticed)
-
-
-# --- notices
 
 
 FIRST_RANKS, MOST_FIRST_RANKS = 10, 20  # whose judged share is looked at: by default, and at most
@@ -246,9 +234,7 @@ def no_subtopics_notices(qrels: Qrels, specs: Sequence[Spec]) -> list[Notice]:
 def relevance_notices(
     qrels: Qrels, specs: Sequence[Spec], empty: Bools, wanted: Bools, options: Options, share: float
 ) -> Iterator[Notice]:
-    """Where everything is relevant, nothing, or nothing for some queries. empty: as of Outcome. share: the
-    largest judged share of the runs.
-    """
+    """Where everything is relevant, nothing, or nothing for some queries. share: the largest judged one."""
     scale = qrels.scale
     # implicit judgments list relevant documents alone: then nearly all that a run retrieves is unjudged
     is_explicit = share >= ENOUGH_JUDGED and len(scale) > 1
@@ -380,9 +366,7 @@ Depths = Sequence[tuple[str, Quantiles | None]]
 
 
 def quantiles(depths: Ints, counts: Ints | None = None) -> Quantiles | None:
-    """Those of QUANTILES of the documents per query, by nearest rank; None of nothing. counts: how many queries
-    have so many, by default one.
-    """
+    """Those of QUANTILES, by nearest rank; None of nothing. counts: of queries with each depth, if not 1."""
     if not len(depths):
         return None
     order = np.argsort(depths)
@@ -413,9 +397,7 @@ def short_notices(specs: Sequence[Spec], short: Ints, total: int) -> Iterator[No
 def with_depths(
     notices: Iterable[Notice], runs: Depths, specs: Sequence[Spec], options: Mapping[str, Any]
 ) -> tuple[Notice, ...]:
-    """The notices, and for each metric that sees what only deeper runs have, that runs differ in depth, in the
-    place of those of each run. options: as in Results.
-    """
+    """The notices, with Kind.DEPTH instead of FEW_DOCUMENTS for metrics that see what deeper runs have."""
     others = [notice for notice in notices if notice.kind is not Kind.DEPTH]
     if (ends := apart(runs)) is None:
         return tuple(others)
@@ -431,9 +413,9 @@ def with_depths(
 
 
 def apart(runs: Depths) -> tuple[tuple[str, int], tuple[str, int], str] | None:
-    """The deepest and the shallowest run in the first quantile in which runs differ, and the quantile's name.
-    One deep query is thus no depth, and a few shallow ones, as of rare terms, are no difference. The name is ''
-    for runs whose queries have as many documents each; None without a difference.
+    """The deepest and the shallowest run in the first quantile in which runs differ, and the quantile's name,
+    '' for runs whose queries have as many documents each; None without a difference. One deep query is thus no
+    depth, and a few shallow ones, as of rare terms, are no difference.
     """
     known = [(name, depths) for name, depths in runs if depths is not None]
     for k, which in enumerate(QUANTILES if known else ()):

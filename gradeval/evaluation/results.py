@@ -28,9 +28,8 @@ Number = float | int | None
 
 
 class Column(Record):
-    """One metric's values for the counted queries of a run, in qrels order, or its one summary value. values:
-    float64 (n,), NaN where undefined. texts: the values of a text metric instead. ends: as of Summary; without
-    the mean over the orders where the metric has no closed form of it.
+    """One metric's values for the counted queries of a run, (n,), or its summary value. texts: the values of a
+    text metric instead. ends: as of Summary, but for means over the orders without a closed form.
     """
 
     spec: Spec
@@ -48,12 +47,9 @@ class Column(Record):
 
 
 class Summary(Record):
-    """The summary of a run.
-
-    queries: how many are counted. means: (M,). undefined: how many values of each metric, (M,). ends: the
-    lowest and the highest mean over the orders of ties, and the mean over all, (M,) each, or the ends of its
-    interval; empty without Options.tie_range and interval. texts: position of a text metric -> the text to
-    print.
+    """The summary of a run. queries: how many are counted. means: (M,). undefined: how many values, (M,). ends:
+    the lowest and the highest mean over the orders of ties, and the mean over all, (M,) each, or the ends of
+    its interval. texts: position of a text metric -> the text to print.
     """
 
     queries: int
@@ -64,16 +60,14 @@ class Summary(Record):
 
 
 class RunResult(Record, eq=False):
-    """The values of one run.
-
-    name: as in tables. path: as the user gave it. sha256: of the file, None if there is no file. values:
-    float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged, (Q,). texts: position
-    of a text metric -> the text of each query. tie_range: the lowest and the highest values over the orders of
-    ties tried, and the mean over all, (3, M, Q), NaN without a closed form of it; None without
-    Options.tie_range. ties: the order of tied scores. summary: where the values of the queries are not kept,
-    which are empty then. depths: the deciles, quartiles and the median of the documents that are evaluated of
-    a query, None where they are unknown. interval: the method and the confidence, in percent, of the intervals
-    of the means. weights: of the queries in the means, (Q,), None where all count alike.
+    """The values of one run. name: as in tables. path: as the user gave it. sha256: of the file, None if there
+    is no file. values: float64 (M, Q), NaN where undefined. counted: which queries are printed and averaged,
+    (Q,). texts: position of a text metric -> the text of each query. tie_range: the lowest and the highest
+    values over the orders of ties tried, and the mean over all, (3, M, Q), NaN without a closed form of it;
+    None without Options.tie_range. ties: the order of tied scores. summary: where the values of the queries are
+    not kept, which are empty then. depths: the deciles, quartiles and the median of the documents that are
+    evaluated of a query, None where they are unknown. interval: the method and the confidence, in percent, of
+    the intervals of the means. weights: of the queries in the means, (Q,), None where all count alike.
     """
 
     name: str
@@ -139,9 +133,8 @@ Runs = Sequence[tuple[str | None, Any]]
 
 
 class SavedRun(Record, eq=False):
-    """One run of a saved result. name, sha256: of the run when it was evaluated. values: those of each
-    metric, (n,), for these queries, NaN where it is undefined. ties: the order of tied scores, depths:
-    quantiles of the documents of a query, None where they are unknown.
+    """One run of a saved result. name, sha256: of the run when it was evaluated. values: those of each metric
+    for these queries, (n,), NaN where undefined. ties, depths: as of RunResult, None where unknown.
     """
 
     name: str
@@ -228,7 +221,6 @@ class Results(Record, WithNotices, eq=False):
     @cached_property
     def means(self) -> Floats:
         """The summary value of each run and metric, (R, M): the mean over the counted queries, or the sum.
-
         Undefined values are excluded; the mean of no values is NaN, and so is that of texts.
         """
         means = np.array([run.means for run in self._summaries]).reshape(len(self.runs), len(self.specs))
@@ -460,9 +452,8 @@ class Results(Record, WithNotices, eq=False):
         )
 
     def _long_form(self, column: Callable[[list[str], Ints], Any]) -> dict[str, Any]:
-        """The columns run, query, metric and value: a row for each run, counted query and metric. column: makes
-        one from its different strings and which of these each row has. Results whose runs are summaries have
-        their means, and no column of queries. Raises GradevalError for names that are not UTF-8.
+        """The columns run, query, metric and value: a row for each value, or without queries for each mean of
+        runs that are summaries. column: makes one from its different strings and which of these each row has.
         """
         has_values = not self.runs or any(run.summary is None for run in self.runs)
         metrics = [(m, spec, spec.metric) for m, spec in enumerate(self.specs) if not spec.metric.text]

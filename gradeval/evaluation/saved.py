@@ -177,9 +177,7 @@ def _are_depths(depths: list[Any]) -> bool:
 
 
 def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, Floats]:
-    """The numbers of each metric by query, NaN for null; a metric that has strings only is left out. place: of
-    the rows, where they are not those of queries.
-    """
+    """The numbers of each metric by query, NaN for null, without metrics of strings. place: of other rows."""
     for query, row in rows.items():
         if not isinstance(row, dict):
             raise run.error(f"the values of query {named(query)}{run.place} are not an object")
@@ -199,8 +197,8 @@ def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, 
 def common_metrics(
     runs: Runs, unlisted: Callable[[Spec], bool] = lambda spec: False
 ) -> tuple[list[Spec], list[Notice]]:
-    """The metrics that all saved results have, none without them, and a notice of those that some of them lack.
-    unlisted: of which metrics nobody need know. Raises InputError where they have none in common.
+    """The metrics that all saved results have, and a notice of those that some lack, but for unlisted ones.
+    Raises InputError where they have none in common.
     """
     saved = [run for _, run in runs if isinstance(run, SavedResult)]
     if not saved:
@@ -240,9 +238,7 @@ def _has_numbers(spec: Spec) -> bool:
 
 
 def check_made_alike(saved: SavedResult, results: Results, options: Options, optional: Sequence[Spec]) -> None:
-    """Raise InputError where a saved result has other qrels or options than the results, or lacks a metric that
-    is not optional.
-    """
+    """Raise InputError where a saved result has other qrels, options or metrics than the results."""
     if options.tie_range:
         raise InputError(saved.path, "it has no values of other orders of ties", hint="Give the run itself")
     for what, theirs, ours in (
@@ -298,11 +294,8 @@ def outcomes_of_saved(
     empty: Bools,
     unlisted: Sequence[Spec] = (),
 ) -> list[Outcome]:
-    """The outcome of each run of a saved result, as if it were evaluated: NaN for metrics it lacks.
-
-    results: those without runs that they are to be part of. chosen: which queries of the qrels are evaluated,
-    (Q,). empty: as of Outcome. unlisted: metrics that the user does not see. Raises InputError where its
-    queries are other ones.
+    """The outcome of each run of a saved result, as if it were evaluated: NaN for metrics it lacks. results:
+    without runs. unlisted: metrics that the user does not see. Raises InputError for other queries.
     """
     is_known = [is_num_q(spec) or str(spec) in saved.metrics for spec in results.specs]
     specs = [*compress(results.specs, is_known)]

@@ -1,9 +1,8 @@
 """Judgments and metrics → values: all evaluation ends here; and how the order of tied scores changes them.
 
 A document's rank among others of equal score is an accident of the tie rule. From the first and last rank of
-each group of equal scores, which the run's reduction keeps, other orders are made without reading the run
-again: the best and the worst grades first, with unjudged documents above or below those judged not relevant,
-and a few shuffles for metrics that none of these may take to their extremes.
+each group of equal scores other orders are made without reading the run again: the best and the worst grades
+first, and a few shuffles for metrics that none of these may take to their extremes.
 """
 
 from __future__ import annotations
@@ -33,10 +32,8 @@ from gradeval.tables.reduction import Reduced
 
 
 def score(judgments: Judgments, specs: Sequence[Spec]) -> Floats:
-    """The value of each metric for each query: float64 (M, Q), NaN where undefined, and for texts.
-
-    judgments: the table of Q queries, with the ranks of a run; depth and judged_only are already applied.
-    A part of a collection scores as within the whole, as the table has the collection's scale.
+    """The value of each metric for each query: float64 (M, Q), NaN where undefined, and for texts. judgments:
+    with depth and judged_only applied; a part of a collection scores as within the whole, whose scale it has.
     Raises MetricError if a metric cannot be computed from these grades, or a plugin fails.
     """
     return scored(judgments, specs).values
@@ -78,9 +75,8 @@ def summaries(specs: Sequence[Spec], total: Floats, mean: Floats) -> Floats:
 
 
 class Scored(Record):
-    """The values of some queries. values: float64 (M, Q), NaN where undefined, and for texts. texts: position
-    of a text metric -> the text of each query. empty: which queries have nothing relevant to a metric that
-    needs it, (M, Q).
+    """The values of some queries. values: those of score(). texts: position of a text metric -> the text of
+    each query. empty: which queries have nothing relevant to a metric that needs it, (M, Q).
     """
 
     values: Floats
@@ -99,7 +95,6 @@ class Scored(Record):
 
 
 def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
-    """The values of score(), those of text metrics, and the queries without relevant documents."""
     shape = len(specs), judgments.segments.count
     values, empty = np.empty(shape), np.zeros(shape, bool)
     texts: dict[int, list[str]] = {}
@@ -123,9 +118,6 @@ def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
         except FloatingPointError:
             raise MetricError(f"{spec}: a value is too large for a floating-point number") from None
     return Scored(values, texts, empty)
-
-
-# --- the order of tied scores
 
 
 SHUFFLES = 8
@@ -177,13 +169,12 @@ def prepared(judgments: Judgments, options: Options) -> Judgments:
 
 
 class Spread(Record, eq=False):
-    """The lowest and highest value of each metric over the orders tried.
-
-    queries: those of the qrels with ties that can matter, (A,). ends: the lowest and the highest value of all
-    queries, (M, Q): equal where no order changes them, also not in the last digit. changes: where they differ,
-    or the words of a text do, (M, A). undefined: where the value of the run is defined, and that of another
-    order is not, (M, A). whole: whether no other order goes beyond the ends, (M,). expected: finds the values
-    expected over the orders, (M, Q); NaN for metrics without a closed form.
+    """The lowest and highest value of each metric over the orders tried. queries: those of the qrels with ties
+    that can matter, (A,). ends: the lowest and the highest value of all queries, (M, Q): equal where no order
+    changes them, also not in the last digit. changes: where they differ, or the words of a text do, (M, A).
+    undefined: where the value of the run is defined, and that of another order is not, (M, A). whole: whether
+    no other order goes beyond the ends, (M,). expected: finds the values expected over the orders, (M, Q); NaN
+    for metrics without a closed form.
     """
 
     queries: Ints
@@ -215,9 +206,8 @@ class _Groups:
         self.grade = qrels.grade[self.row]
 
     def ends(self) -> Iterator[Floats]:
-        """The ranks of the judged documents, (n,), with the best or the worst first, under each of the orders.
-        First the best grades first and unjudged documents last, and the reverse. Then the same with unjudged
-        documents between those with a grade above 0 and the others.
+        """The ranks of the judged documents, (n,): the best grades first and unjudged documents last, and the
+        reverse; then the same with unjudged documents between grades above 0 and the others.
         """
         group = self.within.query
         first = self.first[group].astype(np.float64)
@@ -252,13 +242,10 @@ def spread(
     jobs: int = 1,
     trials: int | None = None,
 ) -> Spread:
-    """The values of these queries under other orders of tied scores, (Q,) as a mask.
-
-    of_run: what the order of the run makes of all queries. trials: with more tied queries than this, only
-    about so many of them, evenly spaced, are tried in the orders after the first two; None tries all.
-
-    A notice can be missed only where neither of the first two orders changes any query, and no further order
-    any of the sample: in a large collection an order that matters shows. Its range is "at least" there.
+    """The values of these queries, (Q,) as a mask, under other orders of tied scores. of_run: what the order of
+    the run makes of all queries. trials: about how many of the tied queries, evenly spaced, are tried in the
+    orders after the first two; by default all. With them a notice is missed only where none of these orders
+    changes any query of the sample, and its range is "at least".
     """
     qrels, reduced = judge.qrels, judge.reduced
     if judge.options.ties == EXPECTED:  # the orders of ties, one by one

@@ -15,9 +15,8 @@ from gradeval.tables.terms import Terms
 
 
 class Hits(Record, eq=False):
-    """The relevant documents that a run retrieved, in rank order within their queries. rows: of the table of
-    judgments, int64 (H,). segments: the Q queries they belong to. rank: float64 (H,). relevant: how many
-    relevant documents were judged for each query, int64 (Q,).
+    """The relevant documents that a run retrieved, in rank order within their Q queries. rows: of the table of
+    judgments, int64 (H,). relevant: how many relevant documents were judged for each query, int64 (Q,).
     """
 
     rows: Ints
@@ -65,9 +64,8 @@ class Hits(Record, eq=False):
 
 
 class BySubtopic(Record):
-    """The judgments of a table's documents for the subtopics of their queries. subtopics: those of the whole
-    qrels. queries: which of their queries those of the table are, (Q,). row: of the table, judgment: of the
-    subtopics, int64 (T,).
+    """The judgments of a table's documents for subtopics. subtopics: of the whole qrels. queries: which of
+    theirs those of the table are, (Q,). row: of the table, judgment: of the subtopics, int64 (T,).
     """
 
     subtopics: Subtopics
@@ -77,21 +75,17 @@ class BySubtopic(Record):
 
 
 class Judgments(Record, Recalling, eq=False):
-    """Ranks of the judged documents: a row for each judgment, in rank order within its query.
-
-    The queries are a part of those of the qrels.
-    segments: the Q queries that rows belong to, in qrels order. grade: float64 (N,).
-    rank: float64 (N,), 1-based, inf where the run did not retrieve the document (such rows come last).
-    score: float64 (N,), not increasing with the rank, -inf where not retrieved.
-    document: the row of the qrels this is, int64 (N,).
-    retrieved: documents retrieved for each query, judged or not, int64 (Q,).
-    relevance_level: the lowest grade that counts as relevant, or None for any grade above 0.
-    tag: the run tag. scale: the distinct grades of the whole qrels, ascending, (K,), so that a part of a
-    collection scores as it would within the whole; by default those of this table.
-    no_relevant: the value of a metric that needs a relevant document for a query without one.
-    first, last: for values expected over the orders of tied scores, the ranks of the first and the last
-    document with the score of each row, (N,), inf where not retrieved. depth: the number of ranks that count.
-    of_qrels: the subtopics of the qrels, where they have several.
+    """Ranks of the judged documents: a row for each judgment, in rank order within its query. The queries are a
+    part of those of the qrels. segments: the Q queries that rows belong to, in qrels order. grade: float64
+    (N,). rank: float64 (N,), 1-based, inf where the run did not retrieve the document (such rows come last).
+    score: float64 (N,), not increasing with the rank, -inf where not retrieved. document: the row of the qrels
+    this is, int64 (N,). retrieved: documents retrieved for each query, judged or not, int64 (Q,).
+    relevance_level: the lowest grade that counts as relevant, or None for any grade above 0. tag: the run tag.
+    scale: the distinct grades of the whole qrels, ascending, (K,), so that a part of a collection scores as it
+    would within the whole; by default those of this table. no_relevant: the value of a metric that needs a
+    relevant document for a query without one. first, last: for values expected over the orders of tied scores,
+    the ranks of the first and the last document with the score of each row, (N,), inf where not retrieved.
+    depth: the number of ranks that count. of_qrels: the subtopics of the qrels, where they have several.
     """
 
     segments: Segments
@@ -117,9 +111,8 @@ class Judgments(Record, Recalling, eq=False):
     def of(
         cls, qrels: Qrels, queries: slice | Ints, rank: Floats, score: Floats, retrieved: Ints, **fields: Any
     ) -> Judgments:
-        """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all.
-
-        With ranks in K orders, (K, N), the table has the queries K times. fields: further ones.
+        """These queries of the qrels; rank and score, (N,), and retrieved, (Q,), are those of all. With ranks
+        in K orders, (K, N), the table has the queries K times. fields: further ones.
         """
         is_whole = isinstance(queries, slice) and queries.stop - queries.start == len(qrels.queries)
         if isinstance(queries, slice):
@@ -210,7 +203,6 @@ class Judgments(Record, Recalling, eq=False):
     @cached_property
     def judged_seen(self) -> Ints:
         """How many documents the query's ranking has up to and with this row whose grade is 0 or more, (N,).
-
         Below the documents retrieved, the others are counted too.
         """
         return self.segments.running_count(self.grade >= 0)
@@ -227,17 +219,13 @@ class Judgments(Record, Recalling, eq=False):
         return self.is_retrieved if cutoff is None else self.rank <= cutoff
 
     def relevant(self, rel: float | None = None) -> Bools:
-        """Which rows are relevant, (N,): grade >= rel, by default >= the relevance level, by default > 0.
-
-        A grade below 0 is never relevant.
+        """Which rows are relevant, (N,): grade >= rel, by default >= the relevance level, by default > 0. A
+        grade below 0 is never relevant.
         """
         return is_relevant(self.grade, self.relevance_level if rel is None else rel)
 
     def hits(self, rel: float | None = None, cutoff: int | None = None) -> Hits:
-        """The relevant documents retrieved, in the first ranks if there is a cutoff.
-
-        With rel=0 they are the judged ones.
-        """
+        """The relevant documents retrieved, in the first ranks if there is a cutoff; the judged for rel=0."""
         return self.hits_from(self.relevance_level if rel is None else rel).top(cutoff)
 
     def hits_from(self, level: float | None) -> Hits:
@@ -304,9 +292,8 @@ class Judgments(Record, Recalling, eq=False):
             raise MetricError(what, hint="Leave out --depth, or give another --ties")
 
     def judged_only(self) -> Judgments:
-        """The ranking with unjudged documents removed (condensed list).
-
-        A document with a grade below 0 counts as unjudged, as in trec_eval.
+        """The ranking with unjudged documents removed (condensed list). A document with a grade below 0 counts
+        as unjudged, as in trec_eval.
         """
         stays = self.is_retrieved & (self.grade >= 0)
         retrieved = self.segments.number(stays)

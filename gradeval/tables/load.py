@@ -44,9 +44,7 @@ _SHOWN = 20  # columns that an error names
 
 
 class OpenedQrels(Record):
-    """The judgments, and what runs may need: the file they are from, its format, and its lines if it is a LETOR
-    file. qrels: as they are evaluated.
-    """
+    """The judgments as read and as evaluated, their file, its format, and its lines if it is a LETOR file."""
 
     as_read: Qrels
     qrels: Qrels
@@ -60,8 +58,7 @@ class OpenedQrels(Record):
 
 
 class RunTable(Record, eq=False):
-    """A run that is in memory, for any judgments. path: of its file, None where it is from other data.
-    ties: the default rule for its tied scores. collapse: which rows are of one document."""
+    """A run in memory. path: of its file, if any. ties: the default rule. collapse: rows of one document."""
 
     path: str | None
     columns: Columns
@@ -197,9 +194,7 @@ def _table(
     problems: Problems | None = None,
     run_lines: Callable[..., Columns] | None = None,
 ) -> Table:
-    """The rows of a file of any format but LETOR. letor, problems: those of open_file(). run_lines: what reads
-    the lines of a TREC run in another way.
-    """
+    """The rows of a file of any format but LETOR. run_lines: what reads the lines of a TREC run otherwise."""
     if role == "run" and kind == "trec" and run_lines is not None:
         return _evaluated(Table.of(source, run_lines), options)
     if of_letor := format_of(kind).of_letor:
@@ -229,9 +224,7 @@ def _joined(table: Table, jobs: int) -> Columns:
 
 
 def open_qrels(qrels: Any, options: Options, hashes: bool = False) -> OpenedQrels:
-    """The judgments, as they are evaluated. A LETOR file's labels are the grades, or one of its features.
-    hashes: whether the SHA-256 of the file is found while it is read.
-    """
+    """The judgments. hashes: whether the SHA-256 of the file is found while it is read."""
     if isinstance(qrels, OpenedQrels):
         return qrels.replace(qrels=qrels.as_read.evaluated(options))
     jobs = options.jobs or default_jobs()
@@ -268,8 +261,8 @@ def open_file(
     with_ranks: bool = False,
 ) -> list[TableFile]:
     """The qrels, or the run, or a run for each of the chosen features of a LETOR file. letor: of the qrels, for
-    runs that need its lines. problems: what collects those of files that are read at once. with_ranks: the rows
-    of a run have its rank column, where the format has one. Raises InputError(s).
+    runs that need its lines. problems: collects those of files that are read at once. with_ranks: the rows of a
+    run have its rank column, where the format has one. Raises InputError(s).
     """
     kind = kind_of(source, ROLES[role], options)
     check_letor_options(source, role, kind, options)
@@ -315,7 +308,7 @@ def open_runs(
     as_trec_eval: bool = False,
 ) -> list[Run | InputError]:
     """The run, or a run for each chosen feature of a LETOR file, and one error for the features that it lacks.
-    position: among the runs, from 1. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
+    position: among the runs. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
     """
     collapse = Collapse.of(options)
     if isinstance(run, RunTable):
@@ -402,18 +395,14 @@ def _feature_table(letor: Letor, feature: int, options: Options) -> Table:
 
 
 def feature_names(path: str, feature: int, label: str | None, options: Options) -> tuple[str | None, str, str]:
-    """The label, the path and the short name of the run of a feature. label: that of the file: the label of a
-    single feature, and the beginning of the labels of several.
-    """
+    """The label, the path and the short name of the run of a feature. label: that of the file."""
     short = f"feature{feature}"
     name = label if label is None or len(options.features) == 1 else f"{label}:{short}"
     return name, f"{path}:{short}", short
 
 
 def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -> Data:
-    """A dict of dicts, tuples (query, document, number), or a data frame. number: 'grade' or 'score'. path: its
-    name in messages. options: may name the columns of a frame. Raises InputError.
-    """
+    """A dict of dicts, tuples or a data frame. path: its name in messages. number: 'grade' or 'score'."""
     from gradeval.formats import memory  # imported only when needed
 
     with readable(path, memory.ROWS):
@@ -443,9 +432,7 @@ def open_data(data: Any, path: str, number: str, options: Options = _DEFAULTS) -
 
 
 def _places(fields: Sequence[str] | None, count: int | None, number: str) -> list[int]:
-    """Where the rows of tuples have the query, the document and the number, and the subtopic, if any. fields:
-    their names; four values without names have the subtopic in the second place.
-    """
+    """Where tuples have the query, the document, the number, and any subtopic. fields, count: of a tuple."""
     places, subtopic = [0, 1, 2], None
     if number == "grade" and fields is not None:
         from gradeval.formats.csv import usual_columns  # imported only when needed
@@ -472,9 +459,8 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
 
 
 def check_columns(tables: Iterable[Any], options: Options) -> None:
-    """Raise OptionError for a query or document column that no table has, which is a typo. tables: qrels and
-    runs. One table may lack the column, since qrels and runs may differ and usual names are understood; data
-    that cannot be examined twice, such as pipes, may have it.
+    """Raise OptionError for a query or document column that no table has, which is a typo; data that cannot be
+    examined twice, such as pipes, may have it.
     """
     names = (
         (source_of(data).name if is_path(data) else "the table", _column_names(data, options))
@@ -484,9 +470,7 @@ def check_columns(tables: Iterable[Any], options: Options) -> None:
 
 
 def check_names(tables: Iterable[tuple[str, Sequence[str] | None]], options: Options) -> None:
-    """Raise OptionError for a query or document column that no table has. tables: the path of each, and the
-    columns: none where they have no names, None where these are not known.
-    """
+    """check_columns() for the path and the columns of each table, () without names, None where unknown."""
     chosen = [(role, name) for role, name in options.columns if role in ("query", "document")]
     known = [(path, names) for path, names in tables if names is None or names] if chosen else []
     if not known or any(names is None for _, names in known):
@@ -499,7 +483,7 @@ def check_names(tables: Iterable[tuple[str, Sequence[str] | None]], options: Opt
 
 
 def _column_names(data: Any, options: Options) -> tuple[str, ...] | None:
-    """The names of the columns of a table, none where they have no names, None where they are not known."""
+    """Of a table, as check_names() takes them."""
     if isinstance(data, (OpenedQrels, RunTable)):
         return None
     if not is_path(data):

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints, Words, cached_property
-from gradeval.arrays.segments import Segments, distinct, ranges, stable_order
+from gradeval.arrays.segments import Segments, distinct, ranges, stable_order, subtracted
 from gradeval.arrays.strings import IdIndex, Ids, KeyTable, Texts, repeats, salts
 from gradeval.arrays.threads import ordered_map
 from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, SMALLEST_GRADE, OptionError, UnknownQueryError
@@ -39,11 +39,7 @@ def is_relevant(grade: Floats, level: float | None) -> Bools:
 
 def counted_grades(grade: Floats, options: Options) -> Floats:
     """Grades as they count: with zero_grade subtracted, both as decimal numbers."""
-    if not options.zero_grade:
-        return grade
-    from gradeval.arrays.segments import subtracted
-
-    return subtracted(grade, float(options.zero_grade))
+    return subtracted(grade, float(options.zero_grade)) if options.zero_grade else grade
 
 
 class Recalling:
@@ -54,9 +50,8 @@ class Recalling:
         return {}
 
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
-        """The result of make(), cached by its key until RECALLED others were requested after it. So the cache
-        does not grow with the number of metrics, such as AP at each of thousands of levels. Threads may share
-        it: each step on the dict is atomic, and a result that another thread took out is made again.
+        """The result of make(), cached until RECALLED others were requested: AP may be at thousands of levels.
+        Threads may share it: each step on the dict is atomic, and what another took out is made again.
         """
         made = self._made
         value: _Made | None = made.pop(key, None)
@@ -70,9 +65,7 @@ class Recalling:
 
 
 class Ideal(Record, Recalling, eq=False):
-    """The grades of some queries, and their ideal ranking. segments: the Q queries that rows belong to. grade:
-    float64 (N,), in any order within a query.
-    """
+    """The grades of some queries, in any order within a query, and their ideal ranking."""
 
     segments: Segments
     grade: Floats
@@ -99,7 +92,6 @@ class Ideal(Record, Recalling, eq=False):
 
 class Subtopics(Record, Recalling, eq=False):
     """Judgments of documents for the subtopics of their queries: S of them, those of a document together.
-
     segments: the queries that the documents belong to, as rows of the qrels. row: the document's, ascending,
     int64 (S,). topic: a number for each subtopic of each query, int64 (S,). grade: float64 (S,). documents: the
     ids of the rows of the qrels; None has them in order.
@@ -166,12 +158,11 @@ class Subtopics(Record, Recalling, eq=False):
 
 
 class Qrels(Record, eq=False):
-    """Judgments as read: a row for each (query, document, grade), the rows of a query together.
-
-    path: as the user named it. queries: the query ids in order of first appearance, (Q,).
-    offsets: query q owns rows offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,).
-    notices: what is unusual but valid. numbered: whether the file has no ids, so that documents are named by
-    their positions. subtopics: the judgments by subtopic, if there are several; grade is their highest.
+    """Judgments as read: a row for each (query, document, grade), the rows of a query together. path: as the
+    user named it. queries: the query ids in order of first appearance, (Q,). offsets: query q owns rows
+    offsets[q]:offsets[q+1], (Q+1,). documents: (N,) ids. grade: float64 (N,). notices: what is unusual but
+    valid. numbered: whether the file has no ids, so that documents are named by their positions. subtopics: the
+    judgments by subtopic, if there are several; grade is their highest.
     """
 
     path: str
@@ -186,8 +177,7 @@ class Qrels(Record, eq=False):
     @classmethod
     def of(cls, path: str, blocks: Iterable[Columns], jobs: int = 1) -> Qrels:
         """Judgments as a reader returns them. Raises InputError(s) of the reader, and where a grade is out of
-        range, or a document has two different grades for a query and subtopic; the same grade twice is a
-        warning. The highest grade of subtopics counts.
+        range, or a document has two different grades for a query and subtopic.
         """
         problems = Problems(path)
         parts = [part for _, part in problems.until_enough(blocks)]
@@ -263,13 +253,10 @@ class Qrels(Record, eq=False):
 
 
 class JudgmentRows(Record, eq=False):
-    """The judgments of a file as they are, of any grade and with duplicates and subtopics.
-
-    qrels: all of them. lines: the 0-based lines of each block's rows, and how many lines the block has. order:
-    the row as read of each row, None where they are as read. again, first: the duplicates, and the rows of the
-    first judgment of their documents, for the same subtopic. further, document: other subtopics of documents,
-    and the rows of the first judgment of these. keys: of the documents, (N,). subtopic: of each row, (N,),
-    None where all have one.
+    """The judgments of a file as they are, of any grade and with duplicates and subtopics. lines: the 0-based
+    lines of each block's rows, and how many the block has. order: the row as read of each, None where as read.
+    again, first; further, document: those of _by_subtopic(). keys: of the documents, (N,). subtopic: of each
+    row, (N,), None where all have one.
     """
 
     qrels: Qrels

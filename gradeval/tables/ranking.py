@@ -112,9 +112,7 @@ NO_IDENTICAL_IDS = IdenticalIds(*[np.empty(0, np.int64)] * 2)
 
 
 class Repeats(Record, eq=False):
-    """The duplicate documents of queries: the line of each, that of the document's first occurrence, and its
-    id, (n,).
-    """
+    """The duplicate documents of queries: the line of each, that of its first occurrence, and its id, (n,)."""
 
     line: Ints
     first: Ints
@@ -173,12 +171,10 @@ def query_indices(qrels: Qrels, ids: Ids, by_key: bool = False) -> Ints:
 
 
 def find(lines: Lines, qrels: Qrels, ties: str = "trec") -> Ranked:
-    """Rank the documents of whole queries, and find the judged ones among them.
-
-    Documents are ranked by score descending. Equal scores are ordered by document id descending as bytes
-    (ties='trec', trec_eval's rule; 'expected', where the order decides nothing), in file order ('input', or
-    REVERSED), or by grade, the highest ('best') or the lowest ('worst') first, unjudged documents as grade 0,
-    then as 'trec'.
+    """Rank the documents of whole queries, and find the judged ones among them. Documents are ranked by score
+    descending. Equal scores are ordered by document id descending as bytes (ties='trec', trec_eval's rule;
+    'expected', where the order decides nothing), in file order ('input', or REVERSED), or by grade, the highest
+    ('best') or the lowest ('worst') first, unjudged documents as grade 0, then as 'trec'.
     """
     lengths = np.diff(lines.bounds)
     judged = np.flatnonzero(lines.query < len(qrels.queries))
@@ -213,8 +209,7 @@ def _identical_ids(lines: Lines, qrels: Qrels, table: KeyTable, query: Ints, seg
 
 def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints, Ints, KeyTable, Repeats]:
     """Which of the wanted judgments (`row` of the qrels, of query `segment`) have a line, and their lines; a
-    table of the keys of all documents; and which of these are duplicates. Equal keys are confirmed on the
-    bytes.
+    table of the keys of all documents; and the duplicates. Equal keys are confirmed on the bytes.
     """
     lengths, salt = np.diff(lines.bounds), salts(len(lines.query))
     keys = lines.documents.keys()
@@ -245,9 +240,7 @@ def _query_of(lines: Lines) -> Ints:
 
 
 def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints, Ints, Ints, Ints]:
-    """The row of each hit if the lines were sorted; which hits are tied, and the rows of the first and the last
-    line with the same score.
-    """
+    """Where each hit is in sorted lines; which are tied, and the first and the last place of their scores."""
     score, bounds = lines.score, lines.bounds
     before_start = bounds[1:-1] - 1
     is_below = score[1:] < score[:-1]
@@ -302,9 +295,7 @@ def _positions(lines: Lines, hits: Ints, grade: Floats, ties: str) -> tuple[Ints
 
 
 def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints:
-    """The rows of queries of these lengths by score; equal scores stay in order. rises, repeated: how many rows
-    have a higher score than the row before, and about how many the same.
-    """
+    """The rows of queries by score, stable. rises, repeated: how many score above, and as, the row before."""
     if (len(score) > 16 * rises or len(score) < 50 * repeated) and len(score) > 100 * len(lengths):
         # few sorted pieces or many equal scores, for which a stable sort takes a fifth to a half of the time
         ends = np.cumsum(lengths).tolist()
@@ -322,9 +313,8 @@ def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints
 
 
 class Collapse(Record):
-    """Which lines of a query are of one document, True where any are. delimiter: what separates the id of a
-    document from that of its passage, b"" where ids are those of documents. duplicates: whether a line may
-    repeat the id of another one.
+    """Which lines of a query are of one document, True where any are. delimiter: before the id of a passage,
+    b"" where ids are those of documents. duplicates: whether a line may repeat the id of another one.
     """
 
     delimiter: bytes = b""
@@ -347,9 +337,7 @@ class Collapse(Record):
         return "passage" if self.delimiter else "duplicate"
 
     def best(self, ids: Ids, score: Floats, query: Ints) -> tuple[Ids, Ints]:
-        """The documents of these lines, and the line of each that has its best score, ascending. Of equal
-        scores of a document the first counts. query: the index of each line's query, (n,).
-        """
+        """The documents of these lines, and the first line of each with its best score, ascending."""
         documents = ids.before_last(self.delimiter) if self.delimiter else ids
         again, first = _again(documents, query)
         rows = np.arange(len(score))

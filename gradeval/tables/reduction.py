@@ -32,14 +32,12 @@ _SHARE = 8 << 20  # about how many bytes of a run are sorted in memory at a time
 
 
 class Reduced(Record):
-    """A run reduced to its judged documents.
-
-    rank, score: of each judgment, (N,), inf and -inf where the run did not retrieve the document.
-    retrieved: how many documents each judged query retrieved, (Q,). unjudged: how many queries of the run the
-    qrels lack. ties: the judged documents that share their score. tag: the run tag of its last line. ranks:
-    its rank column against its scores. extra: its lines with more fields than a run has. identical: the judged
-    queries that retrieved a document with their own id. collapsed: how many lines
-    did not count, and what they are called.
+    """A run reduced to its judged documents. rank, score: of each judgment, (N,), inf and -inf where the run
+    did not retrieve the document. retrieved: how many documents each judged query retrieved, (Q,). unjudged:
+    how many queries of the run the qrels lack. ties: the judged documents that share their score. tag: the run
+    tag of its last line. ranks: its rank column against its scores. extra: its lines with more fields than a
+    run has. identical: the judged queries that retrieved a document with their own id. collapsed: how many
+    lines did not count, and what they are called.
     """
 
     rank: Floats
@@ -55,9 +53,7 @@ class Reduced(Record):
 
 
 class Total:
-    """Collects what is found, query by query. ties: the order of tied scores, as in ranking.find(). collapse:
-    which lines are of one document.
-    """
+    """Collects what is found, query by query. ties: as in ranking.find(). collapse: lines of one document."""
 
     def __init__(self, qrels: Qrels, ties: str, collapse: Collapse = EACH) -> None:
         self.qrels, self.ties_rule, self.collapse = qrels, ties, collapse
@@ -98,9 +94,7 @@ class Total:
             self.repeats = both.replace(every=None)
 
     def note(self, read: Columns | _Part, first_line: int) -> None:
-        """Keep a block's run tag, its check of the rank column, which the first has, and its extra fields.
-        first_line: the number of lines before the block.
-        """
+        """Keep a block's run tag, its check of the rank column, which the first has, and its extra fields."""
         self.tag = self.tag if read.tag is None else read.tag
         self.ranks = max(self.ranks, read.ranks, key=lambda check: check.compared)
         self.extra = self.extra.joined(read.extra, first_line)
@@ -157,9 +151,7 @@ def reduce_blocks(table: Table, qrels: Qrels, ties: str, jobs: int, collapse: Co
 
 
 def collect(table: Table, begin: Callable[[], tuple[AnyTotal, Problems]], jobs: int) -> AnyTotal:
-    """Reduce a run of any length, query by query. begin: makes what collects it, and its problems; it is called
-    again where the run must be read again. Raises InputError(s).
-    """
+    """Reduce a run of any length. begin: makes what collects it, and its problems, again for a second pass."""
     try:
         return _in_one_pass(table, *begin(), jobs)
     except QueryNotGrouped:
@@ -264,9 +256,6 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
     return total
 
 
-# --- runs whose lines are not grouped by query: sorted through a temporary file
-
-
 def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: int) -> AnyTotal:
     """Reduce a run in any order: sort the lines into shares by query, then rank each share."""
     import tempfile
@@ -275,9 +264,7 @@ def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: 
     shares = min(table.expected_size // _SHARE + 1, 2**15)
 
     def sort(block: Any) -> _Part:
-        """The lines of a block by share: the rows, the ids of documents, and those of unjudged queries; and the
-        offsets in bytes of each share in the three, (3, shares + 1).
-        """
+        """A block by share: rows, ids of documents and of unjudged queries, and the offsets of the shares."""
         read = table.columns(block)
         number = ranking.query_indices(qrels, read.queries, by_key=True)
         group = np.repeat(np.arange(len(number)), np.diff(read.bounds))

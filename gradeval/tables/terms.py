@@ -13,22 +13,19 @@ from gradeval.records import Record
 
 
 class Terms(Record, eq=False):
-    """The value of each query as scale · (sum of its terms - base) / normalizer.
-
-    Terms are added one by one in order. Rows whose term is 0 may be omitted.
-    segments: the Q queries that the T terms belong to. row: the document of each term as a row of the table
-    that the metric was given, int64 (T,); -1 is a document that only the ideal ranking has.
-    value: what each adds, float64 (T,), or one number for all.
-    normalizer: (Q,), or one number for all. The value is 0 where it is 0, and NaN where it is NaN.
-    base: the sum whose value is 0, (Q,), or one number for all.
-    ideal: where the normalizer is the sum - base of the ideal ranking, what makes its terms.
-    has_relevant: which queries have a document that is relevant to the metric, (Q,); by default those whose
-    normalizer is not 0. unjudged: what each document adds that was retrieved and is not judged, and so has no
-    row; the base has it with the opposite sign.
-    weight_at: where a term is a number of its document times a weight of its rank, the weights of any ranks.
-    cutoff: the last rank whose document has a term, (Q,), or one number for all; None where all have.
-    expected_total: where terms depend on more than their document and its rank, what makes the total expected
-    over the orders of tied scores, (Q,), if the table is Judgments.tied.
+    """The value of each query as scale · (sum of its terms - base) / normalizer. Terms are added one by one in
+    order. Rows whose term is 0 may be omitted. segments: the Q queries that the T terms belong to. row: the
+    document of each term as a row of the table that the metric was given, int64 (T,); -1 is a document that
+    only the ideal ranking has. value: what each adds, float64 (T,), or one number for all. normalizer: (Q,), or
+    one number for all. The value is 0 where it is 0, and NaN where it is NaN. base: the sum whose value is 0,
+    (Q,), or one number for all. ideal: where the normalizer is the sum - base of the ideal ranking, what makes
+    its terms. has_relevant: which queries have a document that is relevant to the metric, (Q,); by default
+    those whose normalizer is not 0. unjudged: what each document adds that was retrieved and is not judged, and
+    so has no row; the base has it with the opposite sign. weight_at: where a term is a number of its document
+    times a weight of its rank, the weights of any ranks. cutoff: the last rank whose document has a term, (Q,),
+    or one number for all; None where all have. expected_total: where terms depend on more than their document
+    and its rank, what makes the total expected over the orders of tied scores, (Q,), if the table is
+    Judgments.tied.
     """
 
     segments: Segments
@@ -65,10 +62,9 @@ class Terms(Record, eq=False):
         return ratio(self.scale * (self.total - self.base), self.normalizer)
 
     def expected(self, first: Floats, last: Floats, depth: float) -> Terms | None:
-        """The terms in expectation over the orders of tied documents; None where these are not known.
-
-        The terms are those of a ranking in which each document has the first rank of its group. first, last:
-        the ranks of the group of each row of its table, (N,). depth: of the ranking.
+        """The terms in expectation over the orders of tied documents; None where these are not known. The terms
+        are those of a ranking in which each document has the first rank of its group. first, last: the ranks of
+        the group of each row of its table, (N,). depth: of the ranking.
         """
         if self.expected_total is not None:
             terms = self.replace()
@@ -91,10 +87,9 @@ class Terms(Record, eq=False):
 
 
 class DiscountedTerms(Terms, eq=False, kw_only=True):
-    """The terms of a DCG: value = gain / discount, in rank order within queries.
-
-    rank: 1-based, in the ranking whose terms these are. rank, gain, discount: float64 (T,). discount_at: the
-    discount of any ranks, None where it depends on more than the rank.
+    """The terms of a DCG: value = gain / discount, in rank order within queries. rank: 1-based, in the ranking
+    whose terms these are. rank, gain, discount: float64 (T,). discount_at: the discount of any ranks, None
+    where it depends on more than the rank.
     """
 
     value: Floats

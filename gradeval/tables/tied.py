@@ -22,11 +22,10 @@ _NEGLIGIBLE = -70.0  # the logarithm of a probability
 
 
 class TieGroups(Record, eq=False):
-    """Groups of tied scores that hold some of the judged documents, in rank order within Q queries.
-
-    within: how the documents fall into the G groups; also groups of a single document. query: of each group.
-    above: the ranks above each group, size: its documents, judged or not, counted: its ranks within the
-    cutoff, at least 1, float64 (G,). queries: how the groups fall into the queries.
+    """Groups of tied scores that hold some of the judged documents, in rank order within Q queries. within: how
+    the documents fall into the G groups; also groups of a single document. query: of each group. above: the
+    ranks above each group, size: its documents, judged or not, counted: its ranks within the cutoff, at least
+    1, float64 (G,). queries: how the groups fall into the queries.
     """
 
     within: Segments
@@ -74,10 +73,9 @@ class TieGroups(Record, eq=False):
 
 def precision_sums(groups: TieGroups, above: Floats, own: Floats, pairs: Floats) -> Floats:
     """The expected sum of precisions at the ranks of the relevant documents, added up per query, (Q,).
-
     Precision may be weighted: a pair of relevant documents adds its weight to the precision at the lower one,
-    each document its own. above: the sum over pairs of a document above the group and one within, own: over
-    the documents of the group, pairs: over the pairs within it, (G,).
+    each document its own. above: the sum over pairs of a document above the group and one within, own: over the
+    documents of the group, pairs: over the pairs within it, (G,).
     """
     # the lower one of a pair is in place j with probability 2 (j - 1) / (n (n - 1))
     inverse = groups.sums(lambda rank: 1 / rank)
@@ -119,12 +117,11 @@ def chance_of_hit(judgments: Judgments, rel: float | None, cutoff: int | None) -
 
 
 def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
-    """The probability of stopping at each of groups.places, of a user who enters the group.
-
-    probability: of stopping at each document of the groups, in (0, 1]; at others it is 0. With D_i, the mean
-    over i + 1 of the m documents of the probability to pass the first i of them and to stop at the last, and
-    the chance that i of the m are among the first j - 1 of n, it is at place j the sum over i of
-    C(m, i) C(n - m, j - 1 - i) / C(n, j - 1) · (m - i) / (n - j + 1) · D_i.
+    """The probability of stopping at each of groups.places, of a user who enters the group. probability: of
+    stopping at each document of the groups, in (0, 1]; at others it is 0. With D_i, the mean over i + 1 of the
+    m documents of the probability to pass the first i of them and to stop at the last, and the chance that i of
+    the m are among the first j - 1 of n, it is at place j the sum over i of C(m, i) C(n - m, j - 1 - i) / C(n,
+    j - 1) · (m - i) / (n - j + 1) · D_i.
     """
     places = groups.places
     stops = np.zeros(places.offsets[-1])
@@ -155,9 +152,7 @@ def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
 
 
 def _mean_stops(probability: Floats, first: Ints, m: int) -> Floats:
-    """D_i of expected_stops() for i from 0 until it is negligible, a row for each group. first: where the m
-    documents of each group begin.
-    """
+    """D_i of expected_stops() until negligible, a row for each group, whose m documents begin at `first`."""
     least = min(float(probability[first + t].min()) for t in range(m))
     count = m if least < -_NEGLIGIBLE / m else min(m, int(_NEGLIGIBLE / math.log1p(-least)) + 1)
     passed, stopped = np.zeros((len(first), count)), np.zeros((len(first), count))
