@@ -61,7 +61,7 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "arrow": [(memory, "missing_rows", fails), (arrow, "printable", fails)],
     "borders": [(sources, "_cut", loses_a_byte)],
     "keys": [(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))],
-    "arguments": [(cli.out, "echo_error", lambda line: None)],
+    "arguments": [(cli, "echo_error", lambda line: None)],
     "outputs": [(output, "_as_input", lambda path, about, inputs: "")],
     "streams": [(streams, "COMMAND", BROKEN)],
     "resources": [(streams, "COMMAND", BROKEN)],

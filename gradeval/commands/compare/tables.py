@@ -97,8 +97,9 @@ def compare_tables(
     compare() has them. Raises GradevalError.
     """
     files = separate_runs(tables)
-    if other := next((table for _, table in files if not is_path(table)), None):
-        raise OptionError(f"a table of values must be a file, not a {type(other).__name__}")
+    for _, table in files:
+        if not is_path(table):
+            raise OptionError(f"a table of values must be a file, not a {type(table).__name__}")
     evaluation = Options(queries=queries, query_ids=query_ids, columns=columns)
     how, roles = CompareOptions(**options), dict(evaluation.columns)
     if others := [role for role in roles if role != "query"]:

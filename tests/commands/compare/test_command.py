@@ -7,6 +7,7 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli.command import Done, fails, gradeval, query_ids, write_graded
 from helpers import each, error_of, raises
@@ -372,6 +373,7 @@ def test_tables_are_compared_from_python(tmp_path: Path, monkeypatch: pytest.Mon
     assert compare_tables(both, "AP", columns={"query": "qid"}).comparisons[0].n == 3
     for tables, options, what in (
         ({"x": {"q": {"d": 1}}}, {}, "a table of values must be a file, not a dict"),
+        ([np.eye(2)] * 2, {}, "a table of values must be a file, not a ndarray"),  # which has no truth value
         (both, {"rel": 2}, "unknown option rel"),
         ("a.csv", {}, "there is 1 run"),
     ):
