@@ -54,26 +54,22 @@ NO_VALUE = Value(math.nan, 0)
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A system on a collection. status: 'missing' without a run, 'failed' if it cannot be evaluated. path,
-    sha256, ties, depths: of the run; qrels_sha256, groups_sha256: of the files that it was judged by. options:
-    of the evaluation, as JSON types. values, comparisons: by the canonical name of the metric; judged: the
-    share of judged documents, NaN if unknown, by that of its metric. baseline_sha256: of the run compared with.
-    """
+    """A system on a collection. Metrics go by their canonical names."""
 
     collection: str
     system: str
-    status: Status
-    path: str
+    status: Status  # 'missing' without a run, 'failed' if it cannot be evaluated
+    path: str  # of the run, as sha256, ties and depths
     sha256: str | None = None
-    qrels_sha256: str | None = None
+    qrels_sha256: str | None = None  # of the files that it was judged by
     groups_sha256: str | None = None
     ties: str = DEFAULT_TIES
-    options: Mapping[str, Any] = field(default_factory=dict)
-    values: Mapping[str, Value] = field(default_factory=dict)
-    judged: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the evaluation, as JSON types
+    values: Mapping[str, Value] = field(default_factory=dict)  # by metric
+    judged: Mapping[str, float] = field(default_factory=dict)  # by Judged@k: the share, NaN if unknown
     baseline: str | None = None
-    baseline_sha256: str | None = None
-    comparisons: Mapping[str, comparison.PairComparison] = field(default_factory=dict)
+    baseline_sha256: str | None = None  # of the run compared with
+    comparisons: Mapping[str, comparison.PairComparison] = field(default_factory=dict)  # by metric
     notices: tuple[Notice, ...] = ()
     errors: tuple[str, ...] = ()
     depths: tuple[int, int, int, int, int] | None = None
@@ -339,9 +335,8 @@ def evaluate_batch(
     on_cell: Callable[[Cell], None] = lambda cell: None,
     on_collection: Callable[[Batch], None] | None = None,
 ) -> Batch:
-    """Evaluate what a manifest says. earlier: cells that are kept if nothing that they were made from has
-    changed. on_cell: is shown each cell as soon as it is evaluated. on_collection: is shown what is there after
-    each collection.
+    """Evaluate what a manifest says. earlier: cells that are kept if what they were made from is unchanged.
+    on_cell: is shown each cell as soon as it is evaluated. on_collection: what is there after each collection.
     """
     baseline = manifest.baseline
     for collection in manifest.collections:

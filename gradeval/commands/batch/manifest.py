@@ -27,28 +27,24 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """A collection. qrels: a path. runs: the path of each system's run, '' for one that it does not have;
-    features of the qrels have none. specs: its metrics. options: of the evaluation. tables: that each is from.
-    """
+    """A collection, its metrics and the options of its evaluation."""
 
     name: str
-    qrels: str
-    runs: Mapping[str, str] = field(repr=False)
+    qrels: str  # a path
+    runs: Mapping[str, str] = field(repr=False)  # the path for each system but features, '' without a run
     specs: tuple[Spec, ...]
     options: Options = field(repr=False)
-    tables: Mapping[str, str] = field(repr=False)
+    tables: Mapping[str, str] = field(repr=False)  # the table that each option is from
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest as read. features: of the LETOR qrels that are systems, by name. specs: the metrics of all
-    collections that do not have their own.
-    """
+    """A manifest as read."""
 
     systems: tuple[str, ...]
-    features: Mapping[str, int]
+    features: Mapping[str, int]  # of the LETOR qrels that are systems, by name
     collections: tuple[Collection, ...]
-    specs: tuple[Spec, ...]
+    specs: tuple[Spec, ...]  # the metrics of all collections that do not have their own
     file: TomlFile = field(repr=False)
     baseline: str | None
 
@@ -59,8 +55,7 @@ def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[
     instead of the manifest's. Raises InputError, MetricError, OptionError.
     """
     specs = _with_summary(parse(metrics)) if metrics else ()
-    is_content = isinstance(manifest, Mapping)
-    file = TomlFile("manifest", "", manifest) if is_content else read_toml(Source(manifest))
+    file = TomlFile("manifest", "", manifest) if isinstance(manifest, Mapping) else read_toml(Source(manifest))
     reader, content = _Reader(file, baseline), file.content
     file.check_keys(content, KEYS)
     collections = reader.named_tables("collections")

@@ -67,15 +67,13 @@ class ComparedMetric:
 
 @dataclass(frozen=True, eq=False)
 class QueryValues:
-    """The values of R runs for M metrics and Q queries, (R, M, Q), NaN where one is undefined or a query does
-    not count. paths: of the runs, as the user gave them.
-    """
+    """The values of R runs for M metrics and Q queries."""
 
     queries: tuple[str, ...] = field(repr=False)
     runs: tuple[str, ...]
-    paths: tuple[str, ...]
+    paths: tuple[str, ...]  # of the runs, as the user gave them
     metrics: tuple[ComparedMetric, ...]
-    values: Floats = field(repr=False)
+    values: Floats = field(repr=False)  # (R, M, Q), NaN where one is undefined or a query does not count
 
     def __post_init__(self) -> None:
         for r, m in np.argwhere((np.abs(self.values) > LARGEST).any(axis=2)).tolist():
@@ -122,8 +120,7 @@ class QueryValues:
             if not -count <= named < count:
                 raise GradevalError(f"there is no run {named}: there are {count}")
             return named % count
-        arguments = ["-" if path == "<stdin>" else path for path in self.paths]
-        names = [*self.runs, *self.paths, *arguments]
+        names = [*self.runs, *self.paths, *("-" if path == "<stdin>" else path for path in self.paths)]
         if named not in names:
             raise GradevalError(f"no run is named '{named}': there are {', '.join(self.runs)}")
         return names.index(named) % count
@@ -179,14 +176,11 @@ def share(results: Results, r: int, total: float, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """How much of each run was judged, over the queries that it has, by a metric such as Judged@10.
-
-    means: (R,), NaN where unknown. by_depth: whether runs differ in depth within its ranks, which is said then.
-    """
+    """How much of each run was judged, over the queries that it has, by a metric such as Judged@10."""
 
     name: str
-    means: Floats
-    by_depth: bool = False
+    means: Floats  # (R,), NaN where unknown
+    by_depth: bool = False  # whether runs differ in depth within its ranks, which is said then
 
     @classmethod
     def of(cls, results: Results, mean: Callable[[Any, int, Spec], float] = judged_mean) -> Judged | None:
@@ -291,15 +285,13 @@ class PairComparison:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """The comparisons for a group of queries, None for all. queries: how many. means: (R, M). comparisons: by
-    pair of runs, then by metric. anova: for each metric, if asked for.
-    """
+    """The comparisons for a group of queries."""
 
-    group: str | None
-    queries: int
-    means: Floats = field(repr=False)
-    comparisons: tuple[PairComparison, ...] = field(repr=False)
-    anova: tuple[multiple.TwoWayAnova, ...] = field(repr=False)
+    group: str | None  # None for all queries
+    queries: int  # how many
+    means: Floats = field(repr=False)  # (R, M)
+    comparisons: tuple[PairComparison, ...] = field(repr=False)  # by pair of runs, then by metric
+    anova: tuple[multiple.TwoWayAnova, ...] = field(repr=False)  # for each metric, if asked for
 
 
 @dataclass(frozen=True, eq=False)

@@ -266,8 +266,7 @@ def _variances(comparison: Comparison, sections: Sequence[Section]) -> Iterator[
     for section in sections:
         for metric, anova in zip(comparison.values.metrics, section.anova, strict=True):
             for name in compare.SOURCES:
-                row = {"group": section.group, "metric": metric, "source": name}
-                yield {**row, **vars(getattr(anova, name))}
+                yield {"group": section.group, "metric": metric, "source": name, **vars(getattr(anova, name))}
 
 
 def _changes(comparison: Comparison) -> tuple[list[doc.Column], list[dict[str, Any]]]:

@@ -50,14 +50,12 @@ _HEADER = "The first line names the columns: one of query ids, and one for each 
 
 @dataclass
 class ValueTable:
-    """The values of one run. path: of the file. name: '' where the file has none, until all are read. values:
-    metric -> query -> value, NaN where it is undefined. queries: all that the file has for this run.
-    """
+    """The values of one run."""
 
-    path: str
-    name: str
-    values: dict[str, dict[str, float]] = field(default_factory=dict)
-    queries: dict[str, None] = field(default_factory=dict)
+    path: str  # of the file
+    name: str  # '' where the file has none, until all are read
+    values: dict[str, dict[str, float]] = field(default_factory=dict)  # metric -> query -> value, or NaN
+    queries: dict[str, None] = field(default_factory=dict)  # all that the file has for this run
 
     def add(self, query: str, metric: str, text: str) -> str:
         """Add a value; what is wrong with it, or ''."""
@@ -134,9 +132,8 @@ def compare_tables(
 def _columns(
     tables: Sequence[ValueTable], metrics: Sequence[str], lower_is_better: Sequence[str]
 ) -> tuple[list[ComparedMetric], list[Notice]]:
-    """The metrics to compare, by default all that every table has, and a notice of those that not all have.
-    Metrics that tables spell in different ways, such as map and AP, get gradeval's name in all of them.
-    """
+    """The metrics to compare, by default all that every table has, and a notice of those that not all have."""
+    # metrics that tables spell in different ways, such as map and AP, get gradeval's name in all of them
     spellings: dict[Spec, set[str]] = {}
     for name in {name for table in tables for name in table.values}:
         if (spec := _spec(name)) is not None:
@@ -270,9 +267,7 @@ def _values_of(source: Source, head: list[str], column: str | None) -> Values:
 
 
 def _csv_rows(source: Source, lines: Sequence[str], first: str) -> Iterator[Row]:
-    """The rows as Python's csv reads them, without blank ones, each with the line at which it begins: a quoted
-    field may hold line ends. first: shows the delimiter.
-    """
+    """The rows as Python's csv reads them, without blank ones. first: the line that shows the delimiter."""
     delimiter = next((char for char in "\t,;" if char in first), "\t")
     reader = csv.reader(
         (f"{line}\n" for line in lines),

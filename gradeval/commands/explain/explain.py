@@ -54,82 +54,66 @@ class Document(NamedTuple):
 
 
 class Term(NamedTuple):
-    """What a document adds to a sum. document: None for one that only the ideal ranking has. value: the term.
-    running: the sum up to and with it. contribution: what it adds to the value of the metric. position: where
-    the metric has the document, which is not its rank where unjudged documents are removed or ties reordered;
-    None where that does not matter. gain, discount: of a discounted sum, whose term is gain / discount. scaled:
-    what the gain is made from in place of the grade (grade / m, φ).
-    """
+    """What a document adds to a sum."""
 
-    document: Document | None
-    value: float
-    running: float
-    contribution: float
+    document: Document | None  # None for one that only the ideal ranking has
+    value: float  # the term
+    running: float  # the sum up to and with it
+    contribution: float  # what it adds to the value of the metric
+    # where the metric has it: not its rank if unjudged ones are removed or ties reordered; None: anywhere
     position: int | None = None
-    gain: float | None = None
+    gain: float | None = None  # of a discounted sum, whose term is gain / discount
     discount: float | None = None
-    scaled: float | None = None
+    scaled: float | None = None  # what the gain is made from in place of the grade (grade / m, φ)
 
 
 class Change(NamedTuple):
-    """The value of the metric if a document were in neither the run nor the judgments, and its difference from
-    the value with the document.
-    """
+    """The value of the metric if a document were in neither the run nor the judgments."""
 
     document: Document
     value: float
-    change: float
+    change: float  # from the value with the document
 
 
 class Loss(NamedTuple):
-    """The loss of value because a document is not at its ideal rank: ideal_contribution - contribution,
-    negative above it. ideal_position: None if it is not in the ideal ranking, or below its cutoff.
-    """
+    """The loss of value because a document is not at its ideal rank."""
 
     document: Document
-    ideal_position: int | None
+    ideal_position: int | None  # None if it is not in the ideal ranking, or below its cutoff
     contribution: float
     ideal_contribution: float
-    loss: float
+    loss: float  # ideal_contribution - contribution, negative above its ideal rank
 
 
 class Difference(NamedTuple):
-    """The share of a document in the difference of two runs: contribution - other, those to their values; of a
-    metric that is no sum, see Change. rank, other_rank: None where it was not retrieved.
-    """
+    """The share of a document in the difference of two runs; of a metric that is no sum, see Change."""
 
     id: str
     grade: float | None
-    rank: int | None
+    rank: int | None  # None where it was not retrieved, as other_rank
     other_rank: int | None
-    contribution: float
-    other: float
-    difference: float
+    contribution: float  # to the value of the run
+    other: float  # to that of the other run
+    difference: float  # contribution - other
 
 
 class Level(NamedTuple):
-    """A relevance threshold of µAP. relevant: how many judged documents reach it. average_precision: AP with
-    rel=grade. weight: of this AP in the mean. marks: of what was retrieved, '+' if it reaches it, else '-'.
-    """
+    """A relevance threshold of µAP."""
 
     grade: float
-    relevant: int
-    average_precision: float
-    weight: float
-    marks: str
+    relevant: int  # how many judged documents reach it
+    average_precision: float  # AP with rel=grade
+    weight: float  # of this AP in the mean
+    marks: str  # of what was retrieved, '+' if it reaches it, else '-'
 
 
 class Phi(NamedTuple):
-    """φ of nDCGφ for a query. points: (name, grade, φ) of the control points, none where no grade is above 0.
-    whisker: Q3 + 1.5 (Q3 - Q1), or as the released code has it; None where points are given, or there are none.
-    values: (grade, judged documents with it, φ, gain), the highest grade first. curve: (grade, φ) between the
-    ends of the points.
-    """
+    """φ of nDCGφ for a query, by its control points."""
 
-    points: tuple[tuple[str, float, float], ...]
-    whisker: float | None
-    values: tuple[tuple[float, int, float, float], ...]
-    curve: tuple[tuple[float, float], ...]
+    points: tuple[tuple[str, float, float], ...]  # (name, grade, φ), none where no grade is above 0
+    whisker: float | None  # Q3 + 1.5 (Q3 - Q1), or as in the released code; None if points are given, or none
+    values: tuple[tuple[float, int, float, float], ...]  # (grade, documents, φ, gain), the highest grade first
+    curve: tuple[tuple[float, float], ...]  # (grade, φ) between the ends of the points
 
 
 class LevelGroup(NamedTuple):
@@ -143,16 +127,12 @@ class LevelGroup(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The documents of an explanation that a reader wants to see first: of the first ranks, then those below
-    that add most to the value, in order; then judged ones not retrieved, of the ideal ranking if there is one.
-    hidden: how many retrieved documents are left out. hidden_contribution: what these add. missed: how many
-    documents with a grade above 0 were not retrieved.
-    """
+    """The documents of an explanation that a reader wants to see first, as Explanation.selected() says."""
 
     documents: tuple[Document, ...]
-    hidden: int
-    hidden_contribution: float
-    missed: int
+    hidden: int  # how many retrieved documents are left out
+    hidden_contribution: float  # what these add
+    missed: int  # how many documents with a grade above 0 were not retrieved
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -253,8 +233,9 @@ class Explanation(WithNotices, Tabular):
         return min(self.cutoff or 10, 20)
 
     def selected(self, ranks: int, further: int | None = None) -> Selection:
-        """The documents of the first ranks; then so many further ones that add to the value, and so many that
-        were not retrieved, by default as many."""
+        """The documents of the first ranks; then so many further ones that add most to the value, in order; so
+        many judged ones not retrieved, of the ideal ranking if there is one. further: by default as ranks.
+        """
         further = ranks if further is None else further
         adds, first = self.contributions, self.ranked[:ranks]
         below = {document: self.place(document) or 0 for document in set(adds).difference(first)}
@@ -339,8 +320,7 @@ class Explanation(WithNotices, Tabular):
 
     def _content(self) -> dict[str, Any]:
         """Everything but what is derived from the rest."""
-        names = ("metric", "qrels", "run", "query", "value")
-        content = {name: getattr(self, name) for name in names}
+        content = {name: getattr(self, name) for name in ("metric", "qrels", "run", "query", "value")}
         content |= {"method": "sum" if self.is_sum else "leave-one-out", "ties": self.ties}
         content |= {"query_text": self.query_text or None, "documents": []}
         for document in self.documents:
@@ -531,9 +511,7 @@ def text_notices(text: str | None, has_title: bool, queries_text: str | None, ha
 def _documents(
     run: Run, qrels: Qrels, q: int, judgments: Judgments, columns: Columns
 ) -> tuple[tuple[Document, ...], dict[int, Document]]:
-    """All documents of query q, as Explanation.documents, and those that are judged by their rows in the qrels.
-    judgments: of the query. columns: the run.
-    """
+    """All documents of query q, as Explanation.documents, and the judged ones by their rows in the qrels."""
     first, last = qrels.offsets[q : q + 2].tolist()
     ids, query = qrels.documents.take(slice(first, last)).compact(), qrels.queries.take(np.array([q]))
     rows = columns.of_queries(IdIndex(query))
@@ -560,9 +538,7 @@ def _documents(
 def _made_of(
     basis: Explanation, spec: Spec, whole: Judgments, options: Options, judged: Mapping[int, Document]
 ) -> Explanation:
-    """The explanation, with what its value is made of. whole: the table before options are applied. judged: as
-    of _documents().
-    """
+    """The explanation, with what its value is made of. whole: the table before options are applied."""
     name = spec.metric.name
     judgments = prepared(whole, options)
     terms = spec.metric.terms(judgments, **spec.params)
@@ -626,9 +602,7 @@ def _made_of(
 def _terms(
     terms: Terms, whole: Terms, rank: Floats, documents: Sequence[Document], scaled: Mapping[Any, float]
 ) -> tuple[Term, ...]:
-    """The terms as data. whole: those of the value. rank, documents: of the rows of the table; rank is not that
-    of the ideal ranking. scaled: grade -> what its gain is made from.
-    """
+    """The terms as data. whole: those of the value. rank, documents: of the rows. scaled: by grade."""
     value = np.broadcast_to(terms.value, terms.row.shape)
     of_row = [None if row < 0 else documents[row] for row in terms.row.tolist()]
     nothing: list[Any] = [None] * len(of_row)
@@ -685,8 +659,7 @@ def phi_of(judgments: Judgments, params: dict[str, Any], samples: int = _SAMPLES
 
     grades, counts = np.unique(judgments.grade, return_counts=True)
     values = phi(grades)
-    columns = (of.tolist()[::-1] for of in (grades, counts, values, exp2_gain(values)))
-    rows = zip(*columns, strict=True)
+    rows = zip(*(of.tolist()[::-1] for of in (grades, counts, values, exp2_gain(values))), strict=True)
     ends = (min(points[0][1], float(grades[0])), points[-1][1]) if points else (0.0, 0.0)
     at = np.linspace(*ends, samples)
     return Phi(tuple(points), whisker, tuple(rows), tuple(zip(at.tolist(), phi(at).tolist(), strict=True)))

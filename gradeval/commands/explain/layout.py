@@ -31,9 +31,7 @@ Row = dict[str, Any]
 def document(
     result: Explanation | Explanations, how: RenderOptions, *, ranks: int | None = None, loss: bool = False
 ) -> Document:
-    """ranks: how many are shown, and how many documents that are not among them; by default first_ranks. loss:
-    what each document costs.
-    """
+    """ranks: how many are shown, and how many of lower ones; by default first_ranks. loss: what each costs."""
     explanations = [result] if isinstance(result, Explanation) else result
     about = {"gradeval": __version__, "format": FORMAT_VERSION}
     return Document(

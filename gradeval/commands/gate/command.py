@@ -211,9 +211,7 @@ def gate_command(
 
 
 def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[str]) -> OutputFile:
-    """The baseline to write. read: files that are read though no argument names them. Raises OptionError where
-    it is no saved result, since other files are not ours to replace.
-    """
+    """The baseline to write. read: files that are read though no argument names them. Raises OptionError."""
     from gradeval.evaluation.saved import is_saved
     from gradeval.formats.sources import Source
 
@@ -236,8 +234,7 @@ def _baseline_file(job: Job, baseline: str | None, force: bool, read: Sequence[s
 def _write_baseline(results: Results, file: OutputFile) -> int:
     run = results.runs[0]
     notices = (each for each in results.notices if each.subject == run.name or each.kind in OF_QRELS)
-    saved = results.replace(runs=(run,), notices=tuple(notices))
-    write(saved.render("json", per_query=True), file)
+    write(results.replace(runs=(run,), notices=tuple(notices)).render("json", per_query=True), file)
     echo_error(f"{file.path}: written from {run.path}")
     return 0
 

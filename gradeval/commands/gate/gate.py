@@ -63,17 +63,14 @@ Verdict = Literal["held", "failed", "inconclusive", "error"]  # error: it could 
 
 @dataclass(frozen=True)
 class Check:
-    """One check of one metric. kind: one of KINDS. spec: the metric, None for coverage. operator, amount: of
-    REQUIRE, the bound; of others the amount by which the metric may fall, in its unit or, if is_relative, in
-    percent of the baseline's mean. share: of MAX_QUERY_DROP, the percentage of queries that may fall by more.
-    """
+    """One check of one metric."""
 
-    kind: str
-    spec: Spec | None
-    operator: str = ""
-    amount: float = 0.0
-    is_relative: bool = False
-    share: float = 0.0
+    kind: str  # one of KINDS
+    spec: Spec | None  # None for coverage
+    operator: str = ""  # of REQUIRE
+    amount: float = 0.0  # of REQUIRE the bound, of others that by which the metric may fall, in its unit
+    is_relative: bool = False  # whether the amount is in percent of the baseline's mean
+    share: float = 0.0  # of MAX_QUERY_DROP, the percentage of queries that may fall by more
 
     @property
     def needs_baseline(self) -> bool:
@@ -157,27 +154,23 @@ class WorstQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """The outcome of a check. value: what is compared with the bound: of REQUIRE and MAX_DROP the value of the
-    run, of NO_WORSE and NON_INFERIOR the difference from the baseline, of MAX_QUERY_DROP and coverage a share
-    from 0 to 1. margin: how far the value, or the end of the interval that decides, is on the right side of the
-    bound. mean, baseline_mean: over the n pairs of values; low, high: the interval of the difference. reason:
-    why it could not be judged. worst: the queries that count most against a check that did not hold. exceeds:
-    whether the mean is better by more than is tolerated below the baseline's. NaN where there is no number.
+    """The outcome of a check, with NaN where there is no number. value: of REQUIRE and MAX_DROP the value of
+    the run, of NO_WORSE and NON_INFERIOR the difference from the baseline, of the others a share from 0 to 1.
     """
 
     check: Check
     verdict: Verdict
-    value: float = math.nan
+    value: float = math.nan  # what is compared with the bound
     bound: float = math.nan
-    margin: float = math.nan
-    mean: float = math.nan
+    margin: float = math.nan  # how far the value, or the deciding end of the interval, is on its right side
+    mean: float = math.nan  # over the n pairs of values, as baseline_mean
     baseline_mean: float = math.nan
-    low: float = math.nan
+    low: float = math.nan  # of the interval of the difference
     high: float = math.nan
     n: int = 0
-    reason: str = ""
-    worst: tuple[WorstQuery, ...] = ()
-    exceeds: bool = False
+    reason: str = ""  # why it could not be judged
+    worst: tuple[WorstQuery, ...] = ()  # that count most against a check that did not hold
+    exceeds: bool = False  # whether the mean is better by more than is tolerated below the baseline's
 
     def to_dict(self) -> dict[str, Any]:
         """Its fields, and those of its check as text."""
@@ -200,23 +193,19 @@ class Coverage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GateReport(Printable):
-    """The outcomes of all checks. coverage: of the run, and of the baseline if there is one. problems: errors
-    that kept the checks from being judged at all, a line each. inputs: what was judged, as JSON can hold it.
-    subject: in words the run, the baseline, the qrels, and the options that are not default. updates: whether
-    RUN becomes the baseline where all checks hold.
-    """
+    """The outcomes of all checks."""
 
     layout = "gradeval.commands.gate.layout"
 
     outcomes: tuple[CheckOutcome, ...] = ()
-    coverage: tuple[Coverage, ...] = ()
+    coverage: tuple[Coverage, ...] = ()  # of the run, and of the baseline if there is one
     min_coverage: float = FULL_COVERAGE
     notices: tuple[Notice, ...] = ()
-    problems: tuple[str, ...] = ()
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()  # errors that kept the checks from being judged at all, a line each
+    inputs: Mapping[str, Any] = field(default_factory=dict)  # what was judged, as JSON can hold it
     name: str = ""
-    subject: Mapping[str, str] = field(default_factory=dict)
-    updates: bool = False
+    subject: Mapping[str, str] = field(default_factory=dict)  # run, baseline, qrels and options, in words
+    updates: bool = False  # whether RUN becomes the baseline where all checks hold
 
     @property
     def counts(self) -> Counter[Verdict]:
@@ -256,9 +245,7 @@ def opened(qrels: str, run: str | None, baseline: str | None) -> tuple[Any, Runs
 
 
 def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: Options, **how: Any) -> Results:
-    """The results of the run, then of the baseline, with all metrics of the checks; runs that could not be read
-    are in Results.failed. qrels, runs: of with_saved. how: of evaluate_all. Raises GradevalError.
-    """
+    """The results of the run, then of the baseline, with all metrics of the checks. how: of evaluate_all."""
     if len(options.features) > 1:
         raise OptionError(f"there are {len(options.features)} features, and a gate judges one run. Choose one")
     tested = [check for check in checks if check.kind in (NO_WORSE, NON_INFERIOR)]
@@ -452,22 +439,18 @@ def _against_baseline(check: Check, results: Results, worst: int) -> CheckOutcom
 
 @dataclass(frozen=True)
 class GateConfig:
-    """The configuration of a gate. baseline, min_coverage: None where nothing is said. options: those of the
-    evaluation that the file has, by the names of Options.
-    """
+    """The configuration of a gate; None where nothing is said."""
 
     checks: tuple[Check, ...]
     baseline: str | None
     min_coverage: float | None
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # those of the evaluation that the file has, by the names of Options
     name: str
 
 
 def open_config(path: str | None) -> TomlFile:
-    """The file at the path, or ./pyproject.toml, with the content of its table of checks; empty if a
-    pyproject.toml that was not asked for says nothing about gradeval. Raises InputError.
-    """
-    nothing = TomlFile(PYPROJECT, "", {})
+    """The file at the path, or ./pyproject.toml, with the content of its table of checks. Raises InputError."""
+    nothing = TomlFile(PYPROJECT, "", {})  # where pyproject.toml was not asked for, and has nothing of gradeval
     if path is None and not os.path.isfile(PYPROJECT):
         return nothing
     file = read_toml(Source(path or PYPROJECT))
@@ -560,9 +543,7 @@ def first_checks(runs: Runs, metrics: Sequence[str]) -> list[Check]:
 def first_config(
     results: Results, checks: Iterable[Check], baseline: str | None, options: Options, path: str | None
 ) -> str:
-    """A commented file of these checks, with bounds from the results. baseline, path: that of the baseline, and
-    of the file, to which paths are relative, None for standard output.
-    """
+    """A commented file of these checks, with bounds from the results. path: its own, None: standard output."""
 
     def beside(other: str) -> str:
         return other if path is None else os.path.relpath(other, os.path.dirname(os.path.realpath(path)))

@@ -41,9 +41,7 @@ class Size(cli.Value):
 
 
 def picture_options(*tables: str, intervals: str = "") -> cli.Decorator:
-    """Where the picture is saved, and the options of the output. tables: the names of those behind it.
-    intervals: what it has intervals of.
-    """
+    """Where the picture is saved, and the output. tables: those behind it. intervals: what they are of."""
     about = f"Of the intervals of {intervals}. Default: 95."
     confidence = cli.row_option(CompareOptions, "confidence", section=DRAWING, help=about)
     return cli.together(
@@ -75,9 +73,7 @@ def runs_options(metric: str, *tables: str) -> cli.Decorator:
 def _plot(
     job: Job, name: str, *inputs: Any, files: Sequence[str] = (), has_steps: bool = False, **options: Any
 ) -> int:
-    """Draw the picture of this name, print it, and save it. files: those that are read, though no argument of
-    type File names them. has_steps: whether it shows its progress.
-    """
+    """Draw, print and save the picture of this name. files: that are read, but that no File argument names."""
     from gradeval.commands.plot import pictures
 
     save, size = options.pop("save"), options.pop("size")

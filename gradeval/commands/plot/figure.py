@@ -136,9 +136,7 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
 
 
 def _shown(text: str, room: int | None = None) -> str:
-    """Text without control characters, with a mark for bytes that are not UTF-8 and what XML forbids. room: for
-    so many characters, its middle is left out.
-    """
+    """Text without control characters, with a mark for what is not UTF-8, or not XML. room: in characters."""
     text = visible(text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     text = text.translate({0xFFFE: 0xFFFD, 0xFFFF: 0xFFFD})
     if room is None or len(text) <= room:
@@ -198,8 +196,7 @@ def _name_points(axes: Any, points: Sequence[tuple[str, float, float]]) -> None:
             continue
         # above the last point, since the line comes from below
         offset, ha, va = ((6, -3), "left", "top") if following else ((-4, 4), "right", "bottom")
-        names = ", ".join(together)
-        axes.annotate(names, (x, y), offset, textcoords="offset points", ha=ha, va=va, fontsize=7)
+        axes.annotate(", ".join(together), (x, y), offset, textcoords="offset points", ha=ha, va=va, fontsize=7)
         together = []
 
 

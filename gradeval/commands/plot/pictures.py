@@ -115,17 +115,15 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Picture(Study):
-    """A study that is drawn. panels: row by row. note: what intervals are, and over what, '' where there are
-    none. across: panels that are side by side. same_y: whether one range of values serves all panels.
-    """
+    """A study that is drawn."""
 
     layout = "gradeval.commands.plot.pictures"
 
     kind: ClassVar[str] = "plot"
-    panels: tuple[Panel, ...]
-    note: str = ""
-    across: int = 1
-    same_y: bool = False
+    panels: tuple[Panel, ...]  # row by row
+    note: str = ""  # what intervals are, and over what, '' where there are none
+    across: int = 1  # panels that are side by side
+    same_y: bool = False  # whether one range of values serves all panels
 
     _repr_html_ = None  # type: ignore[assignment]  # notebooks prefer it, and would not show the picture
 
@@ -309,8 +307,7 @@ def curve(
     specs = [spec for of_metric in curves.values() for spec in of_metric.values()]
     results = complete(evaluate_all(qrels, separate_runs(runs), specs, Options(**options)))
     results.check_unweighted("the intervals of pictures")
-    panels: list[Panel] = []
-    rows: list[Row] = []
+    panels, rows = list[Panel](), list[Row]()
     for param, (metric, of_metric) in zip(params, curves.items(), strict=True):
         x = [int(value) if float(value).is_integer() else value for value in of_metric]
         lines = []
@@ -457,10 +454,9 @@ def _table(grade: Floats, offsets: Ints | None = None) -> Judgments:
 
 
 def _quartiles(judged: Qrels, variant: str) -> tuple[Line, Table, str]:
-    """The median and the quartiles of φ at each grade over the queries that have it or a higher one: a line, a
-    table and the note. Queries without a grade above 0 are left out: their φ would be 1 for no document.
-    """
+    """The median and the quartiles of φ at each grade over the queries that have it or a higher one."""
     judgments = _table(judged.grade, judged.offsets)
+    # without a grade above 0, φ would be 1 for no document
     fitted, queries = fitted_phi(judgments, variant), np.flatnonzero(judgments.highest > 0)
     grade = distinct(np.maximum(judgments.grade, 0.0))
     if len(grade) > _SAMPLES:
@@ -469,8 +465,7 @@ def _quartiles(judged: Qrels, variant: str) -> tuple[Line, Table, str]:
     for g, value in enumerate(grade.tolist() if len(queries) else ()):
         reaching = queries[judgments.highest[queries] >= value]
         reach[g] = len(reaching)
-        phis = fitted(np.full(len(reaching), value), reaching)
-        quartiles[:, g] = np.quantile(phis, (0.25, 0.5, 0.75))
+        quartiles[:, g] = np.quantile(fitted(np.full(len(reaching), value), reaching), (0.25, 0.5, 0.75))
     q1, median, q3 = quartiles
     count = int(reach.max(initial=0))
     title = f"φ of {count} queries, of each grade over those that have it or a higher one"
@@ -610,5 +605,4 @@ def _curves(panel: Panel, digits: Digits) -> doc.Grid:
         values = (number(value, digits) for value in line.y[places].tolist())
         rows.append((visible(line.name), _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
     at = [f"{x[place]:.15g}" for place in places]
-    head = ("run", "curve", *at, f"interval at {at[-1]}")
-    return doc.Grid(visible(panel.y.label), head, rows, labels=2)
+    return doc.Grid(visible(panel.y.label), ("run", "curve", *at, f"interval at {at[-1]}"), rows, labels=2)

@@ -228,8 +228,7 @@ def _findings(
         for factor, other in zip(how.rescale, rescaled, strict=True):
             tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
             changes.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
-        of_systems = zip(results, means[m].tolist(), strict=True)
-        systems += [(name, system.name, mean) for system, mean in of_systems]
+        systems += [(name, run.name, mean) for run, mean in zip(results, means[m].tolist(), strict=True)]
     alike, taus = "Agreement of the orders of systems by two", ("metric", "other", *_TAUS)
     of_halves = ("metric", "tau", "low", "high", "swapped", "seed")
     separates = "Pairs of systems that the metric separates"
@@ -302,15 +301,12 @@ def _by_each(
 def _of_grades(
     paths: Sequence[str], union: Qrels, grades: Floats, alpha: float, sampling: Sampling, per_query: bool
 ) -> Iterator[Table]:
-    """How the sets of judgments agree about grades. The tables of more than two sets have two columns more: of
-    which two sets a row is, or of all.
-    """
+    """How the sets of judgments agree about grades; of more than two, columns name the two of a row, or all."""
     ids = union.queries.tolist()
     by_id = sorted(range(len(ids)), key=ids.__getitem__)  # what is random depends on the ids, not on the file
     query = np.argsort(by_id)[Segments(union.offsets).query]
     sets = ("judgments", "other") if len(paths) > 2 else ()
-    pairs = combinations(range(len(paths)), 2)
-    compared = [((paths[a], paths[b]), grades[[a, b]]) for a, b in pairs]
+    compared = [((paths[a], paths[b]), grades[[a, b]]) for a, b in combinations(range(len(paths)), 2)]
     all_sets = [(("all", "all"), grades)] if sets else []
     rated = [(label[: len(sets)], Ratings.of(of, query)) for label, of in compared + all_sets]
     if per_query:
@@ -368,14 +364,12 @@ def _confusion(
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """Judgments, and where runs put the judged documents. runs: the name of each, how its tied scores are
-    ordered, and its reduction. chosen: which queries are evaluated, (Q,).
-    """
+    """Judgments, and where runs put the judged documents."""
 
     qrels: Qrels
-    runs: tuple[tuple[str, str, Reduced], ...]
+    runs: tuple[tuple[str, str, Reduced], ...]  # the name of each, the order of its tied scores, its reduction
     options: Options
-    chosen: Bools
+    chosen: Bools  # which queries are evaluated, (Q,)
 
     def outcomes(self, specs: Sequence[Spec]) -> list[evaluated.Outcome]:
         """The values of each run, in order, by each metric."""

@@ -64,15 +64,11 @@ MAX_SCORES = 10**7
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Swaps(Study):
-    """The curves, as arrays too, since they are drawn.
+    """The curves as arrays too, since they are drawn: (2, L, M, K + 1), by USES, level count, metric, swaps."""
 
-    mean, sd: over the repeats, (2, L, M, K + 1): for each of USES, of L level counts and of M metrics, after 0,
-    1, … K swaps; sd is NaN for one repeat. count: the repeats whose value is defined.
-    """
-
-    mean: Floats
-    sd: Floats
-    count: Ints
+    mean: Floats  # over the repeats
+    sd: Floats  # NaN for one repeat
+    count: Ints  # the repeats whose value is defined
 
 
 @takes(SwapsOptions.table)
@@ -165,8 +161,7 @@ def _tables_of_swaps(
         apart = np.ptp(means, axis=0)
         at = int(np.argmax(apart))  # so many swaps
         ends = levels[int(means[:, at].argmin())], levels[int(means[:, at].argmax())]
-        noise = _noise(values[u, :, m], seed)
-        distances.append((use, str(spec), float(apart[at]), noise, at, *ends, seed))
+        distances.append((use, str(spec), float(apart[at]), _noise(values[u, :, m], seed), at, *ends, seed))
         for i, level in enumerate(levels):
             label, of_steps = (use, str(spec), level), means[i].tolist()
             overview.append((*label, *(of_steps[k] for k in shown)))
@@ -255,8 +250,7 @@ def levels(
     """
     specs = averaged_metrics(metrics, orders_systems=True)
     chosen = Options(**{**options, "by_level": True})
-    named_runs = separate_runs(qrels if runs is None else runs)
-    results = complete(evaluate_all(qrels, named_runs, specs, chosen))
+    results = complete(evaluate_all(qrels, separate_runs(qrels if runs is None else runs), specs, chosen))
     is_level = [spec.metric.name == "AP" and [*spec.params] == ["rel"] for spec in results.specs]
     thresholds = [spec.params["rel"] for spec in compress(results.specs, is_level)]
     names = [run.name for run in results.runs]
@@ -352,8 +346,7 @@ def divergence(
         raise MetricError(f"the difference is of two metrics, not {len(specs)}", hint=hint)
     if metrics is not None:
         refuse(how, ("cutoff",), "is that of the default metrics, and metrics have theirs, as in nDCG@5")
-    named_runs = separate_runs(qrels if runs is None else runs)
-    results = complete(evaluate_all(qrels, named_runs, specs, chosen))
+    results = complete(evaluate_all(qrels, separate_runs(qrels if runs is None else runs), specs, chosen))
     finding, tables = _differences(specs, results)
     study = Study(
         name="divergence",

@@ -31,16 +31,14 @@ EXACT = ("at", "threshold", "grade", "grade2", "factor")  # columns of numbers t
 
 @dataclass(frozen=True)
 class Table:
-    """A table of values; None and NaN are undefined. name: one word. title: a description in one line. data:
-    whether tsv, csv and json have it, with a row for each value. shown: whether people see it.
-    """
+    """A table of values; None and NaN are undefined."""
 
-    name: str
-    title: str
+    name: str  # one word
+    title: str  # a description in one line
     columns: tuple[str, ...]
     rows: Sequence[Row]
-    data: bool = True
-    shown: bool = True
+    data: bool = True  # whether tsv, csv and json have it, with a row for each value
+    shown: bool = True  # whether people see it
 
     def to_dicts(self) -> list[dict[str, Value]]:
         """The rows as objects, undefined values as None."""
@@ -57,22 +55,17 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Study(doc.WithNotices):
-    """The outcome of a study.
-
-    name: the command's. options: what it was made from, with its seed, as JSON can hold it. tables: the table
-    of findings first. noticed: what a user should know of the input, in groups with a line for each kind.
-    runs_read: how many runs there are. finding: what the tables show, in a sentence.
-    """
+    """The outcome of a study."""
 
     layout = "gradeval.commands.study.tables"
 
     kind: ClassVar[str] = "study"
-    name: str
-    options: Mapping[str, Any]
-    tables: tuple[Table, ...]
-    noticed: tuple[tuple[Notice, ...], ...] = ()
+    name: str  # the command's
+    options: Mapping[str, Any]  # what it was made from, with its seed, as JSON can hold it
+    tables: tuple[Table, ...]  # that of findings first
+    noticed: tuple[tuple[Notice, ...], ...] = ()  # in groups, each with a line for each kind
     runs_read: int = 0
-    finding: str = ""
+    finding: str = ""  # what the tables show, in a sentence
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{name} ({len(table.rows)})" for name, table in self.data.items())
@@ -187,10 +180,8 @@ def averaged_metrics(metrics: Metrics, orders_systems: bool = False) -> list[Spe
 
 
 def full_rankings(grade: Floats, scale: Floats | None = None, score: Floats | None = None) -> Judgments:
-    """The table of Q rankings of n documents whose grades by rank are given, (Q, n).
-
-    scale: the grades that are in use, by default those that occur. score: (Q, n), never rising with the rank;
-    by default no two documents are tied.
+    """The table of Q rankings of n documents whose grades by rank are given, (Q, n). scale: the grades in use,
+    by default those that occur. score: (Q, n), never rising with the rank; by default without ties.
     """
     queries, items = grade.shape
     rank = np.tile(np.arange(1.0, items + 1), queries)
