@@ -240,7 +240,7 @@ class Evaluator:
 
         results: list[RunResult] = []
         failed: list[FailedRun] = []
-        noticed: list[Callable[..., Noticed]] = []
+        noticed: list[Callable[[], Noticed]] = []
         empty: Bools | None = None
         counted = np.zeros(len(self._chosen), np.bool_)
         # the notices of ties of several runs become a line, which has no expected value
@@ -253,18 +253,17 @@ class Evaluator:
                 failed.append(run_outcome)
                 part = self._nothing.replace(failed=(run_outcome,))
             else:
-                run_notices = run_outcome.noticed(with_expected).notices if at_once else ()
+                noticed.append(partial(run_outcome.noticed, with_expected))
+                run_notices = noticed[-1]().notices if at_once else ()
                 part = self._nothing.replace(runs=(run_outcome.result,), notices=run_notices)
-                noticed.append(run_outcome.noticed)
                 empty = run_outcome.empty  # the same of each run
                 counted |= run_outcome.result.counted
             if on_run is not None:
                 on_run(part)
             results += (part if keep_values else part.summarized()).runs
         depths = [(run.name, run.depths) for run in results]
-        notices: Any = partial(self._notices, noticed, with_expected, depths, empty, counted)
-        if at_once:
-            notices = notices()
+        deferred = partial(self._notices, noticed, depths, empty, counted)
+        notices = deferred() if at_once else deferred
         return self._nothing.replace(runs=tuple(results), failed=tuple(failed), notices=notices)
 
     def _checked(self, run: Any) -> Any:
@@ -308,15 +307,10 @@ class Evaluator:
         return run_outcome
 
     def _notices(
-        self,
-        noticed: Sequence[Callable[..., Noticed]],
-        with_expected: Iterator[bool],
-        depths: Depths,
-        empty: Bools | None,
-        counted: Bools,
+        self, noticed: Sequence[Callable[[], Noticed]], depths: Depths, empty: Bools | None, counted: Bools
     ) -> tuple[Notice, ...]:
         """The notices of all runs. empty: of one, None if there is none. counted: the queries of any, (Q,)."""
-        of_runs = map_all(lambda find, jobs: find(with_expected), noticed, self._jobs)
+        of_runs = map_all(lambda find, jobs: find(), noticed, self._jobs)
         share = max((of_run.judged_share for of_run in of_runs), default=0.0)
         notices = [*outcome.qrels_notices_for(self._qrels, self._specs)]
         if self._options.query_weights is not None:

@@ -405,19 +405,15 @@ class Results(Record, WithNotices, eq=False):
     __iter__ = None  # it is no sequence
 
     def means_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """The means as a data frame: a row for each run, a column for each metric.
-
-        library: of the frame; with pandas the names of the runs are the index.
-        """
+        """The means as a data frame: a row for each run, the index in pandas, a column for each metric."""
         columns: dict[str, Any] = {"run": [run.name for run in self.runs]}
         of_specs = ((m, spec) for m, spec in enumerate(self.specs) if not spec.metric.text)
         columns |= {str(spec): self.means[:, m] for m, spec in of_specs if spec.metric.has_summary}
         return frame_of(columns, library, ["run"])
 
     def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """The values as a data frame: a row for each query of each run, a column for each metric.
-
-        library: of the frame; with pandas the names of the runs and the queries are the index.
+        """The values as a data frame: a row for each query of each run, a column for each metric. With pandas
+        the names of the runs and the queries are the index.
         """
         _check_utf8("run", [run.name for run in self.runs])
         _check_utf8("query", self.queries)

@@ -235,12 +235,7 @@ class _Groups:
 
 
 def spread(
-    judge: Judge,
-    queries: Bools,
-    specs: Sequence[Spec],
-    of_run: Scored,
-    jobs: int = 1,
-    trials: int | None = None,
+    judge: Judge, queries: Bools, specs: Sequence[Spec], of_run: Scored, jobs: int, trials: int | None = None
 ) -> Spread:
     """The values of these queries, (Q,) as a mask, under other orders of tied scores. of_run: what the order of
     the run makes of all queries. trials: about how many of the tied queries, evenly spaced, are tried in the

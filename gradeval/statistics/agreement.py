@@ -88,7 +88,7 @@ class Ratings(Record, eq=False):
         return np.concatenate(list(over_resamples(len(self.queries), sampling, of_block)))
 
     def _in_blocks(self, count: int, sums: Callable[[slice], Floats]) -> Floats:
-        """The statistics of samples, a block at a time; sums: of the rows of the table, for a part of them."""
+        """The statistics of samples, a block at a time. sums: of the rows of the table, for some samples."""
         size = max(1, _CELLS // max(int(self.table.shape[1]), 1))
         parts = (self._statistics(sums(slice(start, start + size))) for start in range(0, count, size))
         return np.concatenate([np.empty((0, len(self.names))), *parts])

@@ -24,9 +24,8 @@ _HELD = 1 << 17  # sign flips whose ends are held before the outermost are selec
 
 
 def agreeing(interval: Interval, p: float, alpha: float, direction: float) -> Interval:
-    """The interval, with the end nearest to 0 moved so that it contains 0 exactly where p >= alpha: where p is
-    alpha but for rounding, an open end is 0, or so many differences are 0 that no value is accepted. direction:
-    the sign of the difference.
+    """The interval, with the end nearest to 0 moved so that it contains 0 exactly where p >= alpha, despite
+    rounding, an open end of 0, or so many differences of 0 that no value is accepted. direction: the sign.
     """
     low, high = interval
     if p >= alpha:

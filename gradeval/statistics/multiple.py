@@ -14,14 +14,7 @@ import numpy as np
 from gradeval.arrays import Floats, Ints
 from gradeval.records import Record
 from gradeval.statistics.intervals import fewest_extreme
-from gradeval.statistics.sampling import (
-    EXHAUSTIVE,
-    TOLERANCE,
-    FixedPoint,
-    Sampling,
-    over_flips,
-    permuted_ranges,
-)
+from gradeval.statistics.sampling import FEW_PAIRS, TOLERANCE, FixedPoint, Sampling, over_flips, permuted_ranges
 from gradeval.statistics.tests import reason_without_p, root_sum_of_squares, valid_pairs
 
 
@@ -79,7 +72,7 @@ def maxt(differences: Floats, sampling: Sampling) -> Floats:
         return adjusted
     valid = ~np.isnan(differences[:, family])
     rows = np.flatnonzero(valid.any(axis=1))
-    if len(rows) > EXHAUSTIVE:  # random signs belong to the rows: all stay in their places
+    if len(rows) > FEW_PAIRS:  # random signs belong to the rows: all stay in their places
         rows = np.arange(len(valid))
     values, pairs = np.where(valid, differences[:, family], 0.0)[rows], valid.sum(axis=0)
     fixed = FixedPoint.of(values)

@@ -22,8 +22,8 @@ R = TypeVar("R")
 TOLERANCE: Final = 1e-12
 """Relative difference below which two statistics are tied: rounding in the values must not decide."""
 
-EXHAUSTIVE: Final = 16
-"""All sets of signs are tried up to this number of queries."""
+FEW_PAIRS: Final = 16
+"""All sets of signs are tried up to this number of pairs."""
 
 # the second word of a stream's key: each use of randomness has streams of its own
 SIGNS, RESAMPLES, PERMUTATIONS = 1, 2, 3
@@ -56,7 +56,7 @@ class Sampling(Record):
         equal magnitude, so that 2^(n-1) - 1 stand for all 2^n of n queries. With b of these B sets at least as
         extreme, p = (b + 1) / (B + 1), exact for all sets.
         """
-        return 2 ** (queries - 1) - 1 if queries <= EXHAUSTIVE else self.samples
+        return 2 ** (queries - 1) - 1 if queries <= FEW_PAIRS else self.samples
 
 
 class Stream:
@@ -131,7 +131,7 @@ def over_flips(columns: Floats, sampling: Sampling, function: Callable[[Floats],
             sums += bits.astype(np.float64) @ columns[start : start + _CHUNK]
         return function(sums)
 
-    if queries <= EXHAUSTIVE:  # the numbers from 1 to count as bits: the last query is in none of them
+    if queries <= FEW_PAIRS:  # the numbers from 1 to count as bits: the last query is in none of them
         yield result(np.arange(1, count + 1, dtype="<u4").view(np.uint8).reshape(count, 4))
         return
 
@@ -212,10 +212,9 @@ def permuted_ranges(integers: Ints, sampling: Sampling) -> Floats:
 
 
 class _Lookup(Record):
-    """A way to look permutations up: what they add to the sums of groups of systems is in tables. sizes: of the
-    groups, of all systems or all but the last. tables: of each group, (rows, size), from the values of some
-    queries (q, S). together: how many queries these are, but for the last. tile: how many times that share a
-    stream. draws: for each sample of them. rows: of each table, from the draws (draws, samples).
+    """Permutations as tables of what they add to the sums of groups of systems. sizes: of the groups, of all
+    systems or all but the last. tables: of each group, (rows, size), from the values (q, S) of q = `together`
+    queries. tile: how many times these share a stream. draws: for each sample of them. rows: of each table.
     """
 
     sizes: tuple[int, ...]

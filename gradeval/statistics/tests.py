@@ -15,14 +15,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.records import Record
 from gradeval.statistics import intervals
-from gradeval.statistics.sampling import (
-    EXHAUSTIVE,
-    TOLERANCE,
-    FixedPoint,
-    Sampling,
-    over_flips,
-    resampled_means,
-)
+from gradeval.statistics.sampling import FEW_PAIRS, TOLERANCE, FixedPoint, Sampling, over_flips, resampled_means
 
 TOO_FEW_PAIRS: Final = "fewer than 2 pairs"
 ALL_EQUAL: Final = "all differences are equal"
@@ -240,7 +233,7 @@ def randomization_tests(differences: Floats, alpha: float, sampling: Sampling) -
     Source: Fisher, "The Design of Experiments", 1935, section 21; Smucker, Allan and Carterette, CIKM 2007; (b
     + 1) / (B + 1): Phipson and Smyth, "Permutation p-values should never be zero", 2010.
     """
-    few = (~np.isnan(differences)).sum(axis=0) <= EXHAUSTIVE
+    few = (~np.isnan(differences)).sum(axis=0) <= FEW_PAIRS
     outcomes: dict[int, Outcome] = {}
     for column in np.flatnonzero(few).tolist():
         [outcomes[column]] = _flipped(valid_pairs(differences[:, column])[:, None], alpha, sampling)
@@ -281,7 +274,7 @@ def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outc
         return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
     flips = sampling.flips(queries)
-    method = f"all {2**queries:,} sign flips" if queries <= EXHAUSTIVE else f"{flips:,} random sign flips"
+    method = f"all {2**queries:,} sign flips" if queries <= FEW_PAIRS else f"{flips:,} random sign flips"
     blocks = over_flips(columns, sampling, ranges)
     ends = intervals.sign_flip_intervals(blocks, differences.shape[1], flips, alpha)
     return [

@@ -342,11 +342,7 @@ class JudgmentRows(Record, eq=False):
         """The first judgment of each document, with the highest grade of its subtopics."""
         qrels, keys = self.qrels, self.keys
         if len(self.again) or len(self.further):
-            notices = []
-            if len(self.again):
-                notices.append(Notice(Kind.DUPLICATES, qrels.path, len(self.again)))
-            if len(self.further):
-                notices.append(Notice(Kind.SUBTOPICS, qrels.path, len(distinct(self.document))))
+            counts = {Kind.DUPLICATES: len(self.again), Kind.SUBTOPICS: len(distinct(self.document))}
             kept = self.kept()
             grade = qrels.grade.copy()
             np.maximum.at(grade, self.document, grade[self.further])
@@ -354,7 +350,7 @@ class JudgmentRows(Record, eq=False):
                 offsets=np.append(0, np.cumsum(kept))[qrels.offsets],
                 documents=qrels.documents.take(kept),
                 grade=grade[kept],
-                notices=tuple(notices),
+                notices=tuple(Notice(kind, qrels.path, count) for kind, count in counts.items() if count),
             )
             keys = keys[kept]
         if self.subtopic is not None:

@@ -17,7 +17,7 @@ from gradeval.errors import visible
 from gradeval.render import Digits
 from gradeval.render import document as doc
 from gradeval.render.document import ABSENT, decimals, nonzero, number, plain, signed
-from gradeval.statistics.sampling import EXHAUSTIVE
+from gradeval.statistics.sampling import FEW_PAIRS
 
 BETTER, WORSE = "▲", "▼"
 Marks = dict[tuple[str, str], str]  # by (run, metric)
@@ -307,7 +307,7 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
     sentences = [f"{what} ({by}; {rule}; alpha = {chosen.alpha:g}; {n})."]
     drawn = sorted({pair.method for pair in pairs if pair.method})
     if is_maxt and chosen.test == "t":
-        flips = "all" if sizes[-1] <= EXHAUSTIVE else f"{chosen.samples:,} random"
+        flips = "all" if sizes[-1] <= FEW_PAIRS else f"{chosen.samples:,} random"
         drawn = [f"{flips} sign flips, for the correction"]
     if chosen.test in RANDOM_TESTS or is_maxt:
         seed = "" if all(method.startswith("all") for method in drawn) else f"; seed {chosen.seed}"
