@@ -76,11 +76,9 @@ _DECIMAL = re.compile(rb"d:\d+,(-?\d+)(?:,(\d+))?")  # precision, scale, and bit
 
 
 class Chunk(NamedTuple):
-    """Some rows of a column, in the buffers of the library that exports them.
-
-    name: of the column. format: its type, as the Arrow C data interface writes it. offset, length: its rows, as
-    places in the buffers. owner: keeps these alive. validate: raises where a string is not UTF-8, None for
-    libraries that make no others.
+    """Some rows of a column, in the buffers of the library that exports them. format: its type, as the Arrow C
+    data interface writes it. offset, length: its rows in the buffers. owner: keeps these alive. validate:
+    raises where a string is not UTF-8, None for libraries that make no others.
     """
 
     name: str
@@ -357,9 +355,8 @@ def _chunk_numbers(chunk: Chunk, distinct: memory.Distinct | None, what: str) ->
     if values is not None:
         return values.numbers(slice(None), what)
     texts = zip(chunk.texts().tolist(), missing.tolist(), strict=True)
-    return memory.object_numbers(
-        [None if is_null else text.decode("utf-8", "surrogateescape") for text, is_null in texts], what
-    )
+    objects = [None if is_null else text.decode("utf-8", "surrogateescape") for text, is_null in texts]
+    return memory.object_numbers(objects, what)
 
 
 def _joined(parts: Sequence[tuple[Any, LineProblems]]) -> LineProblems:

@@ -23,10 +23,8 @@ _RANKS_CHECKED = 10_000  # lines of a run whose ranks are compared with their sc
 
 
 class Table(Record):
-    """Qrels or a run as its reader gives it: a file, or data in memory, read a block at a time.
-
-    name: what messages call it. blocks: yields them, from the beginning whenever it is called. columns: reads a
-    block; several threads call it. names: of the columns that it has, where these have names. expected_size: a
+    """Qrels or a run, read a block at a time. blocks: yields them, from the beginning whenever it is called.
+    columns: reads a block; several threads call it. names: of its columns, if they have some. expected_size: a
     generous guess of how many bytes there are to read. is_whole: whether there is one block, read already.
     """
 
@@ -50,11 +48,9 @@ class Table(Record):
 
 
 class RankCheck(Record):
-    """The rank column of the first lines of a run against its scores, by query.
-
-    contradicting: queries where the rank rises with the score, or where the scores are the ranks. compared:
-    queries with both ranks and scores. of_scores: whether the scores were compared with the order of the rows,
-    since there is no rank column.
+    """The ranks of the first lines of a run against the scores. contradicting: queries where the rank rises
+    with the score, or where the scores are the ranks. compared: queries with both. of_scores: whether the
+    scores were compared with the order of the rows, since there is no rank column.
     """
 
     contradicting: int = 0
@@ -77,7 +73,6 @@ class ExtraFields(Record):
 
 class Columns(Record):
     """The rows of a block: ids and one value each, and what is wrong with lines that are no rows.
-
     queries: the id of each group of neighbouring rows with one query, (S,). bounds: group s owns rows
     bounds[s]:bounds[s+1], (S+1,). documents, value (grade or score), line (0-based in the block): of each row,
     (n,). lines: how many lines the block has. first, last: whether no block with lines is before it, or behind.
@@ -147,7 +142,6 @@ class Columns(Record):
 
     def checked(self, line: Ints | None = None, ranks: Ids | None = None) -> Columns:
         """The columns of a run, in the first block with a check of its ranks: by default of scores 1, 2, 3, …
-
         line, ranks: of all rows, also of bad ones.
         """
         line = self.line if line is None else line
@@ -201,7 +195,6 @@ class Columns(Record):
 
     def without_identical_ids(self, delimiter: bytes = b"") -> Columns:
         """The rows whose document does not have the query's id. One that is named by its place has none.
-
         delimiter: between the id of a document and that of its passage, b"" where ids are those of documents.
         """
         if self.numbered:
@@ -272,9 +265,8 @@ def odd_lines(rows: DataLines, expected: str) -> LineProblems:
 def columns_of(
     block: Block, rows: DataLines, name: str, wrong: LineProblems | None, problems: LineProblems, kind: str = ""
 ) -> Columns:
-    """The columns of rows with the fields query, document and number, and perhaps the subtopic. name: what
-    messages call the number. wrong: why the whole block cannot be read, if so. problems: of its lines. kind: as
-    in explained().
+    """The columns of rows with the fields query, document, number, and perhaps the subtopic. name: of the
+    number, in messages. wrong: why the block cannot be read. problems: of its lines. kind: as in explained().
     """
 
     def hint(i: int) -> str:

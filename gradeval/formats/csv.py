@@ -1,6 +1,5 @@
-"""CSV and TSV with a header: recommenders' files, Quepid's, BEIR's, and those of frames and spreadsheets.
-
-And TSV without a header: runs of MS MARCO.
+"""CSV and TSV with a header: recommenders' files, Quepid's, BEIR's, and those of frames and spreadsheets;
+and TSV without a header: runs of MS MARCO.
 """
 
 from __future__ import annotations
@@ -61,8 +60,7 @@ BEIR_COLUMNS = ("query-id", "corpus-id", "score")  # of judgments: there the sco
 
 class Chosen(NamedTuple):
     """The columns that are read. number: of the grade or score, or with by_rank of ranks; the score is -rank.
-    empty_is_unjudged: whether a row with an empty number is left out. subtopic, run (that of the names of
-    runs): '' if the table has none.
+    empty_is_unjudged: whether a row with an empty number is left out. subtopic, run: '' if the table has none.
     """
 
     query: str
@@ -137,11 +135,8 @@ def check_has(names: Sequence[str], name: str, path: str) -> None:
 
 def are_columns(names: Sequence[str], by_role: Mapping[str, str]) -> bool:
     """Whether these fields of a first line are column names: at least two are of what a table must have."""
-    roles = [
-        any(usual_columns(names, role) or by_role.get(role) in names for role in several)
-        for several in (ROLES[:1], ROLES[1:2], ROLES[2:4])
-    ]
-    return sum(roles) >= 2 and not any(map(is_number, names))
+    has = [bool(usual_columns(names, role)) or by_role.get(role) in names for role in ROLES[:4]]
+    return has[0] + has[1] + (has[2] or has[3]) >= 2 and not any(map(is_number, names))
 
 
 def simplified(name: str) -> str:

@@ -38,8 +38,7 @@ def reader(name: str) -> Callable[..., Any]:
 
     (source, number, options) -> Table: the qrels (number: 'grade') or the run ('score') of a file. Of formats
     with of_letor: (source, letor, problems=None) -> Columns, a number for each line of the LETOR file; problems
-    collects those of the lines. They raise InputError(s). LETOR files themselves, whose lines are several runs,
-    are read by letor.read_letor().
+    collects those of the lines. They raise InputError(s). letor.read_letor() reads LETOR files.
     """
     return _function(format_of(name).reader or f"{name}.table")
 
@@ -191,9 +190,7 @@ def of_trec_with_tabs(text: bytes, options: Options) -> str:
 
 def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False) -> bool:
     """Whether the first query's lines, with two tabs each, are numbered from this one on, as the pattern says.
-
-    with_spaces: whether spaces may be within the fields, where all lines of the text have two tabs, and not the
-    second field of TREC's lines, 0 or Q0.
+    with_spaces: whether fields may have spaces, where all lines have two tabs, and not TREC's 0 or Q0.
     """
     if text.partition(b"\n")[0].count(b"\t") != 2 or (first := re.match(_TWO_TABS, text)) is None:
         return False
@@ -218,7 +215,6 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
 
 def role_of(source: Source, options: Options) -> str | None:
     """'qrels' or 'run', None where the content may be either. Raises InputError where it cannot be read.
-
     A file is what the format allows; else what its first rows can be read as, completely or not.
     """
     kind = options.qrels_format or options.run_format or detect(source, options)

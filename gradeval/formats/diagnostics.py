@@ -97,8 +97,7 @@ NOTHING = LineProblems()
 
 class Problems:
     """The problems of one file; the first by line are kept. enough: how many end the reading. hint: how to see
-    those that are only counted, or ''. lines: how many have been read. end: the line, from 1, at which reading
-    stopped before the file's end.
+    those that are only counted, or ''. lines: how many have been read. end: the line, from 1, where this ended.
     """
 
     def __init__(self, path: str, enough: float = SHOWN, hint: str = "") -> None:

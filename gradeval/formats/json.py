@@ -447,7 +447,6 @@ def _jsonl_columns(block: Block, chosen: Chosen, number: str) -> Columns:
 
 def _plain_fields(block: Block) -> dict[str, Ids] | None:
     """The text of the values by name where all lines have the keys of the first, written alike; None otherwise.
-
     Between its strings a line has fixed text, such as '": "', and numbers or other bare values.
     """
     text = block.bytes[: block.size]

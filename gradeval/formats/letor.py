@@ -1,6 +1,5 @@
-"""LETOR and SVMlight: `grade qid:Q k:v k:v … # document`, features as virtual assessors or as runs.
-
-And the scores of its lines: one per line, or as RankLib writes them: query, index in its query from 0, score.
+"""LETOR and SVMlight: `grade qid:Q k:v k:v … # document`, features as virtual assessors or as runs;
+and the scores of its lines: one per line, or as RankLib writes them: query, index in its query from 0, score.
 """
 
 from __future__ import annotations
@@ -37,12 +36,9 @@ _IS_BLANK[list(b" \t\r")] = True
 
 
 class Letor(Record, eq=False):
-    """The data lines of a file, in order.
-
-    queries: their ids, in order of first appearance, (Q,). query: which of them each line is of. documents,
-    label, line (0-based in the file): of each line, (n,). numbered: whether no line has an id, so that
-    documents are named by their positions. groups: the file that the sizes of the queries are from, None where
-    the lines have a qid.
+    """The data lines of a file. queries: their ids, in order of first appearance, (Q,). query: which of them
+    each line is of. documents, label, line (0-based): of each line, (n,). numbered: whether no line has an id,
+    so that documents are named by their positions. groups: the file with the sizes of queries without qid.
     """
 
     path: str

@@ -61,9 +61,8 @@ def _blocks(source: Source) -> Iterator[bytes]:
 
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:
-    """The different ids of a file, in order. Raises InputError(s), as where one is not judged.
-
-    judged: the queries of the qrels. Reading stops after SHOWN others: it may be a pipe that never ends.
+    """The different ids of a file, in order. Raises InputError(s), as where one is not judged. Reading stops
+    after SHOWN of these: it may be a pipe that never ends.
     """
     ids, end, problems = dict[str, None](), None, list[Problem]()
     for line, fields in read_fields(source):
@@ -119,7 +118,6 @@ def read_groups(source: Source) -> dict[str, list[str]]:
 
 def _read_pairs(source: Source, kind: str) -> tuple[list[tuple[int, str, str]], list[Problem]]:
     """The number and fields of the lines 'query TAB value', and what is wrong with others. Raises InputError.
-
     A first line 'query kind' is a header; lines that are blank or begin with # are ignored.
     """
     number, rows = -1, list[tuple[int, list[str]]]()
@@ -223,7 +221,6 @@ class TomlFile(Record):
 
     def line_of(self, text: str, table: str = "") -> int | None:
         """The line, from 1, of a key or a string: in the table, else anywhere; None if nowhere.
-
         TOML's readers do not report the lines of values, so it is searched for; an escaped string is not found.
         """
         lines = [_UNCOMMENTED.match(line)[0] for line in self.text.split("\n")]  # type: ignore[index]

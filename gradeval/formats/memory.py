@@ -188,16 +188,14 @@ def _each(
     values: Sequence[Any], read: Callable[[Any], Any], otherwise: Any, what: str
 ) -> tuple[list[Any], LineProblems]:
     """read(value) for each value, and why it raised an error."""
-    results: list[Any] = []
-    why: dict[int, str] = {}
+    results, problems = list[Any](), list[Problem]()
     for row, value in enumerate(values):
         try:
             results.append(read(value))
         except Exception as error:  # objects can fail wherever looked at
             results.append(otherwise)
-            why[row] = f"the {what} {reason(error)}"
-    texts = [*why.values()]
-    return results, LineProblems.of(np.array([*why], np.int64), texts.__getitem__)
+            problems.append(Problem(row, f"the {what} {reason(error)}"))
+    return results, LineProblems.listed(problems)
 
 
 def _id(value: Any) -> bytes:
@@ -322,9 +320,7 @@ def is_ranx(data: Any) -> bool:
 
 
 class Nested(Data):
-    """{query: {document: number}}; a block has whole queries. numbers: of all documents, if not those of the
-    dicts, of which convert makes them.
-    """
+    """{query: {document: number}}, in blocks of whole queries. numbers: what convert makes of the dicts'."""
 
     def __init__(
         self,

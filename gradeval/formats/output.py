@@ -21,11 +21,10 @@ _IN_MEMORY = 8 << 20  # bytes of what is written at the end that need no tempora
 
 
 class OutputFile:
-    """A file to write to. Problems are found before the evaluation begins.
+    """A file to write to. Problems are found before the evaluation begins. Raises OptionError.
 
     path: as the user named it. inputs: the files that are read, '-' for standard input; it must not be one, nor
-    a file of group sizes beside one. is_device: whether it is /dev/null or the like. option: that which named
-    it. Raises OptionError.
+    a file of group sizes beside one. is_device: whether it is /dev/null or the like. option: that named it.
     """
 
     def __init__(self, path: str, inputs: Iterable[str], option: str = "--output") -> None:

@@ -48,11 +48,9 @@ _NONE: Ints = np.empty(0, np.int64)
 
 
 class DataLines(Record):
-    """The lines of a block that hold data.
-
-    fields: the wanted fields, each a column. line: the 0-based line in the block of each row. lines: how many
-    lines the block has. odd, odd_counts: the lines with too few or too many fields, and how many each has.
-    counts: how many fields each row has, or all rows.
+    """The lines of a block that hold data. fields: the wanted ones, each a column. line: the 0-based line of
+    each row. lines: how many the block has. odd, odd_counts: the lines with too few or too many fields, and how
+    many each has. counts: how many fields each row has, or all rows.
     """
 
     fields: tuple[Ids, ...]
@@ -66,10 +64,8 @@ class DataLines(Record):
 def split(
     block: Bytes, size: int, wanted: tuple[int, ...], min_fields: int, max_fields: int | None = None
 ) -> DataLines:
-    """The wanted fields (by their 0-based place) of each line that is not blank or a comment.
-
-    Fields are separated by spaces and tabs, and a CR counts as a space. Lines with fewer than
-    `min_fields` or more than `max_fields` fields are listed, not returned.
+    """The wanted fields (by their 0-based place) of each line that is not blank or a comment, between spaces,
+    tabs and CRs. Lines with fewer than `min_fields` or more than `max_fields` are listed, not returned.
     """
     text = block[:size]
     usual = _regular(text, block, np.flatnonzero(text <= SPACE), wanted, min_fields, max_fields)
@@ -116,9 +112,7 @@ def _regular(
 
 
 class Tokens(Record):
-    """The fields of a block, between spaces. start, end: of each token. first, counts: of each line, its first
-    token and how many it has.
-    """
+    """Fields between spaces. start, end: of each. first, counts: of each line, its first one and how many."""
 
     start: Ints
     end: Ints

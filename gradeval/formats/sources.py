@@ -112,7 +112,6 @@ class Block(Record):
 
 class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
-
     A folder of BEIR, which has a folder qrels, is its judgments. What a pipe delivers is copied to a temporary
     file. progress, if set, is called with the number of bytes of each read. compression: known once it was
     read, '' for none. watch: is shown each file before it is read, by the progress bar of a command.
@@ -358,10 +357,8 @@ def _fill(readinto: Callable[[Any], int], buffer: Bytes, filled: int = 0) -> int
 
 
 def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
-    """Blocks that end at a line end; a block grows where a line is longer than it.
-
-    A line with a NUL or of more than LONGEST_LINE bytes is the last: it is an error whatever follows, so memory
-    is bounded for any file.
+    """Blocks that end at a line end, however long a line is. One with a NUL or of more than LONGEST_LINE bytes
+    is the last: it is an error whatever follows, so memory is bounded for any file.
     """
     rest = np.empty(0, np.uint8)
     first, last = True, False

@@ -52,7 +52,6 @@ def qrels_columns(block: Block) -> Columns:
 
 def run_columns(block: Block, as_trec_eval: bool = False) -> Columns:
     """The run lines of a block; the value is the score. The tag may be missing; what follows it is ignored.
-
     as_trec_eval: whether a line may hold anything behind its score, and a CR separates fields.
     """
     # the rank column decides nothing; in the first block it is compared with the scores
@@ -103,7 +102,6 @@ def _second_records(block: Block, rows: DataLines) -> LineProblems:
 
 def usual_run_columns(block: Block) -> tuple[Columns, Ids] | None:
     """The lines of a run and their column of ranks by the quick scanner; None for a block that it cannot read.
-
     Each step is of all lines: of many short steps with fewer lines, which stay in the cache, one thread does
     most while others wait for the interpreter lock.
     """
@@ -223,9 +221,7 @@ def _queries(view: Words, start: Ints, gap: np.uint64) -> tuple[Ints, Ints] | No
 
 
 def _field(view: Words, start: Ints, gap: np.uint64) -> tuple[list[Words], Ints] | None:
-    """The field at each offset, up to the next `gap`: its words, 0 behind its end, and its length. None where
-    one has more words than _LONGEST.
-    """
+    """The field at each offset, up to the next `gap`: its words, 0 behind its end, and its length; or None."""
     word, bits = _up_to(gap, view[start])
     fields, length = [word], bits >> 3
     while length.max(initial=0) >= 8 * len(fields):

@@ -21,13 +21,11 @@ from gradeval.arrays.strings import Ids
 from gradeval.errors import GradevalError
 from gradeval.formats.columns import Columns
 from gradeval.formats.csv import BEIR_COLUMNS
-from gradeval.formats.diagnostics import LineProblems, shown
+from gradeval.formats.diagnostics import LineProblems, Problem, shown
 
 
 class Content(NamedTuple):
-    """Rows to write. role: 'qrels' or 'run'. tag: the run tag, for formats that have one. has_subtopics:
-    whether the batches have subtopics.
-    """
+    """Rows to write. role: 'qrels' or 'run'. tag: of a run. has_subtopics: whether the batches have some."""
 
     role: str
     tag: bytes = b"gradeval"
@@ -46,9 +44,7 @@ _Check = Callable[[bytes], object]
 
 
 class Writer(NamedTuple):
-    """write: writes all batches. refused: what of a batch the format cannot hold. is_compressible: whether it
-    is text. has_subtopics: whether it has those of judgments.
-    """
+    """write: writes all batches. refused: what of a batch the format cannot hold. has_subtopics: of qrels."""
 
     write: _Write
     refused: Callable[[Columns, Content], LineProblems]
@@ -225,15 +221,12 @@ def _refusing(
         for name, ids, line in columns:
             if not isinstance(ids, Ids) or (ids.length.all() and not may_be_wrong[ids.text()].any()):
                 continue
-            texts = [
-                (row, text, f"no {names} there" if text else "it is empty")
-                for row, text in enumerate(ids.tolist())
-                if not text or wrong(text) or (name == "query id" and wrong_query(text))
-            ]
-            rows = [row for row, _, _ in texts]
-            whats = [f"the {name} {shown(text)} cannot be written: {why}" for _, text, why in texts]
-            problems.append(LineProblems.of(line[rows], whats.__getitem__))
-        return LineProblems.joined(problems)
+            for row, text in enumerate(ids.tolist()):
+                if not text or wrong(text) or (name == "query id" and wrong_query(text)):
+                    why = f"no {names} there" if text else "it is empty"
+                    what = f"the {name} {shown(text)} cannot be written: {why}"
+                    problems.append(Problem(int(line[row]), what))
+        return LineProblems.listed(problems)
 
     return refused
 
@@ -242,10 +235,8 @@ def _refused_by_msmarco(batch: Columns, content: Content) -> LineProblems:
     if content.role == "run":
         return _NO_TABS(batch, content)
     real = np.flatnonzero(batch.value != np.rint(batch.value))
-    of_grades = LineProblems.of(
-        batch.line[real],
-        lambda i: f"the grade {float(batch.value[real[i]])!r} cannot be written: MS MARCO's are integers",
-    )
+    what = "the grade {!r} cannot be written: MS MARCO's are integers"
+    of_grades = LineProblems.of(batch.line[real], lambda i: what.format(float(batch.value[real[i]])))
     return LineProblems.joined([_NO_SPACES(batch, content), of_grades])
 
 
