@@ -174,9 +174,7 @@ class Batch(WithNotices, Tabular):
     @property
     def comparisons(self) -> dict[tuple[str, str, str], comparison.PairComparison]:
         """(collection, system, metric) -> the comparison with the baseline."""
-        return {
-            (*key, name): pair for key, cell in self.cells.items() for name, pair in cell.comparisons.items()
-        }
+        return {(*key, name): pair for key, of in self.cells.items() for name, pair in of.comparisons.items()}
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -216,8 +214,7 @@ class Batch(WithNotices, Tabular):
             of_cells = (notice for cell in of for notice in cell.notices)
             of_runs = [(cell.system, cell.depths) for cell in of]
             for notice in with_depths(of_cells, of_runs, collection.specs, options):
-                is_depth = notice.kind is Kind.DEPTH
-                notices.append(notice.replace(subject=collection.name) if is_depth else notice)
+                notices.append(notice.replace(subject=collection.name) if notice.kind is Kind.DEPTH else notice)
         return tuple(dict.fromkeys(notices))
 
     @property
@@ -259,10 +256,7 @@ class Batch(WithNotices, Tabular):
 
     def averages(self) -> dict[str, dict[str, float | None]]:
         """System -> metric -> average, as in JSON."""
-        return {
-            system: {str(spec): exact(self.average(system, spec)) for spec in self.specs}
-            for system in self.systems
-        }
+        return {name: {str(of): exact(self.average(name, of)) for of in self.specs} for name in self.systems}
 
     def to_dict(self) -> dict[str, Any]:
         """The object that the json format prints. Numbers are exact, undefined is None."""
@@ -343,9 +337,7 @@ def evaluate_batch(
         if collection.options.query_weights is not None and (pool or baseline is not None):
             what = "averages over all queries together (pool)" if pool else "tests against a baseline"
             raise weighted_error(f"{collection.name}: {what}")
-    rows = [
-        _CollectionCells(manifest, collection, jobs or default_jobs()) for collection in manifest.collections
-    ]
+    rows = [_CollectionCells(manifest, of, jobs or default_jobs()) for of in manifest.collections]
     # all unchanged cells are known first, so that an interrupted batch loses none of them
     cells = {cell.key: cell for row in rows for cell in row.unchanged(earlier)}
 

@@ -88,10 +88,8 @@ def batch_command(
     with job.running():
         output = job.output if resume and os.path.exists(job.output or "") else None
         earlier = {} if output is None else read_earlier(Source(output))
-        on_collection = show if resume and not job.strict else None
-        batch = evaluate_batch(
-            manifest, earlier, pool, jobs, lambda cell: job.report(cell.errors), on_collection
-        )
+        on_part = show if resume and not job.strict else None
+        batch = evaluate_batch(manifest, earlier, pool, jobs, lambda cell: job.report(cell.errors), on_part)
     statuses = {cell.status for cell in batch.cells.values()}
     if (job.strict and "failed" in statuses) or not job.passes(batch.notices, runs=len(batch.cells)):
         return 2

@@ -63,9 +63,8 @@ def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[
     numbers = file.options({"features": content.get("features", ())}, reader.folder, key="features").features
     features = {f"feature{number}": number for number in numbers}
     if not systems and not features:
-        raise file.error(
-            "no systems given", hint='Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
-        )
+        hint = 'Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
+        raise file.error("no systems given", hint=hint)
     if twice := [name for name in features if name in systems]:
         raise file.error(f"system {named(twice[0])} is a feature too", twice[0])
     if baseline is not None and baseline not in (every := [*systems, *features]):

@@ -240,35 +240,28 @@ class Power:
 
 @dataclass(frozen=True)
 class PairComparison:
-    """One run against a baseline, by one metric, in its unit.
-
-    n: pairs of values. baseline_mean, mean: over these pairs. difference: mean - baseline_mean; sd: the
-    standard deviation of the differences. low, high: the interval of the estimate, NaN where there is none;
-    estimate: what it is of (PairedTest.estimand). p: two-sided, uncorrected; p_corrected: after the correction.
-    NaN where there is none, and `reason` says why. effect_size: difference / sd. won, tied, lost: queries where
-    the run is better, equal and worse. verdict: of a significant difference.
-    """
+    """One run against a baseline, by one metric, in its unit. NaN where there is no number."""
 
     run: str
     baseline: str
     metric: str
-    n: int
-    baseline_mean: float
+    n: int  # pairs of values
+    baseline_mean: float  # over these pairs
     mean: float
-    difference: float
-    sd: float
-    low: float
+    difference: float  # mean - baseline_mean
+    sd: float  # the standard deviation of the differences
+    low: float  # the interval of the estimate
     high: float
-    estimate: float
-    p: float
+    estimate: float  # of PairedTest.estimand
+    p: float  # two-sided, uncorrected
     p_corrected: float
-    effect_size: float
-    won: int
+    effect_size: float  # difference / sd
+    won: int  # queries where the run is better, equal and worse
     tied: int
     lost: int
-    verdict: Verdict
+    verdict: Verdict  # of a significant difference
     method: str
-    reason: str = ""
+    reason: str = ""  # why there is no p
     power: Power | None = None
 
     @property
@@ -422,13 +415,11 @@ def compare(qrels: Any, runs: Any, metrics: Metrics | None = None, **options: Un
 def evaluate_to_compare(
     qrels: Any, runs: Runs, metrics: Metrics | None, options: Options, *, more: Sequence[Spec] = (), **how: Any
 ) -> tuple[Results, list[Spec]]:
-    """The runs' results, with the metrics to compare and Judged@k; and which metrics to compare: without any,
-    those that all saved results have, or else the default ones. more: evaluated too. how: of evaluate_all.
-    """
+    """The results, with Judged@k and `more` too; and which metrics to compare. how: of evaluate_all."""
     left_out: Sequence[Notice]
     specs, left_out = ([], ()) if metrics is None else comparable_metrics(metrics)
     qrels, opened = with_saved(qrels, runs)
-    if not specs:
+    if not specs:  # those that all saved results have, or else the default ones
         left_out = ()
         if any(isinstance(run, SavedResult) for _, run in opened):
             from gradeval.evaluation.saved import common_metrics  # imported only when needed
@@ -495,7 +486,7 @@ def compare_values(
         anova = map(multiple.two_way_anova, ordered.values.transpose(1, 2, 0) if options.anova else ())
         compared = tuple(_compared(ordered, pairs, options))
         sections = (*sections, Section(group, counted, part.means, compared, tuple(anova)))
-        changes += _changes(group, ordered, pairs, options)
+        changes += ({**change, "group": group} for change in _changes(ordered, pairs, options))
     notices = [*notices]
     sizes = {section.group: min(pair.n for pair in section.comparisons) for section in sections}
     if sizes[None] < ENOUGH_QUERIES:
@@ -616,9 +607,7 @@ def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions)
     )
 
 
-def _changes(
-    group: str | None, values: QueryValues, pairs: Pairs, options: CompareOptions
-) -> Iterator[dict[str, Any]]:
+def _changes(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[dict[str, Any]]:
     """values: with the queries in order of their ids."""
     kinds = {"worst": (options.worst, 1), "best": (options.best, -1)}
     of_pairs = product(pairs, enumerate(values.metrics), kinds.items()) if options.worst or options.best else ()
@@ -629,5 +618,4 @@ def _changes(
             names = {"run": values.runs[run], "baseline": values.runs[baseline], "metric": metric.name}
             old, new = values.values[[baseline, run], m, q].tolist()
             of_query = {"query": values.queries[q], "baseline_value": old, "value": new}
-            difference = {"difference": float(differences[q]), "group": group}
-            yield {"kind": kind, **names, "rank": rank, **of_query, **difference}
+            yield {"kind": kind, **names, "rank": rank, **of_query, "difference": float(differences[q])}

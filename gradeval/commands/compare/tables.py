@@ -180,9 +180,7 @@ def _spec(name: str) -> Spec | None:
 def _values(
     tables: Sequence[ValueTable], columns: Sequence[ComparedMetric], queries: Sequence[str], *, complete: bool
 ) -> tuple[QueryValues, list[Notice]]:
-    """The values of the tables for these metrics and queries, and notices of those that are missing. complete:
-    a query that a table lacks counts as 0, but where lower values are better; otherwise it is excluded.
-    """
+    """The values for these metrics and queries, and notices of missing ones. complete: of queries='judged'."""
     lower = [column.name for column in columns if column.sign < 0] if complete else []
     rule = "judged" if complete and len(lower) < len(columns) else "both"
     values = np.full((len(tables), len(columns), len(queries)), np.nan)

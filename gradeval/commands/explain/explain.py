@@ -295,9 +295,7 @@ class Explanation(WithNotices, Tabular):
         return [{document.id: place for place, document in enumerate(side.ranked)} for side in sides]
 
     def displaced_by(self, document: str) -> list[Document]:
-        """The documents that took the place that a document has in the other run, if it is lower here: those
-        that the run has there or above, and the other run below or not at all.
-        """
+        """The documents that took the place that a document has in the other run, if it is lower here."""
         ours, theirs = self._places
         place = theirs.get(document)
         if place is None or ours.get(document, math.inf) <= place:

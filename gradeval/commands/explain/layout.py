@@ -171,8 +171,7 @@ def _values(explanation: Explanation, documents: Sequence[RankedDocument]) -> It
         if term is None and place is not None and place <= (explanation.cutoff or math.inf):
             # a document without a term adds 0
             before = bisect_left(running, (place,))
-            total = running[before - 1][1] if before else 0.0
-            term = Term(document, 0.0, total, 0.0)
+            term = Term(document, 0.0, running[before - 1][1] if before else 0.0, 0.0)
             if place <= len(explanation.discounts):
                 term = term._replace(gain=0.0, discount=explanation.discounts[place - 1], scaled=0.0)
         values: Row = {}

@@ -257,8 +257,7 @@ def evaluate_to_gate(qrels: Any, runs: Runs, checks: Sequence[Check], options: O
     optional = list(specs or parse("num_q"))
     if compared and not options.judged_only:  # whether unjudged documents decide checks against a baseline
         optional.append(comparison.judged_spec(compared, runs))
-    run = runs[RUN][1]
-    if isinstance(run, SavedResult):
+    if isinstance(run := runs[RUN][1], SavedResult):
         check_metrics(run, specs)
     results = evaluate_all(qrels, runs, compared, options, optional=list(dict.fromkeys(optional)), **how)
     if not results.failed and len(results.runs) != len(runs):
@@ -477,9 +476,7 @@ def named_files(file: TomlFile) -> list[str]:
 def read_config(
     file: TomlFile, texts: Mapping[str, Iterable[str]], baseline: str | None, min_coverage: float | None
 ) -> GateConfig:
-    """The configuration in a file, whose paths are relative to it, and on the command line: checks by kind are
-    added, baseline and coverage come first. Raises InputError; OptionError for no checks, or no baseline.
-    """
+    """The configuration of a file, and of the command line: checks are added, the others come first."""
     folder, content = os.path.dirname(file.path), file.content
     table = TABLE if os.path.basename(file.path) == PYPROJECT else ""
     file.check_keys(content, _KEYS, table)

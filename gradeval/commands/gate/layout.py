@@ -17,9 +17,7 @@ from gradeval.render.markup import escape_md
 def document(report: gate.GateReport, how: doc.RenderOptions) -> doc.Document:
     """Ids, names of runs and paths are data: none of them can be markup, or a command of a CI runner."""
     outcomes = [{**of.to_dict(), **texts(of, how.digits)} for of in report.outcomes]
-    worst = [
-        {**query, "metric": of.check.metric} for of in _shows_worst(report) for query in of.to_dict()["worst"]
-    ]
+    worst = [{**row, "metric": of.check.metric} for of in _shows_worst(report) for row in of.to_dict()["worst"]]
 
     def blocks() -> Iterator[doc.Block]:
         reasons: dict[str, list[str]] = {}

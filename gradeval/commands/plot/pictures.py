@@ -64,8 +64,7 @@ _BELOW = " (below 0)"
 _MOST_ENDS = 5  # queries that are named at either end
 _MOST_VALUES = 6  # columns of the values of curves
 
-Curves = dict[Spec, dict[float, Spec]]
-"""Metrics without the value after '@' -> the values, ascending -> the metrics with them."""
+Curves = dict[Spec, dict[float, Spec]]  # metric without '@value' -> value, ascending -> metric with it
 
 
 class Axis(NamedTuple):
@@ -294,8 +293,7 @@ def curve(
 
     qrels, runs, options: as evaluate() takes them. at: the values after '@', a list or as '1-20,50,100'; by
     default the cutoffs 1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10'. log: a
-    logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent.
-    Raises GradevalError.
+    logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent. Raises GradevalError.
     """
     if at is not None and not isinstance(at, str):
         at = ",".join(map(str, iterable("at", at)))

@@ -269,8 +269,7 @@ def _by_each(
     union: Collection, judged: Sequence[Qrels], grades: Floats, is_of_runs: bool, paths: Sequence[str]
 ) -> tuple[list[Collection], list[Notice]]:
     """The runs with each set of judgments, of the queries that all sets have, or two if only grades are
-    compared; and notices of queries left out, and of too many grades. Raises InputError where none is left.
-    union: has the documents of all sets. grades: of each set and document, NaN where it has none.
+    compared; and notices. union: has the documents of all sets. grades: of each set and document, or NaN.
     """
     query, is_judged = Segments(union.qrels.offsets).query, ~np.isnan(grades)
     has = np.array([np.bincount(query[of], minlength=len(union.qrels.queries)) > 0 for of in is_judged])
@@ -411,15 +410,13 @@ class Collection:
 def collect(
     qrels: Any, runs: Sequence[tuple[str | None, Any]], options: Options, *, others: Sequence[Any] = ()
 ) -> tuple[Collection, list[Qrels]]:
-    """The (name, run) pairs reduced to the judgments, and these as read: qrels, then the others. With others
-    the collection has the documents that any of them judges, and grades of 0. Raises InputError.
-    """
+    """The (name, run) pairs reduced to the judgments, and these as read: qrels, then the others."""
     check_columns([qrels, *(run for _, run in runs)], options)
     source = open_qrels(qrels, options)
     plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
     judged = [source.qrels, *(open_qrels(other, plain).qrels for other in others)]
     table = judged[0]
-    if others:  # queries and documents in order of first appearance
+    if others:  # what any of them judges, in order of first appearance, with grades of 0
         columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
         table = Qrels.of(judged[0].path, columns).replace(notices=())
     options = evaluated.with_ids(options, table)

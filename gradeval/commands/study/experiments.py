@@ -14,7 +14,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.threads import default_jobs, map_all, ordered_map, with_fewer
 from gradeval.commands.study import options as of_study
 from gradeval.commands.study.agreement import agreement
-from gradeval.commands.study.options import DivergenceOptions, SwapsOptions, refuse
+from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, SwapsOptions, refuse
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares, spaced
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation.evaluator import complete, evaluate_all, separate_runs
@@ -236,9 +236,7 @@ def _uneven(items: int, levels: int, seed: int, repeat: int) -> Ints:
 
 
 @takes(OF_RUNS)
-def levels(
-    qrels: Any, runs: Any = None, metrics: Metrics = of_study.LEVELS_METRICS, **options: Unpack[Runs]
-) -> Study:
+def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **options: Unpack[Runs]) -> Study:
     """Average precision at every threshold, and metrics that combine the thresholds, of several runs.
 
     qrels, runs, options: as evaluate() takes them. The features of a LETOR file are runs with features=…, its
