@@ -14,7 +14,16 @@ from gradeval.arrays.segments import ranges
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import GradevalError, InputError, UnsuitableOptionError, first_names, named
 from gradeval.evaluation.results import RunResult
-from gradeval.evaluation.score import TRIALS, Judge, Scored, Spread, score, spread, summarize
+from gradeval.evaluation.score import (
+    TRIALS,
+    Judge,
+    Scored,
+    Spread,
+    score,
+    spread,
+    summarize,
+    summarize_expected,
+)
 from gradeval.formats.sources import Source
 from gradeval.notices import MAX_QUERIES, Kind, Notice, many
 from gradeval.options import LaterIds, Options
@@ -266,19 +275,16 @@ def tie_notices(
 ) -> Iterator[Notice]:
     """Where the order of tied scores changes a value. with_expected: whether the expected mean is said too."""
     expected = ties.expected() if with_expected else np.full(result.values.shape, np.nan)
-    of_all = result.values, *ties.ends, expected
-    means = [summarize(specs, values, result.counted, result.weights).tolist() for values in of_all]
+    how = result.counted, result.weights
+    means = [summarize(specs, values, *how) for values in (result.values, *ties.ends)]
+    means.append(summarize_expected(specs, expected, result.values, *how))
     for m, (spec, *numbers) in enumerate(zip(specs, *means, strict=True)):
-        value, low, high, mean = (None if math.isnan(number) else number for number in numbers)
-        if np.isnan(expected[m]).all():  # the sum of no values is 0, but there is no closed form
-            mean = None
+        value, low, high, mean = (None if math.isnan(number) else float(number) for number in numbers)
         changed = np.zeros(len(result.counted), bool)
         changed[ties.queries[ties.changes[m]]] = True
         # the range of a number is printed beside it, so only texts need a notice
         if changed.any() and (result.tie_range is None or low is None):
             undefined = 0 if spec.metric.text else int(ties.undefined[m].sum())
-            if spec.metric.is_count and np.isnan(expected[m, changed]).any():  # where --depth divides ties
-                mean = None
             notice = _about(Kind.TIES, qrels, changed, str(spec), rule=result.ties, undefined=undefined)
             yield notice.replace(value=value, low=low, high=high, expected=mean, at_most=bool(ties.whole[m]))
 

@@ -13,7 +13,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints, cached_property
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, named
-from gradeval.evaluation.score import summarize
+from gradeval.evaluation.score import summarize, summarize_expected
 from gradeval.notices import Notice
 from gradeval.options import ANY_RELEVANT, DEFAULT_TIES, VALUES, Options, takes, weighted_error
 from gradeval.records import Record
@@ -92,8 +92,11 @@ class RunResult(Record, eq=False):
         """The summary of its values, or the one that is kept without them."""
         if self.summary is not None:
             return self.summary
-        values = [self.values, *(() if self.tie_range is None else self.tie_range)]
-        means, *ends = (summarize(specs, of, self.counted, self.weights) for of in values)
+        how = self.counted, self.weights
+        means, ends = summarize(specs, self.values, *how), list[Floats]()
+        if self.tie_range is not None:
+            ends = [summarize(specs, of_end, *how) for of_end in self.tie_range[:2]]
+            ends.append(summarize_expected(specs, self.tie_range[2], self.values, *how))
         if self.interval is not None:
             from gradeval.statistics.tests import interval_of_mean
 

@@ -55,6 +55,15 @@ def summarize(specs: Sequence[Spec], values: Floats, counted: Bools, weights: Fl
     return summaries(specs, total, mean)
 
 
+def summarize_expected(
+    specs: Sequence[Spec], expected: Floats, values: Floats, counted: Bools, weights: Floats | None = None
+) -> Floats:
+    """As summarize(), NaN where a query that has a value has no expected one."""
+    means = summarize(specs, expected, counted, weights)
+    means[(counted & np.isnan(expected) & ~np.isnan(values)).any(axis=1)] = np.nan
+    return means
+
+
 def summands(specs: Sequence[Spec], values: Floats) -> Floats:
     """The numbers that are added up for the summary values, (M, Q): the logarithms for a geometric mean."""
     geometric = [m for m, spec in enumerate(specs) if spec.metric.kind is Kind.GEOMETRIC]

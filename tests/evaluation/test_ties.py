@@ -266,3 +266,12 @@ def test_the_depth_divides_tied_documents():
     ranges = evaluate(qrels, run, "AP rankDCG", tie_range=True, depth=2).tie_ranges[2, 0]
     assert ranges[0] == found.mean(0, "AP") and np.isnan(ranges[1])
     assert not report(qrels, run, "AP", ties="expected").explained
+
+
+def test_a_sum_has_no_expected_value_where_a_query_has_none():
+    """As where the depth divides tied scores of one query, and not those of another."""
+    qrels, run = {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 2.0, "b": 2.0}, "2": {"a": 2.0, "b": 1.0}}
+    results = evaluate(qrels, run, "num_rel_ret AP", tie_range=True, depth=1)
+    np.testing.assert_equal(results.tie_ranges[:, 0], [[1, 0.5], [2, 1.0], [np.nan, 0.75]])
+    [notice] = [of for of in evaluate(qrels, run, "num_rel_ret", depth=1).notices if of.kind is Kind.TIES]
+    assert (notice.low, notice.high, notice.expected) == (1, 2, None)
