@@ -27,9 +27,8 @@ def document(
     labels: Sequence[str] | None = None,
     signature: bool = False,
 ) -> doc.Document:
-    """Runs and metrics are in the given order, queries in qrels order; per-query rows are of counted queries.
-    per_query: the values of the queries. summary: those of the runs. wide: queries are rows and runs columns,
-    for each metric; json and jsonl stay as they are. labels: for trec, the first column of each metric; by
+    """Runs and metrics are in the given order, counted queries in qrels order. wide: queries are rows and runs
+    columns, for each metric, but in json and jsonl. labels: for trec, the first column of each metric, by
     default its name in trec_eval. signature: that of each metric, in md, latex and json. Raises OptionError.
     """
     if wide and (how.format == "trec" or _ends(results)):
@@ -37,9 +36,7 @@ def document(
         raise OptionError(f"{what} cannot be printed wide")
     texts = partial(_texts, digits=how.digits)
     of_words = partial(texts, escape=doc.not_a_formula if how.spreadsheet else str)
-
-    def parts() -> Iterator[_Part]:
-        return _parts(results, per_query, summary)
+    parts = partial(_parts, results, per_query, summary)
 
     def blocks() -> Iterator[doc.Grid | doc.Lines]:
         yield from _grids(results, per_query, summary, wide, partial(texts, escape=visible))

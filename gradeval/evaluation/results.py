@@ -249,10 +249,9 @@ class Results(Record, WithNotices, eq=False):
         return self.replace(queries=queries, runs=tuple(run.taken(order) for run in self.runs))
 
     def sorted_by(self, metric: str | Spec | int, *, worst_first: bool = False) -> Results:
-        """The same results with the runs ordered by the summary value of a metric, the best first.
-
-        For a metric where neither high nor low is better, such as a count, the highest is first. Undefined
-        values are last, and runs with equal values stay in order.
+        """The same results with the runs ordered by the summary value of a metric, the best first. For a metric
+        where neither high nor low is better, such as a count, the highest is first. Undefined values are last,
+        and runs with equal values stay in order.
         """
         m = self._numeric(metric)
         descending = (self.specs[m].metric.higher_is_better is not False) != worst_first
@@ -270,10 +269,9 @@ class Results(Record, WithNotices, eq=False):
         return float(self.means[self._run(run), self._numeric(metric)])
 
     def range(self, run: str | int, metric: str | Spec | int) -> tuple[float, float]:
-        """The lowest and the highest summary value over the orders of tied scores that were tried.
-
-        For a metric with the invariant PROMOTION_HELPS these are the ends over all orders.
-        Raises OptionError for results that were evaluated without tie_range.
+        """The lowest and the highest summary value over the orders of tied scores that were tried. For a metric
+        with the invariant PROMOTION_HELPS these are the ends over all orders. Raises OptionError for results
+        that were evaluated without tie_range.
         """
         low, high, _ = self.tie_ranges[:, self._run(run), self._numeric(metric)].tolist()
         return low, high
@@ -286,10 +284,8 @@ class Results(Record, WithNotices, eq=False):
         method: str | None = None,
     ) -> tuple[float, float]:
         """The confidence interval of a mean, for the queries as a sample; (NaN, NaN) for fewer than two values
-        and for a summary that is not a mean, such as a count.
-
-        confidence: in percent. method: 't', or 'bootstrap' (BCa). By default those of the evaluation, else 95
-        and 't'. Raises OptionError.
+        and for a summary that is not a mean, such as a count. confidence: in percent. method: 't', or
+        'bootstrap' (BCa). By default those of the evaluation, else 95 and 't'. Raises OptionError.
         """
         from gradeval.statistics.tests import interval_of_mean
 
@@ -327,10 +323,9 @@ class Results(Record, WithNotices, eq=False):
         return sum(low <= 0 <= high for low, high in ends), len(ends)
 
     def signature(self, run: str | int, metric: str | Spec | int) -> str:
-        """What decides a mean, in one line: 'nDCG@10|gain:linear|rel:>0|ties:trec|…|n:50|gradeval:0.9.0'.
-
-        The metric; gain (where it has one), rel, ties, queries, no_relevant; other options where they are not
-        the defaults; the first 8 digits of the SHA-256 of query_ids, query_weights, the qrels and group sizes,
+        """What decides a mean, in one line: 'nDCG@10|gain:linear|rel:>0|ties:trec|…|n:50|gradeval:0.9.0'. The
+        metric; gain (where it has one), rel, ties, queries, no_relevant; other options where they are not the
+        defaults; the first 8 digits of the SHA-256 of query_ids, query_weights, the qrels and group sizes,
         where known; n, the values in the mean; and the version.
         """
         r, m = self._run(run), self._numeric(metric)
@@ -339,9 +334,8 @@ class Results(Record, WithNotices, eq=False):
         return signature_of(self.specs[m], self.options, self.runs[r].ties, hashes, n)
 
     def signatures(self, specs: Iterable[Spec] | None = None) -> list[str]:
-        """The signatures of these metrics, by default of all that have numbers.
-
-        One for each metric; where runs differ in it, one for each run, after its name.
+        """The signatures of these metrics, by default of all that have numbers. One for each metric; where runs
+        differ in it, one for each run, after its name.
         """
         texts: list[str] = []
         for spec in self.specs if specs is None else specs:
@@ -430,7 +424,6 @@ class Results(Record, WithNotices, eq=False):
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with the columns run, query, metric and value, a row for each value of a query.
-
         Metrics that have no number for a query, such as num_q and runid, have no rows.
         """
         pandas = library("pandas")

@@ -137,9 +137,7 @@ _SAME = 1e-9  # relative: sums in another order may end in another last digit
 
 
 class Judge:
-    """Makes the judgments of some queries, with the options applied to them, from the ranks of all rows: those
-    of a run, or other ones, (N,) or (K, N) in K orders. tag: of the run.
-    """
+    """Makes the judgments of queries, with the options applied, from the ranks of the run or other ones."""
 
     def __init__(self, qrels: Qrels, reduced: Reduced, options: Options, tag: str = "") -> None:
         self.qrels, self.reduced, self.options = qrels, reduced, options

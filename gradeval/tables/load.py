@@ -70,9 +70,7 @@ class RunTable(Record, eq=False):
 
 
 class TableFile(Record, eq=False):
-    """A file as a table, for those who do not score it. role: 'qrels' or 'run'. kind: its format. name: of the
-    run, where the file holds several. letor: its lines, if it is a LETOR file that the qrels are.
-    """
+    """A file as a table. role: 'qrels' or 'run'. name: of one of several runs. letor: lines of LETOR qrels."""
 
     source: Source
     role: str
@@ -83,9 +81,8 @@ class TableFile(Record, eq=False):
 
 
 class Run(Record, eq=False):
-    """A run that can be reduced to the judgments. path: its name in messages. opened: begins to read it. ties:
-    the rule for its tied scores. source: its file, if it has one. name: its label, None for a name made from
-    short_name, or from the path. nested: all of it, if it is dicts. collapse: which rows are of one document.
+    """A run that can be reduced to the judgments. path: its name in messages. opened: begins to read it. name:
+    its label, None for a name made from short_name, or from the path. nested: all of it, if it is dicts.
     """
 
     path: str
