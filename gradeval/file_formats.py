@@ -24,43 +24,35 @@ _AS_LABELS = "--qrels-format letor reads labels; scores are a run, which comes a
 class Format(Record):
     """A row of the table: the format that options have this name. why: what shows that a file is of it.
     begins: a function (beginning of the file, options) -> the name of the format that it has, or '', which
-    several formats may share. reader: by default 'name.table'. of_line: a function (first line of data,
-    fields before any '#') -> likewise; only formats whose fields are between spaces and tabs have it.
-    of_letor: what messages call its rows, where these are the lines of the LETOR file that the qrels are.
-    ties: the default rule for tied scores. no_qrels: what is wrong with such a file as qrels, and a hint,
-    where it can be a run only.
+    several formats may share. reader: by default 'name.table'. is_of_fields: whether its fields are between
+    spaces and tabs, so that its first line of data shows it. of_letor: what messages call its rows, where these
+    are the lines of the LETOR file that is the qrels. ties: the default rule for tied scores. no_qrels: what is
+    wrong with such a file as qrels, and a hint, where it can be a run only.
     """
 
     name: str
     why: str
     begins: str = ""
     reader: str = ""
-    of_line: str = ""
+    is_of_fields: bool = False
     of_letor: str = ""
     ties: str = "trec"
     no_qrels: tuple[str, str] | None = None
 
-    @property
-    def is_of_fields(self) -> bool:
-        return self.of_line != ""
-
 
 _KNOWN = "its first line is a header of known column names"
-_HEADER, _JSON, _MAGIC, _FIELDS = "detect.of_header", "detect.of_json", "detect.of_magic", "detect.of_fields"
+_HEADER, _JSON, _MAGIC = "detect.of_header", "detect.of_json", "detect.of_magic"
 # In the order of messages; where a file may be of several, the last of them is right.
 FORMATS = (
     Format(
-        "trec",
-        "its lines are fields between spaces or tabs",
-        begins="detect.of_trec_with_tabs",
-        of_line=_FIELDS,  # its errors describe unknown files best
+        "trec", "its lines are fields between spaces or tabs", "detect.of_trec_with_tabs", is_of_fields=True
     ),
-    Format("letor", "its first line of data has qid: or numbered features", of_line=_FIELDS),
+    Format("letor", "its first line of data has qid: or numbered features", is_of_fields=True),
     Format(
         "scores",
         "its first lines of data are numbers, one per line",
         reader="letor.read_scores",
-        of_line=_FIELDS,
+        is_of_fields=True,
         of_letor="scores, one per line,",
         ties="input",
         no_qrels=(_EITHER, _AS_LABELS),

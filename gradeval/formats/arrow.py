@@ -377,7 +377,7 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
         parts = list(batches(data))
         names = [chunk.name for chunk in parts[0]] if parts else []
         chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("", "", "")
-        columns = [Arrow([part[names.index(name)] for part in parts] if parts else []) for name in chosen.names]
+        columns = [Arrow([part[names.index(name)] for part in parts]) for name in chosen.names]
     labels = column_labels(chosen, number)
     three = memory.Three(path, columns, labels)
     if number == "grade":

@@ -107,19 +107,12 @@ def _begun(text: bytes, options: Options) -> list[str]:
 
 
 def _of_line(line: bytes) -> str:
-    """The format of the beginning of a line, without the spaces around it."""
+    """The format of the beginning of a line, without the spaces around it. 'trec' is for any: its errors
+    describe unknown files best.
+    """
     fields = re.findall(_FIELD, line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
         fields.pop()  # it may be cut off
-    functions = dict.fromkeys(row.of_line for row in reversed(FORMATS) if row.of_line)
-    return next(str(kind) for name in functions if (kind := _function(name)(line, fields)))
-
-
-# --- what the rows of the table name
-
-
-def of_fields(line: bytes, fields: list[bytes]) -> str:
-    """'trec' is for any line: its errors describe unknown files best."""
     if len(fields) == 1 and is_number(re.findall(_FIELD, line)[0]):
         return "letor" if b"#" in line else "scores"
     if len(fields) > 1 and fields[1].startswith(b"qid:"):  # even if a feature is malformed
@@ -134,6 +127,9 @@ def is_number(text: str | bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+# --- what the rows of the table name
 
 
 def of_magic(text: bytes, options: Options) -> str:
@@ -246,8 +242,7 @@ def role_of(source: Source, options: Options) -> str | None:
 
 def explained(found: LineProblems, block: Block, rows: int, number: str, kind: str = "") -> LineProblems:
     """The problems of a block of lines: as one where no line is right, with what the file looks like. rows: how
-    many lines of data the block has. number: 'grade' or 'score', of which rows have one. kind: the format that
-    the file was read as, '' for one that its header shows.
+    many lines are data. kind: the format that the file was read as, '' for one that its header shows.
     """
     if not found.total or found.final or not block.first:
         return found

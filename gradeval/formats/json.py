@@ -173,9 +173,8 @@ def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | N
 
 
 class _Part(NamedTuple):
-    """Members of an object: whole queries with their documents. text: `size` bytes and PAD more. quotes: those
-    around strings. skipped: lines before it that no part has. first, last: whether it has the first and the
-    last member. problems: where its own text is valid.
+    """Whole queries of an object. text: `size` bytes and PAD more. quotes: those around strings. skipped: lines
+    before it that no part has. first, last: whether it has such a member. problems: where its text is valid.
     """
 
     text: Bytes

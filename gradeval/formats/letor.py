@@ -248,8 +248,8 @@ def _named_by_rank(documents: Ids, query: Ints) -> Ids:
 
 def group_sizes(source: Source, groups: str | None) -> Source:
     """The file of the sizes of queries without qid: the one given, or that beside it. Raises InputError."""
-    beside = [groups] if groups else [source.path + suffix for suffix in GROUP_SUFFIXES]
-    path = next((file for file in beside if groups or os.path.exists(file)), None)
+    beside = (source.path + suffix for suffix in GROUP_SUFFIXES)
+    path = groups or next(filter(os.path.exists, beside), None)
     if path is None:
         place = "with" if source.path == "-" else f"in {source.path}.query or with"
         hint = f"Give their sizes, one per line, {place} --groups FILE"

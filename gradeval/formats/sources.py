@@ -68,8 +68,8 @@ def _module_of(kind: str, name: str) -> Any:
 
 class _Streams:
     """The bytes of one or several compressed streams. The standard library's files silently ignore what follows
-    the first stream and is not another one; here it is an error. new: makes a decompressor for one stream.
-    padding: bytes that are allowed between streams.
+    the first stream and is not another one; here it is an error. new: makes a decompressor of one.
+    padding: allowed between streams.
     """
 
     def __init__(self, stored: Any, new: Callable[[], Any], padding: bytes = b"") -> None:
