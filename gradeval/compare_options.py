@@ -52,8 +52,6 @@ def _read_groups(option: str, by: Any) -> Groups:
 
 
 GROUPED = f"{opts.PATH} | Mapping[Any, Any] | Iterable[tuple[object, Iterable[object]]]"
-
-
 _comparison, _further = opts.section(COMPARISON), opts.section(FURTHER)
 
 

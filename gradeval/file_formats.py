@@ -3,8 +3,7 @@ and the names of runs, made from those of files.
 
 To add a format: a module in gradeval/formats with a function as detect.reader() says, and a row here. To write
 it too: a row in WRITTEN_FORMATS, and one in WRITERS in gradeval/formats/write. Nothing here imports numpy:
---help needs the names. Functions are therefore named, as 'module.function' of gradeval.formats, and imported
-when they are needed.
+--help needs the names. Functions are therefore named, as 'module.function' of gradeval.formats.
 """
 
 from __future__ import annotations
@@ -99,9 +98,7 @@ WRITTEN_FORMATS: dict[str, tuple[str, ...]] = {
     "arrow": (".arrow", ".feather"),
 }
 
-
 # --- names of runs: labels that the user gave, and names made from paths; the files of a directory
-
 
 _COMPRESSED = {"gz", "bz2", "xz", "zst"}
 _SUFFIXES = {"run", "txt", "res", "csv", "tsv", "json", "jsonl", "parquet", "arrow", "arrows", "feather"}

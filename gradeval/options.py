@@ -267,7 +267,6 @@ def _is_delimiter(value: Any) -> bool:
 
 
 def _read_ids(name: str, ids: Any) -> Any:
-    """'401, 402', separated by commas or spaces, or a list."""
     if isinstance(ids, LaterIds):
         return ids
     if not isinstance(ids, (str, bytes)):
@@ -398,8 +397,6 @@ def _read_threshold(name: str, value: Any) -> Any:
 
 
 THRESHOLD = OptionKind("threshold", _read_threshold, f"float | Literal[{ANY_RELEVANT!r}]", metavar="GRADE")
-
-
 _metrics, _queries, _input, _other = map(section, (METRICS, QUERIES_SECTION, INPUT, OTHER))
 
 
@@ -540,9 +537,8 @@ class Options(OptionTable, init=False):
         if self.confidence != self.table["confidence"].default and not self.interval:
             raise OptionError("confidence requires interval")
         if self.query_weights is not None and self.interval:
-            raise OptionError(
-                "query_weights and interval are mutually exclusive: intervals are of unweighted means"
-            )
+            what = "query_weights and interval are mutually exclusive: intervals are of unweighted means"
+            raise OptionError(what)
 
     def to_dict(self) -> dict[str, object]:
         """The options that affect the values, as JSON types."""

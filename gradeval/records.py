@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["Record", "fields_of"]
-
 if TYPE_CHECKING:
     from typing_extensions import Self, dataclass_transform
 else:  # in typing from Python 3.11 on; only type checkers use it

@@ -38,9 +38,7 @@ WARNED = 3  # the exit code of --fail-on-warning
 
 
 def with_job(formats: Iterable[str] = (), otherwise: str = "tsv") -> Callable[[Any], Any]:
-    """The first argument of a command is its Job, which takes the options that commands share. formats: those
-    of the command. otherwise: the format where no option, no ending and no terminal sets it.
-    """
+    """Makes the first argument of a command its Job. otherwise: the format where nothing else sets it."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         def command(**values: Any) -> int:
@@ -59,9 +57,7 @@ def with_job(formats: Iterable[str] = (), otherwise: str = "tsv") -> Callable[[A
 
 
 class Job:
-    """The part of a command that all commands share. formats: those of the command. file: of --output; None for
-    standard output, and until open(). format: of the output.
-    """
+    """The part of a command that all share. file: of --output, None for standard output and until open()."""
 
     def __init__(self, values: dict[str, Any], formats: Sequence[str], otherwise: str) -> None:
         """Take the shared options from `values`. Raises UsageError for those that are mutually exclusive."""
@@ -250,9 +246,7 @@ class Job:
 
 
 def input_files(*listed: str) -> list[str]:
-    """The files that the command reads: those of its arguments and options, and those that a file lists. Raises
-    UsageError where two of them are standard input.
-    """
+    """Those that the command reads, and those `listed`. Raises UsageError where two are standard input."""
     context = click.get_current_context()
     files = list(listed)
     for param in context.command.params:
@@ -339,9 +333,7 @@ def echo_error(line: str) -> None:
 
 
 def command_runner(lines: str) -> None:
-    """Lines on standard error for the runner of a CI service, which reads commands in what is printed. That no
-    one is there to read them must not cost the results.
-    """
+    """Lines on standard error, which a CI service's runner obeys. A closed one must not cost the results."""
     if sys.stderr is not None:
         with suppress(OSError, ValueError):
             process.write_all(_flushed(sys.stderr), lines.encode(sys.stderr.encoding, "backslashreplace"))
@@ -408,9 +400,7 @@ def _flushed(stream: TextIO) -> Any:
 
 
 class Progress:
-    """Shows after PATIENCE seconds how many bytes of the watched sources are read, or how many steps are done.
-    enabled: None shows it only if stderr is a terminal.
-    """
+    """Shows after PATIENCE seconds how many bytes or steps are done. enabled: None: if stderr is a terminal."""
 
     def __init__(self, enabled: bool | None = None) -> None:
         self.enabled = on_terminal("stderr") if enabled is None else enabled

@@ -90,9 +90,8 @@ class Number(Value):
 
 
 def percentage(low: float, high: float) -> Number:
-    return Number(
-        "PERCENT", f"a percentage from {low:g} to {high:g}", lambda number: low <= number <= high, None
-    )
+    what = f"a percentage from {low:g} to {high:g}"
+    return Number("PERCENT", what, lambda number: low <= number <= high, None)
 
 
 def grade(default: str | None = None) -> Number:
@@ -247,12 +246,9 @@ class SectionedCommand(Command):
                 indent = formatter.current_indent
                 wrapped = []
                 for names, about in rows:  # the names of an option and its choices, in lines that fit
-                    lines = wrap(
-                        names.replace("|", "| "),
-                        formatter.width - indent,
-                        subsequent_indent=" " * (names.find("[") + 1),
-                        break_on_hyphens=False,
-                    )
+                    width, below = formatter.width - indent, " " * (names.find("[") + 1)
+                    spaced = names.replace("|", "| ")
+                    lines = wrap(spaced, width, subsequent_indent=below, break_on_hyphens=False)
                     wrapped.append((f"\n{' ' * indent}".join(lines).replace("| ", "|"), about))
                 formatter.write_dl(wrapped)
 
@@ -339,9 +335,8 @@ def metric_option(about: str) -> Decorator:
 def measure_options(default: str, what: str = _SEVERAL, helps: Mapping[str, str] | None = None) -> Decorator:
     """The metrics, and how they are computed. default, what: what the help says of them. helps: of options."""
     about = f"{what} 'gradeval metrics' lists them. Default: {default}."
-    return together(
-        metric_option(about), row_options(opts.Options, opts.METRICS, without=(opts.MORE,), helps=helps)
-    )
+    rows = row_options(opts.Options, opts.METRICS, without=(opts.MORE,), helps=helps)
+    return together(metric_option(about), rows)
 
 
 # which queries count
@@ -409,14 +404,8 @@ def output_options(
     """The format, and where to write. formats: those that the command has; default, more: for the help."""
     formats = tuple(formats)
     endings = ", ".join(WRITERS[name].ending for name in formats if WRITERS[name].ending)
-    options = [
-        output(
-            "-f --format format_",
-            f"Default: by the ending of -o; otherwise {default}.",
-            type=click.Choice(formats),
-        ),
-        digits_option,
-    ]
+    about = f"Default: by the ending of -o; otherwise {default}."
+    options = [output("-f --format format_", about, type=click.Choice(formats)), digits_option]
     if "csv" in formats:
         about = "With -f csv: prefix text that begins with =, +, - or @ with ', so that it is not read as a "
         options.append(output("--spreadsheet", about + "formula."))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gradeval.evaluation.results import Results, Runs
     from gradeval.registry.spec import Spec
 
-
 FORMATS = tuple(WRITERS)
 BY_ROWS = ("tsv", "csv", "jsonl", "trec")  # the summary's rows are those of a query 'all'
 

@@ -92,9 +92,7 @@ def _small_gains(gain: Floats, grade: Floats, scale: float | Floats) -> Floats:
 
 
 class Gain(Record):
-    """A gain function. of: (grade, query) of some rows -> their gain, which never decreases with the grade.
-    name: the key under which values computed with it are cached, unique to the function.
-    """
+    """of: (grade, query) of some rows -> their gain, which never falls with it. name: unique, for caches."""
 
     name: Hashable
     of: Callable[[Floats, Ints], Floats]

@@ -1,6 +1,4 @@
-"""Average precision, and what follows from it: graded average precision (µAP), Q-measure, bpref and inferred AP
-for incomplete judgments, and scales that give difficult queries more weight.
-"""
+"""Average precision and what follows from it: µAP, Q-measure, bpref and infAP, geometric means, log odds."""
 
 from __future__ import annotations
 
@@ -11,10 +9,7 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, natural_log
-from gradeval.metrics._kernels import (
-    SCALE_FREE_HITS,
-    graded,
-)
+from gradeval.metrics._kernels import SCALE_FREE_HITS, graded
 from gradeval.registry.invariants import (
     BINARY_IS_AP,
     GAIN_RISES,

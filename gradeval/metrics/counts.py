@@ -1,6 +1,4 @@
-"""Counts of queries and documents, whose summary is the sum over all queries, shares of judged documents, and
-metrics with strings as values: the run tag, and the grades of the first ranks.
-"""
+"""Counts of queries and documents, shares of judged documents, and metrics with strings as values."""
 
 from __future__ import annotations
 

@@ -68,12 +68,8 @@ def _sum_over_subtopics(
     assert judgments.first is not None and judgments.last is not None
     row, query = covered.row, np.repeat(np.arange(len(covered.number)), covered.number)
     columns = np.ones(len(row)), judgments.rank[row], judgments.score[row], np.arange(len(row))
-    ends: dict[str, Any] = {
-        "first": judgments.first[row],
-        "last": judgments.last[row],
-        "depth": judgments.depth,
-    }
-    ranking = Judgments(covered.within, *columns, judgments.retrieved[query], **ends)
+    ends: dict[str, Any] = {"first": judgments.first[row], "last": judgments.last[row]}
+    ranking = Judgments(covered.within, *columns, judgments.retrieved[query], depth=judgments.depth, **ends)
     return np.bincount(query, values(ranking), len(covered.number)).astype(np.float64)
 
 

@@ -1,10 +1,8 @@
-"""Precision, recall and F, at a cutoff or for all documents retrieved, precision at a recall level, generalized
-precision and recall, where a document counts as its share of the largest grade, and utility.
-"""
+"""Precision, recall and F of ranks and sets, precision at recall levels, generalized by grades, and utility."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -37,6 +35,9 @@ Tolerated = Annotated[float, positive("the number of non-relevant documents whos
 _WEIGHTS = "the utility of a relevant and of a non-relevant document retrieved, and of each not retrieved"
 Weights = Annotated[tuple[float, ...], numbers(_WEIGHTS, example="1/-1/0/0", count=4)]
 Size = Annotated[float, at_least(0.0, "the number of documents in the collection, for the last weight")]
+_OF_HITS = [IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS]
+_RANKED: dict[str, Any] = {"invariants": _OF_HITS, "needs_relevant": True}
+_UTILITY: dict[str, Any] = {"family": "utility", "invariants": [SCALE_FREE_HITS], "order_free": True}
 
 
 def f_value(judgments: Judgments, rel: float | None, x: float, cutoff: int | None, size: Ints | int) -> Floats:
@@ -178,7 +179,7 @@ def set_relative_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     return one_each(hits, np.minimum(judgments.retrieved, hits.relevant))
 
 
-@metric("relative_P", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True)
+@metric("relative_P", **_RANKED)
 def relative_precision(judgments: Judgments, *, rel: Rel = None, cutoff: Cutoff) -> Terms:
     """Precision, relative to the highest possible.
 
@@ -227,7 +228,7 @@ def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff
     return one_each(hits.take(last[is_whole]).top(cutoff)).replace(expected_total=chance_of_all)
 
 
-@metric("RR", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], aliases=["MRR"])
+@metric("RR", invariants=_OF_HITS, aliases=["MRR"])
 def reciprocal_rank(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Terms:
     """Reciprocal rank.
 
@@ -251,7 +252,7 @@ def reciprocal_rank(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None
     return Terms(first.segments, first.rows, 1 / first.rank, expected_total=expected_total)
 
 
-@metric("Rprec", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True)
+@metric("Rprec", **_RANKED)
 def r_precision(judgments: Judgments, *, rel: Rel = None) -> Terms:
     """Precision at R, the number of relevant documents.
 
@@ -299,7 +300,7 @@ def interpolated(judgments: Judgments, rel: float | None, recall: float, roundin
     return judgments.once(("interpolated", rel, recall, rounding), find)
 
 
-@metric("iprec_at_recall", invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS], needs_relevant=True)
+@metric("iprec_at_recall", **_RANKED)
 def iprec(judgments: Judgments, *, rel: Rel = None, rounding: Rounding = "nearest", recall: Recall) -> Floats:
     """Interpolated precision at a recall level.
 
@@ -316,12 +317,7 @@ def iprec(judgments: Judgments, *, rel: Rel = None, rounding: Rounding = "neares
     return interpolated(judgments, rel, recall, rounding)
 
 
-@metric(
-    "11pt_avg",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE_HITS, PROMOTION_HELPS],
-    example="11pt_avg(points=0.2/0.5/0.8)",
-    needs_relevant=True,
-)
+@metric("11pt_avg", example="11pt_avg(points=0.2/0.5/0.8)", **_RANKED)
 def eleven_point_average(
     judgments: Judgments, *, rel: Rel = None, rounding: Rounding = "nearest", points: Points = RECALLS
 ) -> Floats:
@@ -386,13 +382,7 @@ def generalized_recall(judgments: Judgments, *, cutoff: AtK = None) -> Terms:
     return shares.replace(normalizer=judged.total, ideal=lambda: judged, cutoff=cutoff)
 
 
-@metric(
-    "scaled_utility",
-    family="utility",
-    invariants=[SCALE_FREE_HITS],
-    example="scaled_utility(s=50)",
-    order_free=True,
-)
+@metric("scaled_utility", example="scaled_utility(s=50)", **_UTILITY)
 def scaled_utility(
     judgments: Judgments, *, rel: Rel = None, a: Gained = 3.0, b: Lost = -2.0, s: Tolerated = 100.0
 ) -> Floats:
@@ -412,14 +402,7 @@ def scaled_utility(
     return np.where(judgments.retrieved > 0, scaled, 0.0)
 
 
-@metric(
-    "utility",
-    family="utility",
-    range=(None, None),
-    invariants=[SCALE_FREE_HITS],
-    example="utility(weights=3/-2/0/0)",
-    order_free=True,
-)
+@metric("utility", range=(None, None), example="utility(weights=3/-2/0/0)", **_UTILITY)
 def set_utility(
     judgments: Judgments, *, rel: Rel = None, weights: Weights = (1.0, -1.0, 0.0, 0.0), size: Size = 0.0
 ) -> Terms:

@@ -1,6 +1,4 @@
-"""User models: rank-biased precision; cascades, whose user stops at the first satisfying document (ERR, nERR,
-iRBU); and the C/W/L family: the expected rate of gain of a user who follows a probabilistic browsing model.
-"""
+"""User models: rank-biased precision, cascades (ERR, nERR, iRBU), and the C/W/L family of rates of gain."""
 
 from __future__ import annotations
 
@@ -25,6 +23,7 @@ from gradeval.tables.tied import TieGroups, expected_stops
 _CONTINUES = "the probability that the user continues to the next rank"
 Persistence = Annotated[float, fraction(_CONTINUES, example="0.8")]
 _TABLED, _AT_ONCE = 1 << 16, 1 << 18
+_IDEAL, _HELPS = IDEAL_IS_ONE.where(GAIN_RISES), PROMOTION_HELPS.where(GAIN_RISES)
 
 
 def reach_probability(rank: Floats, p: float) -> Floats:
@@ -47,14 +46,9 @@ def _gain(text: str) -> str | Pairs:
         raise ValueError(f"binary, {error}") from None
 
 
-Gains = Annotated[
-    str | Pairs,
-    WORTH.replace(
-        parse=_gain,
-        about=f"{WORTH.about}; binary: 1 for relevant documents (see --rel), 0 for others",
-        allowed=f"binary, {WORTH.allowed}",
-    ),
-]
+_ABOUT = f"{WORTH.about}; binary: 1 for relevant documents (see --rel), 0 for others"
+_GAINS = WORTH.replace(parse=_gain, about=_ABOUT, allowed=f"binary, {WORTH.allowed}")
+Gains = Annotated[str | Pairs, _GAINS]
 _LEVEL = REL.replace(about="as gain=binary, with this relevance threshold", without="determined by gain=")
 Level = Annotated[float | None, _LEVEL]
 
@@ -64,7 +58,7 @@ def _check_rbp(chosen: Mapping[str, Any]) -> None:
         raise ValueError("rel and gain are mutually exclusive")
 
 
-@metric("rbp", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], check=_check_rbp, example="rbp(p=0.8)")
+@metric("rbp", invariants=[_HELPS], check=_check_rbp, example="rbp(p=0.8)")
 def rank_biased_precision(
     judgments: Judgments, *, p: Persistence = 0.9, rel: Level = None, gain: Gains = "linear", cutoff: AtK = None
 ) -> Terms:
@@ -203,7 +197,7 @@ def of_run(
     return terms.replace(expected_total=expected_total)
 
 
-@metric("ERR", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="ERR@20")
+@metric("ERR", invariants=[_HELPS], example="ERR@20")
 def err(judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: AtK = None) -> Terms:
     """Expected reciprocal rank.
 
@@ -225,12 +219,7 @@ def err(judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None,
     return of_run(judgments, satisfaction(judgments, gain, max_grade), cutoff, np.reciprocal)
 
 
-@metric(
-    "nERR",
-    invariants=[IDEAL_IS_ONE.where(GAIN_RISES), PROMOTION_HELPS.where(GAIN_RISES)],
-    example="nERR(gain=linear)@10",
-    needs_relevant=True,
-)
+@metric("nERR", invariants=[_IDEAL, _HELPS], example="nERR(gain=linear)@10", needs_relevant=True)
 def nerr(judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: AtK = None) -> Terms:
     """Normalized expected reciprocal rank.
 
@@ -252,7 +241,7 @@ def nerr(judgments: Judgments, *, gain: Gain = "exp", max_grade: MaxGrade = None
     )
 
 
-@metric("iRBU", invariants=[PROMOTION_HELPS.where(GAIN_RISES)], example="iRBU(p=0.95)@10")
+@metric("iRBU", invariants=[_HELPS], example="iRBU(p=0.95)@10")
 def irbu(
     judgments: Judgments, *, p: Decay = 0.99, gain: Gain = "exp", max_grade: MaxGrade = None, cutoff: AtK = None
 ) -> Terms:

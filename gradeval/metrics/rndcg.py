@@ -18,6 +18,7 @@ from gradeval.tables.terms import DiscountedTerms, Terms
 
 _BASE = "the base of the logarithm, above 1; ranks up to it have no discount"
 Base = Annotated[float, positive(_BASE, aliases=("b", "beta"))]
+_IDEAL, _LINEAR = IDEAL_IS_ONE.where(GAIN_RISES), SCALE_FREE.where(gain="linear")
 
 
 def _dcgs(judgments: Judgments, gain: str | Pairs) -> tuple[DiscountedTerms, DiscountedTerms]:
@@ -34,11 +35,7 @@ def _ideally(run: DiscountedTerms, best: Segments, running: Floats) -> Floats:
     return np.where(depth > 0, padded[best.offsets[query] + depth - 1], 0.0)
 
 
-@metric(
-    "ndcg_rel",
-    invariants=[IDEAL_IS_ONE.where(GAIN_RISES), SCALE_FREE.where(gain="linear")],
-    needs_relevant=True,
-)
+@metric("ndcg_rel", invariants=[_IDEAL, _LINEAR], needs_relevant=True)
 def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the documents with a gain above 0.
 
@@ -59,12 +56,7 @@ def ndcg_at_relevant(judgments: Judgments, *, gain: Worth = "linear") -> Floats:
     return ratio(np.maximum(total, 0.0), number, np.nan)
 
 
-@metric(
-    "Rndcg",
-    invariants=[IDEAL_IS_ONE.where(GAIN_RISES), SCALE_FREE.where(gain="linear").unless("rel")],
-    example="Rndcg(gain=1:3/2:9)",
-    needs_relevant=True,
-)
+@metric("Rndcg", invariants=[_IDEAL, _LINEAR.unless("rel")], example="Rndcg(gain=1:3/2:9)", needs_relevant=True)
 def ndcg_at_levels(judgments: Judgments, *, rel: Rel = None, gain: Worth = "linear") -> Floats:
     """nDCG averaged over the ranks at which the gain of the ideal ranking decreases.
 

@@ -130,7 +130,6 @@ def printed(metric: str, texts: Mapping[str, str]) -> str | None:
 Items = list[tuple[str, str | None]]
 """The parameters given with a name: key and value; the value is None for a text without '='."""
 
-
 _AS_HERE = (
     "AP@k Accuracy@k BPM@k Compat ERR@k infAP INSQ INST Judged@k NERR8@k NERR9@k NERR10 NERR11 P@k R@k Rprec "
     "RR@k SDCG@k Success@k StRecall@k nDCG@k alpha_DCG@k alpha_nDCG@k ERR_IA@k nERR_IA@k NRBP nNRBP AP_IA "
@@ -204,7 +203,6 @@ NAMES: dict[str, dict[str, str]] = {
     "SciPy": {"kendalltau": "tau", "pearsonr": "pearson", "spearmanr": "rho"},
     "NTCIREVAL": {"MSnDCG@k": "nDCG@k", "Q-measure": "Q", "I-rec@k": "StRecall@k"},
 }
-
 
 # metric -> its names in tools, for the pages only: they are parsed elsewhere, or mean another metric here
 SAME_NAMES: dict[str, dict[str, str]] = {
@@ -281,11 +279,10 @@ def aliases() -> list[Alias]:
         for spelled, ours in names.items():
             match = re.fullmatch(r"([^(@]+)(?:\((\w+)(?:=(\w+))?\))?(@k)?", spelled)
             assert match is not None, spelled
-            metric, _, given = ours.removesuffix("@k").rstrip(")").partition("(")
+            target = ours.removesuffix("@k")
+            metric, _, given = target.rstrip(")").partition("(")
             name, param, value, cutoff = match.groups("")
-            lines.append(
-                Alias(tool, spelled, name, param, value, cutoff, ours.removesuffix("@k"), metric, given)
-            )
+            lines.append(Alias(tool, spelled, name, param, value, cutoff, target, metric, given))
     return lines
 
 

@@ -260,7 +260,6 @@ FAMILIES = {
     "average_precision": "average precision",
     "dcg": "nDCG",
     "ndcg_phi": "nDCG",
-    "rankdcg": "correlation and order",
     "precision": "precision and recall",
     "rndcg": "nDCG",
     "rbp": "user models",

@@ -171,9 +171,8 @@ def _elsewhere(metric: Metric) -> list[tuple[str, str]]:
     for alias in aliases():
         if alias.metric == metric.name:
             spelled = re.sub(r"\((\w+)\)", r"(\1=…)", alias.spelled)  # the value that is left open: RBP(p)@k
-            equivalents.setdefault(alias.tool, []).append(
-                spelled + (f" ({alias.given})" if alias.given else "")
-            )
+            spelled += f" ({alias.given})" if alias.given else ""
+            equivalents.setdefault(alias.tool, []).append(spelled)
     rows = [(tool, ", ".join(names)) for tool, names in equivalents.items()]
     return [*rows, *SAME_NAMES.get(metric.name, {}).items()]
 

@@ -111,9 +111,8 @@ share = _taking("a number in [0, 1]", _number, "0.5", lambda value: 0 <= value <
 
 def at_least(least: float, about: str, **fields: Any) -> Param:
     """A parameter that takes a number >= least."""
-    return _taking(f"a number >= {least:g}", _number, f"{least:g}", lambda value: value >= least)(
-        about, **fields
-    )
+    kind = _taking(f"a number >= {least:g}", _number, f"{least:g}", lambda value: value >= least)
+    return kind(about, **fields)
 
 
 def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0, **fields: Any) -> Param:

@@ -29,9 +29,7 @@ _RUNNING = threading.RLock()
 
 
 def load_all(register: Callable[[], list[str]]) -> list[str]:
-    """Load the modules under the entry point group 'gradeval.metrics'; a line for each that is wrong. register:
-    registers what a module declares, and returns such lines too.
-    """
+    """Load the modules under the entry point group 'gradeval.metrics'; lines of errors, register()'s too."""
     from importlib.metadata import entry_points
 
     failed: list[str] = []

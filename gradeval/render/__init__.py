@@ -38,9 +38,7 @@ WRITERS = {
 
 
 def format_of(path: str, formats: Iterable[str] = WRITERS, more: Sequence[str] = ()) -> str | None:
-    """The one of the formats that the ending of the path stands for; None for a path without an ending. more:
-    endings that are valid elsewhere. Raises OptionError for another ending.
-    """
+    """The format of the path's ending, None without one. more: endings valid elsewhere. Raises OptionError."""
     ending = os.path.splitext(path)[1].lower()
     if ending in ("", "."):
         return None

@@ -32,7 +32,6 @@ LABELLED = [name for name, writer in WRITERS.items() if writer.part in ("rows", 
 Text = list[str] | str
 """The texts of a column, one a row; a string is the same in all rows."""
 
-
 # --- numbers as text: one at a time for tables, and in columns of any length
 
 ABSENT = "-"  # stands where there is no number
@@ -61,9 +60,7 @@ def plain(value: float, digits: Digits) -> str:
 
 
 def nonzero(value: float, text: str, least: float = 0.0) -> str:
-    """The text of a number; one that decides, and would be rounded to 0, has a significant digit. least:
-    values up to this are 0.
-    """
+    """The text of a number that decides: above `least`, one significant digit where it would round to 0."""
     return f"{value:.0e}" if abs(value) > least and not text.strip("+-0.") else text
 
 
@@ -405,19 +402,11 @@ class Tabular:
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with its rows()."""
-        return pandas_of(self.rows())
+        return library("pandas").DataFrame(list(self.rows()))
 
     def to_polars(self) -> Any:
         """A polars.DataFrame with its rows()."""
-        return polars_of(self.rows())
-
-
-def pandas_of(rows: Sequence[Mapping[str, Any]]) -> Any:
-    return library("pandas").DataFrame(list(rows))
-
-
-def polars_of(rows: Sequence[Mapping[str, Any]]) -> Any:
-    return library("polars").DataFrame(list(rows), infer_schema_length=None)
+        return library("polars").DataFrame(list(self.rows()), infer_schema_length=None)
 
 
 def frame_of(columns: Mapping[str, Sequence[Any]], name: str, index: Sequence[str]) -> Any:

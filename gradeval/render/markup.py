@@ -146,9 +146,8 @@ def _html_table(grid: Grid) -> str:
     sides = ["left" if grid.is_left(c) else "right" for c in range(len(grid.head))]
 
     def row(tag: str, texts: Iterable[str]) -> str:
-        cells = (
-            f'<{tag} style="text-align:{side}">{text}</{tag}>' for side, text in zip(sides, texts, strict=True)
-        )
+        pairs = zip(sides, texts, strict=True)
+        cells = (f'<{tag} style="text-align:{side}">{text}</{tag}>' for side, text in pairs)
         return f"<tr>{''.join(cells)}</tr>"
 
     body = ""

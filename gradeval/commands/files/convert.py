@@ -123,9 +123,7 @@ def format_by_ending(path: str) -> str:
 def convert_file(
     source: Source, sink: Any, name: str, conversion: Conversion, options: Options, qrels: Source | None = None
 ) -> Converted:
-    """Write the file to the sink, compressed as the ending of the name says. qrels: the LETOR file whose lines
-    the source has scores of. Raises GradevalError.
-    """
+    """Write the file to the sink, compressed as the name says. qrels: as of convert(). Raises GradevalError."""
     written = WRITERS[conversion.to]
     if not written.is_compressible and os.path.splitext(name)[1].lower() in COMPRESSIONS:
         raise OptionError(f"{conversion.to} files are compressed within: leave out the ending of {name}")
@@ -186,9 +184,7 @@ class _Reading:
         return Content(self.role, tag, self.has_subtopics)
 
     def batches(self, by_query: bool) -> Iterator[Columns]:
-        """Raises InputError(s) at the end where something is wrong, after a part of the batches; and by_query,
-        QueryNotGrouped.
-        """
+        """Raises InputError(s) at the end, after a part of the batches; if by_query, QueryNotGrouped."""
         for rows in self._by_query() if by_query else self._whole():
             batch = self._batch(rows)
             refused = self.writer.refused(batch, self.content())

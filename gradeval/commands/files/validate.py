@@ -43,9 +43,7 @@ _MOST_GRADES = 20  # that it shows
 
 
 class Issues:
-    """Errors or warnings of a file: the first `limit` by line (from 1), and how many there are of each kind.
-    notices: the kinds of warnings, as --allow names them.
-    """
+    """Errors or warnings of a file: the first by line (from 1), and counts by kind. notices: of warnings."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self._first, self._kinds = limit, list[Problem](), Counter[str]()
@@ -410,9 +408,8 @@ class Checks:
         )
         for problem in rows.duplicates(same_grade=True).all():
             report.warnings.add(problem, notice=Kind.DUPLICATES)
-        _warn_of(
-            report, Kind.NO_RELEVANT, qrels, without, "has no relevant document", "have no relevant document"
-        )
+        texts = "has no relevant document", "have no relevant document"
+        _warn_of(report, Kind.NO_RELEVANT, qrels, without, *texts)
 
     def _run(self, file: TableFile, report: FileReport) -> None:
         qrels = self.judgments or _NO_QRELS
@@ -577,9 +574,8 @@ class CountedRun(Total):
             rises = np.sign(np.diff(lines.rank)) * np.sign(np.diff(lines.score))
             rises = np.append(0.0, np.nan_to_num(rises))  # of each line and the one before
             rises[starts] = 0
-            ranked, rising = (
-                np.add.reduceat(column, starts, dtype=np.float64) for column in (rises != 0, rises > 0)
-            )
+            columns = rises != 0, rises > 0
+            ranked, rising = (np.add.reduceat(column, starts, dtype=np.float64) for column in columns)
             rows, against = np.flatnonzero(rises > 0), np.flatnonzero(np.add.reduceat(rises, starts) > 0)
             first[against] = lines.line[rows[np.searchsorted(rows, starts[against])]]
         numbers = lines.query, segments.lengths, tied, ranked > 0, rising, first

@@ -46,11 +46,11 @@ class Table:
 
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of the rows."""
-        return doc.pandas_of(self.to_dicts())
+        return doc.library("pandas").DataFrame(self.to_dicts())
 
     def to_polars(self) -> Any:
         """A polars.DataFrame of the rows."""
-        return doc.polars_of(self.to_dicts())
+        return doc.library("polars").DataFrame(self.to_dicts(), infer_schema_length=None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
