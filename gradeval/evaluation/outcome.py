@@ -88,9 +88,7 @@ def weights_of(queries: Sequence[str], chosen: Bools, options: Options, path: st
 
 
 class Noticed(Record):
-    """The notices of a run, the share of its first ranks that is judged, and for how many queries it has fewer
-    documents than the cutoff of each metric, (M,).
-    """
+    """The notices of a run, its judged_share(), and how many queries are short of each cutoff, (M,)."""
 
     notices: tuple[Notice, ...]
     judged_share: float

@@ -409,9 +409,7 @@ class Results(Record, WithNotices, eq=False):
         return frame_of(columns, library, ["run"])
 
     def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """The values as a data frame: a row for each query of each run, a column for each metric. With pandas
-        the names of the runs and the queries are the index.
-        """
+        """The values as a data frame: a row for each query and run, the index in pandas, a column for each metric."""
         _check_utf8("run", [run.name for run in self.runs])
         _check_utf8("query", self.queries)
         pairs = [(run.name, query) for r, run in enumerate(self.runs) for query in self.counted_queries(r)]

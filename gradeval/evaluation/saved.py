@@ -197,9 +197,7 @@ def _numbers(run: _Part, rows: Mapping[str, Any], place: str = "") -> dict[str, 
 def common_metrics(
     runs: Runs, unlisted: Callable[[Spec], bool] = lambda spec: False
 ) -> tuple[list[Spec], list[Notice]]:
-    """The metrics that all saved results have, and a notice of those that some lack, but for unlisted ones.
-    Raises InputError where they have none in common.
-    """
+    """The metrics that all saved results have, and a notice of listed ones some lack. Raises InputError."""
     saved = [run for _, run in runs if isinstance(run, SavedResult)]
     if not saved:
         return [], []

@@ -40,9 +40,7 @@ def score(judgments: Judgments, specs: Sequence[Spec]) -> Floats:
 
 
 def summarize(specs: Sequence[Spec], values: Floats, counted: Bools, weights: Floats | None = None) -> Floats:
-    """The summary value of each metric, (M,), from the values of the queries that are counted, (M, Q). weights:
-    of the queries in means, (Q,); sums have none.
-    """
+    """The summary values, (M,), of values (M, Q) of counted queries. weights: (Q,), in means and not sums."""
     values = summands(specs, values)
     defined = counted & ~np.isnan(values)
     with np.errstate(over="ignore", invalid="ignore"):

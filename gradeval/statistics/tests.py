@@ -47,9 +47,7 @@ def reason_without_p(pairs: Floats) -> str:
 
 
 def mean_and_sd(pairs: Floats) -> tuple[float, float]:
-    """The mean and standard deviation (n - 1 in the denominator) of n numbers, in any order the same; NaN for
-    the mean of none and the standard deviation of one.
-    """
+    """The mean and the standard deviation (n - 1) of n numbers, whatever their order; NaN if n is too small."""
     n = len(pairs)
     mean = math.fsum(pairs.tolist()) / n if n else math.nan
     return mean, root_sum_of_squares(pairs - mean) / math.sqrt(n - 1) if n > 1 else math.nan

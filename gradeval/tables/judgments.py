@@ -202,9 +202,7 @@ class Judgments(Record, Recalling, eq=False):
 
     @cached_property
     def judged_seen(self) -> Ints:
-        """How many documents the query's ranking has up to and with this row whose grade is 0 or more, (N,).
-        Below the documents retrieved, the others are counted too.
-        """
+        """How many of the query's rows up to and with this one have a grade of 0 or more, (N,)."""
         return self.segments.running_count(self.grade >= 0)
 
     @cached_property
@@ -219,9 +217,7 @@ class Judgments(Record, Recalling, eq=False):
         return self.is_retrieved if cutoff is None else self.rank <= cutoff
 
     def relevant(self, rel: float | None = None) -> Bools:
-        """Which rows are relevant, (N,): grade >= rel, by default >= the relevance level, by default > 0. A
-        grade below 0 is never relevant.
-        """
+        """Which rows are relevant, (N,): grade >= rel, by default the relevance level or > 0; none below 0."""
         return is_relevant(self.grade, self.relevance_level if rel is None else rel)
 
     def hits(self, rel: float | None = None, cutoff: int | None = None) -> Hits:
@@ -292,9 +288,7 @@ class Judgments(Record, Recalling, eq=False):
             raise MetricError(what, hint="Leave out --depth, or give another --ties")
 
     def judged_only(self) -> Judgments:
-        """The ranking with unjudged documents removed (condensed list). A document with a grade below 0 counts
-        as unjudged, as in trec_eval.
-        """
+        """The ranking without unjudged documents (condensed list), as are grades below 0 in trec_eval."""
         stays = self.is_retrieved & (self.grade >= 0)
         retrieved = self.segments.number(stays)
         # rows that are kept come first, all in the same order as before

@@ -456,9 +456,7 @@ def run_of_data(data: Data, name: str, options: Options = _DEFAULTS) -> Run:
 
 
 def check_columns(tables: Iterable[Any], options: Options) -> None:
-    """Raise OptionError for a query or document column that no table has, which is a typo; data that cannot be
-    examined twice, such as pipes, may have it.
-    """
+    """Raise OptionError for a query or document column that no table has; a pipe is not read for it."""
     names = (
         (source_of(data).name if is_path(data) else "the table", _column_names(data, options))
         for data in tables

@@ -82,9 +82,7 @@ class Lines(Record):
 
 
 class Ties(Record):
-    """The judged documents that share their score with others of their query. row: of the qrels. first, last:
-    the ranks between which all with this score stand, (n,).
-    """
+    """The judged documents with tied scores: rows of the qrels, and the ranks of all with the score, (n,)."""
 
     row: Ints
     first: Ints
