@@ -409,7 +409,7 @@ class Results(Record, WithNotices, eq=False):
         return frame_of(columns, library, ["run"])
 
     def per_query_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """The values as a data frame: a row for each query and run, the index in pandas, a column for each metric."""
+        """The values as a data frame: a row for each query and run (the index in pandas), a column a metric."""
         _check_utf8("run", [run.name for run in self.runs])
         _check_utf8("query", self.queries)
         pairs = [(run.name, query) for r, run in enumerate(self.runs) for query in self.counted_queries(r)]
