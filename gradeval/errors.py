@@ -125,9 +125,7 @@ class OptionError(GradevalError):
 
 
 class UnsuitableOptionError(OptionError):
-    """An option that does not suit the qrels. option: its name. text_in_file: with the option as
-    configurations spell it, where that differs.
-    """
+    """An option that does not suit the qrels. text_in_file: with the option as configurations spell it."""
 
     hint = ""  # for a configuration
 

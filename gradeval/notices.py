@@ -307,9 +307,7 @@ def lines(notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False) 
 def sentences(
     notices: Iterable[Notice], runs: int = 1, *, in_python: bool = False
 ) -> Iterator[tuple[Kind, str]]:
-    """A sentence for each kind of notice, however many of the runs and metrics it is about. runs: how many runs
-    there are. in_python: whether options are named as in Python.
-    """
+    """A sentence for each kind of notice. runs: how many there are. in_python: how options are named."""
     kinds: dict[Kind, list[Notice]] = {}
     for notice in notices:
         kinds.setdefault(notice.kind, []).append(notice)

@@ -15,15 +15,10 @@ else:  # in typing from Python 3.11 on; only type checkers use it
 
 @dataclass_transform(frozen_default=True)
 class Record:
-    """The base of records, which behave as frozen dataclasses do, for type checkers too:
-
-        class Point(Record):
-            x: int
-            y: int = 0
-
-    A dataclass compiles its methods whenever its module is imported, and a NamedTuple its annotations: for the
-    60 records of a small command this took 15 % of its time. Here all share the methods below, which take 1 µs
-    longer. eq=False: equal to itself only, as a record with arrays should be. kw_only, init: for type checkers.
+    """The base of records, which behave as frozen dataclasses do, for type checkers too. A dataclass compiles
+    its methods whenever its module is imported, and a NamedTuple its annotations: for the 60 records of a
+    small command this took 15 % of its time. Here all share the methods below, which take 1 µs longer.
+    eq=False: equal to itself only, as a record with arrays should be. kw_only, init: for type checkers.
     """
 
     __match_args__: tuple[str, ...] = ()

@@ -167,9 +167,8 @@ class Job:
     # --- what it says
 
     def passes(self, *groups: Sequence[Notice], runs: int) -> bool:
-        """Whether the command may go on: with --strict warnings are errors, which are printed now; otherwise
-        warnings and notes are printed after the results. groups: each with a line for each kind. runs: how many
-        are evaluated.
+        """Whether the command may go on; with --strict warnings are errors, printed now, otherwise after the
+        results. groups: each with a line for each kind. runs: how many are evaluated.
         """
         groups = (self.query_ids.notices if self.query_ids else (), *groups)
 
@@ -279,9 +278,7 @@ def expand_runs(
 
 
 class QueryIds(LaterIds):
-    """The value of --query-ids: ids, or the name of a file of ids ('-': standard input); ids where it is both
-    and all are judged, of which there is a notice.
-    """
+    """The value of --query-ids: ids, or the name of a file of ids; where it is both and all are judged, ids."""
 
     def __init__(self, text: str) -> None:
         self.text, self.notices = text, list[Notice]()

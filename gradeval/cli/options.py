@@ -122,9 +122,7 @@ class Kinds(Value):
 def complete_metric(
     ctx: click.Context, param: click.Parameter, incomplete: str, tool: str = ""
 ) -> list[CompletionItem]:
-    """The completions of a metric, the last of several: our names, aliases, trec_eval's and groups; before them
-    the measures of the tool. Names that differ in case only are offered once.
-    """
+    """Completions of the last of several metrics: the tool's measures, ours, aliases, trec_eval's, groups."""
     from click.shell_completion import CompletionItem
 
     from gradeval.registry.dialects import GROUPS, IR_MEASURES, MEASURES, TREC_EVAL, names_of

@@ -170,9 +170,7 @@ def _runs(arguments: Sequence[str], path: str | None) -> list[tuple[str | None, 
 def _check_metrics(
     specs: Sequence[Spec], per_query: bool, summary: bool, sort: str | None, by_level: bool
 ) -> None:
-    """Raise UsageError if none of the metrics has a value to print, or --sort is none of them. by_level:
-    metrics of levels are added, which have all values.
-    """
+    """Raise UsageError if no metric has a value to print (by_level adds some), or --sort is none of them."""
     names = ", ".join(map(str, specs))
     if not (per_query or by_level or any(spec.metric.has_summary for spec in specs)):
         raise click.UsageError(f"{names}: it has values per query only. Add -q.")

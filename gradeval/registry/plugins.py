@@ -71,9 +71,7 @@ def contained(
 
 
 def admitted(metric: Metric, owner: Callable[[str], str]) -> Metric:
-    """A metric of another package, contained. owner: what a name is already used for, '' if it is free. Raises
-    MetricError where its declaration is wrong, or one of its names is not free.
-    """
+    """A metric of another package, contained. owner: what a name is used for, or ''. Raises MetricError."""
     function = metric.function
     who = f"plugin {getattr(function, '__module__', None) or type(function).__module__}"
     ignored = f"{who}: metric {described(metric.display)} is ignored: "

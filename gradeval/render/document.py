@@ -286,9 +286,7 @@ class Document(Record, kw_only=True):
 
 
 class Printable:
-    """A result that can be printed. layout: the module whose document() makes what is printed, found by name,
-    so that a result does not import what draws it.
-    """
+    """A result that can be printed. layout: the module whose document() does it, imported only then."""
 
     layout: ClassVar[str]
     default_format: ClassVar[Format] = "table"
@@ -377,9 +375,7 @@ Noticed = TypeVar("Noticed", bound=WithNotices)
 
 
 def warned(result: Noticed, known: Iterable[Notice] = ()) -> Noticed:
-    """The result, after a warning for each kind of its notices but notes, at the line that called gradeval.
-    known: notices that the caller has already.
-    """
+    """The result, after warnings at the line that called gradeval, without notes. known: given before."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gradeval":
         frame, level = frame.f_back, level + 1

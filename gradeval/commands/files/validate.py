@@ -546,9 +546,7 @@ class ObservedSource(Source):
 
 
 class CountedRun(Total):
-    """What evaluations keep of a run, with its facts. report: takes the duplicates and the warnings about
-    ranks. names: the id of each query by its index.
-    """
+    """What evaluations keep of a run, with its facts. report: of the file. names: query ids by their index."""
 
     def __init__(
         self, qrels: Qrels, report: FileReport, names: Mapping[int, bytes], collapse: ranking.Collapse
