@@ -130,10 +130,8 @@ def run_names(runs: Iterable[tuple[str | None, str, str | None]]) -> list[str]:
     names = [name for _, name in others]
     while True:  # again because a path can be another run's short name
         count = Counter(names)
-        apart = [
-            path if count[name] > 1 or name in labels else name
-            for name, (path, _) in zip(names, others, strict=True)
-        ]
+        named = zip(names, others, strict=True)
+        apart = [path if count[name] > 1 or name in labels else name for name, (path, _) in named]
         if apart == names:
             break
         names = apart

@@ -379,11 +379,8 @@ fail_on_warning_option = other(
 
 
 def table_option(tables: Sequence[str]) -> Decorator:
-    return output(
-        "--table",
-        "The table that -f tsv and -f csv print. Default: the first. -f json has all.",
-        type=click.Choice(tables),
-    )
+    about = "The table that -f tsv and -f csv print. Default: the first. -f json has all."
+    return output("--table", about, type=click.Choice(tables))
 
 
 def output_option(about: str) -> Decorator:

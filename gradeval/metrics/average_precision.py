@@ -32,10 +32,8 @@ _FITS = Condition(
 )
 Beta = Annotated[float, positive("the weight of the gains relative to the number of relevant documents")]
 _SMOOTHING = 1e-5  # of infAP: defines the precision where no document above was judged
-_BPREF: dict[str, Any] = {
-    "invariants": [IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED],
-    "needs_relevant": True,
-}
+_OF_JUDGED = [IDEAL_IS_ONE, SCALE_FREE_HITS, UNJUDGED_IGNORED]
+_BPREF: dict[str, Any] = {"invariants": _OF_JUDGED, "needs_relevant": True}
 
 
 @metric(

@@ -67,10 +67,8 @@ def fitted_phi(judgments: Judgments, variant: str) -> Callable[[Floats, Ints], F
 def named_points(judgments: Judgments, variant: str) -> list[dict[str, tuple[float, float]]]:
     """name -> (grade, φ) of the control points of each query; the highest alone where there is no curve."""
     x, y, kind = (column.tolist() for column in control_points(judgments, variant))
-    return [
-        {NAMES[c]: (x[q][c], y[q][c]) for c in (_POINTS[kind[q]] if kind[q] >= 0 else [3])}
-        for q in range(len(kind))
-    ]
+    columns_of = (_POINTS[number] if number >= 0 else [3] for number in kind)
+    return [{NAMES[c]: (x[q][c], y[q][c]) for c in columns} for q, columns in enumerate(columns_of)]
 
 
 def control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, Ints]:
@@ -88,9 +86,8 @@ def control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, 
     highest, lowest = grades[start], grades[start + size - 1]
     # counted from the smallest: quartiles, or Tukey's hinges
     quarter = (size - 1) / 4 if variant == "paper" else (size + 3) // 2 / 2 - 1
-    low, median, high = (
-        quantile(grades, start, size, place) for place in (quarter, (size - 1) / 2, size - 1 - quarter)
-    )
+    places = quarter, (size - 1) / 2, size - 1 - quarter
+    low, median, high = (quantile(grades, start, size, place) for place in places)
     fence = high + 1.5 * (high - low)
     rounding = ROUNDING * (highest - lowest)
     beyond = highest - fence > rounding

@@ -16,9 +16,8 @@ from gradeval.tables.judgments import Judgments
 from gradeval.tables.terms import Terms
 from gradeval.tables.tied import TieGroups, chance_of_hit, first_hits
 
-Weight = Annotated[
-    float, positive("the weight of recall relative to precision: the square of van Rijsbergen's beta")
-]
+_WEIGHT = "the weight of recall relative to precision: the square of van Rijsbergen's beta"
+Weight = Annotated[float, positive(_WEIGHT)]
 _NEED = "how many relevant documents must be in the first k ranks: one, or all of them"
 Need = Annotated[str, choice(_NEED, ("one", "all"))]
 RECALLS = tuple(n / 10 for n in range(11))

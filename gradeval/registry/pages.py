@@ -36,9 +36,7 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     listed = {name: [metric for metric in metrics if metric.group == name] for name in chosen}
     if word:  # the best-known families come first in the registry
         listed = {f"best matches of '{word}' first": _best(word, metrics)}
-    rows = {
-        heading: [(metric.name, metric.summary) for metric in part] for heading, part in listed.items() if part
-    }
+    rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in listed.items() if part}
     if not rows:
         raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
     width = max(len(name) for part in rows.values() for name, _ in part)
@@ -248,9 +246,8 @@ def _sum(judgments: Judgments, terms: Terms) -> Iterator[tuple[str, ...]]:
         values = {"gain": terms.gain, "discount": terms.discount, **values}
         if (terms.row >= 0).all() and (terms.rank != judgments.rank[terms.row]).any():
             values = {"position": terms.rank, **values}
-    columns = [
-        dict(zip(terms.row.tolist(), map(number, column.tolist()), strict=True)) for column in values.values()
-    ]
+    of_terms = terms.row.tolist()
+    columns = [dict(zip(of_terms, map(number, column.tolist()), strict=True)) for column in values.values()]
     yield "rank", "grade", *values
     rows = {rank: row for row, rank in enumerate(judgments.rank.tolist()) if np.isfinite(rank)}
     documents = [(str(rank), rows.get(rank)) for rank in range(1, int(judgments.retrieved[0]) + 1)]

@@ -534,10 +534,8 @@ class ObservedSource(Source):
             return Description(self.compression, "binary")
         encoding = "UTF-8 with a BOM" if self.begins_with_mark() else "ASCII" if self._is_ascii else "UTF-8"
         encoding = encoding if self._not_utf8 is None else "not UTF-8"
-        ends, separators = (
-            " and ".join(name for name in names if self._counts[name])
-            for names in (("LF", "CRLF"), ("spaces", "tabs"))
-        )
+        kinds = ("LF", "CRLF"), ("spaces", "tabs")
+        ends, separators = (" and ".join(name for name in names if self._counts[name]) for names in kinds)
         if not has_fields:
             line = self._head.split(b"\n", 1)[0].decode("utf-8", "replace")
             by_count = max(_DELIMITERS, key=line.count)
