@@ -282,7 +282,7 @@ def check_letor_options(source: Source, role: str, kind: str, options: Options) 
     """Raise InputError or OptionError for options of LETOR files that are given for another, or missing."""
     if role == "run" and (kind == "letor") != bool(options.features):
         if kind == "letor":
-            hint = "Choose what ranks its documents with --feature, such as --feature 1-5,9 (in Python features=[1])"
+            hint = "Choose what ranks its documents, such as --feature 1-5,9 (in Python features=[1])"
             raise InputError(source.name, "this is a LETOR file", hint=hint)
         hint = "--feature requires LETOR files"
         if kind == "scores":
