@@ -1,4 +1,4 @@
-"""nDCGφ and rankDCG: gains, or discounts, from the distribution of the query's grades."""
+"""nDCGφ: gains from the distribution of the query's grades."""
 
 from __future__ import annotations
 
@@ -9,18 +9,12 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import monotone_curve, quantile
-from gradeval.metrics._kernels import EXP2, Gain, exp2_gain, normalized_dcg, with_rows
-from gradeval.registry.invariants import (
-    IDEAL_IS_ONE,
-    PROMOTION_HELPS,
-    REVERSE_IS_ZERO,
-    SCALE_FREE,
-    UNJUDGED_IGNORED,
-)
+from gradeval.metrics._kernels import EXP2, Gain, exp2_gain, normalized_dcg
+from gradeval.registry.invariants import IDEAL_IS_ONE, PROMOTION_HELPS, SCALE_FREE
 from gradeval.registry.metric import metric
 from gradeval.registry.params import AtK, Pairs, Param, choice, pairs
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.terms import DiscountedTerms, Terms
+from gradeval.tables.terms import Terms
 
 ROUNDING = 1e-12  # of the range of grades: a grade this close to the fence is not beyond it
 NAMES = ("lowest", "median", "whisker", "highest")
@@ -150,41 +144,3 @@ def ndcg_phi(
     phi = judgments.once(("phi", variant), lambda: fitted_phi(judgments, variant))
     gain = Gain(("phi", variant), lambda grade, query: exp2_gain(phi(grade, query)))
     return normalized_dcg(judgments, gain, cutoff)
-
-
-@metric(
-    "rankDCG",
-    family="correlation and order",
-    invariants=[IDEAL_IS_ONE, SCALE_FREE, PROMOTION_HELPS, REVERSE_IS_ZERO, UNJUDGED_IGNORED],
-    undefined=True,
-    order_free=True,
-)
-def rank_dcg(judgments: Judgments) -> Terms:
-    """Rank discounted cumulated gain.
-
-    Use when the order of all judged documents is the question, as in ordering by popularity or influence.
-    Not when documents are to be found among many unjudged ones: unjudged documents have no effect.
-
-    rankDCG = (DCG' - min) / (max - min), with DCG' = sum over the positions i of the judged documents of
-    level(i) / discount(i), max the DCG' of the ideal ranking and min that of its reverse. The K distinct
-    grades are the levels 1..K, in ascending order; discount(i) = K + 1 - the level at position i of the ideal
-    ranking, so that documents of equal grade share a discount. Only judged documents have a position, by
-    score; among ties the lowest grade is first, and documents not retrieved are tied below all others.
-
-    Returns NaN where all judged grades are equal.
-    Source: Katerenchuk and Rosenberg, "RankDCG: Rank-ordering evaluation measure", LREC 2016, section 4.
-    """
-    within, distinct = judgments.segments, judgments.levels.lengths
-    ideal = (judgments.ideal_level + 1).astype(np.float64)
-    discount = distinct[within.query] + 1 - ideal
-    reverse = ideal[(within.offsets[:-1] + within.offsets[1:] - 1)[within.query] - np.arange(len(ideal))]
-    rows = within.ties(judgments.score).descending(-judgments.level.astype(np.float64))
-    ranked = (judgments.level[rows] + 1).astype(np.float64)
-    rank = (within.place + 1).astype(np.float64)
-    best = DiscountedTerms.of(within, np.arange(len(rank)), rank, ideal, discount)
-    worst = within.sum(reverse / discount)
-    return DiscountedTerms.of(within, rows, rank, ranked, discount).replace(
-        normalizer=np.where(distinct > 1, best.total - worst, np.nan),
-        base=worst,
-        ideal=lambda: with_rows(best, within, judgments.grade),
-    )

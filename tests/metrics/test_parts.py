@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gradeval.errors import MetricError
 from gradeval.evaluation.score import scored
-from gradeval.metrics import rbp
+from gradeval.metrics import user_models
 from gradeval.registry.metric import REGISTRY, Metric
 from gradeval.registry.spec import Spec, parse
 from gradeval.tables import qrels
@@ -79,11 +79,11 @@ def test_residual_of_many_queries(monkeypatch):
         expected.append(0.5 ** len(run) + 0.5 * sum(unknown) if unknown else 0.0)
     together = values("rbp_resid(p=0.5)", *queries)
     assert together == expected
-    monkeypatch.setattr(rbp, "_AT_ONCE", 100)
+    monkeypatch.setattr(user_models, "_AT_ONCE", 100)
     assert values("rbp_resid(p=0.5)", *queries) == expected
     ranks = np.array([1.0, 1000.0, 70_000.0])
-    np.testing.assert_allclose(rbp.reach_probability(ranks, 0.9999), 0.9999 ** (ranks - 1))
-    assert rbp.reach_probability(ranks[:0], 0.5).tolist() == []
+    np.testing.assert_allclose(user_models.reach_probability(ranks, 0.9999), 0.9999 ** (ranks - 1))
+    assert user_models.reach_probability(ranks[:0], 0.5).tolist() == []
 
 
 def test_words():

@@ -217,7 +217,7 @@ def test_options_that_need_letor(letor, tmp_path):
     trec.write_bytes(b"1 0 a 1\n")
     for options in ({"qrels_feature": 1}, {"groups": "sizes"}):
         raises(OptionError, f"requires a LETOR file as qrels, but {trec} is not one", qrels_of, trec, **options)
-    what = r"this is a LETOR file\. Choose what ranks its documents with --feature"
+    what = r"this is a LETOR file\. Choose what ranks its documents, such as --feature"
     raises(InputError, what, ranks_of, letor)
     raises(InputError, r"this is not a LETOR file\. --feature requires LETOR files", ranks_of, trec, features=1)
 
