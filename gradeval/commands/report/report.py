@@ -1,8 +1,8 @@
 """A report about runs: values, comparisons, coverage, and how each value comes about, as one page of HTML.
 
 The page needs nothing else. Its tables are there without JavaScript: means, differences, coverage, queries,
-how it was made. From the data, its script (in page/) draws explanations and the chart; it orders texts, and
-computes differences and nothing else.
+how it was made. From the data, its script (in page/) draws explanations, the chart, intervals and values; it
+orders texts, and computes differences and nothing else.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from importlib import resources
-from itertools import chain, islice
+from itertools import chain, islice, product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from gradeval.commands.compare import compare
-from gradeval.commands.compare.layout import BETTER, WORSE, means_and_differences
+from gradeval.commands.compare.layout import BETTER, WORSE, interval, means_and_differences
 from gradeval.commands.compare.layout import legend as legend_of
 from gradeval.commands.explain.explain import Document, Explanation, Selection, open_to_explain, titles_of
 from gradeval.commands.explain.explain import explained as explained_by
@@ -38,7 +38,7 @@ from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render import Digits
 from gradeval.render import document as doc
-from gradeval.render.document import ABSENT, number, signed
+from gradeval.render.document import ABSENT, number, probability, signed
 from gradeval.statistics.sampling import TOLERANCE
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.load import is_path, open_qrels, source_of
@@ -439,6 +439,17 @@ def _values(report: Report, digits: Digits) -> str:
     that a page is whole when it has loaded: what prints it may not wait.
     """
     values, comparison = report.values, report.comparison
+    intervals: list[list[float | None]] = []
+    compared: dict[str, str] = {}
+    if comparison is not None:
+        of_pairs = product(comparison.pairs, range(len(values.metrics)))
+        for ((baseline, run), m), pair in zip(of_pairs, comparison.comparisons, strict=True):
+            ends = pair.low, pair.estimate, pair.high
+            finite = [end if math.isfinite(end) else None for end in ends]
+            intervals.append([] if any(map(math.isnan, ends)) else [*finite, bool(pair.verdict)])
+            reverse = replace(pair, low=-pair.high, high=-pair.low)
+            compared[f"{baseline} {run} {m}"] = _compared(report, pair, digits)
+            compared[f"{run} {baseline} {m}"] = _compared(report, reverse, digits)
     no_sums: dict[str, str] = {}
     for value in chain.from_iterable(chain(*(query.values for query in report.explained.values()))):
         if not value.explanation.is_sum:
@@ -456,8 +467,23 @@ def _values(report: Report, digits: Digits) -> str:
         "tolerance": TOLERANCE,
         "saved": report.saved,
         "pair": [0, 0] if comparison is None else list(comparison.pairs[0]),
+        # of each row of the differences: low end, estimate, high end, whether it is significant; null: infinite
+        "intervals": intervals,
+        # by baseline, run and metric: what a sentence on the mean difference says further
+        "compared": compared,
     }
     return _json(content).replace("<", "\\u003c")
+
+
+def _compared(report: Report, pair: compare.PairComparison, digits: Digits) -> str:
+    parts = [""]
+    if not math.isnan(pair.low):
+        parts.append(f"{report.options.confidence:g} % interval {interval(pair, digits)}")
+    if not math.isnan(pair.p):
+        parts.append(f"p {probability(pair.p, digits)}")
+    if not math.isnan(pair.p_corrected) and report.options.used_correction != "none":
+        parts.append(f"corrected p {probability(pair.p_corrected, digits)}")
+    return ", ".join(parts)
 
 
 def _texts(texts: Iterable[str]) -> str:

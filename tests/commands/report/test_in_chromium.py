@@ -51,7 +51,7 @@ def test_it_is_whole_when_it_is_loaded(browser: Browser, path: Path) -> None:
     added = browser("Page.addScriptToEvaluateOnNewDocument", source=script)
     browser.open(path)
     browser("Page.removeScriptToEvaluateOnNewDocument", **added)
-    assert browser.run("whole") == [1, 5, 50]
+    assert browser.run("whole") == [1, 6, 50]
 
 
 def test_it_sorts(page: Browser) -> None:
@@ -103,8 +103,17 @@ def test_any_two_runs(page: Browser, report: Report) -> None:
     shown = {row[0]: row[4] for row in page.rows()}
     for query, value in zip(report.values.queries, expected.tolist(), strict=True):
         assert shown[query] == (f"{value:+.4f}" if value else "0.0000")
-    text = "bm25 minus hybrid, all queries: mean difference +0.0012; queries won/tied/lost 25/1/24."
+    one = report.comparison.find("hybrid", "AP")
+    interval = (
+        f"95 % interval [{-one.high:.4f}, {-one.low:.4f}], p {one.p:.4f}, corrected p {one.p_corrected:.4f}"
+    )
+    text = (
+        f"bm25 minus hybrid, all queries: mean difference +0.0012, {interval}; queries won/tied/lost 25/1/24."
+    )
     assert page.run(STATUS).endswith(text)
+    page.choose("run", 1)
+    assert page.run(STATUS).endswith("; --all-pairs would add an interval and p.")
+    page.choose("run", 0)
     page.choose("baseline", 0)
     assert {row[4] for row in page.rows()} == {"0.0000"}
 
@@ -364,10 +373,74 @@ def test_axes_end_at_round_numbers(browser: Browser, tmp_path: Path) -> None:
     path.write_text(gradeval.report(QRELS, RUNS, "tau num_rel_ret nDCG@10", explain=0).render(), "utf-8")
     browser.show(path)
     ticks = "[...document.querySelectorAll('#chart text')].map((tick) => tick.textContent)"
-    for m, ends in enumerate([("\u22121", "+1"), ("\u221215", "+5"), ("\u22120.8", "+0.6")]):
+    legend = f"[...document.querySelectorAll('{VISIBLE} th.dots > span > span')].map((one) => one.textContent)"
+    of_chart = ("\u22121", "+1"), ("\u221215", "+5"), ("\u22120.8", "+0.6")
+    of_rows = ("\u22120.2", "1"), ("0", "20"), ("0", "1")
+    for m, ends in enumerate(zip(of_chart, of_rows, strict=True)):
         browser.choose("metric", m)
-        found = browser.run(ticks)
-        assert (found[0], found[-1]) == ends
+        found = [browser.run(texts) for texts in (ticks, legend)]
+        assert tuple((texts[0], texts[-1]) for texts in found) == ends
+
+
+def places(browser: Browser, row: str, shapes: dict[str, str]) -> list[float]:
+    """Where the shapes of a row are, as shares of its drawing; shapes: of SVG -> which of their attributes."""
+    parts = [
+        f"...[...document.querySelectorAll('{row} {of}')].map((one) => one.getAttribute('{name}'))"
+        for of, name in shapes.items()
+    ]
+    return [(float(place.rstrip("%")) - 1) / 98 for place in browser.run(f"[{', '.join(parts)}]")]
+
+
+def test_values_are_drawn_on_a_line(page: Browser, report: Report) -> None:
+    """From a circle, the baseline, to a disc, the run; the other runs are points."""
+    row = f"{VISIBLE} tbody tr:first-child .dots"
+    shapes = {".empty": "cx", ".full": "cx", ".small": "cx", "line.better": "x1", "line.better ": "x2"}
+    bm25, dense, hybrid = report.values.values[:, 0, report.values.queries.index("424")].tolist()
+    assert places(page, row, shapes) == pytest.approx([bm25, dense, hybrid, bm25, dense], abs=1e-4)
+    legend = f"document.querySelector('{VISIBLE} th.dots').innerText"
+    assert page.run(legend).split() == ["0", "dense", "bm25", "others", "1"]
+    page.choose("baseline", 2)
+    page.choose("filter", "424")
+    shapes = {".empty": "cx", ".full": "cx", ".small": "cx", "line.worse": "x1", "line.worse ": "x2"}
+    assert places(page, row, shapes) == pytest.approx([hybrid, dense, bm25, hybrid, dense], abs=1e-4)
+
+
+def test_intervals_are_drawn(browser: Browser, tmp_path: Path) -> None:
+    """A disc is significant. All metrics have one scale if all are shares, which the legend says."""
+    path = tmp_path / "intervals.html"
+    table, legend = (
+        "[aria-labelledby=summary] .scroll:last-of-type",
+        "document.querySelector('.legend').textContent",
+    )
+    for metrics, end in (
+        ("nDCG AP", "Drawn intervals: one scale for all metrics."),
+        ("nDCG num_rel_ret", "Drawn intervals: a scale for each metric."),
+        ("nDCG", "standard deviation of the differences."),
+    ):
+        report = gradeval.report(QRELS, RUNS, metrics, explain=0)
+        path.write_text(report.render(), "utf-8")
+        browser.show(path)
+        assert browser.run(legend).endswith(end)
+        pairs = report.comparison.comparisons
+        for n, pair in enumerate(pairs, 1):
+            row = f"{table} tbody tr:nth-child({n})"
+            dot = "full" if pair.verdict else "empty"
+            shapes = {".axis": "x1", "line:nth-of-type(2)": "x1", f".{dot}": "cx", "line:nth-of-type(2) ": "x2"}
+            of_scale = [of for of in pairs if "one scale" in end or of.metric == pair.metric]
+            low, high = min(0.0, *(of.low for of in of_scale)), max(0.0, *(of.high for of in of_scale))
+            values = [0.0, pair.low, pair.estimate, pair.high]
+            expected = [(value - low) / (high - low) for value in values]
+            assert places(browser, row, shapes) == pytest.approx(expected, abs=1e-4)
+    # what is infinite ends where the scale ends; of one query there is no interval, and nothing is drawn
+    one, other = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0}}
+    for report, ends in (
+        (gradeval.report(QRELS, RUNS[:2], "AP", query_ids="401,402,403", test="sign"), [0, 1]),
+        (gradeval.report({"q": {"a": 1}}, {"run": one, "other": other}, "AP"), []),
+    ):
+        path.write_text(report.render(), "utf-8")
+        browser.show(path)
+        shapes = {"line:nth-of-type(2)": "x1", "line:nth-of-type(2) ": "x2"}
+        assert places(browser, table, shapes) == ends
 
 
 def test_one_run(browser: Browser, tmp_path: Path) -> None:

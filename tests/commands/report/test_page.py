@@ -202,6 +202,24 @@ def test_the_data_are_those_of_explain(report: Report, html: str) -> None:
                 assert gains.split("\t") == [terms.get(name, "") for name in shown]
 
 
+def test_intervals_and_p_are_those_of_the_comparison(report: Report, html: str) -> None:
+    data = data_of(html)
+    one = report.comparison.find("dense", "nDCG@10")
+    p = f"p {one.p:.4f}, corrected p {one.p_corrected:.4f}"
+    assert data["compared"]["0 1 0"] == f", 95 % interval [{one.low:.4f}, {one.high:.4f}], {p}"
+    assert data["compared"]["1 0 0"] == f", 95 % interval [-{one.high:.4f}, -{one.low:.4f}], {p}"
+    # dense and hybrid are compared with bm25, not with each other
+    assert {key[:3] for key in data["compared"]} == {"0 1", "1 0", "0 2", "2 0"}
+    assert data["intervals"] == [
+        [pair.low, pair.estimate, pair.high, bool(pair.verdict)] for pair in report.comparison.comparisons
+    ]
+    # of one query there is no interval, so none is said or drawn
+    run, other = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0}}
+    data = data_of(gradeval.report({"q": {"a": 1}}, {"run": run, "other": other}, "AP").render())
+    assert data["compared"] == {"0 1 0": "", "1 0 0": ""}
+    assert data["intervals"] == [[]]
+
+
 def test_one_run() -> None:
     found = gradeval.report(QRELS, RUNS[0], "nDCG@10")
     page = Page(found.render())

@@ -72,6 +72,11 @@ function round(value) {
   return Math.round(value * 100) / 100;
 }
 
+// The lowest and the highest of some values, and 0, which null counts as.
+function rangeOf(values) {
+  return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [0, 0]);
+}
+
 // Round numbers from below the lowest to above the highest value.
 function ticksOf(low, high) {
   const least = (high - low || 1) / 6;
@@ -84,6 +89,37 @@ function ticksOf(low, high) {
 
 function tickText(value) {
   return String(Number(value.toPrecision(4))).replace("-", "\u2212");
+}
+
+// A drawing in a row: strokes [class, from, to, half of their height] and dots [class, value], from low to high.
+const RADIUS = { full: 3.5, empty: 3, small: 1.5 };
+
+function dotted([low, high], strokes, dots) {
+  const at = (value) => `${round(1 + 98 * (value - low) / (high - low))}%`;
+  return drawing("svg", { height: 14, "aria-hidden": "true" }, [
+    strokes.map(([name, from, to, half = 0]) => drawing("line", { class: name, x1: at(from), x2: at(to), y1: 7 - half, y2: 7 + half })),
+    dots.map(([name, value]) => drawing("circle", { class: name, cx: at(value), cy: 7, r: RADIUS[name] })),
+  ]);
+}
+
+// The intervals beside the differences, on one scale where all are shares.
+function drawIntervals(table) {
+  const count = data.metrics.length;
+  const ranges = data.metrics.map((_, m) => rangeOf(
+    data.intervals.flatMap((interval, row) => (row % count === m ? interval.slice(0, 3) : []))));
+  const whole = rangeOf(ranges.flat());
+  const isShared = whole.every((end) => Math.abs(end) <= 1);
+  table.tHead.rows[0].append(element("th", "interval (line: 0)", { scope: "col" }));
+  data.intervals.forEach(([low, estimate, high, isSignificant], row) => {
+    const scale = isShared ? whole : ranges[row % count];
+    const [from, to] = [low ?? scale[0], high ?? scale[1]]; // null: infinite
+    const strokes = [["axis", 0, 0, 7], ["", from, to], ["", from, from, 3], ["", to, to, 3]];
+    const isDrawn = estimate !== undefined && scale[0] < scale[1];
+    const content = isDrawn ? dotted(scale, strokes, [[isSignificant ? "full" : "empty", estimate]]) : [];
+    table.tBodies[0].rows[row].append(element("td", content, { class: "dots" }));
+  });
+  const scales = isShared ? "one scale for all metrics" : "a scale for each metric";
+  if (count > 1) document.querySelector(".legend").append(` Drawn intervals: ${scales}.`);
 }
 
 // The table of queries: which are shown, in which order, and which are open.
@@ -105,7 +141,7 @@ function kindOf(change) {
   return change === null ? "" : gain > 0 ? "better" : gain < 0 ? "worse" : "equal";
 }
 
-// Buttons in the cells of a table, and a column for the difference.
+// Buttons in the cells of a table, a column for the difference, and one for a drawing.
 function prepare(table, m) {
   const makeButton = (cell, action, attributes = {}) => {
     const button = element("button", cell.textContent, { type: "button", ...attributes });
@@ -127,7 +163,11 @@ function prepare(table, m) {
       update();
     });
   });
-  rows[m].forEach((row, q) => makeButton(row.cells[0], () => toggle(q), { "aria-expanded": "false" }));
+  head.append(element("th", [], { scope: "col", class: "dots" }));
+  rows[m].forEach((row, q) => {
+    makeButton(row.cells[0], () => toggle(q), { "aria-expanded": "false" });
+    row.append(element("td", [], { class: "dots" }));
+  });
 }
 
 function ordered() {
@@ -147,10 +187,9 @@ function ordered() {
 function update() {
   const m = state.metric;
   tables.forEach((table, other) => { table.closest("section").hidden = other !== m; });
-  if (several) rows[m].forEach(({ lastChild }, q) => {
-    lastChild.textContent = signed(difference(q));
-    lastChild.className = kindOf(difference(q));
-  });
+  const pair = `${state.baseline} ${state.run} ${m}`;
+  if (tables[m].dataset.drawn !== pair) drawRows(tables[m], rows[m]);
+  tables[m].dataset.drawn = pair;
   for (const cell of tables[m].tHead.querySelectorAll("[data-key]")) {
     const direction = state.descending ? "descending" : "ascending";
     cell.setAttribute("aria-sort", cell.dataset.key === state.sort ? direction : "none");
@@ -165,11 +204,32 @@ function update() {
   const changes = queries.map((_, q) => difference(q)).filter((change) => change !== null);
   const mean = changes.length ? changes.reduce((sum, change) => sum + change) / changes.length : null;
   const won = ["better", "equal", "worse"].map((kind) => changes.filter((change) => kindOf(change) === kind).length);
-  const known = `all queries: mean difference ${signed(mean)}; queries won/tied/lost ${won.join("/")}`;
-  byId("status").textContent = state.run === state.baseline ? count : `${count} ${both}, ${known}.`;
+  const known = `all queries: mean difference ${signed(mean)}${data.compared[pair] ?? ""}; queries won/tied/lost ${won.join("/")}`;
+  const hint = pair in data.compared ? "" : "; --all-pairs would add an interval and p";
+  byId("status").textContent = state.run === state.baseline ? count : `${count} ${both}, ${known}${hint}.`;
   const what = several ? `${name}: difference on each query, ${both}` : `${name} of each query`;
   byId("about").textContent = `${what}, in the order of the table`;
   drawChart();
+}
+
+// The differences, and each query's values on one axis.
+function drawRows(table, ofQueries) {
+  const { metric, run, baseline } = state;
+  const ticks = ticksOf(...rangeOf([1, ...data.values.flatMap((of) => of[metric])]));
+  const scale = [ticks[0], ticks.at(-1)];
+  const others = runs.map((_, of) => of).filter((of) => of !== run && of !== baseline);
+  const names = { full: runs[run], empty: run === baseline ? "" : runs[baseline], small: others.length ? "others" : "" };
+  const marks = Object.entries(names).map(([kind, name]) => (name ? [dotted([0, 1], [], [[kind, 0.5]]), name] : []));
+  const legend = [tickText(scale[0]), marks, tickText(scale[1])].map((part) => element("span", part));
+  table.tHead.rows[0].lastChild.replaceChildren(element("span", legend));
+  const kinds = [...others.map((of) => ["small", of]), ["empty", baseline], ["full", run]]; // the last above the others
+  ofQueries.forEach(({ cells, lastChild }, q) => {
+    const kind = kindOf(difference(q));
+    const strokes = kind ? [[kind, valueOf(baseline, q), valueOf(run, q)]] : [];
+    const dots = kinds.map(([name, of]) => [name, valueOf(of, q)]).filter(([, value]) => value !== null);
+    lastChild.replaceChildren(dotted(scale, strokes, dots));
+    if (several) Object.assign(cells[runs.length + 1], { textContent: signed(difference(q)), className: kind });
+  });
 }
 
 // The row below that of a query, if it is open.
@@ -197,7 +257,7 @@ const WIDEST = 40; // bar
 function drawChart() {
   const width = Math.max(chart.parentElement.clientWidth, 200);
   const heights = shown.map((q) => (several ? difference(q) : valueOf(0, q)));
-  const ticks = ticksOf(...[Math.min, Math.max].map((end) => heights.reduce((extreme, value) => end(extreme, value), 0)));
+  const ticks = ticksOf(...rangeOf(heights));
   const [first, last] = [ticks[0], ticks.at(-1)];
   const y = (value) => MARGIN.top + (HEIGHT - MARGIN.top - MARGIN.bottom) * (last - value) / (last - first);
   const step = (width - MARGIN.left - MARGIN.right) / Math.max(shown.length, 1);
@@ -255,7 +315,7 @@ function why(q) {
   else if (unread) content = element("p", `This browser cannot read the explanations: ${unread}`);
   else if (!explained) content = element("p", "Reading the explanations …");
   else content = element("p", "This page has no explanation of this query; gradeval explain prints it.");
-  const cell = element("td", content, { colspan: runs.length + (several ? 2 : 1) });
+  const cell = element("td", content, { colspan: runs.length + (several ? 3 : 2) });
   return element("tr", cell, { class: "why" });
 }
 
@@ -351,6 +411,7 @@ function grid(title, head, body, left = null) {
 // wait. Explanations, which are compressed, can be read later.
 [state.baseline, state.run] = data.pair;
 if (several) [byId("run").value, byId("baseline").value] = [state.run, state.baseline];
+if (several) drawIntervals([...document.querySelectorAll("[aria-labelledby=summary] table")].at(-1));
 tables.forEach(prepare);
 for (const id of ["controls", "figure", "status"]) byId(id).hidden = false;
 byId("controls").addEventListener("submit", (event) => event.preventDefault());
