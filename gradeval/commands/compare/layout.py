@@ -164,8 +164,7 @@ def significance(runs: Sequence[str], pairs: Iterable[PairComparison], with_lett
     """The letters of the runs that each is significantly better than, or a mark against the baseline."""
     significant = [pair for pair in pairs if pair.verdict]
     if not with_letters:
-        marks = {"better": BETTER, "worse": WORSE}
-        return {(pair.run, pair.metric): marks[pair.verdict] for pair in significant}
+        return {(of.run, of.metric): BETTER if of.verdict == "better" else WORSE for of in significant}
     names = letters(len(runs))
     worse: dict[tuple[str, str], set[int]] = {}
     for pair in significant:

@@ -28,7 +28,6 @@ Examples:
 _explanation = cli.section("Explanation")
 
 FORMATS = ("table", "md", "json")
-MOST_RANKS = 1000
 
 
 @cli.sectioned_command("explain", "Explain a value, document by document.", EPILOG)
@@ -64,7 +63,7 @@ MOST_RANKS = 1000
     "--ranks",
     "Show the first N ranks, and up to N documents below that add to the value. Default: the cutoff of "
     "the metric, up to 20, or 10. JSON has all.",
-    type=cli.Integer(1, MOST_RANKS),
+    type=cli.Integer(1, 1000),
 )
 @cli.output_options(FORMATS, default="table")
 @cli.input_options

@@ -274,11 +274,9 @@ def judge(
     allow: Collection[Kind] = (),
     worst: int = 5,
 ) -> GateReport:
-    """Judge results of a run, and of its baseline if there is a second one.
-
-    min_coverage: the percentage of the judged queries that each of them must have, and for which a metric must
-    have a value unless allow has Kind.UNDEFINED; by default all, but of the run what a check of its coverage
-    requires. worst: how many queries to list for each check that did not hold.
+    """Judge results of a run, and of its baseline if there is a second one. min_coverage: the percentage of the
+    judged queries that each must have, and for which a metric must have a value unless allow has UNDEFINED; by
+    default all, but of the run what a check of its coverage requires. worst: queries to list for each check.
     """
     percent = defined = FULL_COVERAGE if min_coverage is None else min_coverage
     bounds = [check.amount for check in checks if check.spec is None and check.operator in (">=", ">")]

@@ -204,8 +204,7 @@ def _line(axes: Any, line: Line, place: int, count: int) -> Any:
     colour, dashes = _COLOURS[place % len(_COLOURS)], _DASHES[place % len(_DASHES)]
     marker = _MARKERS[place % len(_MARKERS)]
     step = 1 if line.marked and len(line.x) * count <= _MOST_MARKS else max(1, len(line.x) // _MARKS)
-    start = step * place // count if step > 1 else 0
-    every = slice(start, None, step)
+    every = slice(step * place // count if step > 1 else 0, None, step)
     has_marks = line.marked or (count > 1 and not line.points)
     marks = {"marker": marker if has_marks else "", "markerfacecolor": "white" if place % 2 else colour}
     [drawn] = axes.plot(line.x, line.y, color=colour, linestyle=dashes, markevery=every, zorder=3, **marks)

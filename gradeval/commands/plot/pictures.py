@@ -32,7 +32,6 @@ from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterab
 from gradeval.registry.spec import Metrics, Spec, dotted, group_of, metric_of, parse, parse_one, single_names
 from gradeval.render import Digits
 from gradeval.render import document as doc
-from gradeval.render.document import ABSENT, number, probability, signed
 from gradeval.statistics.intervals import t_intervals
 from gradeval.statistics.tests import interval_of_mean
 from gradeval.tables.judgments import Judgments
@@ -135,12 +134,11 @@ class Picture(Study):
     def image(self, format: str, size: tuple[float, float] | None = None) -> tuple[bytes, list[Notice]]:
         """The file, and a notice about characters that the font lacks. Raises GradevalError."""
         data, missing = drawing().image(self, format, size)
-        shown = missing if len(missing) <= 10 else missing[:10] + "…"
+        shown = missing[:10] + "…" * (len(missing) > 10)
         return data, [Notice(Kind.NO_GLYPHS, "", 0, rule=shown)] if missing else []
 
     def save(self, path: str | os.PathLike[str], *, size: tuple[float, float] | None = None) -> None:
         """Save it as an SVG, PNG or PDF file, by the ending of the path. size: width and height in inches.
-
         Requires matplotlib: pip install 'gradeval[plot]'. Raises GradevalError.
         """
         from gradeval.formats.output import OutputFile
@@ -200,8 +198,7 @@ def queries(
     """The value of each query, the highest first; of several runs, differences from a baseline.
 
     qrels, runs, options: as evaluate() takes them; a run may be a file of saved results (gradeval -f json -q).
-    baseline: a run by name or position, by default the first. confidence: of the intervals, in percent.
-    Raises GradevalError.
+    baseline: a run by name or position; None: the first. confidence: of intervals, in %. Raises GradevalError.
     """
     confidence = CompareOptions(confidence=confidence).confidence
     results, specs = compare.evaluate_to_compare(qrels, separate_runs(runs), metrics, Options(**options))
@@ -295,8 +292,7 @@ def curve(
     default the cutoffs 1-20, or the recall levels 0, 0.1 … 1. Or the metrics have them: 'nDCG@5,10'. log: a
     logarithmic axis of cutoffs. confidence: of the intervals of the means, in percent. Raises GradevalError.
     """
-    if at is not None and not isinstance(at, str):
-        at = ",".join(map(str, iterable("at", at)))
+    at = at if at is None or isinstance(at, str) else ",".join(map(str, iterable("at", at)))
     curves = curves_of(metrics, at)
     confidence = CompareOptions(confidence=confidence).confidence
     params = [metric.metric.at.name if metric.metric.at else "" for metric in curves]
@@ -408,7 +404,7 @@ def phi(
         grades = {f"query {name}": judged.grade[slice(*of)] for name, of in zip(names, ends, strict=True)}
     lines, rows, some, points = list[Line](), list[Row](), list[Row](), list[Row]()
     for name, grade in grades.items():
-        drawn = phi_of(_table(grade), params, _SAMPLES)
+        drawn = phi_of(_table(grade, np.array([0, len(grade)])), params, _SAMPLES)
         x, y = np.array(drawn.curve).T
         lines.append(Line(name, x, y, points=drawn.points))
         of_grades = [(name, *row) for row in drawn.values[::-1]]
@@ -443,10 +439,9 @@ def phi(
     return doc.warned(picture)
 
 
-def _table(grade: Floats, offsets: Ints | None = None) -> Judgments:
-    """Judgments of which nothing is retrieved; without offsets, of one query."""
-    count = len(grade)
-    segments = Segments(np.array([0, count]) if offsets is None else offsets)
+def _table(grade: Floats, offsets: Ints) -> Judgments:
+    """Judgments of which nothing is retrieved."""
+    count, segments = len(grade), Segments(offsets)
     nowhere, nothing = np.full(count, np.inf), np.zeros(segments.count, np.int64)
     return Judgments(segments, grade, nowhere, -nowhere, np.arange(count), nothing)
 
@@ -487,8 +482,7 @@ def swaps(
 ) -> Picture:
     """How metrics fall as pairs of documents of an ideal ranking are swapped: the curves of study.swaps().
 
-    options, progress: as it has them. confidence: of the intervals of the means over the repeats, in percent.
-    Raises GradevalError.
+    options, progress: as there. confidence: of the intervals of the means, in percent. Raises GradevalError.
     """
     confidence = CompareOptions(confidence=confidence).confidence
     done = experiments.swaps(metrics, progress=progress, **options)
@@ -569,7 +563,7 @@ def _of_bars(bars: Bars, digits: Digits) -> Iterator[str]:
     if not count:
         yield "No query has a value."
         return
-    write = number if pair is None else signed
+    write = doc.number if pair is None else doc.signed
     mean, low, high = (write(value, digits) for value in (bars.mean, bars.low, bars.high))
     interval = "" if math.isnan(bars.low) else f", interval {low} to {high}"
     queries = list(zip(bars.queries, bars.y.tolist(), strict=True))
@@ -578,8 +572,8 @@ def _of_bars(bars: Bars, digits: Digits) -> Iterator[str]:
         yield f"Mean of {count} {'query' if count == 1 else 'queries'}: {mean}{interval}."
         groups = {"Highest": first, "Lowest": last}
     else:
-        p = "" if math.isnan(pair.p_corrected) else f", p {probability(pair.p_corrected, digits)}"
-        means = " and ".join(number(mean, digits) for mean in (pair.baseline_mean, pair.mean))
+        p = "" if math.isnan(pair.p_corrected) else f", p {doc.probability(pair.p_corrected, digits)}"
+        means = " and ".join(doc.number(mean, digits) for mean in (pair.baseline_mean, pair.mean))
         yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}. Means {means}."
         yield f"Difference {mean}{interval}{p}."
         groups = {"Won most": [(query, value) for query, value in first if value * bars.sign > 0]}
@@ -598,9 +592,9 @@ def _curves(panel: Panel, digits: Digits) -> doc.Grid:
     low -= (high - low or 1.0) / 8  # so that the lowest value is seen
     rows = []
     for line in lines:
-        ends = [number(float(of[-1]), digits) for of in (line.low, line.high) if of is not None]
-        interval = ABSENT if ABSENT in ends else " to ".join(ends)
-        values = (number(value, digits) for value in line.y[places].tolist())
+        ends = [doc.number(float(of[-1]), digits) for of in (line.low, line.high) if of is not None]
+        interval = doc.ABSENT if doc.ABSENT in ends else " to ".join(ends)
+        values = (doc.number(value, digits) for value in line.y[places].tolist())
         rows.append((visible(line.name), _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
     at = [f"{x[place]:.15g}" for place in places]
     return doc.Grid(visible(panel.y.label), ("run", "curve", *at, f"interval at {at[-1]}"), rows, labels=2)

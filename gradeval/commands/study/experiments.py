@@ -197,8 +197,7 @@ def _noise(values: Floats, seed: int) -> float:
     for start in range(0, steps, part):
         some = values[:, :, start : start + part]
         off = np.nan_to_num(some - _mean_sd_count(some, axis=1)[0][:, None])
-        means = weights @ off  # (L, draws, part)
-        largest = np.maximum(largest, np.ptp(means, axis=0).max(axis=1))
+        largest = np.maximum(largest, np.ptp(weights @ off, axis=0).max(axis=1))  # of (L, draws, part)
     return float(np.quantile(largest, 0.95))
 
 
