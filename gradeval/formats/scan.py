@@ -39,7 +39,7 @@ _MAGIC = (  # of binary files: the offset of the first bytes, these, what the fi
     (257, b"ustar", "a tar archive", "Extract it first, with tar -xf"),
 )
 MAGIC_END = 512  # of the bytes that may show what a binary file is
-_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # of UTF-16
+_MARKS = {"UTF-32": (b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "UTF-16": (b"\xff\xfe", b"\xfe\xff")}
 NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _CR_INSIDE = rb"(?m)^(?![ \t]*#)[^\n]*[^ \t\r\n]\r[^ \t\r\n]"  # of a line that is no comment
 _FIRST_OF_NUMBER, _LAST_OF_NUMBER = np.zeros((2, 256), bool)
@@ -164,8 +164,9 @@ def not_text(block: Block, before: int = 0) -> Problem | None:
 
 def binary_data(text: bytes, line: int) -> Problem:
     """The problem of text with a NUL in this line: it may be in another encoding, which a BOM shows."""
-    if line == 0 and text.startswith(_WIDE_MARKS):
-        return Problem(0, "this is text in UTF-16", "Convert it with iconv -f UTF-16 -t UTF-8")
+    for name, marks in _MARKS.items():
+        if line == 0 and text.startswith(marks):
+            return Problem(0, f"this is text in {name}", f"Convert it with iconv -f {name} -t UTF-8")
     for offset, magic, kind, hint in _MAGIC:
         if text[offset : offset + len(magic)] == magic:
             return Problem(None, f"this is {kind}", hint)

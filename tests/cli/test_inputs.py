@@ -135,6 +135,8 @@ def test_files_that_are_another() -> None:
     for args in ("wide r", "q wide", "l wide", "q r --query-ids wide", "trec_eval q r -Z wide"):
         said = fails(*args.split())
         assert said == "wide:1: this is text in UTF-16. Convert it with iconv -f UTF-16 -t UTF-8"
+    Path("wide").write_text(QRELS, encoding="utf-32")  # which begins as UTF-16 does
+    assert fails("wide", "r") == "wide:1: this is text in UTF-32. Convert it with iconv -f UTF-32 -t UTF-8"
 
 
 JUDGED = "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 a 1\n2 0 d 3\n"
