@@ -41,7 +41,7 @@ class Format(Record):
 
 _KNOWN = "its first line is a header of known column names"
 _HEADER, _JSON, _MAGIC = "detect.of_header", "detect.of_json", "detect.of_magic"
-# In the order of messages; where a file may be of several, the last of them is right.
+# In the order of messages; the beginning of a file is shown to the last of them first.
 FORMATS = (
     Format(
         "trec", "its lines are fields between spaces or tabs", "detect.of_trec_with_tabs", is_of_fields=True

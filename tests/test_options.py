@@ -131,6 +131,15 @@ def test_every_option_of_values_changes_them(command: Callable[..., str], tmp_pa
     assert not without_effect
 
 
+def test_every_option_counts_where_documents_are_looked_up() -> None:
+    """Dicts give what rows give; a document with its query's id would have both read as rows."""
+    run = {query: {id: score for id, score in of.items() if id != query} for query, of in RUN.items()}
+    rows = [(query, id, score) for query, of in run.items() for id, score in of.items()]
+    for name in set(CHANGES) - {*OF_FILES}:
+        change = {name: CHANGES[name]}
+        assert evaluated(QRELS, run, **change) == evaluated(QRELS, rows, **change), name
+
+
 NUMBERS = {"0", "1", "-1", "1.5", "Fraction", "np.int64", "np.uint8", "np.float32", "np.float64"}
 WHOLE = {"1", "np.int64", "np.uint8"}
 TRUTHS = {"True", "np.bool"}
