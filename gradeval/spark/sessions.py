@@ -351,7 +351,7 @@ def _text_table(session: SparkSession, path: str, where: str, kind: str, columns
         members = F.from_json("value", schema(names), {"columnNameOfCorruptRecord": _LINE})
         frame, text_of_line = text.withColumn(_MEMBERS, members), "value"
         is_object = F.json_object_keys("value").isNotNull() & F.col(_MEMBERS).getField(_LINE).isNull()
-        is_wrong = ~is_object | F.try_parse_json("value").isNull()  # which refuses a repeated key at any depth
+        is_wrong = ~is_object | F.try_parse_json("value").isNull()  # which rejects a repeated key at any depth
         what = F.when(~is_object, "not a valid JSON object").otherwise("a key is in the object twice")
         fields = f"{_MEMBERS}.*", *(name for name in text.columns if name != "value")
     else:

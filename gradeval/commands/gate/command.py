@@ -105,7 +105,7 @@ _check_options = cli.together(
 @_against("--init", "Write a commented file of checks from today's values, and judge nothing.")
 @_against(
     "--update-baseline",
-    "Where all checks hold, write the baseline anew from RUN: its saved result, with the metrics and "
+    "Where all checks hold, regenerate the baseline from RUN: its saved result, with the metrics and "
     "options of the gate.",
 )
 @_against("--force", "With --update-baseline: judge nothing, and write even a first baseline.")
