@@ -472,7 +472,7 @@ class Options(OptionTable, init=False):
     )
     jobs: int = _other(
         integer(0, 1000),
-        "Number of threads. Default: number of processors.",
+        "Number of threads or processes. Default: number of processors.",
         default=0,
         scope={PROCESS, OF_QRELS, OF_RUN},
         flags="-j --jobs",

@@ -10,6 +10,8 @@ from typing import Any
 # the numbers of malloc.h for mallopt(3)
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 
+may_fork = False  # the command line's process is its own; a user's has state that forked ones would share
+
 
 def keep_freed() -> None:
     """Keep freed memory for what comes next, up to 512 MiB, and arrays of up to 32 MiB in it; with glibc

@@ -1,7 +1,9 @@
 """Threads and processes: they change nothing, systems with too few are no hindrance; what is pickled."""
 
+import os
 import pickle
 import random
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy
@@ -13,7 +15,7 @@ import pytest
 from helpers import each
 
 import gradeval
-from gradeval import errors, evaluate
+from gradeval import errors, evaluate, process
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.errors import (
     GradevalError,
@@ -41,7 +43,9 @@ from gradeval.tables.qrels import Qrels
 
 
 def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
-    """Several runs at once, each by several threads, in small blocks, one of them shuffled."""
+    """Several runs at once, each by several threads or processes, in small blocks; one is shuffled, one
+    missing. Nor do these change what a progress bar is told.
+    """
     draw = random.Random(3)
     qrels = {f"q{q}": {f"d{draw.randrange(60)}": draw.randrange(4) for _ in range(12)} for q in range(30)}
     judged, *paths = (tmp_path / name for name in ("qrels", "a", "b", "c"))
@@ -52,11 +56,28 @@ def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
         if path.name == "b":
             draw.shuffle(lines)
         path.write_text("".join(lines))
-    whole = evaluate(judged, paths, "AP nDCG@10 muAP num_ret", jobs=1)
+
+    def evaluated(jobs: int) -> tuple[Any, ...]:
+        told: list[tuple[int, int]] = []
+        with monkeypatch.context() as watched:
+            watched.setattr(Source, "watch", lambda *sizes: told.append(sizes))
+            given = [*paths, tmp_path / "missing"]
+            results = evaluate(judged, given, "AP nDCG@10 muAP num_ret", jobs=jobs, errors="keep")
+        [failed] = results.failed
+        return results.to_dict(per_query=True), str(failed.error), [*map(sum, zip(*told, strict=True))]
+
+    whole = evaluated(jobs=1)
     monkeypatch.setattr(Source.blocks, "__defaults__", (500,))
-    for jobs in (1, 4):
-        cut = evaluate(judged, paths, "AP nDCG@10 muAP num_ret", jobs=jobs)
-        assert cut.to_dict(per_query=True) == whole.to_dict(per_query=True)
+    assert evaluated(jobs=1) == evaluated(jobs=4) == whole
+    if sys.platform == "linux":
+        forks: list[int] = []
+        fork = os.fork
+        monkeypatch.setattr(os, "fork", lambda: forks.append(fork()) or forks[-1])
+        monkeypatch.setattr(process, "may_fork", True)
+        monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest-xdist has some
+        for jobs in (2, 11):
+            assert evaluated(jobs) == whole
+        assert len(forks) == 2 + 4
 
 
 @pytest.fixture

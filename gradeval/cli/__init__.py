@@ -139,6 +139,7 @@ def app() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     process.keep_freed()
+    process.may_fork = True
     warnings.showwarning = show_warning  # type: ignore[assignment]
     # prints nothing, and allocates nothing where a thread could not start for lack of memory
     sys.unraisablehook = bool

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from gradeval.evaluation.results import FailedRun
     from gradeval.formats.output import OutputFile
-    from gradeval.formats.sources import Source
     from gradeval.render.document import Printable
 
 PATIENCE = 1.0  # seconds before progress is shown
@@ -137,7 +136,7 @@ class Job:
         from gradeval.formats.sources import Source
 
         process.imported()
-        Source.watch = self.progress.watch
+        Source.watch = self.progress.watch if self.progress.enabled else None
         try:
             yield self.progress
         except errors.UnknownQueryError as error:
@@ -407,19 +406,14 @@ class Progress:
         self._in_steps = False
         self._lock = threading.Lock()  # runs are read by several threads
 
-    def watch(self, source: Source) -> None:
-        if self.enabled:
-            with self._lock:
-                self.total += source.stored_size
-                source.progress = self._advance
-
-    def _advance(self, count: int) -> None:
-        if self._in_steps:  # what is read besides them is not shown
-            return
+    def watch(self, size: int, count: int) -> None:
+        """Add a file of this size, or this many bytes that were read."""
         with self._lock:
+            self.total += size
             self.read += count
-            # a file may be read in part to detect its format, or twice to sort it
-            self._show(min(self.read, self.total or self.read), self.total or None, in_bytes=True)
+            if count and not self._in_steps:  # what is read besides them is not shown
+                # a file may be read in part to detect its format, or twice to sort it
+                self._show(min(self.read, self.total or self.read), self.total or None, in_bytes=True)
 
     def steps(self, done: int, total: int) -> None:
         """Show that `done` of `total` equal steps are done."""

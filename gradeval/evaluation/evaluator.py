@@ -13,7 +13,7 @@ import numpy as np
 
 from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.strings import Texts
-from gradeval.arrays.threads import default_jobs, map_all, ordered_map
+from gradeval.arrays.threads import default_jobs, forked_map, map_all, ordered_map
 from gradeval.errors import GradevalError, InputError, OptionError, described, named, readable
 from gradeval.evaluation import outcome
 from gradeval.evaluation.outcome import Depths, Noticed, Outcome
@@ -212,32 +212,6 @@ class Evaluator:
         """
         check_labels(runs)
         at_once = self._at_once or on_run is not None or not keep_values
-        runs = [(label, self._checked(run)) for label, run in runs]
-        names = names_by_path(runs, self._options)
-
-        def opened(position: int) -> Sequence[_Opened]:
-            (label, run), name_of = runs[position], names[position]
-            if isinstance(run, FailedRun):
-                return [run]
-            first = next(iter(name_of))
-            try:
-                if isinstance(run, SavedResult):
-                    from gradeval.evaluation.saved import outcomes_of_saved
-
-                    evaluation = self._nothing, self._qrels, self._options, self._chosen
-                    return outcomes_of_saved(run, [*name_of.values()], *evaluation, self._empty, self._unlisted)
-                several = load.open_runs(
-                    label, run, self._judged, self._options, self._hashes, position + 1, self._as_trec_eval
-                )
-            except GradevalError as error:
-                return [FailedRun(path_of(run, first), error)]
-            return [
-                (name_of.get(opened_run.path, name_of[first]), opened_run)
-                if isinstance(opened_run, Run)
-                else FailedRun(path_of(run, opened_run.path), opened_run)
-                for opened_run in several
-            ]
-
         results: list[RunResult] = []
         failed: list[FailedRun] = []
         noticed: list[Callable[[], Noticed]] = []
@@ -245,10 +219,7 @@ class Evaluator:
         counted = np.zeros(len(self._chosen), np.bool_)
         # the notices of ties of several runs become a line, which has no expected value
         with_expected = repeat(True) if self._details else chain([True], repeat(False))
-        concurrent_runs = max(1, min(self._jobs, sum(map(len, names))))
-        evaluate = partial(self._outcome, at_once, with_expected, self._jobs // concurrent_runs)
-        drawn = chain.from_iterable(map(opened, range(len(runs))))
-        for run_outcome in ordered_map(evaluate, drawn, concurrent_runs):
+        for run_outcome in self._outcomes(runs, at_once, with_expected):
             if isinstance(run_outcome, FailedRun):
                 failed.append(run_outcome)
                 part = self._nothing.replace(failed=(run_outcome,))
@@ -265,6 +236,53 @@ class Evaluator:
         deferred = partial(self._notices, noticed, depths, empty, counted)
         notices = deferred() if at_once else deferred
         return self._nothing.replace(runs=tuple(results), failed=tuple(failed), notices=notices)
+
+    def _outcomes(
+        self, runs: Runs, at_once: bool, with_expected: Iterator[bool]
+    ) -> Iterator[Outcome | FailedRun]:
+        """What is found of each run, in order. Runs are evaluated by processes where these may be made."""
+        runs = [(label, self._checked(run)) for label, run in runs]
+        names = names_by_path(runs, self._options)
+        concurrent_runs = max(1, min(self._jobs, sum(map(len, names))))
+        evaluate = partial(self._outcome, at_once, with_expected, self._jobs // concurrent_runs)
+
+        def opened(position: int) -> Sequence[_Opened]:
+            return self._opened(*runs[position], names[position], position + 1)
+
+        def in_process(position: int, tell: Callable[[int, int], None]) -> list[Outcome | FailedRun]:
+            Source.watch = tell if Source.watch is not None else None
+            return [*ordered_map(evaluate, opened(position), -(-concurrent_runs // processes))]
+
+        processes = min(self._jobs, len(runs)) if at_once else 1
+        if processes > 1 and (of_runs := forked_map(in_process, len(runs), processes, Source.watch)):
+            return chain.from_iterable(of_runs)
+        drawn = chain.from_iterable(map(opened, range(len(runs))))
+        return ordered_map(evaluate, drawn, concurrent_runs)
+
+    def _opened(
+        self, label: str | None, run: Any, name_of: Mapping[str, str], number: int
+    ) -> Sequence[_Opened]:
+        """A run, or those of a file. name_of: their names, by path. number: among the runs, from 1."""
+        if isinstance(run, FailedRun):
+            return [run]
+        first = next(iter(name_of))
+        try:
+            if isinstance(run, SavedResult):
+                from gradeval.evaluation.saved import outcomes_of_saved
+
+                evaluation = self._nothing, self._qrels, self._options, self._chosen
+                return outcomes_of_saved(run, [*name_of.values()], *evaluation, self._empty, self._unlisted)
+            several = load.open_runs(
+                label, run, self._judged, self._options, self._hashes, number, self._as_trec_eval
+            )
+        except GradevalError as error:
+            return [FailedRun(path_of(run, first), error)]
+        return [
+            (name_of.get(opened_run.path, name_of[first]), opened_run)
+            if isinstance(opened_run, Run)
+            else FailedRun(path_of(run, opened_run.path), opened_run)
+            for opened_run in several
+        ]
 
     def _checked(self, run: Any) -> Any:
         """The run, or a FailedRun for a saved result that was made otherwise than runs are evaluated here."""
@@ -299,7 +317,7 @@ class Evaluator:
             )
             if at_once:
                 noticed = run_outcome.noticed(with_expected)
-                run_outcome = run_outcome.replace(noticed=lambda *_: noticed)
+                run_outcome = run_outcome.replace(noticed=partial(outcome.known, noticed))
         except GradevalError as error:
             return FailedRun(run.path, error)
         if self._hashes and run.source is not None:

@@ -105,6 +105,11 @@ class Outcome(Record):
     noticed: Callable[..., Noticed]
 
 
+def known(noticed: Noticed, with_expected: Iterator[bool]) -> Noticed:
+    """Outcome.noticed of an outcome whose notices were found: as a partial, it can be sent to a process."""
+    return noticed
+
+
 def without_relevant(qrels: Qrels, specs: Sequence[Spec], options: Options, jobs: int) -> Bools:
     """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
     rank = np.full(len(qrels.grade), np.inf)

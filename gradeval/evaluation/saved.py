@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, compress
 from types import NoneType
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from gradeval.arrays import Bools, Floats
 from gradeval.errors import InputError, MetricError, OptionError, first_names, named
 from gradeval.evaluation import outcome
 from gradeval.evaluation.layout import FORMAT_VERSION
-from gradeval.evaluation.outcome import Noticed, Outcome
+from gradeval.evaluation.outcome import Noticed, Outcome, known
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult, SavedRun, option_text
 from gradeval.evaluation.score import Scored, summarize
 from gradeval.formats.json import begins_saved, parse_json
@@ -347,5 +348,5 @@ def outcomes_of_saved(
         )
         of_run = tuple(notice.replace(subject=name) for notice in notices(run, result))
         noticed = Noticed(of_run, share, np.zeros(0, np.int64))
-        outcomes.append(Outcome(result, empty, lambda *_, noticed=noticed: noticed))
+        outcomes.append(Outcome(result, empty, partial(known, noticed)))
     return outcomes

@@ -113,11 +113,11 @@ class Block(Record):
 class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
     A folder of BEIR, which has a folder qrels, is its judgments. What a pipe delivers is copied to a temporary
-    file. progress, if set, is called with the number of bytes of each read. compression: known once it was
-    read, '' for none. watch: is shown each file before it is read, by the progress bar of a command.
+    file. compression: known once it was read, '' for none. watch: is told the size of each file before it is
+    read, and the bytes of each read, for the progress bar of a command.
     """
 
-    watch: ClassVar[Callable[[Source], object] | None] = None
+    watch: ClassVar[Callable[[int, int], object] | None] = None
 
     def __init__(self, path: str | bytes | os.PathLike[str]) -> None:
         self.path = os.fsdecode(path)
@@ -136,7 +136,7 @@ class Source:
                 raise InputError(self.path, what, hint="Give one of them" if files else "")
             [self.path] = tests
         self.name = "<stdin>" if self.path == "-" else self.path
-        self.progress: Callable[[int], object] | None = None
+        self._is_watched = False
         self.compression = ""
         self._pipe: _Pipe | None = None
         self._begin: int | None = None
@@ -264,8 +264,9 @@ class Source:
 
     def _from(self, offset: int) -> io.RawIOBase:
         """The stored bytes from this offset on."""
-        if self.progress is None and Source.watch is not None:
-            Source.watch(self)
+        if not self._is_watched and Source.watch is not None:
+            self._is_watched = True
+            Source.watch(self.stored_size, 0)
         if self._pipe is None:
             file = io.FileIO(self._named(), closefd=self.path != "-")
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -295,8 +296,8 @@ class _Stored(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         source, offset = self.source, self.offset
         count = self.read_at(buffer, offset)
-        if count and source.progress is not None:
-            source.progress(count)
+        if count and Source.watch is not None:
+            Source.watch(0, count)
         if source.digest is not None and offset <= source.hashed < offset + count:  # others were hashed before
             source.digest.update(memoryview(buffer)[source.hashed - offset : count])
             source.hashed = offset + count

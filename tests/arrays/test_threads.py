@@ -1,10 +1,13 @@
-"""The map over threads: order, how far it reads ahead, errors, and how it ends; properties computed once."""
+"""The maps over threads and processes: order, how far one reads ahead, errors, and how they end; properties
+computed once.
+"""
 
 import _thread
 import contextlib
 import itertools
 import os
 import random
+import signal
 import subprocess
 import sys
 import textwrap
@@ -17,7 +20,8 @@ from helpers import each, raises
 
 from gradeval.arrays import cached_property
 from gradeval.arrays import threads as parallel
-from gradeval.arrays.threads import default_jobs, ordered_map, with_fewer
+from gradeval.arrays.threads import default_jobs, forked_map, ordered_map, with_fewer
+from gradeval.errors import GradevalError, InputError
 
 JOBS = [1, 2, 8]
 
@@ -211,6 +215,80 @@ def test_fewer_threads_where_memory_is_short(fits, asked):
     with contextlib.nullcontext() if fits else pytest.raises(MemoryError):
         assert with_fewer(make, asked[0]) == "made"
     assert tried == asked
+
+
+@pytest.fixture
+def forks(monkeypatch):
+    """This process may fork others, none of which is left."""
+    if sys.platform != "linux":
+        pytest.skip("processes are forked on Linux only")
+    monkeypatch.setattr(parallel.process, "may_fork", True)
+    monkeypatch.setattr(parallel.threading, "active_count", lambda: 1)  # pytest-xdist has some
+    yield monkeypatch
+    raises(ChildProcessError, "No child processes", os.waitpid, -1, 0)
+
+
+@pytest.mark.usefixtures("forks")
+@each("processes", [1, 2, 5])
+def test_processes_take_turns(processes):
+    """Their results are longer than what a pipe holds; what they tell comes before."""
+    told = []
+
+    def function(number, tell):
+        tell("begins", number)
+        tell("ends", number)
+        return number, os.getpid(), bytes(100_000)
+
+    pids = []
+    for number, (result, pid, zeros) in enumerate(
+        forked_map(function, 7, processes, lambda *it: told.append(it))
+    ):
+        assert (result, zeros) == (number, bytes(100_000))
+        assert told[-2:] == [("begins", number), ("ends", number)]
+        pids.append(pid)
+    assert len({*pids} - {os.getpid()}) == processes and pids[processes:] == pids[:-processes]
+    assert [*forked_map(function, 2, processes, None)]
+
+
+@pytest.mark.usefixtures("forks")
+def test_errors_of_processes_come_in_their_place():
+    def function(number, tell):
+        if number == 2:
+            raise InputError("file", "what", line=3, hint="Do so")
+        if number == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    results = forked_map(function, 5, 2, None)
+    assert [next(results), next(results)] == [0, 1]
+    raises(InputError, "^file:3: what. Do so$", next, results)
+    results = forked_map(lambda number, tell: function(number + 3, tell), 2, 2, None)
+    assert next(results) == 3
+    raises(GradevalError, "the system ended a process .* --jobs 1", next, results)
+    results = forked_map(lambda number, tell: time.sleep(60 * number), 2, 2, None)
+    next(results)
+    results.close()  # nobody waits for the others
+
+
+def test_where_no_process_is_forked(forks):
+    fork, pids = os.fork, []
+
+    def limited():
+        if pids:
+            raise BlockingIOError("Resource temporarily unavailable")
+        pids.append(fork())
+        return pids[0]
+
+    assert [*forked_map(lambda *_: None, 0, 3, None)] == []
+    with forks.context() as limits:
+        limits.setattr(os, "fork", limited)
+        assert forked_map(lambda *_: time.sleep(60), 3, 3, None) is None
+    for owner, name, value in [(parallel.sys, "platform", "darwin"), (parallel.process, "may_fork", False)]:
+        with forks.context() as elsewhere:
+            elsewhere.setattr(owner, name, value)
+            assert forked_map(lambda *_: None, 3, 3, None) is None
+    forks.setattr(parallel.threading, "active_count", lambda: 2)
+    assert forked_map(lambda *_: None, 3, 3, None) is None
 
 
 def test_default_jobs(monkeypatch):

@@ -166,7 +166,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     # it never passes the end: a file may be read in part to tell its format, or twice to sort it
     with terminal() as shown, closing(Progress()) as bar:
         source = Source("q")
-        bar.watch(source)
+        monkeypatch.setattr(Source, "watch", bar.watch)
         for _ in range(3):
             list(source.blocks())
         assert bar.read > bar.total == os.path.getsize("q")
@@ -175,9 +175,10 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     list(source.blocks())  # the bar is gone
     assert b"reading" in shown
     # steps take the place of bytes
-    bar, source = Progress(enabled=True), Source("q")
-    bar.watch(source)
-    list(source.blocks())
-    bar.steps(0, 2)
-    list(source.blocks())
-    assert bar.read == os.path.getsize("q")
+    with terminal() as shown, closing(Progress()) as bar:
+        bar.steps(1, 2)
+        bar.watch(100, 0)
+        bar.watch(0, 100)
+        assert bar._bar is not None
+        assert bar._bar.tasks[0].completed == 1
+    assert b"computing" in shown
