@@ -128,7 +128,7 @@ class Segments:
         new = np.ones(len(values) + 1, np.bool_)
         new[1:-1] = values[1:] != values[:-1]
         new[self.offsets] = True
-        return Segments(np.flatnonzero(new))
+        return Segments(new.nonzero()[0])
 
     def over(self, parts: Segments) -> Segments:
         """The same queries with their parts, such as ties, instead of rows."""
@@ -206,7 +206,7 @@ def stable_order(*keys: NDArray[np.int64]) -> Ints:
     n = len(keys[0])
     if n == 0:
         return np.empty(0, np.int64)
-    joined, room, shift = np.zeros(n, np.int64), 1, n.bit_length()
+    joined, room, shift = np.zeros(1, np.int64), 1, n.bit_length()
     for key in keys:
         size = int(key.max()) + 1
         room *= size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, repeat
@@ -369,7 +368,7 @@ def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
     def is_one(value: Any) -> bool:
         return load.is_path(value) or is_frame(value) or isinstance(value, RunTable)
 
-    if is_one(runs) or is_ranx(runs):
+    if type(runs) is not dict and (is_one(runs) or is_ranx(runs)):
         yield from _files(runs)
     elif isinstance(runs, Mapping):
         # {query: {document: score}} has no mappings in its mappings, of which the first value decides
@@ -449,7 +448,7 @@ def is_row(item: Any) -> bool:
 
 def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
     """The names of the expected runs of each of these, by path, chosen before anything is read."""
-    count = Counter(run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs)
+    saved_paths = [run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs]
     of_runs: list[list[tuple[str | None, str, str | None]]] = []
     for position, (label, run) in enumerate(runs, 1):
         path = path_of(run, label or f"run{position}")
@@ -458,7 +457,8 @@ def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
         elif isinstance(run, SavedResult):
             names = [saved.name for saved in run.runs]
             labels = [f"{label}:{name}" if label and names[1:] else label or None for name in names]
-            paths = [f"{path}:{name}" if count[path] > 1 else path for name in names]
+            is_alone = saved_paths.count(path) < 2
+            paths = [path if is_alone else f"{path}:{name}" for name in names]
             of_runs.append([*zip(labels, paths, names, strict=True)])
         elif load.is_path(run) and options.features:
             of_runs.append([load.feature_names(path, feature, label, options) for feature in options.features])

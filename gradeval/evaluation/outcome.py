@@ -378,7 +378,7 @@ def quantiles(depths: Ints, counts: Ints | None = None) -> Quantiles | None:
     """Those of QUANTILES, by nearest rank; None of nothing. counts: of queries with each depth, if not 1."""
     if not len(depths):
         return None
-    order = np.argsort(depths)
+    order = depths.argsort()
     before = np.arange(1, len(depths) + 1) if counts is None else counts[order].cumsum()
     places = before.searchsorted(before[-1] * _SHARES)
     quantiles: Quantiles = tuple(depths[order[places]].tolist())

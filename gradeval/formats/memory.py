@@ -341,14 +341,14 @@ class Nested(Data):
                     hint = lists if isinstance(documents, (list, tuple)) else ""
                     raise InputError(path, f"query {_named(query)}: {what}", hint=hint)
             self.documents = [of if isinstance(of, Mapping) else dict(of.items()) for of in self.documents]
-        self.offsets: Ints = np.cumsum([0, *map(len, self.documents)])
+        self.offsets: Ints = np.array([0, *map(len, self.documents)], np.int64).cumsum()
         self.rows = int(self.offsets[-1])
 
     def cuts(self, rows: int | None = None) -> list[int]:
         """rows: how many a block has, about."""
         rows = rows or BLOCK_ROWS
         steps = np.arange(rows, self.rows, rows)
-        return [*dict.fromkeys([0, *np.searchsorted(self.offsets, steps).tolist(), len(self.queries)])]
+        return [*dict.fromkeys([0, *self.offsets.searchsorted(steps).tolist(), len(self.queries)])]
 
     def columns(self, block: range) -> Columns:
         documents = self.documents[block.start : block.stop]

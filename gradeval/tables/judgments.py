@@ -127,22 +127,14 @@ class Judgments(Record, Recalling, eq=False):
                 rank = rank.ravel()
             offsets = np.append(0, np.cumsum(counts))
         segments = qrels.ideal.segments if is_whole else Segments(offsets - offsets[0])
-        is_found = np.isfinite(rank)
-        [rows] = is_found.nonzero()
-        retrieved_rows = segments.take(rows)
-        # what was retrieved comes first, by rank; the others stay in order, in the places that are left
-        place = segments.offsets[retrieved_rows.query] + retrieved_rows.place
-        is_retrieved = np.zeros(len(rank), np.bool_)
-        is_retrieved[place] = True
-        order = np.empty(len(rank), np.int64)
-        order[place] = rows[stable_order(retrieved_rows.query, rank[rows].astype(np.int64))]
-        order[(~is_retrieved).nonzero()] = (~is_found).nonzero()[0]
+        # what was retrieved comes first, by rank; the others stay in order
+        not_found = retrieved.max(initial=0) + 1
+        order = stable_order(segments.query, np.minimum(rank, not_found).astype(np.int64))
         document = order + offsets[0] if isinstance(queries, slice) else document[order]
         columns = qrels.grade[document], rank[order], score[document], document, retrieved[queries]
         judgments = cls(segments, *columns, scale=qrels.scale, of_qrels=qrels.subtopics, **fields)
-        judgments.__dict__["is_retrieved"] = is_retrieved  # fills the cached properties
         if is_whole:
-            judgments.__dict__["best"] = qrels.ideal
+            judgments.__dict__["best"] = qrels.ideal  # fills the cached property
         return judgments
 
     def __getstate__(self) -> dict[str, Any]:

@@ -307,15 +307,15 @@ def open_runs(
     """The run, or a run for each chosen feature of a LETOR file, and one error for the features that it lacks.
     position: among the runs. as_trec_eval: whether the lines of a TREC run are read as trec_eval does.
     """
+    if not is_path(run) and not isinstance(run, RunTable):
+        name = name or f"run{position}"
+        return [run_of_data(open_data(run, name, "score", options), name, options)]
     collapse = Collapse.of(options)
     if isinstance(run, RunTable):
         path, columns = run.path or name or f"run{position}", run.columns
         label, ties = name if run.path else path, options.ties or run.ties
         collapse = collapse.joined(run.collapse)
         return [Run(path, lambda: _whole(path, columns, options), ties, name=label, collapse=collapse)]
-    if not is_path(run):
-        name = name or f"run{position}"
-        return [run_of_data(open_data(run, name, "score", options), name, options)]
     is_qrels = judged.source is not None and is_file(run, judged.source.name)
     kind = options.run_format or (judged.kind if is_qrels else None)
     # features of the qrels file itself, which may be a pipe

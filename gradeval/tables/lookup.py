@@ -7,7 +7,8 @@ are no strings, numbers that are not finite, and whatever else may be an error.
 from __future__ import annotations
 
 import marshal
-from itertools import compress, count, islice, pairwise, repeat
+from collections.abc import Iterable
+from itertools import compress, islice, pairwise, repeat
 from operator import contains
 from typing import Any
 
@@ -53,16 +54,17 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
         found = np.fromiter(numbers, np.float64, len(numbers))
     if data.convert is not None:
         found = data.convert(found)
-    query_of, lengths = np.array(indices, np.int64), np.diff(data.offsets)
-    of_run = np.flatnonzero(query_of >= 0)
+    query_of, lengths = np.array(indices, np.int64), data.offsets[1:] - data.offsets[:-1]
+    [of_run] = (query_of >= 0).nonzero()
     judged_query = query_of[of_run]
-    counts = qrels.offsets[judged_query + 1] - qrels.offsets[judged_query]
+    counts = qrels.ideal.segments.lengths[judged_query]
     [hits] = (found == found).nonzero()
     row, found = ranges(qrels.offsets[judged_query], counts)[hits], found[hits]
     retrieved = np.zeros(len(qrels.queries), np.int64)
     retrieved[judged_query] = lengths[of_run]
-    unjudged = int(np.count_nonzero(lengths) - np.count_nonzero(lengths[of_run]))
-    rank, score = np.full(len(qrels.grade), np.inf), np.full(len(qrels.grade), -np.inf)
+    unjudged = int(np.count_nonzero(lengths[query_of < 0]))
+    rank = np.full(len(qrels.grade), np.inf)
+    score = -rank
     run_query = of_run.repeat(counts)[hits]
     rank[row], tied, top, bottom = _ranks(data, scores, ties, run_query, found, row, qrels.names)
     score[row] = found
@@ -108,30 +110,31 @@ def _ranks(
     left: Any = longest if longest == lengths.min() else lengths[query]  # of each hit's query, to look at
     above = start - 1  # the last known place of a higher score; all queries are halved at once
     for _ in range(longest.bit_length()):
-        middle = above + ((left + 1) >> 1)
-        np.copyto(above, middle, where=ordered.take(middle) > found)
+        half = (left + 1) >> 1
+        above += half * (ordered.take(above + half) > found)
         left = left >> 1
     rank = above - start + 2
     below = above + 2
     [tied] = ((ordered.take(below, mode="clip") == found) & (below < data.offsets[query + 1])).nonzero()
     if not len(tied):
         return rank, tied, tied, tied
-    [ends] = np.append(ordered[1:] != ordered[:-1], True).nonzero()
+    ends = segments.ties(ordered).offsets
     top, of_run, first = rank[tied], query[tied], above[tied] + 1
-    last = np.minimum(ends[ends.searchsorted(first)], data.offsets[of_run + 1] - 1)
+    last = ends[ends.searchsorted(first, "right")] - 1
     groups: dict[int, dict[str, int]] = {}  # the documents with one score, by their first place
     order = []
-    for hit, run_query, a, b in zip(tied.tolist(), of_run.tolist(), first.tolist(), last.tolist(), strict=True):
+    columns = (of_run, start[tied], first, last, found[tied], row[tied])
+    for run_query, begin, a, b, score, of_qrels in zip(*(column.tolist() for column in columns), strict=True):
         group = groups.get(a)
         if group is None:
-            documents, begin = data.documents[run_query], data.offsets.item(run_query)
+            documents = data.documents[run_query]
             if ordered is scores:
-                members = [*islice(documents, a - begin, b + 1 - begin)]
+                members: Iterable[str] = islice(documents, a - begin, b + 1 - begin)
             else:
-                is_tied = scores[begin : begin + len(documents)] == found.item(hit)
-                members = [*compress(documents, is_tied.tolist())]
+                is_tied = scores[begin : begin + len(documents)] == score
+                members = compress(documents, is_tied.tolist())
             in_order = sorted(members, reverse=True) if ties == DEFAULT_TIES else members
-            group = groups[a] = dict(zip(in_order, count()))
-        order.append(group[names[row.item(hit)]])
+            group = groups[a] = {document: place for place, document in enumerate(in_order)}
+        order.append(group[names[of_qrels]])
     rank[tied] += np.array(order, np.int64)
     return rank, tied, top, top + last - first
