@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # signal takes 2 ms to import
 import _thread
 import ctypes
 import os
-import signal
 import sys
 import threading
 import warnings
@@ -219,8 +219,8 @@ def _work(function: Callable[..., Any], numbers: Sequence[int], writer: int) -> 
     import pickle
 
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent tidies up
-        ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # the parent tidies up
+        ctypes.CDLL(None).prctl(_PDEATHSIG, _signal.SIGKILL)
         with open(writer, "wb", buffering=0) as pipe:
             sending = threading.Lock()  # files are read by several threads
 
@@ -265,5 +265,5 @@ def _results(
 def _end(children: Sequence[tuple[int, IO[bytes]]]) -> None:
     for child, pipe in children:
         pipe.close()
-        os.kill(child, signal.SIGKILL)
+        os.kill(child, _signal.SIGKILL)
         os.waitpid(child, 0)
