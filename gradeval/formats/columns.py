@@ -141,9 +141,7 @@ class Columns(Record):
         )
 
     def checked(self, line: Ints | None = None, ranks: Ids | None = None) -> Columns:
-        """The columns of a run, in the first block with a check of its ranks: by default of scores 1, 2, 3, …
-        line, ranks: of all rows, also of bad ones.
-        """
+        """With a check of ranks in the first block, or of scores 1, 2, … line, ranks: also of bad rows."""
         line = self.line if line is None else line
         count = min(len(line), _RANKS_CHECKED)
         if not self.first or not count or not np.array_equal(self.line[:count], line[:count]):

@@ -1,6 +1,4 @@
-"""CSV and TSV with a header: recommenders' files, Quepid's, BEIR's, and those of frames and spreadsheets;
-and TSV without a header: runs of MS MARCO.
-"""
+"""CSV and TSV with a header, as of recommenders, Quepid, BEIR and frames; without one, runs of MS MARCO."""
 
 from __future__ import annotations
 

@@ -107,9 +107,7 @@ def _begun(text: bytes, options: Options) -> list[str]:
 
 
 def _of_line(line: bytes) -> str:
-    """The format of the beginning of a line, without the spaces around it. 'trec' is for any: its errors
-    describe unknown files best.
-    """
+    """The format of a stripped line, by its beginning; 'trec', whose errors are the clearest, for any other."""
     fields = re.findall(_FIELD, line.split(b"#", 1)[0])
     if len(line) == _BEGINNING and len(fields) > 2:
         fields.pop()  # it may be cut off

@@ -67,9 +67,8 @@ def _module_of(kind: str, name: str) -> Any:
 
 
 class _Streams:
-    """The bytes of one or several compressed streams. The standard library's files silently ignore what follows
-    the first stream and is not another one; here it is an error. new: makes a decompressor of one.
-    padding: allowed between streams.
+    """The bytes of compressed streams. What follows them is an error; the standard library's files ignore it.
+    new: makes a decompressor of one stream. padding: allowed between streams.
     """
 
     def __init__(self, stored: Any, new: Callable[[], Any], padding: bytes = b"") -> None:

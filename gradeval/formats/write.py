@@ -206,9 +206,7 @@ def _refusing(
     wrong: _Check = lambda _: False,
     wrong_query: _Check = lambda _: False,
 ) -> Callable[[Columns, Content], LineProblems]:
-    """Refuses empty ids, wrong ones, and wrong ids of queries. names: what messages call what these have.
-    characters: each such id has one of them.
-    """
+    """Refuses empty and wrong ids. names: of what these have. characters: a wrong id has one of them."""
     may_be_wrong = _is_one_of(characters)
 
     def refused(batch: Columns, content: Content) -> LineProblems:

@@ -1,7 +1,6 @@
 """The invariants a metric can declare, and the parameters for which they hold.
 
-tests/registry/test_invariants.py tries each under exactly these parameters, and finds a counterexample where
-one of the conditions is not met.
+tests/registry/test_invariants.py tries each with them, and finds counterexamples where a condition is not met.
 """
 
 from __future__ import annotations

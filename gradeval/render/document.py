@@ -85,12 +85,7 @@ def decimals(values: Floats, whole: bool, *, digits: Digits, width: int = 0, sig
     pattern = f"%{width}.{digits}f"
     if signed or not (values < 0).any():
         return of_distinct(values, pattern.__mod__)
-
-    def write(number: float) -> str:
-        text = pattern % number
-        return text if text[0] != "-" or text.strip("-0.") else text[1:]
-
-    return of_distinct(values, write)
+    return of_distinct(values, lambda value: plain(value, digits))
 
 
 def of_distinct(values: Floats, write: Callable[[float], str]) -> list[str]:

@@ -151,8 +151,7 @@ class Explanation(WithNotices, Tabular):
     and changes has an entry for each document, in their order, but for `untried` ones, if they are too many.
 
     levels, phi, groups: of muAP, nDCGphi and rankDCG. cutoff: of the metric. ties: the rule for tied scores.
-    against: the same of the other run. titles: document -> text. query_text: '' where it is not known. notices:
-    of the qrels and of both runs.
+    against: that of the other run. titles: document -> text. query_text: '' if unknown. notices: of all inputs.
     """
 
     layout = "gradeval.commands.explain.layout"

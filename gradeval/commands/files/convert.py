@@ -45,9 +45,8 @@ def _is_tag(value: object) -> bool:
 @dataclass(frozen=True)
 class Conversion:
     """How a file is converted. to: the format. role: 'qrels' or 'run', None where the content decides. sort:
-    whether the documents of each query are written by score, or grade, descending. top: how many of each query,
-    by score, None for all. tag: of the run, None for the file's own. ties: the order of tied scores, None for
-    that of evaluations.
+    whether documents are written by score, or grade, descending. top: how many of each query, by score; None:
+    all. tag: of the run, None for the file's own. ties: the order of tied scores, None for that of evaluations.
     """
 
     to: str

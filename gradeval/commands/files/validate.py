@@ -340,7 +340,7 @@ class Checks:
         check_columns(paths, self.options)
         reports: list[FileReport] = []
         for source, known_role in zip(sources, roles, strict=True):
-            report = self._report(source.name)
+            report = FileReport(source.name, Issues(self.limit), Issues(self.limit))
             try:
                 role = known_role or role_of(source, self.options)
                 if role is None and len(sources) == 1:
@@ -357,12 +357,9 @@ class Checks:
                 reports += (self._of_file(source, file) for file in files)
         return Validation(tuple(reports))
 
-    def _report(self, path: str, role: str = "", kind: str = "") -> FileReport:
-        return FileReport(path, Issues(self.limit), Issues(self.limit), role, kind)
-
     def _of_file(self, source: ObservedSource, file: TableFile) -> FileReport:
         path = f"{source.name}:{file.name}" if file.name else source.name
-        report = self._report(path, file.role, file.kind)
+        report = FileReport(path, Issues(self.limit), Issues(self.limit), file.role, file.kind)
         try:
             (self._qrels if file.role == "qrels" else self._run)(file, report)
         except (InputError, InputErrors) as error:

@@ -331,9 +331,7 @@ def _page(report: Report, digits: Digits) -> str:
 
 
 def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
-    """The means, and the differences with their intervals; of one run, the means with theirs. With each table,
-    whether its marks are letters of runs.
-    """
+    """The tables of means, differences and intervals, each with whether its marks are letters of runs."""
     names = [visible(column.display) for column in report.values.metrics]
     percent = f"{report.options.confidence:g} %"
     if report.comparison is None:
@@ -514,10 +512,6 @@ def _explanations(report: Report, digits: Digits) -> str:
             scores.append(_texts(score_of.get(name, "") for name, _ in query.documents))
             tables += [_table(value, query, digits, blocks) for value in values]
             tables += [] if values else [{} for _ in report.values.metrics]
-
-    def shortened(title: str) -> str:
-        return title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
-
     content = {
         "queries": [q for q, query in enumerate(report.values.queries) if query in report.explained],
         "documents": [_texts(name for name, _ in query.documents) for query in queries],
@@ -527,7 +521,9 @@ def _explanations(report: Report, digits: Digits) -> str:
         "tables": {name: [table.get(name) for table in tables] for name in dict.fromkeys(chain(*tables))},
     }
     if report.titles:
-        titles = {name: shortened(visible(title)) for name, title in report.titles.items()}
+        titles = {name: visible(title) for name, title in report.titles.items()}
+        for name, title in titles.items():
+            titles[name] = title if len(title) <= _TITLE_WIDTH else f"{title[: _TITLE_WIDTH - 1]}…"
         content["titles"] = [_texts(titles.get(name, "") for name, _ in query.documents) for query in queries]
     if report.query_texts:
         content["texts"] = _texts(report.query_texts.get(query, "") for query in report.explained)
