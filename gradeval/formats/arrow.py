@@ -378,8 +378,7 @@ def frame(data: Any, path: str, number: str, by_role: Mapping[str, str]) -> memo
         names = [chunk.name for chunk in parts[0]] if parts else []
         chosen = choose(names, number, by_role, path, ARGUMENT) if parts else Chosen("", "", "")
         columns = [Arrow([part[names.index(name)] for part in parts]) for name in chosen.names]
-    labels = column_labels(chosen, number)
-    three = memory.Three(path, columns, labels)
+    three = memory.Three(path, columns, column_labels(chosen, number))
     if number == "grade":
         return three
     run = first_run(three.columns(range(1))) if chosen.run else b""
@@ -408,8 +407,7 @@ def _series(series: Any) -> memory.Values:
         frame = series.to_frame().reset_index(drop=True) if has_rows else series.to_frame(index=False)
         from pyarrow import Table  # which the storage is of
 
-        table = Table.from_pandas(frame, preserve_index=False)
-        return Arrow([part[0] for part in batches(table)])
+        return Arrow([part[0] for part in batches(Table.from_pandas(frame, preserve_index=False))])
     if getattr(kind, "kind", "") in ("i", "u", "f") and hasattr(kind, "numpy_dtype"):  # of pandas, with a mask
         missing = np.asarray(series.isna(), bool)
         values = np.zeros(len(missing), kind.numpy_dtype)

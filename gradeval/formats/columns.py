@@ -282,8 +282,7 @@ def columns_of(
     elif len(bad):
         of_values = LineProblems.of(line[bad], lambda i: not_a_number(name, text[int(bad[i])]), hint)
         problems = LineProblems.joined([problems, of_values])
-    number = "grade" if name == "grade" else "score"
-    problems = explained(problems, block, lines, number, kind)
+    problems = explained(problems, block, lines, "grade" if name == "grade" else "score", kind)
     if len(bad):
         good = np.ones(len(value), bool)
         good[bad] = False

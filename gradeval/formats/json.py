@@ -150,8 +150,7 @@ def table(source: Source, number: str, options: Options) -> Table:
         [text] = _whole(source)
         if _MTEB_KEY.encode() in text:
             return _mteb_table(parse_json(text, source.name), source.name, number, options.split)
-    columns = partial(_columns, number=number)
-    return Table.of(source, columns, blocks=partial(_parts, source, brace.end()))
+    return Table.of(source, partial(_columns, number=number), blocks=partial(_parts, source, brace.end()))
 
 
 def _mteb_table(content: dict[str, Any], name: str, number: str, chosen: str | None) -> Table:

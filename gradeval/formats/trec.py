@@ -79,7 +79,6 @@ def _run_columns(block: Block, rows: DataLines, as_trec_eval: bool = False) -> C
         if np.max(rows.counts, initial=0) > _FIELDS:
             lines = rows.line[np.broadcast_to(rows.counts, rows.line.shape) > _FIELDS]
             extra = ExtraFields(len(lines), int(lines[0]))
-
     three = rows.replace(fields=rows.fields[:3])
     columns = columns_of(block, three, "score", unreadable(block, as_trec_eval), problems, "trec")
     tag = None

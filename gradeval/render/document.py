@@ -85,7 +85,7 @@ def decimals(values: Floats, whole: bool, *, digits: Digits, width: int = 0, sig
     pattern = f"%{width}.{digits}f"
     if signed or not (values < 0).any():
         return of_distinct(values, pattern.__mod__)
-    return of_distinct(values, lambda value: plain(value, digits))
+    return of_distinct(values, lambda value: f"{plain(value, digits):>{width}}")
 
 
 def of_distinct(values: Floats, write: Callable[[float], str]) -> list[str]:

@@ -438,9 +438,8 @@ def _worst(qrels: Qrels, runs: Sequence[Run], spec: Spec, options: Options, coun
         raise MetricError(f"{spec}: neither high nor low values are better, so no query is the worst")
     jobs, chosen = options.jobs or default_jobs(), outcome.chosen_queries(qrels, options)
     reduced = [run.reduce(qrels, jobs) for run in runs]
-    counted = np.logical_and.reduce(
-        [outcome.counted_queries(chosen, of.retrieved > 0, options) for of in reduced]
-    )
+    by_run = [outcome.counted_queries(chosen, of_run.retrieved > 0, options) for of_run in reduced]
+    counted = np.logical_and.reduce(by_run)
     if not counted.any():
         raise OptionError(f"no query is left to choose from: queries={options.queries}, and no run has them")
     scores = [Judge(qrels, of_run, options).scored([spec], jobs) for of_run in reduced]

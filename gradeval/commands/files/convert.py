@@ -103,8 +103,7 @@ def convert(
     letor = None if qrels is None else Source(qrels)
     chosen = Options(**options)
     inputs = (path, None if letor is None else letor.path, chosen.groups)
-    file = OutputFile(name, [read for read in inputs if read is not None], "target")
-    with file.stream() as sink:
+    with OutputFile(name, [read for read in inputs if read is not None], "target").stream() as sink:
         return convert_file(Source(path), sink, name, conversion, chosen, letor)
 
 
@@ -234,7 +233,7 @@ class _Reading:
     def _batch(self, rows: JudgmentRows) -> Columns:
         """The rows that are written, in order; what is wrong with them is added to the problems."""
         line, table, subtopic = rows.line(), rows.qrels, None
-        ties = self.conversion.ties or "input"
+        ties = self.conversion.ties or ("input" if self.role == "qrels" else format_of(self.file.kind).ties)
         if self.role == "qrels":
             self.problems.add(rows.out_of_range())
             self.problems.add(rows.duplicates(same_grade=False))
@@ -248,7 +247,6 @@ class _Reading:
                 table, line = rows.without_duplicates(), line[rows.kept()]
             self.counts["real"] = int(np.count_nonzero(table.grade != np.rint(table.grade)))
         else:
-            ties = self.conversion.ties or format_of(self.file.kind).ties
             if len(rows.again) and not self.collapse.duplicates:
                 documents = table.documents.take(rows.again)
                 self.problems.add(Repeats(line[rows.again], line[rows.first], documents).problems())

@@ -425,8 +425,7 @@ class Checks:
             names.update(zip(index, read.queries.tolist(), strict=True))
             return read
 
-        table = file.table.replace(columns=columns)
-        run = with_fewer(lambda jobs: collect(table, begin, jobs), self.jobs)
+        run = with_fewer(lambda jobs: collect(file.table.replace(columns=columns), begin, jobs), self.jobs)
         report.end = problems.end
         if not run.lines:
             return
