@@ -128,7 +128,7 @@ def run_names(runs: Iterable[tuple[str | None, str, str | None]]) -> list[str]:
     labels = {label for label, *_ in runs if label is not None}
     others = [(path, short or short_name(path)) for label, path, short in runs if label is None]
     names = [name for _, name in others]
-    while True:  # again because a path can be another run's short name
+    while names:  # again because a path can be another run's short name
         count = Counter(names)
         named = zip(names, others, strict=True)
         apart = [path if count[name] > 1 or name in labels else name for name, (path, _) in named]
@@ -136,9 +136,9 @@ def run_names(runs: Iterable[tuple[str | None, str, str | None]]) -> list[str]:
             break
         names = apart
     in_use = labels | set(names)
-    seen = Counter(labels)
+    seen = dict.fromkeys(labels, 1)
     for i, name in enumerate(names):
-        seen[name] += 1
+        seen[name] = seen.get(name, 0) + 1
         if seen[name] > 1:
             while f"{name}#{seen[name]}" in in_use:
                 seen[name] += 1

@@ -36,7 +36,7 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     judged, missing = qrels.judged, repeat(np.nan)
     indices: list[int] = []  # of the queries in the qrels, -1 for those that are not judged
     numbers: list[Any] = []  # the scores of the judged documents
-    parts: list[Floats] = []  # the scores of all documents
+    scores = np.empty(data.rows)
     for first, end in pairwise(data.cuts(_AT_ONCE)):
         queries, documents = data.queries[first:end], data.documents[first:end]
         # a document with the query's id is worth a notice
@@ -48,8 +48,8 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
         part = _scores(data, first, end)
         if part is None:
             return None
-        parts.append(part)
-    scores, found = np.concatenate(parts), _floats(numbers)
+        scores[data.offsets[first] : data.offsets[end]] = part
+    found = _floats(numbers)
     if found is None:
         found = np.fromiter(numbers, np.float64, len(numbers))
     if data.convert is not None:
@@ -107,7 +107,7 @@ def _ranks(
     segments, start = Segments(data.offsets), data.offsets[query]
     ordered, lengths = segments.sorted_descending(scores), segments.lengths
     longest = int(lengths.max())
-    left: Any = longest if longest == lengths.min() else lengths[query]  # of each hit's query, to look at
+    left: Any = longest if longest * len(lengths) == len(scores) else lengths[query]  # to look at
     above = start - 1  # the last known place of a higher score; all queries are halved at once
     for _ in range(longest.bit_length()):
         half = (left + 1) >> 1
@@ -118,9 +118,12 @@ def _ranks(
     [tied] = ((ordered.take(below, mode="clip") == found) & (below < data.offsets[query + 1])).nonzero()
     if not len(tied):
         return rank, tied, tied, tied
-    ends = segments.ties(ordered).offsets
+    is_same = np.zeros(len(ordered) + 1, np.bool_)  # as the one before
+    np.equal(ordered[1:], ordered[:-1], out=is_same[1:-1])
+    is_same[data.offsets] = False
+    [ends] = (is_same[:-1] > is_same[1:]).nonzero()
     top, of_run, first = rank[tied], query[tied], above[tied] + 1
-    last = ends[ends.searchsorted(first, "right")] - 1
+    last = ends[ends.searchsorted(first, "right")]
     groups: dict[int, dict[str, int]] = {}  # the documents with one score, by their first place
     order = []
     columns = (of_run, start[tied], first, last, found[tied], row[tied])
