@@ -157,9 +157,7 @@ def _only(names: Sequence[str], found: Sequence[int], role: str, path: str, nami
 
 
 class Header(NamedTuple):
-    """The first line, of `size` bytes. skips_spaces: after a delimiter. has_quotes: whether fields may be in
-    quotes; otherwise these are part of the fields.
-    """
+    """The first line, of `size` bytes. skips_spaces: after a delimiter. has_quotes: fields may be in quotes."""
 
     delimiter: str
     skips_spaces: bool

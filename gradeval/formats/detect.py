@@ -208,9 +208,7 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
 
 
 def role_of(source: Source, options: Options) -> str | None:
-    """'qrels' or 'run', None where the content may be either. Raises InputError where it cannot be read.
-    A file is what the format allows; else what its first rows can be read as, completely or not.
-    """
+    """'qrels' or 'run', by format, or by which reads more of the first rows; None if both.."""
     kind = options.qrels_format or options.run_format or detect(source, options)
     if format_of(kind).no_qrels is not None:
         return "run"

@@ -118,9 +118,7 @@ def _has_control_character(text: Bytes, quotes: Ints) -> bool:
 
 
 def _are_numbers(text: Bytes, start: Ints, length: Ints) -> bool:
-    """Whether fields that float() reads, in the order of the text, are numbers of JSON: these do not begin with
-    +, a point or 00, and have a digit behind a point.
-    """
+    """Whether fields that float() reads, in order, are JSON's: no +, no 00, digits around a point."""
     points = np.flatnonzero(text[:-1] == _DOT)
     points = points[(text[points + 1] | 0x20) == ord("e")]
     field = np.searchsorted(start, points, "right") - 1

@@ -61,9 +61,7 @@ def _blocks(source: Source) -> Iterator[bytes]:
 
 
 def read_query_ids(source: Source, judged: Set[str], qrels: str) -> tuple[str, ...]:
-    """The different ids of a file, in order. Raises InputError(s), as where one is not judged. Reading stops
-    after SHOWN of these: it may be a pipe that never ends.
-    """
+    """The different ids of a file, in order. Raises InputError(s), at most SHOWN: a pipe may never end."""
     ids, end, problems = dict[str, None](), None, list[Problem]()
     for line, fields in read_fields(source):
         unknown = [query for query in dict.fromkeys(fields) if query not in judged and query not in ids]

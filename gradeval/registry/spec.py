@@ -444,9 +444,7 @@ def split(text: str) -> list[str]:
 
 
 def _meant(text: str) -> Iterator[str]:
-    """Names in our notation that a text may stand for: 'nDCG_exp' -> 'nDCG(gain=exp)', 'map-l2' -> 'AP(rel=2)'.
-    A name may still be wrong, as where the metric has no cutoff.
-    """
+    """Names that a text may stand for, perhaps wrong ones: 'nDCG_exp' -> 'nDCG(gain=exp)'."""
     end = min((text + "(").index("("), (text + "@").index("@"))
     name, rest = text[:end], text[end:]
     if "@" not in rest and (in_words := re.fullmatch(_AT_IN_WORDS, name)):

@@ -148,9 +148,7 @@ class Batch(WithNotices, Tabular):
         return self.cells[collection, system].values.get(str(spec), NO_VALUE).mean
 
     def average(self, system: str, metric: str | Spec) -> float:
-        """The average over the collections that have the metric, or over all of their queries, from the summary
-        of each; NaN if the system lacks a value for one.
-        """
+        """The average over the metric's collections, or over all of their queries; NaN if one lacks a value."""
         if system not in self.systems:
             raise GradevalError(f"no system {system}: the systems are {', '.join(self.systems)}")
         spec = self.specs[position_of(metric, self.specs)]
@@ -242,9 +240,7 @@ class Batch(WithNotices, Tabular):
         return texts
 
     def rows(self) -> list[dict[str, Any]]:
-        """A dict for each metric of each cell: its mean, how many queries have a value, and the comparison with
-        the baseline. A cell without values has one, with its status.
-        """
+        """A dict for each metric of each cell, with its comparison; of a cell without values, one."""
         rows = []
         for cell in self.cells.values():
             about = {name: getattr(cell, name) for name in ("collection", "system", "status")}

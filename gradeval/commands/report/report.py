@@ -433,9 +433,7 @@ def _made(report: Report) -> list[tuple[str, str]]:
 
 
 def _values(report: Report, digits: Digits) -> str:
-    """The values as JSON, in which nothing can end the element that it is in. The script reads them at once, so
-    that a page is whole when it has loaded: what prints it may not wait.
-    """
+    """The values as JSON without '<'. The script reads them at once: what prints the page may not wait."""
     values, comparison = report.values, report.comparison
     intervals: list[list[float | None]] = []
     compared: dict[str, str] = {}
