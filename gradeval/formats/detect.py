@@ -208,7 +208,7 @@ def _counts(text: bytes, pattern: bytes, number: int, with_spaces: bool = False)
 
 
 def role_of(source: Source, options: Options) -> str | None:
-    """'qrels' or 'run', by format, or by which reads more of the first rows; None if both.."""
+    """'qrels' or 'run', by format or what reads more of the first rows; None if both. Raises InputError."""
     kind = options.qrels_format or options.run_format or detect(source, options)
     if format_of(kind).no_qrels is not None:
         return "run"
