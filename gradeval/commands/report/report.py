@@ -166,7 +166,11 @@ def report(
     spread = np.fmin.reduce(first) - np.fmax.reduce(first)
     worth = spread if len(first) > 1 else values.metrics[0].sign * first[0]
     chosen = np.sort(np.argsort(worth, kind="stable")[:explain]).tolist()
-    explained = _explained_queries(qrels, runs, [values.queries[q] for q in chosen], specs, how, progress)
+    explained: dict[str, ExplainedQuery] = {}
+    for query, of_query in _explained_queries(qrels, runs, [values.queries[q] for q in chosen], specs, how):
+        if progress is not None:
+            progress(len(explained), len(chosen))
+        explained[query] = of_query
     documents = {name for of_query in explained.values() for name, _ in of_query.documents}
     return doc.warned(
         Report(
@@ -187,31 +191,22 @@ def report(
 
 
 def _explained_queries(
-    qrels: Any,
-    runs: Runs,
-    queries: Sequence[str],
-    specs: Sequence[Spec],
-    options: Options,
-    progress: Callable[[int, int], None] | None,
-) -> dict[str, ExplainedQuery]:
-    """How the values of these queries come about; nothing where no documents are known."""
+    qrels: Any, runs: Runs, queries: Sequence[str], specs: Sequence[Spec], options: Options
+) -> Iterator[tuple[str, ExplainedQuery]]:
+    """How the values of each of these queries come about; nothing where no documents are known."""
     with_documents = [(name, run) for name, run in runs if not isinstance(run, SavedResult)]
     # a mean over all orders of ties has no ranking to show
     if not queries or not with_documents or options.ties == EXPECTED:
-        return {}
-    explained: dict[str, ExplainedQuery] = {}
+        return
     judged, opened = open_to_explain(qrels, with_documents, options)
     of_queries = explained_by(judged, opened, judged.positions(queries), specs, options)
     for query, of_runs in zip(queries, of_queries, strict=True):
-        if progress is not None:
-            progress(len(explained), len(queries))
         remaining, count = iter(of_runs), len(options.features) or 1
         of_each = (
             [()] * len(run.runs) if isinstance(run, SavedResult) else list(islice(remaining, count))
             for _, run in runs
         )
-        explained[query] = _explained(list(chain(*of_each)))
-    return explained
+        yield query, _explained(list(chain(*of_each)))
 
 
 def _explained(of_runs: Sequence[Sequence[Explanation]]) -> ExplainedQuery:
