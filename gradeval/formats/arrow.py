@@ -19,9 +19,8 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gradeval.arrays import Bools, Bytes, Floats
+from gradeval.arrays import Bools, Bytes, Floats, NDArray
 from gradeval.arrays.strings import MASKS, PAD, Ids, ShortIds
 from gradeval.errors import GradevalError, InputError, printable, readable
 from gradeval.formats import memory

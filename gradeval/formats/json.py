@@ -17,7 +17,6 @@ from itertools import chain, pairwise
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradeval.arrays import Bytes, Ints
 from gradeval.arrays.strings import PAD, Ids
@@ -39,7 +38,7 @@ _MINUS, _DOT = b"-."
 _ZERO = np.uint8(ord("0"))
 _STEP = np.zeros(256, np.int8)  # of the depth
 _STEP[[_OPEN, _OPEN_LIST]], _STEP[[_CLOSE, _CLOSE_LIST]] = 1, -1
-_BLANK: NDArray[np.int8] = np.zeros(256, np.int8)
+_BLANK = np.zeros(256, np.int8)
 _BLANK[list(_SPACE)] = 1
 _BEGINNING = re.compile(rb"[ \t\r\n]*\{")
 _CHUNK = 1 << 20  # whose arrays of strings and numbers stay small

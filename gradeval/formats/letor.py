@@ -9,9 +9,8 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gradeval.arrays import Bools, Bytes, Floats, Ints, cached_property
+from gradeval.arrays import Bools, Bytes, Floats, Ints, NDArray, cached_property
 from gradeval.arrays.segments import distinct, order_of, ranges, stable_order
 from gradeval.arrays.strings import IdIndex, Ids, integer_ids, words
 from gradeval.arrays.threads import ordered_map

@@ -15,20 +15,17 @@ from contextlib import suppress
 from datetime import date, time, timedelta
 from functools import cache
 from itertools import chain, pairwise, starmap
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from gradeval.arrays import Bools, Floats, Ints
+from gradeval.arrays import Bools, Floats, Ints, NDArray
 from gradeval.arrays.strings import PAD, Ids, integer_ids
 from gradeval.errors import InputError, described, named, readable, reason
 from gradeval.formats.columns import Columns, grouped, light_subtopics
 from gradeval.formats.diagnostics import NOTHING, LineProblems, Problem, shown
 from gradeval.formats.scan import NUMBER
 from gradeval.notices import many
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BLOCK_ROWS = 1 << 16  # so many rows are read at a time; data of no more are read whole
 RUN_NAMES = "run"  # the column of a table that has the names of runs

@@ -14,7 +14,6 @@ from itertools import chain, pairwise, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradeval.arrays import Bools, Floats
 from gradeval.arrays.strings import Ids
@@ -58,7 +57,7 @@ class _Query(NamedTuple):
     id: bytes
     documents: list[bytes]
     values: Floats
-    ranks: NDArray[Any]
+    ranks: Floats
     subtopics: list[bytes]
 
     def numbers(self, are_floats: bool = False) -> list[bytes]:

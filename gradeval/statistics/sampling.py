@@ -10,9 +10,8 @@ from math import factorial, sqrt
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gradeval.arrays import Floats, Ints
+from gradeval.arrays import Floats, Ints, NDArray
 from gradeval.arrays.threads import ordered_map
 from gradeval.records import Record
 

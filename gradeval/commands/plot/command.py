@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,10 +18,6 @@ from gradeval.compare_options import CompareOptions
 from gradeval.file_formats import LabelledRuns, labelled
 from gradeval.options import INPUT, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
 from gradeval.options import METRICS as OF_METRICS
-
-if TYPE_CHECKING:
-    from gradeval.commands.plot.pictures import Picture
-
 
 DRAWING = "Picture"
 drawing = cli.section(DRAWING)
@@ -90,7 +86,7 @@ def _plot(
             raise click.UsageError("--output and --save name the same file.")
     with job.running() as progress:
         options |= {"progress": progress.steps} if has_steps else {}
-        picture: Picture = getattr(pictures, name)(*inputs, **options)
+        picture: pictures.Picture = getattr(pictures, name)(*inputs, **options)
     data, notices = (b"", []) if file is None else picture.image(kind, size)
     if not job.passes([*picture.notices, *notices], runs=picture.runs_read):
         return 2
