@@ -16,8 +16,7 @@ from gradeval.commands.study.command import FORMATS, example, metrics_option, ow
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.compare_options import CompareOptions
 from gradeval.file_formats import LabelledRuns, labelled
-from gradeval.options import INPUT, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
-from gradeval.options import METRICS as OF_METRICS
+from gradeval.options import INPUT, METRICS, OF_GRADES, OF_QRELS, RUNS, Options, parse_number
 
 DRAWING = "Picture"
 drawing = cli.section(DRAWING)
@@ -181,7 +180,7 @@ def curve_command(job: Job, qrels: str, runs: tuple[str, ...], **options: Any) -
 @cli.queries("--query", "φ of this query; may be repeated.", "ID", multiple=True)
 @picture_options("phi", "points", "quartiles")
 @cli.metric_option("nDCGphi, with its parameters. Default: nDCGphi.")
-@cli.row_options(Options, OF_METRICS, within=OF_GRADES)
+@cli.row_options(Options, METRICS, within=OF_GRADES)
 @cli.row_options(Options, INPUT, within=OF_QRELS, without=(RUNS,))
 @cli.other_options
 @with_job(FORMATS, otherwise="table")

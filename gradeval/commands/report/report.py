@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from gradeval.commands.compare import compare
-from gradeval.commands.compare.layout import BETTER, WORSE, interval, means_and_differences
-from gradeval.commands.compare.layout import legend as legend_of
+from gradeval.commands.compare.layout import BETTER, WORSE, interval, legend, means_and_differences
 from gradeval.commands.explain.explain import Document, Explanation, Selection, open_to_explain, titles_of
 from gradeval.commands.explain.explain import explained as explained_by
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
@@ -357,7 +356,7 @@ def _legend(report: Report) -> list[str]:
     of_means = f"{report.options.confidence:g} % confidence, of the mean over queries ({by})."
     if report.comparison is None:
         return [f"Intervals: {of_means}"]
-    sentences = legend_of(report.comparison, report.comparison.options.all_pairs)
+    sentences = legend(report.comparison, report.comparison.options.all_pairs)
     if report.interval:
         sentences.append(f"Intervals of the means: {of_means}")
     return sentences
