@@ -243,9 +243,8 @@ _UTF8 = _refusing(
     bytes(range(128, 256)),
     lambda text: text.decode("utf-8", "ignore").encode() != text,
 )
-_NO_TABS = _refusing(
-    "tabs or line ends", b"\t\r\n" + _BOM, re.compile(rb"[\t\r\n]").search, re.compile(_BOM).match
-)
+_TABS = re.compile(rb"[\t\r\n]").search
+_NO_TABS = _refusing("tabs or line ends", b"\t\r\n" + _BOM, _TABS, re.compile(_BOM).match)
 _SPACES = re.compile(rb"[ \t\r\n]").search
 _NO_SPACES = _refusing(
     "spaces, tabs or line ends, nor # at its beginning,",

@@ -529,13 +529,10 @@ def _parts(values: QueryValues, groups: Groups) -> tuple[dict[str | None, QueryV
         raise InputError("groups", "none of their queries is among those compared", hint="Check the query ids")
     grouped = dict.fromkeys(query for _, ids in groups for query in ids)
     counted = values.select(np.flatnonzero(~np.isnan(values.values).all(axis=(0, 1)))).queries
-    kinds = {
-        Kind.UNGROUPED: [query for query in counted if query not in grouped],
-        Kind.UNKNOWN_GROUPED: [query for query in grouped if query not in position],
-    }
-    return parts, [
-        Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds.items() if ids
-    ]
+    ungrouped = [query for query in counted if query not in grouped]
+    unknown = [query for query in grouped if query not in position]
+    kinds = (Kind.UNGROUPED, ungrouped), (Kind.UNKNOWN_GROUPED, unknown)
+    return parts, [Notice(kind, "", len(ids), queries=tuple(ids[:MAX_QUERIES])) for kind, ids in kinds if ids]
 
 
 def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[PairComparison]:

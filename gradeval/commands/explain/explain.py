@@ -564,9 +564,8 @@ def _made_of(
     elif name == "muAP":
         made = {"levels": _levels(judgments, basis.ranked)}
     best = None if terms.ideal is None else terms.ideal()
-    total, base, normalizer = (
-        float(np.broadcast_to(part, 1)[0]) for part in (terms.total, terms.base, terms.normalizer)
-    )
+    parts = terms.total, terms.base, terms.normalizer
+    total, base, normalizer = (float(np.broadcast_to(part, 1)[0]) for part in parts)
     of_rows = judgments.rank, documents, scaled
     added, ideal = _terms(terms, terms, *of_rows), None if best is None else _terms(best, terms, *of_rows)
     if (each := terms.unjudged) and basis.positions is None:

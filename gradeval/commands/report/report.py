@@ -546,9 +546,8 @@ def _table(
             left = [c for c in range(len(block.head)) if block.is_left(c)]
             content = {"title": block.title, "head": block.head, "rows": rows, "left": left}
         positions.append(blocks.setdefault(json.dumps(content), len(blocks)))
-    columns = (
-        (name, [of.get(document, "") for document in documents]) for name, of in _columns(explanation, digits)
-    )
+    of_columns = _columns(explanation, digits)
+    columns = ((name, [of.get(document, "") for document in documents]) for name, of in of_columns)
     return {
         "rows": " ".join(str(index[document.id]) for document in documents),
         "adds": _texts(added.get(name, "").removeprefix("0") for name in index).rstrip(_SEPARATOR),
