@@ -1,7 +1,4 @@
-"""The vectorised scanner: a block of lines in, its fields as columns of ids, and fields as floats.
-
-A block is a uint8 array of whole lines, `size` bytes of them, with at least PAD bytes behind.
-"""
+"""The vectorised scanner: blocks of whole lines, with PAD bytes behind, as columns of ids and of floats."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The invariants a metric can declare, and the parameters for which they hold.
-
-tests/registry/test_invariants.py tries each with them, and finds counterexamples where a condition is not met.
-"""
+"""The invariants a metric can declare, and where they hold; tests/registry/test_invariants.py tries them."""
 
 from __future__ import annotations
 

@@ -103,9 +103,8 @@ def explain_command(
             empty.setdefault(side.run, []).append(side.query)
     notices = [*explanations[0].notices]
     notices += [Notice(Kind.NOTHING_RETRIEVED, name, len(of), queries=of) for name, of in empty.items()]
-    has_titles = any(explanation.titles for explanation in explanations)
-    has_texts = any(explanation.query_text for explanation in explanations)
-    notices += text_notices(options["text"], has_titles, options["queries_text"], has_texts)
+    texts = [explanation.query_text for explanation in explanations if explanation.query_text]
+    notices += text_notices(options["text"], explanations[0].titles, options["queries_text"], texts)
     if not job.passes(notices, runs=explanations.runs_read):
         return 2
     job.print(explanations, ranks=ranks, loss=loss)

@@ -495,10 +495,10 @@ def titles_of(text: Any, documents: Set[str]) -> Mapping[str, str]:
     return {} if text is None else read_texts(source_of(text), documents)
 
 
-def text_notices(text: str | None, has_title: bool, queries_text: str | None, has_text: bool) -> list[Notice]:
+def text_notices(text: str | None, titles: object, queries_text: str | None, texts: object) -> list[Notice]:
     """The notices about files of titles, and of the texts of queries, that have none of those wanted."""
-    files = (text, has_title, NO_TITLE), (queries_text, has_text, NO_TEXT)
-    return [Notice(Kind.NO_TITLES, path, 0, rule=rule) for path, has, rule in files if path and not has]
+    files = (text, titles, NO_TITLE), (queries_text, texts, NO_TEXT)
+    return [Notice(Kind.NO_TITLES, path, 0, rule=rule) for path, of, rule in files if path and not of]
 
 
 # --- the documents of a query, and what each contributes

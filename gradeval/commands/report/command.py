@@ -87,8 +87,7 @@ def report_command(
         page = report(qrels, paths, metrics or None, progress=progress.steps, **options)
     notices = list(page.notices)
     if page.explained:
-        texts = options["text"], bool(page.titles), options["queries_text"], bool(page.query_texts)
-        notices += text_notices(*texts)
+        notices += text_notices(options["text"], page.titles, options["queries_text"], page.query_texts)
     if not job.passes(notices, runs=len(page.values.runs)):
         return 2
     job.write(replace(page, command=command).render(digits=job.digits))

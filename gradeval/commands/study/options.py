@@ -1,7 +1,4 @@
-"""The metrics of studies, and tables of the options of each, as gradeval.options has one of evaluations.
-
-Nothing here imports numpy: --help needs the names and the defaults.
-"""
+"""The metrics of studies, and the table of options of each; without numpy, since --help shows them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
