@@ -206,13 +206,13 @@ def stable_order(*keys: NDArray[np.int64]) -> Ints:
     n = len(keys[0])
     if n == 0:
         return np.empty(0, np.int64)
-    joined, room, shift = np.zeros(1, np.int64), 1, n.bit_length()
-    for key in keys:
+    joined, room, shift = keys[0], int(keys[0].max()) + 1, n.bit_length()
+    for key in keys[1:]:
         size = int(key.max()) + 1
         room *= size
-        if room << shift >= 2**63:
-            return np.lexsort(keys[::-1])
         joined = joined * size + key
+    if room << shift >= 2**63:
+        return np.lexsort(keys[::-1])
     joined = joined << shift | np.arange(n)
     joined.sort()
     return joined & ((1 << shift) - 1)

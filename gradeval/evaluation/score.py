@@ -101,6 +101,7 @@ class Scored(Record):
         )
 
 
+@np.errstate(over="raise", divide="ignore", invalid="ignore")
 def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
     shape = len(specs), judgments.segments.count
     values, empty = np.empty(shape), np.zeros(shape, bool)
@@ -108,11 +109,10 @@ def scored(judgments: Judgments, specs: Sequence[Spec]) -> Scored:
     for m, spec in enumerate(specs):
         metric = spec.metric
         try:  # the metric is named in what is raised: grades have a range, so only parameters can be too large
-            with np.errstate(over="raise", divide="ignore", invalid="ignore"):
-                row, is_empty = metric.values(judgments, **spec.params)
-                finite = np.isfinite(row if is_empty is None else row[~is_empty])
-                if not finite.all() and (np.isinf(row).any() or not (metric.undefined or metric.text)):
-                    raise FloatingPointError
+            row, is_empty = metric.values(judgments, **spec.params)
+            finite = np.isfinite(row if is_empty is None else row[~is_empty])
+            if not finite.all() and (np.isinf(row).any() or not (metric.undefined or metric.text)):
+                raise FloatingPointError
             values[m] = row
             if is_empty is not None:
                 values[m, is_empty], empty[m] = judgments.no_relevant, is_empty

@@ -45,13 +45,10 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
         for of_query, (index, names) in zip(documents, map(judged.get, queries, _UNJUDGED), strict=False):
             indices.append(index)
             numbers += map(of_query.get, names, missing)
-        part = _scores(data, first, end)
-        if part is None:
+        if not _read(data, first, end, scores[data.offsets[first] : data.offsets[end]]):
             return None
-        scores[data.offsets[first] : data.offsets[end]] = part
-    found = _floats(numbers)
-    if found is None:
-        found = np.fromiter(numbers, np.float64, len(numbers))
+    floats = _floats(numbers)
+    found = np.fromiter(numbers, np.float64, len(numbers)) if floats is None else floats.astype(np.float64)
     if data.convert is not None:
         found = data.convert(found)
     query_of, lengths = np.array(indices, np.int64), data.offsets[1:] - data.offsets[:-1]
@@ -71,20 +68,21 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
     return Reduced(rank, score, retrieved, unjudged, Ties(row[tied], top, bottom))
 
 
-def _scores(data: Nested, first: int, end: int) -> Floats | None:
-    """The scores of all documents of queries first:end, None where one is not a finite number."""
+def _read(data: Nested, first: int, end: int, scores: Floats) -> bool:
+    """Set the scores of all documents of queries first:end; False where one is not a finite number."""
     if data.numbers is not None:
         rows = slice(int(data.offsets[first]), int(data.offsets[end]))
-        scores, wrong = data.numbers.numbers(rows, data.number)
-        return None if wrong.total else scores
+        scores[:], wrong = data.numbers.numbers(rows, data.number)
+        return not wrong.total
     values: list[Any] = []
     for documents in data.documents[first:end]:
         values += documents.values()
     floats = _floats(values)
     if floats is not None:
-        return floats if np.isfinite(floats).all() else None
-    scores, wrong = object_numbers(values, data.number)
-    return None if wrong.total else scores
+        scores[:] = floats
+        return bool(np.isfinite(scores).all())
+    scores[:], wrong = object_numbers(values, data.number)
+    return not wrong.total
 
 
 def _floats(values: list[Any]) -> Floats | None:
@@ -95,7 +93,7 @@ def _floats(values: list[Any]) -> Floats | None:
         return None
     if text[_LIST :: _FLOAT.itemsize] != b"g" * len(values):
         return None
-    return np.frombuffer(text, _FLOAT, offset=_LIST)["value"].astype(np.float64)
+    return np.frombuffer(text, _FLOAT, offset=_LIST)["value"]
 
 
 def _ranks(
