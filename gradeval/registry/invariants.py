@@ -16,7 +16,9 @@ Given = Mapping[str, Any]  # the parameters of a metric by name, with their defa
 
 
 class Condition(Record):
-    """A condition on a parameter. about: in words. is_met: (parameters, distinct grades, ascending) -> bool."""
+    """A condition on a parameter under which an invariant holds. about: the condition in words. is_met:
+    (parameters, the distinct grades of the qrels, ascending) -> bool.
+    """
 
     param: str
     about: str

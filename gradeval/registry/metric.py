@@ -178,7 +178,9 @@ class Metric(Record, eq=False):
         return (np.where(empty, np.nan, values), empty) if empty.any() else (values, None)
 
     def terms(self, judgments: Judgments, **params: Any) -> Terms | None:
-        """The terms of a metric that is a sum over documents, else None; with judged_only, of fewer rows."""
+        """The contribution of each document to the values; None for a metric that is not a sum over documents.
+        With judged_only the rows are those of judgments.judged_only().
+        """
         values = self._values(judgments, **params)
         return values if isinstance(values, Terms) else None
 

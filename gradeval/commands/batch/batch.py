@@ -241,7 +241,9 @@ class Batch(doc.WithNotices, doc.Tabular):
         return texts
 
     def rows(self) -> list[dict[str, Any]]:
-        """A dict for each metric of each cell, with its comparison; of a cell without values, one."""
+        """A dict for each metric of each cell: its mean, how many queries have a value, and the comparison with
+        the baseline. A cell without values has one, with its status.
+        """
         rows = []
         for cell in self.cells.values():
             about = {name: getattr(cell, name) for name in ("collection", "system", "status")}

@@ -138,7 +138,9 @@ class Picture(Study):
         return data, [Notice(Kind.NO_GLYPHS, "", 0, rule=shown)] if missing else []
 
     def save(self, path: str | os.PathLike[str], *, size: tuple[float, float] | None = None) -> None:
-        """Save it as SVG, PNG or PDF, by the ending, with matplotlib. size: in inches. Raises GradevalError."""
+        """Save it as an SVG, PNG or PDF file, by the ending of the path. size: width and height in inches.
+        Requires matplotlib: pip install 'gradeval[plot]'. Raises GradevalError.
+        """
         from gradeval.formats.output import OutputFile
 
         path = os.fspath(path)
