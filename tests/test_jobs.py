@@ -26,6 +26,7 @@ from gradeval.errors import (
     UnknownQueryError,
     UnsuitableOptionError,
 )
+from gradeval.evaluation import evaluator
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.results import FailedRun, Results, RunResult
 from gradeval.evaluation.score import score
@@ -74,6 +75,7 @@ def test_jobs_and_blocks_change_nothing(tmp_path, monkeypatch):
         fork = os.fork
         monkeypatch.setattr(os, "fork", lambda: forks.append(fork()) or forks[-1])
         monkeypatch.setattr(process, "may_fork", True)
+        monkeypatch.setattr(evaluator, "_WORTH_PROCESSES", 0)
         monkeypatch.setattr(threading, "active_count", lambda: 1)  # pytest-xdist has some
         for jobs in (2, 11):
             assert evaluated(jobs) == whole

@@ -183,87 +183,108 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
                 work.join()
 
 
+_Child = tuple[int, int, IO[bytes]]  # its id, where to write the number of its next item, and what it sends
+
+
 def forked_map(
     function: Callable[[int, Callable[..., None]], R],
     count: int,
     processes: int,
     told: Callable[..., object] | None,
 ) -> Iterator[R] | None:
-    """function(k, tell) of each k below `count`, in order, by forked processes that take turns; None where
-    there can be none. What tell() is called with in one of them, told() is called with in this one.
+    """function(k, tell) for each k below `count`, in order, computed by forked processes; None where there
+    can be none. What tell() is called with in one of them, told() is called with in this one, by a thread.
 
     Threads share the interpreter lock: twenty runs of 50,000 lines took two threads as long as one. Results
-    are pickled. Raises GradevalError for a process that the system has ended.
+    are pickled. Raises GradevalError for a process that has ended.
     """
-    if not process.may_fork or sys.platform != "linux" or threading.active_count() > 1:
+    is_reaped = _signal.getsignal(_signal.SIGCHLD) != _signal.SIG_DFL  # by others: its id may be another's
+    if not process.may_fork or sys.platform != "linux" or threading.active_count() > 1 or is_reaped:
         return None
-    children: list[tuple[int, IO[bytes]]] = []
+    children: list[_Child] = []
     try:
-        for first in range(processes):
-            reader, writer = os.pipe()
-            with warnings.catch_warnings():  # of threads, which libraries may have
-                warnings.simplefilter("ignore")
-                child = os.fork()
-            if not child:
-                _work(function, range(first, count, processes), writer)
-            os.close(writer)
-            children.append((child, open(reader, "rb")))  # noqa: SIM115
+        while len(children) < processes:
+            children.append(_forked(function))
     except OSError:  # too many processes or files
         _end(children)
         return None
     return _results(children, count, told)
 
 
-def _work(function: Callable[..., Any], numbers: Sequence[int], writer: int) -> NoReturn:
+def _forked(function: Callable[..., Any]) -> _Child:
+    (numbers, ask), (answers, answer) = os.pipe(), os.pipe()
+    with warnings.catch_warnings():  # of threads, which libraries may have
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if not child:
+        _work(function, numbers, answer)
+    os.close(numbers)
+    os.close(answer)
+    return child, ask, open(answers, "rb")
+
+
+def _work(function: Callable[..., Any], numbers: int, answer: int) -> NoReturn:
     """What a forked process does; it ends when its parent does."""
     import pickle
 
     try:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # the parent tidies up
         ctypes.CDLL(None).prctl(_PDEATHSIG, _signal.SIGKILL)
-        with open(writer, "wb", buffering=0) as pipe:
-            sending = threading.Lock()  # files are read by several threads
+        sending = threading.Lock()  # files are read by several threads
 
-            def send(*message: Any) -> None:
-                data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-                with sending:
-                    process.write_all(pipe, data)
+        def send(what: str, value: Any) -> None:
+            data = pickle.dumps((what, value), pickle.HIGHEST_PROTOCOL)
+            with sending, open(answer, "wb", buffering=0, closefd=False) as pipe:
+                process.write_all(pipe, data)
 
-            for number in numbers:
-                try:
-                    result = function(number, lambda *values: send("told", values))
-                except Exception as error:
-                    send("failed", error)
-                else:
-                    send("made", result)
+        warnings.showwarning = lambda *warning: send("warned", warning[:4])
+        while number := os.read(numbers, 8):
+            try:
+                result = function(int.from_bytes(number, "little"), lambda *values: send("told", values))
+            except Exception as error:
+                send("failed", error)
+            else:
+                send("made", result)
     finally:
         os._exit(0)
 
 
-def _results(
-    children: Sequence[tuple[int, IO[bytes]]], count: int, told: Callable[..., object] | None
-) -> Iterator[Any]:
+def _results(children: list[_Child], count: int, told: Callable[..., object] | None) -> Iterator[Any]:
     import pickle
 
-    try:
-        for number in range(count):
-            what = ""
-            while what != "made":
-                what, value = pickle.load(children[number % len(children)][1])
-                if what == "failed":
-                    raise value
-                if what == "told" and told is not None:
+    free, registry = children.copy(), dict[Any, int]()
+
+    def result_of(number: int) -> Any:
+        child, what = free.pop(), ""
+        try:
+            os.write(child[1], number.to_bytes(8, "little"))
+            while what not in ("made", "failed"):
+                what, value = pickle.load(child[2])
+                if what == "warned":
+                    message, category, path, line = value
+                    warnings.warn_explicit(message, category, path, line, registry=registry)
+                elif what == "told" and told is not None:
                     told(*value)
-            yield value
-    except EOFError:
-        hint = "Where memory is short, --jobs 1 takes less of it"
-        raise GradevalError(f"gradeval: the system ended a process that evaluates runs. {hint}") from None
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):
+            hint = "Where memory is short, --jobs 1 takes less of it"
+            raise GradevalError(f"a process that evaluates runs has ended. {hint}") from None
+        finally:
+            free.append(child)
+        if what == "failed":
+            raise value
+        return value
+
+    try:
+        results = ordered_map(result_of, range(count), len(children))
+        for result in results:  # noqa: UP028  # to close these is to wait for threads, and so for processes
+            yield result
     finally:
         _end(children)
 
 
-def _end(children: Sequence[tuple[int, IO[bytes]]]) -> None:
-    for child, pipe in children:
-        pipe.close()
+def _end(children: Sequence[_Child]) -> None:
+    for child, ask, answers in children:
         os.kill(child, _signal.SIGKILL)
         os.waitpid(child, 0)
+        os.close(ask)
+        answers.close()

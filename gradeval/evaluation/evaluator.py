@@ -124,6 +124,9 @@ def complete(results: Results) -> Results:
     return results
 
 
+_WORTH_PROCESSES = 1 << 24  # bytes of runs; fewer are read before processes have begun
+
+
 class Evaluator:
     """Evaluates runs with judgments that are read once.
 
@@ -252,7 +255,8 @@ class Evaluator:
             Source.watch = tell if Source.watch is not None else None
             return [*ordered_map(evaluate, opened(position), -(-concurrent_runs // processes))]
 
-        processes = min(self._jobs, len(runs)) if at_once else 1
+        size = sum(load.stored_size(run) for _, run in runs)
+        processes = min(self._jobs, len(runs)) if at_once and size > _WORTH_PROCESSES else 1
         if processes > 1 and (of_runs := forked_map(in_process, len(runs), processes, Source.watch)):
             return chain.from_iterable(of_runs)
         drawn = chain.from_iterable(map(opened, range(len(runs))))

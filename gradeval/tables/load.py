@@ -368,6 +368,13 @@ def source_of(path: Any) -> Source:
         return Source(path)
 
 
+def stored_size(run: Any) -> int:
+    """The bytes of a file, 0 where they are unknown."""
+    with suppress(InputError):
+        return source_of(run).stored_size if is_path(run) else 0
+    return 0
+
+
 def _source(path: Any, hashes: bool) -> Source:
     source = source_of(path)
     if hashes:
