@@ -186,41 +186,31 @@ def ordered_map(function: Callable[[T], R], items: Iterable[T], jobs: int) -> It
 _Child = tuple[int, int, IO[bytes]]  # its id, where to write the number of its next item, and what it sends
 
 
-def forked_map(
-    function: Callable[[int, Callable[..., None]], R],
-    count: int,
-    processes: int,
-    told: Callable[..., object] | None,
-) -> Iterator[R] | None:
+def forked_map(function: Callable[..., R], count: int, processes: int, told: Any) -> Iterator[R] | None:
     """function(k, tell) for each k below `count`, in order, computed by forked processes; None where there
-    can be none. What tell() is called with in one of them, told() is called with in this one, by a thread.
-
-    Threads share the interpreter lock: twenty runs of 50,000 lines took two threads as long as one. Results
-    are pickled. Raises GradevalError for a process that has ended.
+    can be none. What tell() is called with in one of them, told() is called with here, by a thread. Threads
+    share the interpreter lock: twenty runs of 50,000 lines took two as long as one. Results are pickled.
+    Raises GradevalError for a process that has ended.
     """
     is_reaped = _signal.getsignal(_signal.SIGCHLD) != _signal.SIG_DFL  # by others: its id may be another's
     if not process.may_fork or sys.platform != "linux" or threading.active_count() > 1 or is_reaped:
         return None
     children: list[_Child] = []
     try:
-        while len(children) < processes:
-            children.append(_forked(function))
+        for _ in range(processes):
+            (numbers, ask), (answers, answer) = os.pipe(), os.pipe()
+            with warnings.catch_warnings():  # of threads, which libraries may have
+                warnings.simplefilter("ignore")
+                child = os.fork()
+            if not child:
+                _work(function, numbers, answer)
+            os.close(numbers)
+            os.close(answer)
+            children.append((child, ask, open(answers, "rb")))  # noqa: SIM115
     except OSError:  # too many processes or files
         _end(children)
         return None
     return _results(children, count, told)
-
-
-def _forked(function: Callable[..., Any]) -> _Child:
-    (numbers, ask), (answers, answer) = os.pipe(), os.pipe()
-    with warnings.catch_warnings():  # of threads, which libraries may have
-        warnings.simplefilter("ignore")
-        child = os.fork()
-    if not child:
-        _work(function, numbers, answer)
-    os.close(numbers)
-    os.close(answer)
-    return child, ask, open(answers, "rb")
 
 
 def _work(function: Callable[..., Any], numbers: int, answer: int) -> NoReturn:
@@ -249,7 +239,7 @@ def _work(function: Callable[..., Any], numbers: int, answer: int) -> NoReturn:
         os._exit(0)
 
 
-def _results(children: list[_Child], count: int, told: Callable[..., object] | None) -> Iterator[Any]:
+def _results(children: list[_Child], count: int, told: Any) -> Iterator[Any]:
     import pickle
 
     free, registry = children.copy(), dict[Any, int]()

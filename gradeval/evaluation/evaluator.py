@@ -239,9 +239,7 @@ class Evaluator:
         notices = deferred() if at_once else deferred
         return self._nothing.replace(runs=tuple(results), failed=tuple(failed), notices=notices)
 
-    def _outcomes(
-        self, runs: Runs, at_once: bool, with_expected: Iterator[bool]
-    ) -> Iterator[Outcome | FailedRun]:
+    def _outcomes(self, runs: Runs, at_once: bool, with_expected: Iterator[bool]) -> Iterator[_Found]:
         """What is found of each run, in order. Runs are evaluated by processes where these may be made."""
         runs = [(label, self._checked(run)) for label, run in runs]
         names = names_by_path(runs, self._options)
@@ -251,20 +249,17 @@ class Evaluator:
         def opened(position: int) -> Sequence[_Opened]:
             return self._opened(*runs[position], names[position], position + 1)
 
-        def in_process(position: int, tell: Callable[[int, int], None]) -> list[Outcome | FailedRun]:
+        def in_process(position: int, tell: Callable[[int, int], None]) -> list[_Found]:
             Source.watch = tell if Source.watch is not None else None
             return [*ordered_map(evaluate, opened(position), -(-concurrent_runs // processes))]
 
-        size = sum(load.stored_size(run) for _, run in runs)
-        processes = min(self._jobs, len(runs)) if at_once and size > _WORTH_PROCESSES else 1
-        if processes > 1 and (of_runs := forked_map(in_process, len(runs), processes, Source.watch)):
+        processes = min(self._jobs, len(runs)) if at_once else 1
+        is_worth = processes > 1 and sum(load.stored_size(run) for _, run in runs) >= _WORTH_PROCESSES
+        if is_worth and (of_runs := forked_map(in_process, len(runs), processes, Source.watch)):
             return chain.from_iterable(of_runs)
-        drawn = chain.from_iterable(map(opened, range(len(runs))))
-        return ordered_map(evaluate, drawn, concurrent_runs)
+        return ordered_map(evaluate, chain.from_iterable(map(opened, range(len(runs)))), concurrent_runs)
 
-    def _opened(
-        self, label: str | None, run: Any, name_of: Mapping[str, str], number: int
-    ) -> Sequence[_Opened]:
+    def _opened(self, label: str | None, run: Any, name_of: dict[str, str], number: int) -> Sequence[_Opened]:
         """A run, or those of a file. name_of: their names, by path. number: among the runs, from 1."""
         if isinstance(run, FailedRun):
             return [run]
@@ -304,9 +299,7 @@ class Evaluator:
         """Which queries have nothing relevant to a metric that needs it, (M, Q), whatever the run."""
         return outcome.without_relevant(self._qrels, self._specs, self._options, self._jobs)
 
-    def _outcome(
-        self, at_once: bool, with_expected: Iterator[bool], jobs: int, opened: _Opened
-    ) -> Outcome | FailedRun:
+    def _outcome(self, at_once: bool, with_expected: Iterator[bool], jobs: int, opened: _Opened) -> _Found:
         if isinstance(opened, (Outcome, FailedRun)):
             return opened
         name, run = opened
@@ -343,7 +336,8 @@ class Evaluator:
         return outcome.with_depths(notices, depths, self._specs, self._options.to_dict())
 
 
-_Opened = tuple[str, Run] | Outcome | FailedRun
+_Found = Outcome | FailedRun
+_Opened = tuple[str, Run] | _Found
 """A run with its name, or what is known of it already."""
 
 

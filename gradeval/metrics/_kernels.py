@@ -178,5 +178,5 @@ def normalized_dcg(
     # where nothing relevant was retrieved, the local ideal is 0, and so is the value
     has_relevant = ideal_dcg(judgments, gain, kind).total > 0 if local else None
     total = "ideal total", gain.name, kind, cutoff
-    best = table.best.once(total, lambda: ideal_dcg(table, gain, kind).total_at(cutoff))
+    best = table.best.once(total, lambda: ideal_dcg(table, gain, kind).top(cutoff).total)
     return dcg(judgments, gain, cutoff, kind, normalizer=best, ideal=ideal, has_relevant=has_relevant)

@@ -105,13 +105,6 @@ class DiscountedTerms(Terms, eq=False, kw_only=True):
         """The terms of a sum, by default without a normalizer. fields: further ones."""
         return cls(segments, row, value=gain / discount, rank=rank, gain=gain, discount=discount, **fields)
 
-    def total_at(self, cutoff: int | None) -> Floats:
-        """The sum of each query's terms in the first ranks, (Q,)."""
-        if cutoff is None:
-            return self.total
-        first = np.flatnonzero(self.rank <= cutoff)
-        return self.segments.sum(self.value[first], first)
-
     def top(self, cutoff: int | None) -> DiscountedTerms:
         """The terms of the first ranks."""
         if cutoff is None:

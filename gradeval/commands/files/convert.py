@@ -38,10 +38,6 @@ if TYPE_CHECKING:
     from gradeval.keywords import Files, Unpack
 
 
-def _is_tag(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"[^ \t\r\n\0]+", value) is not None
-
-
 @dataclass(frozen=True)
 class Conversion:
     """How a file is converted. to: the format. role: 'qrels' or 'run', None where the content decides. sort:
@@ -59,8 +55,9 @@ class Conversion:
     def __post_init__(self) -> None:
         choice(*WRITTEN_FORMATS, listed=True).read("to", self.to)
         kinds = {"role": choice(*ROLES), "top": integer(1, 10**9), "ties": choice("trec", "input")}
-        reads = {name: kind.read for name, kind in kinds.items()}
-        for name, read in {**reads, "tag": must_be("a string without spaces", _is_tag)}.items():
+        tag = re.compile(r"[^ \t\r\n\0]+").fullmatch
+        is_tag = must_be("a string without spaces", lambda value: isinstance(value, str) and bool(tag(value)))
+        for name, read in {**{name: kind.read for name, kind in kinds.items()}, "tag": is_tag}.items():
             if getattr(self, name) is not None:
                 read(name, getattr(self, name))
 
