@@ -200,8 +200,7 @@ class Segments:
 
 def stable_order(*keys: NDArray[np.int64]) -> Ints:
     """The rows in order of the first key, then the next; equal rows stay as they are. Keys are >= 0. Keys that
-    fit in 63 bits together with the row number are sorted as one integer, which is several times faster than an
-    argsort.
+    fit in 63 bits together with the row number are sorted as one integer, several times faster than argsort.
     """
     n = len(keys[0])
     if n == 0:

@@ -6,6 +6,7 @@ import _signal  # type: ignore[import-not-found]  # signal takes 2 ms to import
 import _thread
 import ctypes
 import os
+import pickle
 import sys
 import threading
 import warnings
@@ -195,31 +196,37 @@ def forked_map(function: Callable[..., R], count: int, processes: int, told: Any
     is_reaped = _signal.getsignal(_signal.SIGCHLD) != _signal.SIG_DFL  # by others: its id may be another's
     if not process.may_fork or sys.platform != "linux" or threading.active_count() > 1 or is_reaped:
         return None
-    children: list[_Child] = []
+    children, inherited, spare = list[_Child](), list[int](), list[int]()  # descriptors of the parent
     try:
         for _ in range(processes):
-            (numbers, ask), (answers, answer) = os.pipe(), os.pipe()
+            spare += os.pipe()
+            spare += os.pipe()
+            numbers, ask, answers, answer = spare
+            inherited += ask, answers
             with warnings.catch_warnings():  # of threads, which libraries may have
                 warnings.simplefilter("ignore")
                 child = os.fork()
             if not child:
-                _work(function, numbers, answer)
+                _work(function, numbers, answer, inherited)
             os.close(numbers)
             os.close(answer)
             children.append((child, ask, open(answers, "rb")))  # noqa: SIM115
+            spare.clear()
     except OSError:  # too many processes or files
         _end(children)
+        for descriptor in spare:
+            os.close(descriptor)
         return None
     return _results(children, count, told)
 
 
-def _work(function: Callable[..., Any], numbers: int, answer: int) -> NoReturn:
+def _work(function: Callable[..., Any], numbers: int, answer: int, inherited: list[int]) -> NoReturn:
     """What a forked process does; it ends when its parent does."""
-    import pickle
-
     try:
-        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # the parent tidies up
         ctypes.CDLL(None).prctl(_PDEATHSIG, _signal.SIGKILL)
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # the parent tidies up
+        for descriptor in inherited:  # where the parent has ended already, no other has them
+            os.close(descriptor)
         sending = threading.Lock()  # files are read by several threads
 
         def send(what: str, value: Any) -> None:
@@ -227,7 +234,10 @@ def _work(function: Callable[..., Any], numbers: int, answer: int) -> NoReturn:
             with sending, open(answer, "wb", buffering=0, closefd=False) as pipe:
                 process.write_all(pipe, data)
 
-        warnings.showwarning = lambda *warning: send("warned", warning[:4])
+        def showwarning(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            send("warned", (str(message), category.__name__, *where[:2]))  # a plugin's may not be pickled
+
+        warnings.showwarning = showwarning  # type: ignore[assignment]
         while number := os.read(numbers, 8):
             try:
                 result = function(int.from_bytes(number, "little"), lambda *values: send("told", values))
@@ -240,9 +250,7 @@ def _work(function: Callable[..., Any], numbers: int, answer: int) -> NoReturn:
 
 
 def _results(children: list[_Child], count: int, told: Any) -> Iterator[Any]:
-    import pickle
-
-    free, registry = children.copy(), dict[Any, int]()
+    free, registry, categories = children.copy(), dict[Any, int](), dict[str, type[Warning]]()
 
     def result_of(number: int) -> Any:
         child, what = free.pop(), ""
@@ -251,7 +259,8 @@ def _results(children: list[_Child], count: int, told: Any) -> Iterator[Any]:
             while what not in ("made", "failed"):
                 what, value = pickle.load(child[2])
                 if what == "warned":
-                    message, category, path, line = value
+                    message, name, path, line = value
+                    category = categories.setdefault(name, type(name, (Warning,), {}))
                     warnings.warn_explicit(message, category, path, line, registry=registry)
                 elif what == "told" and told is not None:
                     told(*value)

@@ -124,7 +124,7 @@ def complete(results: Results) -> Results:
     return results
 
 
-_WORTH_PROCESSES = 1 << 24  # bytes of runs; fewer are read before processes have begun
+_WORTH_PROCESSES = 1 << 23  # bytes besides the largest run; fewer are read before processes have begun
 
 
 class Evaluator:
@@ -254,7 +254,8 @@ class Evaluator:
             return [*ordered_map(evaluate, opened(position), -(-concurrent_runs // processes))]
 
         processes = min(self._jobs, len(runs)) if at_once else 1
-        is_worth = processes > 1 and sum(load.stored_size(run) for _, run in runs) >= _WORTH_PROCESSES
+        sizes = sorted(load.stored_size(run) for _, run in runs) if processes > 1 else []
+        is_worth = sum(sizes[:-1]) >= _WORTH_PROCESSES
         if is_worth and (of_runs := forked_map(in_process, len(runs), processes, Source.watch)):
             return chain.from_iterable(of_runs)
         return ordered_map(evaluate, chain.from_iterable(map(opened, range(len(runs)))), concurrent_runs)
@@ -472,7 +473,8 @@ def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
     first: dict[str, Any] = {}
     for label, run in runs:
         if label is not None and label in first:
-            both = f": {first[label]} and {run}" if load.is_path(run) and load.is_path(first[label]) else ""
+            paths = [path_of(path, "") for path in (first[label], run) if load.is_path(path)]
+            both = f": {paths[0]} and {paths[1]}" if len(paths) == 2 else ""
             raise OptionError(f"two runs have the label {named(label)}{both}")
         if label is not None:
             first[label] = run

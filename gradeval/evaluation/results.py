@@ -479,8 +479,7 @@ class Results(Record, WithNotices, eq=False):
     def compare(self, metrics: Metrics | None = None, **options: Unpack[CompareResults]) -> Comparison:
         """Compare the runs with a baseline, or all with each other.
 
-        metrics: names; by default all with a number for each query. options: those listed below. Raises
-        GradevalError.
+        metrics: names; by default those with a number for each query. options: see below. Raises GradevalError.
         """
         from gradeval.commands.compare.compare import compare_results
 

@@ -102,8 +102,7 @@ class Statistics(NamedTuple):
     def joined(cls, parts: Sequence[Statistics]) -> Statistics:
         """Those of all parts, at least one, merged in this order.
 
-        Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample
-        variances", 1979.
+        Source: Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for … variances", 1979.
         """
         size, total, squares = parts[0][:3]
         with np.errstate(over="ignore", invalid="ignore"):

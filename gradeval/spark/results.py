@@ -111,8 +111,7 @@ class Request(NamedTuple):
 
 def wire(table: Input, number: str, request: Request) -> Input:
     """The judgments or a run as they are sent to the workers, without their buckets: with the columns of
-    kernel.read_rows(). number: 'grade' or 'score'. Raises InputError where a column is missing, or of a type
-    that cannot be read.
+    kernel.read_rows(). number: 'grade' or 'score'. Raises InputError for a missing or unreadable column.
     """
     from pyspark.sql import functions as F
 
@@ -173,9 +172,7 @@ def bucket_count(rows: int, cores: int) -> int:
 
 
 def in_buckets(qrels: DataFrame, runs: DataFrame, buckets: int) -> DataFrame:
-    """Both tables as one, in partitions by queries. One table need not be sorted and grouped, as the two sides
-    of a cogroup are.
-    """
+    """Both tables as one, in partitions by queries; not sorted and grouped, as the two of a cogroup are."""
     judged, retrieved = _alike([qrels.selectExpr("*", f"{QRELS} run"), runs])
     return judged.unionByName(retrieved, allowMissingColumns=True).repartition(buckets, "query")
 

@@ -24,8 +24,7 @@ class Terms(Record, eq=False):
     so has no row; the base has it with the opposite sign. weight_at: where a term is a number of its document
     times a weight of its rank, the weights of any ranks. cutoff: the last rank whose document has a term, (Q,),
     or one number for all; None where all have. expected_total: where terms depend on more than their document
-    and its rank, what makes the total expected over the orders of tied scores, (Q,), if the table is
-    Judgments.tied.
+    and its rank, what makes the total expected over orders of tied scores, (Q,), of Judgments.tied.
     """
 
     segments: Segments

@@ -1,8 +1,7 @@
 """Groups of documents with tied scores, and values expected over all their orders, each equally likely.
 
 Source: McSherry and Najork, "Computing information retrieval performance measures efficiently in the presence
-of tied scores", ECIR 2008. The document with the j-th place in a group of n is each of them with probability
-1 / n.
+of tied scores", ECIR 2008. At each place in a group of n, each of its documents has probability 1 / n.
 """
 
 from __future__ import annotations

@@ -257,14 +257,20 @@ def test_the_order_of_processes(processes):
 
 @pytest.mark.usefixtures("forks")
 def test_a_warning_of_several_processes_is_shown_once():
+    class OfTwo(UserWarning):
+        """A local class, whose instances cannot be pickled."""
+
+        def __init__(self, text, code):
+            super().__init__(text)
+
     def function(number, tell):
-        warnings.warn("careful", UserWarning, stacklevel=1)
+        warnings.warn(OfTwo("careful", number), stacklevel=1)
         return number
 
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("default")
         assert [*forked_map(function, 4, 3, None)] == [0, 1, 2, 3]
-    assert [str(warning.message) for warning in shown] == ["careful"]
+    assert [(str(warning.message), warning.category.__name__) for warning in shown] == [("careful", "OfTwo")]
 
 
 @pytest.mark.usefixtures("forks")
