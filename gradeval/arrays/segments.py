@@ -205,13 +205,12 @@ def stable_order(*keys: NDArray[np.int64]) -> Ints:
     n = len(keys[0])
     if n == 0:
         return np.empty(0, np.int64)
-    joined, room, shift = keys[0], int(keys[0].max()) + 1, n.bit_length()
-    for key in keys[1:]:
-        size = int(key.max()) + 1
-        room *= size
-        joined = joined * size + key
-    if room << shift >= 2**63:
+    sizes, shift = [int(key.max()) + 1 for key in keys], n.bit_length()
+    if math.prod(sizes) << shift >= 2**63:
         return np.lexsort(keys[::-1])
+    joined = keys[0]
+    for key, size in zip(keys[1:], sizes[1:], strict=True):
+        joined = joined * size + key
     joined = joined << shift | np.arange(n)
     joined.sort()
     return joined & ((1 << shift) - 1)

@@ -280,7 +280,7 @@ class Judgments(Record, Recalling, eq=False):
             raise MetricError(what, hint="Leave out --depth, or give another --ties")
 
     def judged_only(self) -> Judgments:
-        """The ranking without unjudged documents (condensed list), as are grades below 0 in trec_eval."""
+        """The condensed list: without unjudged documents and, as in trec_eval, those of a grade below 0."""
         stays = self.is_retrieved & (self.grade >= 0)
         retrieved = self.segments.number(stays)
         # rows that are kept come first, all in the same order as before
