@@ -14,7 +14,7 @@ from gradeval.errors import OptionError
 PAGES = Path(__file__).parents[1] / "guide"
 TOPICS = (  # in the order of the list
     *("evaluating", "formats", "ties-and-holes", "warnings", "comparing", "explaining", "pictures", "ci"),
-    *("nightly", "python", "spark", "studies", "plugins", "internals"),
+    *("nightly", "python", "spark", "studies", "plugins", "internals", "changelog"),
 )
 
 

@@ -11,6 +11,7 @@ import gradeval as package
 from gradeval.cli import app
 from gradeval.commands.guide import TOPICS
 from gradeval.notices import Kind, Notice, lines
+from gradeval.version import __version__
 
 GUIDE = Path(package.__file__).parent / "guide"
 ROOT = Path(package.__file__).parents[1]
@@ -26,6 +27,12 @@ def test_each_page_is_a_topic() -> None:
         assert gradeval("guide", topic) == (0, text, "")
         title, _, about, *_ = text.split("\n")
         assert title.startswith("# ") and about in done.out and about in readme
+
+
+def test_the_version_has_an_entry() -> None:
+    headings = re.findall(r"^## (.*)$", (GUIDE / "changelog.md").read_text("utf-8"), re.MULTILINE)
+    assert __version__ in headings
+    assert set(headings[: headings.index(__version__)]) <= {"Unreleased"}
 
 
 def test_on_a_terminal_it_is_formatted(monkeypatch: pytest.MonkeyPatch) -> None:
