@@ -74,8 +74,9 @@ def eval_command(
     names it in the results; a NAME contains no '/'. With -f jsonl the values of a run are printed as soon as
     they are there.
     """
-    from gradeval.evaluation.evaluator import evaluate_all, with_saved
+    from gradeval.evaluation.evaluator import evaluate_all
     from gradeval.evaluation.layout import ALL
+    from gradeval.evaluation.runs import with_saved
 
     interval, has_confidence = options["interval"], options["confidence"] != Options.table["confidence"].default
     ends = "--tie-range" if options["tie_range"] else "--interval" if interval else ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,19 +12,19 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, cached_property
 from gradeval.arrays.strings import Texts
 from gradeval.arrays.threads import default_jobs, forked_map, map_all, ordered_map
-from gradeval.errors import GradevalError, InputError, OptionError, described, named, readable
+from gradeval.errors import GradevalError, OptionError, described
 from gradeval.evaluation import outcome
 from gradeval.evaluation.outcome import Depths, Noticed, Outcome
 from gradeval.evaluation.results import FailedRun, Results, RunResult, Runs, SavedResult
+from gradeval.evaluation.runs import check_labels, names_by_path, path_of, separate_runs, with_saved
 from gradeval.evaluation.score import Judge, check_expected
-from gradeval.file_formats import LabelledRuns, run_files, run_names
-from gradeval.formats.sources import Source, compression_of
+from gradeval.formats.sources import Source
 from gradeval.notices import Kind, Notice
 from gradeval.options import DEFAULT_METRICS, EXPECTED, Options, takes
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.render.document import warned
 from gradeval.tables import load
-from gradeval.tables.load import Run, RunTable
+from gradeval.tables.load import Run
 
 if TYPE_CHECKING:
     from gradeval.keywords import Evaluate, Unpack
@@ -89,32 +88,6 @@ def evaluate_all(
     count, total = results.inseparable(options.interval, options.confidence)
     notice = Notice(Kind.NOT_SEPARABLE, "", count, total=total, rule=f"{options.confidence:g}")
     return results.replace(notices=(*results.notices, notice)) if count else results
-
-
-def with_saved(qrels: Any, runs: Runs) -> tuple[Any, Runs]:
-    """The qrels and the runs, with each file of saved results read as a SavedResult, or a FailedRun if damaged.
-    Other files may come back as Sources, since a pipe that was looked at cannot be opened again. Raises
-    InputError where the qrels are a saved result.
-    """
-    if not any(load.is_path(data) and _may_be_saved(data) for data in (qrels, *(run for _, run in runs))):
-        return qrels, runs
-    from gradeval.evaluation.saved import look_for_saved
-
-    return look_for_saved(qrels, runs)
-
-
-def _may_be_saved(path: str | bytes | os.PathLike[str] | Source) -> bool:
-    """Whether a run may be a saved result: its beginning is JSON, or cannot be seen here."""
-    if isinstance(path, Source):
-        return True
-    try:
-        if not os.path.isfile(path):
-            return path == "-" or os.path.exists(path)
-        with open(path, "rb") as file:
-            start = file.read(64)
-    except Exception:  # a path may be of any class; reading it reports what is wrong
-        return False
-    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" or bool(compression_of(start))
 
 
 def complete(results: Results) -> Results:
@@ -348,143 +321,3 @@ def with_levels(specs: Sequence[Spec], grades: Floats) -> list[Spec]:
     names = [spec.metric.name for spec in specs]
     at = names.index("muAP") if "muAP" in names else 0
     return list(dict.fromkeys([*specs[:at], *levels, *specs[at:]]))
-
-
-def separate_runs(runs: Any) -> list[tuple[str | None, Any]]:
-    """(name, run) of each of the given runs. Raises InputError if there are none."""
-    if isinstance(runs, LabelledRuns):
-        return runs
-    with readable("runs"):
-        separate = list(_separate(runs))
-    if not separate:
-        raise InputError("runs", "no runs given")
-    return separate
-
-
-def _separate(runs: Any) -> Iterator[tuple[str | None, Any]]:
-    from gradeval.formats.memory import is_frame, is_ranx  # not for a command line, whose runs are labelled
-
-    def is_one(value: Any) -> bool:
-        return load.is_path(value) or is_frame(value) or isinstance(value, RunTable)
-
-    if type(runs) is not dict and (is_one(runs) or is_ranx(runs)):
-        yield from _files(runs)
-    elif isinstance(runs, Mapping):
-        # {query: {document: score}} has no mappings in its mappings, of which the first value decides
-        first = next(
-            (value for run in runs.values() if isinstance(run, Mapping) for value in run.values()), None
-        )
-        # most are dicts, which a look at the type tells in a tenth of the time
-        others = [run for run in runs.values() if type(run) is not dict and not isinstance(run, Mapping)]
-        # beside the documents of a query, a number or None is a mistake in a run, and not another run
-        may_be_runs = (is_one(value) or hasattr(value, "__iter__") for value in others)
-        if isinstance(first, Mapping) or (others and (first is None or any(may_be_runs))):
-            yield from ((str(name), run) for name, run in runs.items())
-        else:
-            yield None, runs
-    else:
-        try:
-            items = list(runs)
-        except TypeError:
-            hint = "Give a path, {query: {document: score}}, tuples, a data frame, or a list or dict of these"
-            raise InputError("runs", f"{described(runs)} is not a run", hint=hint) from None
-        is_run = bool(items) and is_row(items[0])
-        yield from [(None, items)] if is_run else chain.from_iterable(map(_files, items))
-
-
-def _files(run: Any) -> list[tuple[str | None, Any]]:
-    """The files of a directory or a pattern, the runs of a frame with a column of them, or the run itself."""
-    from gradeval.formats.memory import RUN_NAMES, is_frame, is_lazy, is_ranx
-
-    if isinstance(run, (str, bytes, os.PathLike)):
-        return [(None, file) for file in run_files(run)]
-    if is_ranx(run):
-        return [(run.name, run)]
-    if not isinstance(run, RunTable) and is_frame(run) and not is_lazy(run):
-        names = getattr(run, "column_names", None)  # of pyarrow, whose columns are data
-        if RUN_NAMES in (names if isinstance(names, list) else list(getattr(run, "columns", ()))):
-            return _runs_of(run, RUN_NAMES)
-    return [(None, run)]
-
-
-def _runs_of(frame: Any, column: str) -> list[tuple[str | None, Any]]:
-    """The runs of a frame of any library, by the column of their names, in order. Raises InputError."""
-    if hasattr(frame, "partition_by"):
-        parts = frame.partition_by(column, maintain_order=True, as_dict=True)
-        runs = [(name, part.drop(column)) for (name,), part in parts.items()]
-    elif hasattr(frame, "groupby"):
-        parts = frame.groupby(column, sort=False, dropna=False)
-        runs = [(name, part.drop(columns=column)) for name, part in parts]
-    else:
-        import pyarrow.compute
-
-        frame = pyarrow.table(frame)
-        names = frame[column].unique().to_pylist()
-        runs = [
-            (name, frame.filter(pyarrow.compute.field(column) == name).drop_columns(column)) for name in names
-        ]
-
-    def is_missing(value: Any) -> bool:  # null or NaN, of any library, as Python writes them
-        return not isinstance(value, str) and str(value) in ("None", "nan", "<NA>", "NaT")
-
-    if any(is_missing(name) for name, _ in runs):
-        row = next(row for row, name in enumerate(frame[column], 1) if is_missing(name))
-        raise InputError("runs", f"the {column} (column {column}) is missing", line=row)
-    return [(str(name), part) for name, part in runs]
-
-
-def is_row(item: Any) -> bool:
-    """Whether it is (query, document, score), not a run: its first element is an id of any type."""
-    from gradeval.formats.memory import is_frame
-
-    if isinstance(item, np.void):  # of a record array
-        item = item.item()
-    if is_frame(item) or not isinstance(item, (tuple, list, np.ndarray)) or not len(item):
-        return False
-    first = item[0]
-    return not isinstance(first, (tuple, list, Mapping, np.ndarray, np.void)) and not hasattr(first, "columns")
-
-
-def names_by_path(runs: Runs, options: Options) -> list[dict[str, str]]:
-    """The names of the expected runs of each of these, by path, chosen before anything is read."""
-    saved_paths = [run.path for _, run in runs if isinstance(run, SavedResult) for _ in run.runs]
-    of_runs: list[list[tuple[str | None, str, str | None]]] = []
-    for position, (label, run) in enumerate(runs, 1):
-        path = path_of(run, label or f"run{position}")
-        if isinstance(run, FailedRun):
-            of_runs.append([])
-        elif isinstance(run, SavedResult):
-            names = [saved.name for saved in run.runs]
-            labels = [f"{label}:{name}" if label and names[1:] else label or None for name in names]
-            is_alone = saved_paths.count(path) < 2
-            paths = [path if is_alone else f"{path}:{name}" for name in names]
-            of_runs.append([*zip(labels, paths, names, strict=True)])
-        elif load.is_path(run) and options.features:
-            of_runs.append([load.feature_names(path, feature, label, options) for feature in options.features])
-        else:
-            has_path = load.is_path(run) or (isinstance(run, RunTable) and run.path is not None)
-            of_runs.append([(label if has_path else path, path, None)])
-    chosen = iter(run_names(chain.from_iterable(of_runs)))
-    return [{path: next(chosen) for _, path, _ in of_run} for of_run in of_runs]
-
-
-def check_labels(runs: Sequence[tuple[str | None, Any]]) -> None:
-    """Raise OptionError where two runs have the same label."""
-    first: dict[str, Any] = {}
-    for label, run in runs:
-        if label is not None and label in first:
-            paths = [path_of(path, "") for path in (first[label], run) if load.is_path(path)]
-            both = f": {paths[0]} and {paths[1]}" if len(paths) == 2 else ""
-            raise OptionError(f"two runs have the label {named(label)}{both}")
-        if label is not None:
-            first[label] = run
-
-
-def path_of(run: Any, name: str) -> str:
-    """The path in Results.failed of a run that cannot be read; the name if it has none."""
-    if isinstance(run, (RunTable, SavedResult)):
-        return run.path or name
-    try:
-        return load.source_of(run).name if load.is_path(run) else name
-    except InputError as error:
-        return error.path

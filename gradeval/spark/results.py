@@ -20,8 +20,9 @@ from gradeval.arrays.segments import distinct
 from gradeval.commands.compare import compare
 from gradeval.compare_options import MAXT, OF_SUMS, CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, described, named
-from gradeval.evaluation.evaluator import check_labels, complete, with_levels
+from gradeval.evaluation.evaluator import complete, with_levels
 from gradeval.evaluation.outcome import left_out_of_groups
+from gradeval.evaluation.runs import check_labels
 from gradeval.evaluation.score import check_expected
 from gradeval.formats.arrow import column_labels
 from gradeval.formats.csv import ARGUMENT, check_has, choose, simplified

@@ -24,7 +24,7 @@ import numpy as np
 
 from gradeval.arrays.strings import PAD, Ids
 from gradeval.errors import GradevalError, InputError, OptionError
-from gradeval.evaluation.evaluator import check_labels
+from gradeval.evaluation.runs import check_labels
 from gradeval.file_formats import labelled, run_names, short_name
 from gradeval.formats.csv import DELIMITERS, header_of
 from gradeval.formats.json import reject_saved

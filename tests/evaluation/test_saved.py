@@ -11,8 +11,9 @@ from helpers import each, each_row, error_of
 
 import gradeval
 from gradeval.errors import InputError
-from gradeval.evaluation.evaluator import evaluate_all, with_saved
+from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.results import Results
+from gradeval.evaluation.runs import with_saved
 from gradeval.evaluation.saved import is_saved
 from gradeval.formats.sources import Source
 from gradeval.notices import Kind

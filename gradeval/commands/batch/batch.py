@@ -20,9 +20,10 @@ from gradeval.commands.compare import compare as comparison
 from gradeval.commands.compare.layout import BETTER, WORSE, labels, mean_cells, significance
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, InputErrors, UnsuitableOptionError, first_names, visible
-from gradeval.evaluation.evaluator import evaluate_all, with_saved
+from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.outcome import with_depths, with_weights
 from gradeval.evaluation.results import FailedRun, Results, Runs, SavedResult, position_of, signature_of
+from gradeval.evaluation.runs import with_saved
 from gradeval.formats.json import parse_json
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text

@@ -15,9 +15,10 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs
 from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, first_names
-from gradeval.evaluation.evaluator import evaluate_all, separate_runs, with_saved
+from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.outcome import Quantiles, apart, left_out_of_groups, no_common_query
 from gradeval.evaluation.results import Results, Runs, SavedResult
+from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.notices import ENOUGH_QUERIES, MAX_QUERIES, Kind, Notice, lines
 from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
 from gradeval.registry.spec import Metrics, Spec, parse, usable

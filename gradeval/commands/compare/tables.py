@@ -20,8 +20,8 @@ import numpy as np
 from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Comparison, QueryValues, compare_values
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
-from gradeval.evaluation.evaluator import check_labels, separate_runs
 from gradeval.evaluation.outcome import no_common_query
+from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.file_formats import run_names, short_name
 from gradeval.formats.csv import query_column, usual_columns
 from gradeval.formats.detect import is_number

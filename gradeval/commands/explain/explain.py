@@ -17,7 +17,7 @@ from gradeval.arrays.strings import IdIndex, Ids, Texts
 from gradeval.arrays.threads import default_jobs
 from gradeval.errors import MetricError, OptionError
 from gradeval.evaluation import outcome
-from gradeval.evaluation.evaluator import check_labels, separate_runs
+from gradeval.evaluation.runs import check_labels, separate_runs
 from gradeval.evaluation.score import Judge, prepared, score, scored
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns

@@ -16,8 +16,9 @@ import numpy as np
 
 from gradeval.commands.compare import compare as comparison
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
-from gradeval.evaluation.evaluator import evaluate_all, with_saved
+from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.results import Results, Runs, SavedResult
+from gradeval.evaluation.runs import with_saved
 from gradeval.evaluation.saved import check_metrics, common_metrics
 from gradeval.file_formats import labelled
 from gradeval.formats.lines import TomlFile, files_named, read_toml

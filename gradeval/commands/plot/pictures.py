@@ -24,8 +24,9 @@ from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
 from gradeval.commands.study.tables import Row, Study, Table, spaced
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, MetricError, OptionError, named, visible
-from gradeval.evaluation.evaluator import complete, evaluate_all, separate_runs
+from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.results import Results
+from gradeval.evaluation.runs import separate_runs
 from gradeval.metrics.ndcg_phi import fitted_phi
 from gradeval.notices import Kind, Notice
 from gradeval.options import OF_GRADES, OF_QRELS, OF_RUNS, RUNS, Options, iterable, takes

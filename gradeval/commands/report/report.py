@@ -30,8 +30,9 @@ from gradeval.commands.explain.explain import explained as explained_by
 from gradeval.commands.explain.layout import details, fraction, grade_of, no_sum, notes
 from gradeval.compare_options import COMPARISON, EXPLAINED, CompareOptions, split_options
 from gradeval.errors import InputError, InputErrors, OptionError, visible
-from gradeval.evaluation.evaluator import complete, separate_runs, with_saved
+from gradeval.evaluation.evaluator import complete
 from gradeval.evaluation.results import Results, Runs, SavedResult
+from gradeval.evaluation.runs import separate_runs, with_saved
 from gradeval.notices import Notice, lines, many
 from gradeval.options import EXPECTED, OF_RUNS, OTHER, Options, takes, whole
 from gradeval.registry.spec import Metrics, Spec, parse

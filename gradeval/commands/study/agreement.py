@@ -19,7 +19,7 @@ from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics
 from gradeval.compare_options import MAXT, TUKEY
 from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError
 from gradeval.evaluation import outcome as evaluated
-from gradeval.evaluation.evaluator import is_row, separate_runs
+from gradeval.evaluation.runs import is_row, separate_runs
 from gradeval.evaluation.score import Judge, summarize
 from gradeval.file_formats import run_names
 from gradeval.formats.columns import Columns

@@ -17,8 +17,9 @@ from gradeval.commands.study.agreement import agreement
 from gradeval.commands.study.options import LEVELS_METRICS, DivergenceOptions, SwapsOptions, refuse
 from gradeval.commands.study.tables import Row, Study, Table, averaged_metrics, full_rankings, shares, spaced
 from gradeval.errors import MetricError, OptionError
-from gradeval.evaluation.evaluator import complete, evaluate_all, separate_runs
+from gradeval.evaluation.evaluator import complete, evaluate_all
 from gradeval.evaluation.results import Results
+from gradeval.evaluation.runs import separate_runs
 from gradeval.evaluation.score import score
 from gradeval.notices import Kind
 from gradeval.options import OF_RUNS, PROCESS, Options, takes, whole
