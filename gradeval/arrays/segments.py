@@ -88,16 +88,16 @@ class Segments:
         total, added in the same order. So no query's digits depend on the queries before it. A sum that is not
         finite is not reset to 0; then each query is summed separately.
         """
-        place = np.arange(len(values)) + self.query
+        position = np.arange(len(values)) + self.query
         end = self.offsets[1:] + np.arange(self.count)
         steps = np.zeros(len(values) + self.count)
-        steps[place] = values
+        steps[position] = values
         steps[end] = -self.sum(values)
         with np.errstate(over="ignore", invalid="ignore"):
             np.cumsum(steps, out=steps)
             if steps[end].any():
                 return self._running(np.cumsum, values)
-        total: Floats = steps[place]
+        total: Floats = steps[position]
         return total
 
     def running_product(self, values: Floats) -> Floats:
@@ -284,10 +284,10 @@ def pchip_slopes(x: Floats, y: Floats) -> Floats:
     side = np.diff(y, axis=1) / width
     if x.shape[1] == 2:
         return np.repeat(side, 2, axis=1)
-    left, right = width[:, :-1], width[:, 1:]
+    width_before, width_after = width[:, :-1], width[:, 1:]
     rising = (side[:, :-1] > 0) & (side[:, 1:] > 0)
     before, after = np.where(rising, side[:, :-1], 1.0), np.where(rising, side[:, 1:], 1.0)
-    weights = 2 * right + left, right + 2 * left
+    weights = 2 * width_after + width_before, width_after + 2 * width_before
     inner = np.where(rising, (weights[0] + weights[1]) / (weights[0] / before + weights[1] / after), 0.0)
 
     def end(near: int, far: int) -> Floats:
@@ -319,17 +319,17 @@ def monotone_curve(x: Floats, y: Floats, curve: Ints, at: Floats) -> Floats:
     return np.where(t == 1.0, y[high], value)
 
 
-def quantile(descending: Floats, start: Ints, count: Ints, place: Floats) -> Floats:
+def quantile(descending: Floats, start: Ints, count: Ints, position: Floats) -> Floats:
     """The value at a position (0-based from the smallest, may be fractional) of each query's sorted values.
-    descending: (N,), each query's from the largest; start, count, place: (Q,), counts from 1. Between two
+    descending: (N,), each query's from the largest; start, count, position: (Q,), counts from 1. Between two
     values it is interpolated linearly.
     """
     last = start + count - 1
-    low = np.floor(place).astype(np.int64)
+    low = np.floor(position).astype(np.int64)
     high = np.minimum(low + 1, count - 1)
     below: Floats = descending[last - low]
     above: Floats = descending[last - high]
-    return below + (above - below) * (place - low)
+    return below + (above - below) * (position - low)
 
 
 def subtracted(values: Floats, number: float) -> Floats:

@@ -76,8 +76,8 @@ class Ids:
 
     def tolist(self) -> list[bytes]:
         text = self.text().tobytes()
-        ends = np.cumsum(self.length)
-        return [text[a:b] for a, b in zip((ends - self.length).tolist(), ends.tolist(), strict=True)]
+        end = np.cumsum(self.length)
+        return [text[a:b] for a, b in zip((end - self.length).tolist(), end.tolist(), strict=True)]
 
     def text(self) -> Bytes:
         """The concatenated bytes of all ids."""
@@ -177,8 +177,8 @@ class Ids:
         text, end = ids.block, ids.start + ids.length
         at = np.flatnonzero(text == separator[0])
         at = at[at + len(separator) <= len(text)]
-        for place, byte in enumerate(separator[1:], 1):
-            at = at[text[at + place] == byte]
+        for distance, byte in enumerate(separator[1:], 1):
+            at = at[text[at + distance] == byte]
         # the last separator that ends within the id or before it; -1 stands for none
         last = np.append(at, -1)[np.searchsorted(at, end - len(separator), "right") - 1]
         length = last - ids.start
@@ -196,14 +196,14 @@ class Ids:
         """The order of the rows by group, and within a group by id from the last to the first, as bytes."""
         order = np.argsort(group, kind="stable")
         rows = order  # the rows not yet in order
-        place: Ints | slice = slice(None)  # their positions
+        positions: Ints | slice = slice(None)  # their positions
         new = np.ones(len(rows) + 1, bool)  # whether the row at this position differs from the one before
         new[1:-1] = np.diff(group[rows]) != 0
         for k in range(-(-min(self.longest, LONG) // 8)):
             is_open = ~(new[:-1] & new[1:])
             if not is_open.all():
                 rows, new = rows[is_open], np.append(new[:-1][is_open], True)
-                place = np.flatnonzero(is_open) if isinstance(place, slice) else place[is_open]
+                positions = np.flatnonzero(is_open) if isinstance(positions, slice) else positions[is_open]
             if not len(rows):
                 break
             # big-endian words compare as the bytes do; their complement sorts from the last to the first
@@ -214,16 +214,16 @@ class Ids:
                 continue  # as where all share a prefix
             sort = np.lexsort((word, np.cumsum(new[:-1])))
             rows, word = rows[sort], word[sort]
-            order[place] = rows
+            order[positions] = rows
             new[1:-1] |= word[1:] != word[:-1]
         if self.longest > LONG:
             is_open = ~(new[:-1] & new[1:])
-            place = np.arange(len(order))[place][is_open]
+            positions = np.arange(len(order))[positions][is_open]
             rows, group = rows[is_open], np.cumsum(new[:-1])[is_open]
             ids = self.take(rows).tolist()
             rank = np.empty(len(ids), np.int64)
             rank[sorted(range(len(ids)), key=ids.__getitem__, reverse=True)] = np.arange(len(ids))
-            order[place] = rows[np.lexsort((rank, group))]
+            order[positions] = rows[np.lexsort((rank, group))]
         return order
 
 
@@ -260,8 +260,8 @@ class ShortIds(Ids):
         return self
 
     def tolist(self) -> list[bytes]:
-        found: list[bytes] = self.words.astype("<u8", copy=False).view("S8").tolist()  # which drops the NULs
-        return found
+        texts: list[bytes] = self.words.astype("<u8", copy=False).view("S8").tolist()  # which drops the NULs
+        return texts
 
     def keys(self) -> Words:
         return mix(self.words ^ MASKS[8])
@@ -270,10 +270,10 @@ class ShortIds(Ids):
 class Texts(Sequence[str]):
     """A column of ids as text, decoded on first access unless known; what is not UTF-8 is surrogates."""
 
-    def __init__(self, ids: Ids, known: list[str] | None = None) -> None:
+    def __init__(self, ids: Ids, decoded: list[str] | None = None) -> None:
         self.ids = ids
-        if known is not None:
-            self.__dict__["_all"] = known  # fills the cached property
+        if decoded is not None:
+            self.__dict__["_all"] = decoded  # fills the cached property
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Texts, (self.ids,)
@@ -357,8 +357,8 @@ class KeyTable:
             slots = np.zeros(1 << size, np.int32)
             at = (bits >> shift).view(np.int64)
             slots[at[::-1]] = rows[::-1]  # numpy leaves what is written last
-            left = np.flatnonzero(slots.take(at) != rows)
-            rows, at, bits = rows[left], at[left], bits[left]
+            unplaced = np.flatnonzero(slots.take(at) != rows)
+            rows, at, bits = rows[unplaced], at[unplaced], bits[unplaced]
             winner = slots[at]
             slots[at] = ~winner
             self.levels.append((slots, shift))
@@ -375,14 +375,14 @@ class KeyTable:
     def _find(self, wanted: Words, bits: Words, level: int) -> Ints:
         slots, shift = self.levels[level]
         row = slots[(bits >> shift).view(np.int64)]
-        left = row < 0
+        is_candidate = row < 0
         row ^= row >> 31  # ~row where it is below 0
         hit = self.keys[row] == wanted
-        found: Ints = np.where(hit, row, np.int64(-1))
-        open_ = np.flatnonzero(left & ~hit)
+        matches: Ints = np.where(hit, row, np.int64(-1))
+        open_ = np.flatnonzero(is_candidate & ~hit)
         if len(open_) and level + 1 < len(self.levels):
-            found[open_] = self._find(wanted[open_], bits[open_] * _MIX, level + 1)
-        return found
+            matches[open_] = self._find(wanted[open_], bits[open_] * _MIX, level + 1)
+        return matches
 
 
 class KeySet:
@@ -396,10 +396,10 @@ class KeySet:
 
     def has(self, keys: Words) -> Bools:
         """Whether each key is in the set, (n,)."""
-        found = np.zeros(len(keys), bool)
+        is_member = np.zeros(len(keys), bool)
         for part in self.parts:
-            found |= part[np.minimum(np.searchsorted(part, keys), len(part) - 1)] == keys
-        return found
+            is_member |= part[np.minimum(np.searchsorted(part, keys), len(part) - 1)] == keys
+        return is_member
 
     def add(self, keys: Words) -> None:
         """Add keys that are all different, and not in the set."""
@@ -438,9 +438,9 @@ def integer_ids(values: NDArray[np.integer[Any]]) -> Ids:
     text = np.zeros(count * width + PAD, np.uint8)
     table = text[: count * width].view("<u4").reshape(count, groups + 1)
     for group in range(groups, 0, -1):
-        rest = size // _GROUP if group > 1 else np.uint64(0)
-        table[:, group] = four[(size - rest * np.uint64(_GROUP)).view(np.int64)]
-        size = rest
+        higher = size // _GROUP if group > 1 else np.uint64(0)
+        table[:, group] = four[(size - higher * np.uint64(_GROUP)).view(np.int64)]
+        size = higher
     end = width * np.arange(1, count + 1)
     if negative.any():
         length = length + negative

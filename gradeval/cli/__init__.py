@@ -93,8 +93,8 @@ class _EvalByDefault(CommandGroup):
                 from difflib import get_close_matches
 
                 for near in get_close_matches(args[0], COMMANDS, n=1):
-                    what = f"'{args[0]}' is neither a file nor a command. Did you mean '{near}'?"
-                    raise click.UsageError(what)
+                    message = f"'{args[0]}' is neither a file nor a command. Did you mean '{near}'?"
+                    raise click.UsageError(message)
             args = ["eval", *args]
         return super().parse_args(ctx, args)
 
@@ -187,9 +187,9 @@ def _usage(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):  # click suggests options that are no typo of it
         from gradeval.registry.spec import nearest
 
-        known = {name.lstrip("-"): name for name in error.possibilities or ()}
-        near = nearest(error.option_name.lstrip("-"), known)  # dashes are no letters that match
-        nearby = [known[near]] if near else []
+        options = {name.lstrip("-"): name for name in error.possibilities or ()}
+        near = nearest(error.option_name.lstrip("-"), options)  # dashes are no letters that match
+        nearby = [options[near]] if near else []
         error = click.NoSuchOption(error.option_name, possibilities=nearby, ctx=error.ctx)
     path = error.ctx.command_path.split() if error.ctx is not None else []
     command = "gradeval" if path[1:2] in ([], ["eval"], ["metrics"]) else " ".join(path)

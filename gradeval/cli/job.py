@@ -172,9 +172,11 @@ class Job:
         groups = (self.query_ids.notices if self.query_ids else (), *groups)
 
         def lines(prefix: str, informational: bool) -> list[str]:
-            chosen = ([each for each in group if each.informational is informational] for group in groups)
-            told = chain.from_iterable(sentences(group, runs) for group in chosen)
-            return list(dict.fromkeys(f"{prefix}: {sentence} [{kind.value}]" for kind, sentence in told))
+            chosen = ([notice for notice in group if notice.informational is informational] for group in groups)
+            kinds_and_sentences = chain.from_iterable(sentences(group, runs) for group in chosen)
+            return list(
+                dict.fromkeys(f"{prefix}: {sentence} [{kind.value}]" for kind, sentence in kinds_and_sentences)
+            )
 
         is_accepted = self.accepts(notice.kind for notice in chain(*groups) if not notice.informational)
         if not self.quiet or not is_accepted or (self.fails_on_warning and self._unaccepted):
@@ -191,11 +193,11 @@ class Job:
         self._unaccepted = [kind for kind in dict.fromkeys(kinds) if kind not in self.allow]
         return not (self.strict and self._unaccepted)
 
-    def refuse(self, what: str = "warnings are treated as errors (--strict)") -> None:
+    def refuse(self, reason: str = "warnings are treated as errors (--strict)") -> None:
         """Print why the command fails, and which option would let it pass."""
         kinds = ",".join(kind.value for kind in self._unaccepted)
         accepts = f"accepts {'this kind' if len(self._unaccepted) == 1 else 'these kinds'}"
-        echo_error(f"gradeval: {what}; --allow {kinds} {accepts}")
+        echo_error(f"gradeval: {reason}; --allow {kinds} {accepts}")
 
     def show_warnings(self, *, all_of_them: bool = False) -> None:
         """Print the warnings and notes that have not been printed, the first of them on a terminal."""
@@ -235,8 +237,8 @@ class Job:
         names = "digits", "spreadsheet", "header", "label"
         return {**{name: getattr(self, name) for name in names}, **self.style}
 
-    def print(self, result: Printable, **what: Any) -> None:
-        self.write(result.render(self.format, **self.how, **what))
+    def print(self, result: Printable, **choices: Any) -> None:
+        self.write(result.render(self.format, **self.how, **choices))
 
     def write(self, text: str) -> None:
         self.progress.clear()
@@ -305,8 +307,8 @@ class QueryIds(LaterIds):
         from gradeval.formats.sources import Source
 
         if self._is_file and self._listed:
-            what = f"a file has this name, and an id may; ./{self.text} names the file"
-            raise errors.OptionError(f"--query-ids {self.text}: {what}")
+            message = f"a file has this name, and an id may; ./{self.text} names the file"
+            raise errors.OptionError(f"--query-ids {self.text}: {message}")
         fields = (fields for _, fields in read_fields(Source(self.text))) if self._is_file else ()
         return self._some(self._listed or tuple(dict.fromkeys(chain.from_iterable(fields))))
 
@@ -432,11 +434,11 @@ class Progress:
                 def show_cursor(self, show: bool = True) -> bool:
                     return False
 
-            what = "reading" if in_bytes else "computing"
+            activity = "reading" if in_bytes else "computing"
             count = progress.DownloadColumn() if in_bytes else progress.MofNCompleteColumn()
-            columns = progress.TextColumn(what), progress.BarColumn(), count, progress.TimeRemainingColumn()
+            columns = progress.TextColumn(activity), progress.BarColumn(), count, progress.TimeRemainingColumn()
             self._bar = progress.Progress(*columns, console=Terminal(file=sys.stderr), transient=True)
-            self._bar.add_task(what, total=None)
+            self._bar.add_task(activity, total=None)
             self._bar.start()
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=done, total=total)

@@ -75,10 +75,12 @@ class Integer(Value):
 
 
 class Number(Value):
-    """A number. what: that it must be. default: the word for the default."""
+    """A number. expected: what it must be. default: the word for the default."""
 
-    def __init__(self, name: str, what: str, is_valid: Callable[[float], bool], default: str | None) -> None:
-        self.name, self.what, self.is_valid, self.default = name, what, is_valid, default
+    def __init__(
+        self, name: str, expected: str, is_valid: Callable[[float], bool], default: str | None
+    ) -> None:
+        self.name, self.expected, self.is_valid, self.default = name, expected, is_valid, default
 
     def parse(self, text: str) -> float | None:
         if text == self.default:
@@ -86,12 +88,12 @@ class Number(Value):
         with suppress(ValueError):
             if self.is_valid(number := opts.parse_number(text)):
                 return number
-        raise ValueError(self.what)
+        raise ValueError(self.expected)
 
 
 def percentage(low: float, high: float) -> Number:
-    what = f"a percentage from {low:g} to {high:g}"
-    return Number("PERCENT", what, lambda number: low <= number <= high, None)
+    expected = f"a percentage from {low:g} to {high:g}"
+    return Number("PERCENT", expected, lambda number: low <= number <= high, None)
 
 
 def grade(default: str | None = None) -> Number:
@@ -196,8 +198,8 @@ def version_option(*names: str, more: str = "") -> Decorator:
 
 def option(flags: str, about: str, metavar: str = "", **settings: Any) -> Decorator:
     """click.option with its names in one text; a flag where there is neither a metavar nor a type."""
-    how: dict[str, Any] = {"metavar": metavar} if metavar else {"is_flag": "type" not in settings}
-    return click.option(*flags.split(), help=about, **how, **settings)
+    flag_settings: dict[str, Any] = {"metavar": metavar} if metavar else {"is_flag": "type" not in settings}
+    return click.option(*flags.split(), help=about, **flag_settings, **settings)
 
 
 class SectionedOption(click.Option):
@@ -218,18 +220,18 @@ class SectionedCommand(Command):
             return super().parse_args(ctx, args)
         params = (param for param in self.get_params(ctx) if isinstance(param, click.Option))
         options = {name: param for param in params for name in param.opts}
-        written, rest = list[str](), list(args)
-        while rest and rest[0] != "--":
-            written.append(rest.pop(0))
+        written, unread = list[str](), list(args)
+        while unread and unread[0] != "--":
+            written.append(unread.pop(0))
             option = options.get(written[-1])
-            if option is None or not (rest or option.is_flag):
+            if option is None or not (unread or option.is_flag):
                 continue
             written[-1] = next((long for long in option.opts if long.startswith("--")), written[-1])
             if isinstance(option.type, click.Choice) and isinstance(option.flag_value, str):
-                written[-1] += "" if rest[0] in option.type.choices else f"={option.flag_value}"
+                written[-1] += "" if unread[0] in option.type.choices else f"={option.flag_value}"
             elif not option.is_flag:
-                written.append(rest.pop(0))
-        return super().parse_args(ctx, written + rest)
+                written.append(unread.pop(0))
+        return super().parse_args(ctx, written + unread)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from textwrap import wrap  # which click has imported for help
@@ -275,8 +277,8 @@ def together(*decorators: Decorator) -> Decorator:
     """One decorator for several options, which keep their order."""
 
     def decorate(function: Any) -> Any:
-        for each in reversed(decorators):
-            function = each(function)
+        for decorator in reversed(decorators):
+            function = decorator(function)
         return function
 
     return decorate
@@ -330,9 +332,11 @@ def metric_option(about: str) -> Decorator:
     return measure("-m --metric metrics", about, "NAME", multiple=True, shell_complete=complete_metric)
 
 
-def measure_options(default: str, what: str = _SEVERAL, helps: Mapping[str, str] | None = None) -> Decorator:
-    """The metrics, and how they are computed. default, what: what the help says of them. helps: of options."""
-    about = f"{what} 'gradeval metrics' lists them. Default: {default}."
+def measure_options(
+    default: str, introduction: str = _SEVERAL, helps: Mapping[str, str] | None = None
+) -> Decorator:
+    """The metrics, and how they are computed. default, introduction: of their help. helps: of options."""
+    about = f"{introduction} 'gradeval metrics' lists them. Default: {default}."
     rows = row_options(opts.Options, opts.METRICS, without=(opts.MORE,), helps=helps)
     return together(metric_option(about), rows)
 

@@ -112,9 +112,9 @@ def graded(
         # equal grades all have the last of their positions: for 10/25/50 at most ten documents get grade 3
         assert top is not None
         last = judgments.ideal_levels.offsets[1:][judgments.ideal_levels.query]
-        place = last - judgments.segments.offsets[judgments.query]
-        grade = np.empty(len(place))
-        grade[judgments.by_grade] = len(top) - np.searchsorted(np.array(top), place)
+        position = last - judgments.segments.offsets[judgments.query]
+        grade = np.empty(len(position))
+        grade[judgments.by_grade] = len(top) - np.searchsorted(np.array(top), position)
         return judgments.replace(grade=np.where(judgments.grade > 0, grade, 0.0))
 
     table = judgments if top is None else judgments.once(("top", top), by_position)

@@ -173,7 +173,7 @@ def area_under_curve(judgments: Judgments, *, rel: Rel = None) -> Terms:
     within, relevant = judgments.segments, judgments.relevant(rel)
     ties = within.ties(judgments.score)
     good, bad, groups = ties.number(relevant), ties.number(~relevant), within.over(ties)
-    good_so_far, bad_so_far = (groups.running_sum(of.astype(np.float64)) for of in (good, bad))
+    good_so_far, bad_so_far = (groups.running_sum(counted.astype(np.float64)) for counted in (good, bad))
     all_good, all_bad = groups.sum(good), groups.sum(bad)
     # half of each pair for the relevant document, half for the other
     below = (all_bad[groups.query] - bad_so_far + bad / 2) / 2
@@ -202,11 +202,11 @@ def accuracy(judgments: Judgments, *, rel: Rel = None, cutoff: AtK = None) -> Te
     """
     rows = np.flatnonzero(judgments.relevant(rel) & judgments.top(cutoff))
     relevant, size = judgments.segments.take(rows), retrieved(judgments, cutoff)
-    others = size - relevant.lengths
+    nonrelevant = size - relevant.lengths
     above = judgments.rank[rows] - relevant.place - 1
-    pairs = relevant.lengths * others
+    pairs = relevant.lengths * nonrelevant
     normalizer = np.where(pairs > 0, pairs, np.where(size > 0, np.nan, 0.0))
-    return Terms(relevant, rows, others[relevant.query] - above, normalizer)
+    return Terms(relevant, rows, nonrelevant[relevant.query] - above, normalizer)
 
 
 @metric(
@@ -239,8 +239,8 @@ def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Nor
     """
     within = judgments.segments
     order = stable_order(judgments.query, judgments.level.max(initial=0) - judgments.level)
-    place = np.empty(len(order))
-    place[order] = within.place + 1.0
+    ideal_rank = np.empty(len(order))
+    ideal_rank[order] = within.place + 1.0
     rows = np.flatnonzero(judgments.grade > 0)
     ideal = within.take(rows)
     depth = np.maximum(judgments.retrieved, ideal.lengths)
@@ -254,8 +254,8 @@ def compatibility(judgments: Judgments, *, p: Persistence = 0.95, normalize: Nor
         begin = np.minimum(common[rows] - 1, end).astype(np.int64)
         return Terms(ideal, rows, table[end] - table[begin])
 
-    terms = overlap(rows, np.maximum(place, judgments.rank))
+    terms = overlap(rows, np.maximum(ideal_rank, judgments.rank))
     if not normalize:
         return terms.replace(normalizer=-np.expm1(np.maximum(depth, 1) * np.log(p)) / (1 - p))
-    best = overlap(order[judgments.grade[order] > 0], place)  # added in the order of the ideal ranking
+    best = overlap(order[judgments.grade[order] > 0], ideal_rank)  # added in the order of the ideal ranking
     return terms.replace(normalizer=best.total, ideal=lambda: best)

@@ -160,13 +160,13 @@ def grades_in_a_row(judgments: Judgments, *, length: Length = 10) -> Strings:
     Source: Buckley, trec_eval.
     """
     shown = np.minimum(judgments.retrieved, length)
-    ends = np.cumsum(shown)
-    starts = ends - shown
-    letters = np.full(ends[-1] if len(ends) else 0, _NOT_IN_POOL, np.uint8)  # those of all queries
+    end = np.cumsum(shown)
+    starts = end - shown
+    letters = np.full(end[-1] if len(end) else 0, _NOT_IN_POOL, np.uint8)  # those of all queries
     rows = np.flatnonzero(judgments.rank <= length)
     grade = judgments.grade[rows]
     letter = np.where(grade >= 10, _HIGHER, _ZERO + np.clip(grade, 0, 9).astype(np.uint8))
-    place = starts[judgments.query[rows]] + judgments.rank[rows].astype(np.int64) - 1
-    letters[place] = np.where(grade < 0, _NOT_JUDGED, letter)
+    position = starts[judgments.query[rows]] + judgments.rank[rows].astype(np.int64) - 1
+    letters[position] = np.where(grade < 0, _NOT_JUDGED, letter)
     text = letters.tobytes().decode()
-    return [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return [text[a:b] for a, b in zip(starts.tolist(), end.tolist(), strict=True)]

@@ -126,8 +126,8 @@ def normalized_discounted_cumulated_gain(
     best = float(len(top)) if top else highest if max_grade is None else max_grade
     grade = np.array([best])
     if not isinstance(gain, str):  # another grade may have a larger gain
-        others = np.arange(best) if top else judgments.scale
-        grade = np.maximum(mapped(grade, gain), mapped(others, gain).max(initial=0.0))
+        grades = np.arange(best) if top else judgments.scale
+        grade = np.maximum(mapped(grade, gain), mapped(grades, gain).max(initial=0.0))
     [gained] = worth.of(grade, np.zeros(1, np.int64))
     ranks = np.arange(1.0, (cutoff or 0) + 1)
     divisors = divisor(ranks, discount)

@@ -44,8 +44,8 @@ def _covered(judgments: Judgments, rel: float | None) -> _Covered:
     level = judgments.relevance_level if rel is None else rel
 
     def find() -> _Covered:
-        of = judgments.by_subtopic
-        subtopics, row, judged = of.subtopics, of.row, of.judgment
+        by_subtopic = judgments.by_subtopic
+        subtopics, row, judged = by_subtopic.subtopics, by_subtopic.row, by_subtopic.judgment
         topic, count = subtopics.topic[judged], judgments.segments.count
         query_of = np.zeros(int(topic.max(initial=-1)) + 1, np.int64)
         query_of[topic] = judgments.query[row]
@@ -68,8 +68,10 @@ def _sum_over_subtopics(
     assert judgments.first is not None and judgments.last is not None
     row, query = covered.row, np.repeat(np.arange(len(covered.number)), covered.number)
     columns = np.ones(len(row)), judgments.rank[row], judgments.score[row], np.arange(len(row))
-    ends: dict[str, Any] = {"first": judgments.first[row], "last": judgments.last[row]}
-    ranking = Judgments(covered.within, *columns, judgments.retrieved[query], depth=judgments.depth, **ends)
+    tied_ranks: dict[str, Any] = {"first": judgments.first[row], "last": judgments.last[row]}
+    ranking = Judgments(
+        covered.within, *columns, judgments.retrieved[query], depth=judgments.depth, **tied_ranks
+    )
     return np.bincount(query, values(ranking), len(covered.number)).astype(np.float64)
 
 

@@ -81,7 +81,7 @@ def control_points(judgments: Judgments, variant: str) -> tuple[Floats, Floats, 
     # counted from the smallest: quartiles, or Tukey's hinges
     quarter = (size - 1) / 4 if variant == "paper" else (size + 3) // 2 / 2 - 1
     places = quarter, (size - 1) / 2, size - 1 - quarter
-    low, median, high = (quantile(grades, start, size, place) for place in places)
+    low, median, high = (quantile(grades, start, size, position) for position in places)
     fence = high + 1.5 * (high - low)
     rounding = ROUNDING * (highest - lowest)
     beyond = highest - fence > rounding

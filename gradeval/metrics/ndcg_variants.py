@@ -71,18 +71,18 @@ def ndcg_at_levels(judgments: Judgments, *, rel: Rel = None, gain: Worth = "line
     run, ideal = _dcgs(judgments, gain)
     within, best = run.segments, ideal.segments
     levels = best.ties(ideal.gain)
-    of, end = best.over(levels), levels.offsets[1:]
-    rank, depth = run.rank.astype(np.int64), end - best.offsets[of.query]
+    levels_of_query, end = best.over(levels), levels.offsets[1:]
+    rank, depth = run.rank.astype(np.int64), end - best.offsets[levels_of_query.query]
     width = int(max(rank.max(initial=0), depth.max(initial=0))) + 1
     # how many of the documents found are in the first ranks of the query, up to each of the points
-    through = np.searchsorted(within.query * width + rank, of.query * width + depth, "right")
+    through = np.searchsorted(within.query * width + rank, levels_of_query.query * width + depth, "right")
     before = np.append(0.0, within.running_sum(run.value))  # the sums restart at each query
-    reached = np.where(through > within.offsets[of.query], before[through], 0.0)
-    total = of.sum(reached / best.running_sum(ideal.value)[end - 1])
+    reached = np.where(through > within.offsets[levels_of_query.query], before[through], 0.0)
+    total = levels_of_query.sum(reached / best.running_sum(ideal.value)[end - 1])
     further = judgments.retrieved > best.lengths + 1
     at_end = np.where(further, ratio(run.total, ideal.total), 0.0)
-    has_points = judgments.hits(rel).relevant * of.lengths > 0
-    return ratio(total + at_end, np.where(has_points, of.lengths + further, 0), np.nan)
+    has_points = judgments.hits(rel).relevant * levels_of_query.lengths > 0
+    return ratio(total + at_end, np.where(has_points, levels_of_query.lengths + further, 0), np.nan)
 
 
 @metric("ndcg_p", **NORMALIZED_DCG)

@@ -23,7 +23,7 @@ Need = Annotated[str, choice(_NEED, ("one", "all"))]
 RECALLS = tuple(n / 10 for n in range(11))
 RECALL = share("the recall level: a share of the relevant documents", after_at=True)
 Recall = Annotated[float, RECALL]
-Points = Annotated[tuple[float, ...], numbers("the recall levels", example="0/0.1/0.2", of=RECALL)]
+Points = Annotated[tuple[float, ...], numbers("the recall levels", example="0/0.1/0.2", item=RECALL)]
 _ROUNDED = "to the nearest, or up if its fraction is at least 0.1"
 _ROUNDING = choice(f"how the number of documents is rounded to an integer: {_ROUNDED}", ("nearest", "up"))
 Rounding = Annotated[str, _ROUNDING]
@@ -218,8 +218,8 @@ def success(judgments: Judgments, *, rel: Rel = None, need: Need = "one", cutoff
     def chance_of_all() -> Floats:
         # with m relevant documents in a group of n, all are in its first c ranks with C(n-m, c-m) / C(n, c)
         groups = TieGroups.of(judgments, hits.rows, cutoff)
-        group, place = groups.within.query, groups.within.place
-        fits = np.maximum(groups.counted[group] - place, 0.0) / (groups.size[group] - place)
+        group, position = groups.within.query, groups.within.place
+        fits = np.maximum(groups.counted[group] - position, 0.0) / (groups.size[group] - position)
         probability = np.zeros(len(last))
         probability[is_whole] = hits.segments.running_product(fits)[last[is_whole]]
         return probability
@@ -424,5 +424,5 @@ def set_utility(
     rows = np.flatnonzero(relevant | is_retrieved)
     segments = judgments.segments.take(rows)
     unjudged = judgments.retrieved - judgments.segments.sum(is_retrieved)
-    others = size - unjudged - segments.lengths
-    return Terms(segments, rows, value[rows], base=-(b * unjudged + d * others), unjudged=b)
+    nonrelevant = size - unjudged - segments.lengths
+    return Terms(segments, rows, value[rows], base=-(b * unjudged + d * nonrelevant), unjudged=b)

@@ -124,7 +124,7 @@ def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Float
         return total
     probability = reach_probability(np.arange(1, before.max() + width + 1).astype(np.float64), p)
     from_unjudged = np.lib.stride_tricks.sliding_window_view(probability, width)
-    place = judged.rank.astype(np.int64) - 1 - before[within.query]
+    position = judged.rank.astype(np.int64) - 1 - before[within.query]
     step = max(_AT_ONCE // width, 1)
     for first in range(0, within.count, step):
         queries = slice(first, first + step)
@@ -133,8 +133,8 @@ def rank_biased_residual(judgments: Judgments, *, p: Persistence = 0.9) -> Float
         short = np.flatnonzero(end < width)
         block[short] *= np.arange(width) < end[short, None]
         rows = slice(within.offsets[first], within.offsets[min(first + step, within.count)])
-        inside = (place[rows] >= 0) & (place[rows] < width)
-        block[within.query[rows][inside] - first, place[rows][inside]] = 0.0
+        inside = (position[rows] >= 0) & (position[rows] < width)
+        block[within.query[rows][inside] - first, position[rows][inside]] = 0.0
         total[queries] = np.cumsum(block, axis=1, out=block)[:, -1]
     below = reach_probability((retrieved + 1).astype(np.float64), p)
     return np.where(retrieved > judged.count, below + (1 - p) * total, 0.0)
@@ -175,8 +175,8 @@ def satisfaction(
 
 def cascade(within: Segments, rows: Ints, probability: Floats, worth: Floats) -> Terms:
     """The worth of each row times the probability that the user stops there."""
-    left = within.running_product(1 - probability)
-    return Terms(within, rows, worth * probability * before_rows(within, left, 1.0))
+    reaching = within.running_product(1 - probability)
+    return Terms(within, rows, worth * probability * before_rows(within, reaching, 1.0))
 
 
 def of_run(
@@ -404,10 +404,12 @@ def _nearly_err(documents: Gaining, depth: int, discount: Sums, discounts: Sums)
     rank -> the probability that it is inspected if none above it has a gain; discounts: its sum up to the rank.
     """
     gaining, rows, rank, gain = documents
-    left = gaining.running_product(1 - gain)
-    value = gain * discount(rank) * before_rows(gaining, left, 1.0)
+    reaching = gaining.running_product(1 - gain)
+    value = gain * discount(rank) * before_rows(gaining, reaching, 1.0)
     between = discounts(_next_rank(gaining, rank, depth)) - discounts(rank)
-    return Terms(gaining, rows, value, discounts(gaining.min(rank, empty=depth)) + gaining.sum(left * between))
+    return Terms(
+        gaining, rows, value, discounts(gaining.min(rank, empty=depth)) + gaining.sum(reaching * between)
+    )
 
 
 @metric("NERR8", check=_check)

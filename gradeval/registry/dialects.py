@@ -48,16 +48,16 @@ class Measure(NamedTuple):
         """The name that trec_eval prints with these parameters, None if it does not take them."""
         if not texts:
             return name
-        rest = dict(texts)
-        parts = [f"{key}={rest.pop(key)}" for key in self.named if key in rest]
-        if self.param in rest:
-            text = rest.pop(self.param).translate(TO_THEIRS)
+        unwritten = dict(texts)
+        parts = [f"{key}={unwritten.pop(key)}" for key in self.named if key in unwritten]
+        if self.param in unwritten:
+            text = unwritten.pop(self.param).translate(TO_THEIRS)
             if "=" in self.example and "=" not in text:
                 return None
             if self.decimals is not None and round(float(text), self.decimals) == float(text):
                 text = f"{float(text):.{self.decimals}f}"  # as trec_eval prints it
             parts.append(text)
-        return None if rest else f"{name}_{','.join(parts)}"
+        return None if unwritten else f"{name}_{','.join(parts)}"
 
 
 _CUTOFFS = "5,10,15,20,30,100,200,500,1000"
@@ -304,8 +304,8 @@ def resolve(name: str, items: Items, with_cutoff: bool) -> tuple[str, Items]:
         return name, items
     alias = next((alias for alias in fitting if alias.param or bool(alias.cutoff) == with_cutoff), fitting[0])
     pairs = (item.partition("=") for item in alias.given.split(",") if item)
-    rest = [item for item in items if not (alias.value and item[0].lower() == alias.param)]
-    return alias.metric, [*((key, value) for key, _, value in pairs), *rest]
+    parameters = [item for item in items if not (alias.value and item[0].lower() == alias.param)]
+    return alias.metric, [*((key, value) for key, _, value in pairs), *parameters]
 
 
 # ir_measures: the parameters of its measures, as it prints them, and its providers' orders of ties

@@ -36,8 +36,8 @@ def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[PrintedSpec
         else:
             ours += parse(text)
     measures = [new for name in MEASURES if name in marked for new in _of_trec_eval(name, marked[name], size)]
-    known = {measure.spec for measure in measures}
-    return measures + [PrintedSpec(spec, spec.trec) for spec in dict.fromkeys(ours) if spec not in known]
+    printed = {measure.spec for measure in measures}
+    return measures + [PrintedSpec(spec, spec.trec) for spec in dict.fromkeys(ours) if spec not in printed]
 
 
 def _of_trec_eval(name: str, values: str, size: float) -> list[PrintedSpec]:
@@ -58,8 +58,8 @@ def _of_trec_eval(name: str, values: str, size: float) -> list[PrintedSpec]:
             by_value[value] = PrintedSpec(spec, f"{name}_{printed}")
         measures = [by_value[value] for value in sorted(by_value)]
     else:
-        spec, *others = parse_one(f"{name}.{values}")
-        if others:
+        spec, *more = parse_one(f"{name}.{values}")
+        if more:
             raise MetricError(f"{name}.{values}: {name} takes one value")
         measures = [PrintedSpec(spec, f"{name}_{values}")]
     if name == "utility" and size:

@@ -198,8 +198,10 @@ class Metric(Record, eq=False):
             judgments = judgments.once("judged_only", judgments.judged_only)
         if self.order_free:
             values = self.function(judgments, **params)
-            for ends in (True, False) if judgments.divided.any() else ():  # it is order-free within the depth
-                other = self.function(judgments.with_divided(ends), **params)
+            for is_divided in (
+                (True, False) if judgments.divided.any() else ()
+            ):  # it is order-free within the depth
+                other = self.function(judgments.with_divided(is_divided), **params)
                 if not np.array_equal(_numbers(values), _numbers(other), True):
                     judgments.check_depth_divides_no_ties()
             return values
@@ -274,9 +276,9 @@ FAMILIES = {
 def load() -> None:
     """Import all built-in families, and put their metrics in the order of the families."""
     ours = [metric for family in dict.fromkeys(homes().values()) for metric in import_family(family)]
-    others = [metric for metric in REGISTRY.values() if not metric.is_ours]
+    of_plugins = [metric for metric in REGISTRY.values() if not metric.is_ours]
     REGISTRY.clear()
-    REGISTRY.update({metric.name: metric for metric in ours + others})
+    REGISTRY.update({metric.name: metric for metric in ours + of_plugins})
 
 
 def import_family(family: str) -> list[Metric]:

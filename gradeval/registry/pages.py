@@ -58,11 +58,11 @@ def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
     words = list(map(re.escape, word.split()))
     for metric in metrics:
         try:
-            parts, others = _parts(metric, WIDTH), [name for _, name in _elsewhere(metric)]
+            parts, foreign_names = _parts(metric, WIDTH), [name for _, name in _elsewhere(metric)]
         except MetricError:  # of a plugin
-            parts, others = [metric.about], []
+            parts, foreign_names = [metric.about], []
         summary = metric.summary.lower()
-        head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *others])
+        head = " ".join([metric.name, metric.display, metric.summary, *metric.aliases, *foreign_names])
         head, page = (text.lower().replace("_", " ") for text in (head, " ".join([head, *parts])))
         searches = [(text, form) for text in (head, page) for form in (r"(?<!\w){}(?!\w)", "{}")]
         hits = [all(re.search(form.format(part), text) for part in words) for text, form in searches]
@@ -214,8 +214,8 @@ def _example(metric: Metric, width: int) -> str:
         terms = None if metric.text else metric.terms(judgments, **spec.params)
         if terms is None:
             grades = ", ".join("unjudged" if grade is None else str(grade) for grade in RANKED)
-            what = f"grades {grades} by rank; not retrieved: {', '.join(map(str, MISSED))}"
-            about = f"{value_of(spec)} for the example ranking: {what}"
+            documents = f"grades {grades} by rank; not retrieved: {', '.join(map(str, MISSED))}"
+            about = f"{value_of(spec)} for the example ranking: {documents}"
             return f"{command}\n{_wrapped('  ', about, width)}"
         judged = judgments.judged_only() if spec.params.get("judged_only") else judgments
         rows = [*_sum(judged, terms), ("value", value_of(spec))]

@@ -115,15 +115,15 @@ def at_least(least: float, about: str, **fields: Any) -> Param:
     return kind(about, **fields)
 
 
-def numbers(about: str, *, example: str, of: Param | None = None, count: int = 0, **fields: Any) -> Param:
+def numbers(about: str, *, example: str, item: Param | None = None, count: int = 0, **fields: Any) -> Param:
     """A parameter that takes a list of numbers, each as `of` allows; count: how many, 0 for any number."""
 
     def convert(text: str) -> tuple[float, ...]:
-        return tuple(map(_number if of is None else of.parse, text.split("/")))
+        return tuple(map(_number if item is None else item.parse, text.split("/")))
 
     form = f"{count or ''} numbers separated by '/', such as {example}".lstrip()
-    each = "" if of is None else f", each {of.allowed}"
-    kind = _taking(form + each, convert, example, lambda values: len(values) == (count or len(values)))
+    form_of_each = "" if item is None else f", each {item.allowed}"
+    kind = _taking(form + form_of_each, convert, example, lambda values: len(values) == (count or len(values)))
     return kind(about, allowed=form, **fields)
 
 
@@ -146,25 +146,25 @@ def choice(about: str, options: Sequence[str], **fields: Any) -> Param:
     return _taking(" or ".join(options), convert, options[-1])(about, **fields)
 
 
-def pairs(text: str, what: str) -> Pairs:
-    """'1:2.5/0:0' as ((0, 0), (1, 2.5)); what: the form, for the ValueError. First numbers must differ."""
+def pairs(text: str, message: str) -> Pairs:
+    """'1:2.5/0:0' as ((0, 0), (1, 2.5)); message: the form, for the ValueError. First numbers must differ."""
     try:
         split = (pair.split(":") for pair in text.split("/"))
         points = tuple(sorted((_number(first), _number(second)) for first, second in split))
     except OutOfRange:
         raise
     except ValueError:
-        raise ValueError(what) from None
+        raise ValueError(message) from None
     if len(dict(points)) < len(points):
-        raise ValueError(f"{what}, without repetition")
+        raise ValueError(f"{message}, without repetition")
     return points
 
 
 def mapped(grade: Floats, gains: Pairs) -> Floats:
     """The mapped gain of each grade; other grades are their own gain, and those below 0 have gain 0."""
     grades, values = np.array(gains).T
-    place = np.minimum(np.searchsorted(grades, grade), len(grades) - 1)
-    return np.where(grades[place] == grade, values[place], np.maximum(grade, 0.0))
+    position = np.minimum(np.searchsorted(grades, grade), len(grades) - 1)
+    return np.where(grades[position] == grade, values[position], np.maximum(grade, 0.0))
 
 
 def _worth(text: str) -> str | Pairs:

@@ -100,8 +100,8 @@ def _checked(metric: Metric) -> tuple[Param, ...]:
         }
         wrong = [field for field, is_right in holds.items() if not is_right]
     for field in wrong:
-        what = f"{field} cannot be {described(getattr(metric, field))}"
-        raise MetricError(f"{what} (see Metric in gradeval/registry/metric.py)")
+        message = f"{field} cannot be {described(getattr(metric, field))}"
+        raise MetricError(f"{message} (see Metric in gradeval/registry/metric.py)")
     return tuple(declared(metric.function))
 
 
@@ -126,7 +126,9 @@ def _contain(metric: Metric, params: tuple[Param, ...], prefix: str) -> Metric:
 
     invariants = []
     for item in metric.invariants:
-        conditions = (of.replace(is_met=contained(prefix, of.is_met)) for of in item.conditions)
+        conditions = (
+            condition.replace(is_met=contained(prefix, condition.is_met)) for condition in item.conditions
+        )
         invariants.append(item.replace(conditions=tuple(conditions)))
     safe = metric.replace(
         function=contained(prefix, compute),

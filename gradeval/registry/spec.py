@@ -164,8 +164,8 @@ def parse_one(text: str) -> list[Spec]:
         name = "set_recall"  # of the whole run, as in ranx; trec_eval's nine cutoffs are recall.5,10,…
     metric = _named(name, text)
     if name != metric.name and fold(name) in dialects.AMBIGUOUS:  # as other tools write it
-        (tool, other), rest = dialects.AMBIGUOUS[fold(name)], text[len(name) :].replace("_at_", "@")
-        hint = f"did you mean {other}{rest if cutoffs else rest + '@10'} or {metric.name}{rest}?"
+        (tool, other), suffix = dialects.AMBIGUOUS[fold(name)], text[len(name) :].replace("_at_", "@")
+        hint = f"did you mean {other}{suffix if cutoffs else suffix + '@10'} or {metric.name}{suffix}?"
         raise MetricError(f"{text}: in {tool} this name means {other}", hint=hint)
     params: dict[str, Any] = {}
     for key, value_text in items:
@@ -284,18 +284,18 @@ def dotted(text: str) -> list[Spec] | None:
         is_name = separator == "_" and (_find(fold(text)) or dialects.named(text))  # ours or of another tool
         if metric is None or is_name:
             continue
-        takes, known = dialects.measure_of(name), metric.by_name
+        takes, by_name = dialects.measure_of(name), metric.by_name
         form, hint = "no value", ""
         if takes is not None and takes.param:
             gains = [] if takes.param in takes.named else ["grade=gain pairs"]
             form, hint = " and ".join([*(f"{key}=" for key in takes.named), *gains]), f"{name}.{takes.example}"
             specs = []
             for texts in takes.read(values, separator):
-                params = {key: _value(known[key], value, text, True) for key, value in texts.items()}
+                params = {key: _value(by_name[key], value, text, True) for key, value in texts.items()}
                 specs.append(_spec(metric, params, text))
             if specs:
                 return specs
-        if "cutoff" in known and values.replace(",", "").isdigit():  # in the notation of the name
+        if "cutoff" in by_name and values.replace(",", "").isdigit():  # in the notation of the name
             names = dialects.names_of(metric.name)
             cut = [f"{cut}." for cut in names if dialects.MEASURES[cut].param == "cutoff"]
             hint = f"did you mean {cut[0] if cut and name in names else name + '@'}{values}?"
@@ -310,8 +310,8 @@ def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
         if params.get(param.name, param.default) != param.default:
             values[param.name] = params[param.name]
         elif param.required:
-            what = "a cutoff" if param.name == "cutoff" else param.name
-            raise MetricError(f"{text}: {metric.name} requires {what}", hint=f"for example {metric.usage}")
+            required = "a cutoff" if param.name == "cutoff" else param.name
+            raise MetricError(f"{text}: {metric.name} requires {required}", hint=f"for example {metric.usage}")
     if metric.check is not None:
         try:
             metric.check(values)
@@ -427,7 +427,7 @@ def _named(name: str, text: str) -> Metric:
     stem = re.sub(r"[._][\d.,]+$", "", name)
     theirs = (alias.name.lower() for alias in dialects.aliases())
     near = nearest(fold(stem), [*_all_names(), *dialects.GROUPS, *theirs])
-    spelled = next((known for known in REGISTRY if fold(known) == near), near or "")
+    spelled = next((metric_name for metric_name in REGISTRY if fold(metric_name) == near), near or "")
     meant = spelled if spelled in dialects.GROUPS else text.replace(stem, spelled, 1)
     if meant == text:  # the name is right, what follows it is not
         raise MetricError(f"{text}: the cutoff is given more than once", hint=f"for example {spelled}@5")
@@ -446,25 +446,25 @@ def split(text: str) -> list[str]:
 def _meant(text: str) -> Iterator[str]:
     """Names that a text may stand for, perhaps wrong ones: 'nDCG_exp' -> 'nDCG(gain=exp)'."""
     end = min((text + "(").index("("), (text + "@").index("@"))
-    name, rest = text[:end], text[end:]
-    if "@" not in rest and (in_words := re.fullmatch(_AT_IN_WORDS, name)):
-        name, rest = in_words[1], f"{rest}@{in_words[2]}"
-    if known := _known(name, "@" in rest):
-        yield known + rest
-    if "@" not in rest and (ending := re.fullmatch(_AT_THE_END, name)):
+    name, suffix = text[:end], text[end:]
+    if "@" not in suffix and (in_words := re.fullmatch(_AT_IN_WORDS, name)):
+        name, suffix = in_words[1], f"{suffix}@{in_words[2]}"
+    if metric_name := _known(name, "@" in suffix):
+        yield metric_name + suffix
+    if "@" not in suffix and (ending := re.fullmatch(_AT_THE_END, name)):
         stem, separator, cutoffs = ending.groups()
-        known = _known(stem, True)
+        metric_name = _known(stem, True)
         is_dotted = separator in (".", "_") and _find(stem.lower()) is not None  # trec_eval's notation
         # NERR8, F1 and rbp.95 are names, or begin so
         numbered = re.compile(re.escape(_plain(stem)) + r"\.?\d+")
         names = (*_all_names(), *(alias.name for alias in dialects.aliases()))
-        if known and not is_dotted and not any(numbered.fullmatch(_plain(name)) for name in names):
-            yield f"{known}{rest}@{cutoffs}"
+        if metric_name and not is_dotted and not any(numbered.fullmatch(_plain(name)) for name in names):
+            yield f"{metric_name}{suffix}@{cutoffs}"
     for separator in re.finditer("[-_.:]", name):
         metric = _find(name[: separator.start()].lower())
         if metric and (texts := _written_value(metric, name[separator.end() :])):
             written = metric.written(metric.name, texts)
-            yield f"{written[:-1]},{rest[1:]}" if rest.startswith("(") else written + rest
+            yield f"{written[:-1]},{suffix[1:]}" if suffix.startswith("(") else written + suffix
 
 
 def _known(name: str, has_cutoff: bool) -> str | None:
@@ -495,14 +495,14 @@ def _written_value(metric: Metric, text: str) -> dict[str, str]:
     return {}
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The known word at the smallest edit distance; None if that is too large for a typo. In a short word only
     transposed letters are a typo. Digits are no typo of others.
     """
     most = min(len(word) // 3, 2)
     near = [
         (slips(word, name), name)
-        for name in known
+        for name in candidates
         if abs(len(name) - len(word)) <= most
         and re.findall(r"\d", name) == re.findall(r"\d", word)
         and (len(word) > _SHORT or sorted(name) == sorted(word))

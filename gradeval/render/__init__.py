@@ -44,6 +44,6 @@ def format_of(path: str, formats: Iterable[str] = WRITERS, more: Sequence[str] =
         return None
     by_ending = {WRITERS[name].ending: name for name in formats if WRITERS[name].ending}
     if ending not in by_ending:
-        known = ", ".join([*by_ending, *more])
-        raise OptionError(f"cannot infer a format from {path}: the endings are {known}. -f sets the format")
+        endings = ", ".join([*by_ending, *more])
+        raise OptionError(f"cannot infer a format from {path}: the endings are {endings}. -f sets the format")
     return by_ending[ending]

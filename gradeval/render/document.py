@@ -258,23 +258,25 @@ class Document(Record, kw_only=True):
     page: Callable[[], str] | None = None  # the text of html, which has no other format beside it
     is_log: bool = False  # printed where a runner of a CI service reads commands: no line may be one
 
-    def write(self, how: RenderOptions) -> str:
+    def write(self, options: RenderOptions) -> str:
         """The document in the format of `how`, with '\\n' at the end of each line. Raises OptionError."""
         formats = [name for name, writer in WRITERS.items() if getattr(self, writer.part) is not None]
         formats = formats if self.page is None else ["html"]
-        if not isinstance(how.format, str) or how.format not in formats:
-            raise OptionError(f"unknown format '{how.format}': choose from {', '.join(formats)}")
-        if how.label and how.format not in LABELLED:
+        if not isinstance(options.format, str) or options.format not in formats:
+            raise OptionError(f"unknown format '{options.format}': choose from {', '.join(formats)}")
+        if options.label and options.format not in LABELLED:
             raise OptionError(f"label requires one of the formats {', '.join(LABELLED)}")
         if self.page is not None:
             return self.page()
-        writer = WRITERS[how.format]
+        writer = WRITERS[options.format]
         part = getattr(self, writer.part)()
-        if how.label and writer.part == "rows":
-            part = [_labelled(rows, how.label) for rows in part]
-        elif how.label:
-            part = _labelled(part, how.label, in_json=True)
-        text: str = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{how.format}")(part, how)
+        if options.label and writer.part == "rows":
+            part = [_labelled(rows, options.label) for rows in part]
+        elif options.label:
+            part = _labelled(part, options.label, in_json=True)
+        text: str = getattr(import_module(f"gradeval.render.{writer.module}"), f"write_{options.format}")(
+            part, options
+        )
         if not self.is_log:
             return text
         return inert(text, r"\u00") if writer.part in ("content", "records") else inert(text)
@@ -296,7 +298,7 @@ class Printable:
         spreadsheet: bool = False,
         header: bool = True,
         label: Mapping[str, str] | None = None,
-        **what: Any,
+        **choices: Any,
     ) -> str:
         """The result as text in one of its formats, by default a table, with '\\n' at the end of each line.
 
@@ -304,16 +306,18 @@ class Printable:
         exact. colour, width: of tables: terminal codes, and the width of the terminal (None: no limit).
         spreadsheet: for csv: a single quote before text that a spreadsheet would read as a formula. header:
         whether tsv and csv have a line of column names. label: the names and the values of columns in front, in
-        tsv, csv and jsonl. what: what to print; the arguments of the layout's document(). Raises OptionError.
+        tsv, csv and jsonl. choices: what to print, arguments of the layout's document(). Raises OptionError.
         Encode the text with errors='surrogateescape' to write ids as the bytes that were read.
         """
         digits = digits if digits == "full" else whole("digits", digits, 0, 100)
         format = self.default_format if format is None else format
-        how = RenderOptions(digits, colour, width, spreadsheet, format, header, label or {})
+        options = RenderOptions(digits, colour, width, spreadsheet, format, header, label or {})
         layout: Callable[..., Document] = import_module(self.layout).document
         parameters = chain(*(signature(function).parameters.values() for function in (self.render, layout)))
-        check_known(what, [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY])
-        return layout(self, how, **what).write(how)
+        check_known(
+            choices, [parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY]
+        )
+        return layout(self, options, **choices).write(options)
 
     def __str__(self) -> str:
         return self.render()
@@ -348,9 +352,9 @@ class WithNotices(Printable):
         """The notices as text, a line for each kind."""
         return tuple(lines(self.notices, self.runs_read, in_python=True))
 
-    def sentences(self, informational: bool, known: Iterable[Notice] = ()) -> list[str]:
-        """The warnings, or the notes, as text. known: those that are left out."""
-        return list(lines(of_kind(self.notices, informational, known), self.runs_read, in_python=True))
+    def sentences(self, informational: bool, shown: Iterable[Notice] = ()) -> list[str]:
+        """The warnings, or the notes, as text. shown: those that are left out."""
+        return list(lines(of_kind(self.notices, informational, shown), self.runs_read, in_python=True))
 
     def __str__(self) -> str:
         return "".join([self.render(), *(f"{line}\n" for line in self._caveats())])
@@ -360,21 +364,21 @@ class WithNotices(Printable):
         return warnings + [f"note: {text}" for text in self.sentences(True)]
 
 
-def of_kind(notices: Iterable[Notice], informational: bool, known: Iterable[Notice] = ()) -> list[Notice]:
-    """The notes, or the others, that are not known."""
-    known = set(known)
-    return [notice for notice in notices if notice.informational is informational and notice not in known]
+def of_kind(notices: Iterable[Notice], informational: bool, shown: Iterable[Notice] = ()) -> list[Notice]:
+    """The notes, or the others, that were not shown."""
+    shown = set(shown)
+    return [notice for notice in notices if notice.informational is informational and notice not in shown]
 
 
 Noticed = TypeVar("Noticed", bound=WithNotices)
 
 
-def warned(result: Noticed, known: Iterable[Notice] = ()) -> Noticed:
-    """The result, after warnings at the line that called gradeval, without notes. known: given before."""
+def warned(result: Noticed, shown: Iterable[Notice] = ()) -> Noticed:
+    """The result, after warnings at the line that called gradeval, without notes. shown: given before."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "gradeval":
         frame, level = frame.f_back, level + 1
-    for text in result.sentences(False, known=known):
+    for text in result.sentences(False, shown=shown):
         warnings.warn(text, EvaluationWarning, stacklevel=level)
     return result
 
@@ -425,23 +429,23 @@ _FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # text that begins so is a formula i
 _BREAKS = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
-def write_tsv(tables: Iterable[Rows], how: RenderOptions) -> str:
+def write_tsv(tables: Iterable[Rows], options: RenderOptions) -> str:
     """A line for each row; an empty line between tables."""
-    return "\n".join(_lines(table, how, "\t", one_field, str) for table in tables)
+    return "\n".join(_lines(table, options, "\t", one_field, str) for table in tables)
 
 
-def write_trec(tables: Iterable[Rows], how: RenderOptions) -> str:
+def write_trec(tables: Iterable[Rows], options: RenderOptions) -> str:
     """trec_eval's columns, which have no head: for each run its queries, then the summary."""
-    return "".join(_lines(table, how, "\t", str, one_field) for table in tables)
+    return "".join(_lines(table, options, "\t", str, one_field) for table in tables)
 
 
-def write_csv(tables: Iterable[Rows], how: RenderOptions) -> str:
-    name = not_a_formula if how.spreadsheet else str
-    return "\n".join(_lines(table, how, ",", _quoted, name) for table in tables)
+def write_csv(tables: Iterable[Rows], options: RenderOptions) -> str:
+    name = not_a_formula if options.spreadsheet else str
+    return "\n".join(_lines(table, options, ",", _quoted, name) for table in tables)
 
 
 def _lines(
-    table: Rows, how: RenderOptions, separator: str, field: Callable[[str], str], name: Callable[[str], str]
+    table: Rows, options: RenderOptions, separator: str, field: Callable[[str], str], name: Callable[[str], str]
 ) -> str:
     """The head, if there is one, and the rows. field: writes a text; name: what is done to names before."""
 
@@ -454,7 +458,7 @@ def _lines(
         return column if field(together) == together else list(map(field, column))
 
     head = [field(name(column)) for column in table.head]
-    text = [separator.join(head) + "\n"] if head and how.header else []
+    text = [separator.join(head) + "\n"] if head and options.header else []
     for part in table.parts:
         rows = [[written(column, c in table.names) for c, column in enumerate(row)] for row in part]
         starts = ["", *[separator] * (max(map(len, rows), default=1) - 1)]
@@ -501,7 +505,7 @@ class Values:
         return "{" + joined(parts).removesuffix(",") + f"\n{indent}}}"
 
 
-def write_json(content: Mapping[str, Any], how: RenderOptions) -> str:
+def write_json(content: Mapping[str, Any], options: RenderOptions) -> str:
     import json  # which takes 1 % of a small command
 
     large: list[Values] = []
@@ -523,7 +527,7 @@ _MARK = "values of queries"
 _MARKED = rf'(?m)^( *)("[a-z_]+": )"{_MARK}"(?=,?$)'
 
 
-def write_jsonl(records: Iterable[Mapping[str, Any]] | Rows, how: RenderOptions) -> str:
+def write_jsonl(records: Iterable[Mapping[str, Any]] | Rows, options: RenderOptions) -> str:
     import json
     from json.encoder import encode_basestring_ascii
 

@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|nan|inf)")
 _INTERVAL = re.compile(r"[\[(](\S+), (\S+)[\])]")
 
 
-def write_md(blocks: Iterable[Block], how: RenderOptions) -> str:
+def write_md(blocks: Iterable[Block], options: RenderOptions) -> str:
     parts = []
     for block in blocks:
         if isinstance(block, Grid):
@@ -44,12 +44,12 @@ def write_md(blocks: Iterable[Block], how: RenderOptions) -> str:
                 marks = (f"<sup>{cell.mark}</sup>" if cell.has_letters else cell.mark for cell in row)
                 rows.append(list(map(add, texts, marks)))
             widths = [max(3, *map(len, texts)) for texts in zip(*rows, strict=True)]
-            left = [block.is_left(c) for c in range(len(widths))]
+            is_left = [block.is_left(c) for c in range(len(widths))]
             rules = ("-" * (width - 1) for width in widths)
-            rows.insert(1, [f":{rule}" if at else f"{rule}:" for rule, at in zip(rules, left, strict=True)])
+            rows.insert(1, [f":{rule}" if at else f"{rule}:" for rule, at in zip(rules, is_left, strict=True)])
             text = f"**{escape_md(block.title)}**\n\n" if block.title else ""
             for row_texts in rows:
-                columns = zip(row_texts, widths, left, strict=True)
+                columns = zip(row_texts, widths, is_left, strict=True)
                 cells = (cell.ljust(width) if at else cell.rjust(width) for cell, width, at in columns)
                 text += f"| {' | '.join(cells)} |\n"
         elif isinstance(block, Lines):
@@ -68,18 +68,18 @@ def escape_md(text: str) -> str:
     return _REFERENCE.sub(r"\g<0><!-- -->", _MD.sub(r"\\\g<0>", text))
 
 
-def write_latex(blocks: Iterable[Block], how: RenderOptions) -> str:
+def write_latex(blocks: Iterable[Block], options: RenderOptions) -> str:
     parts = []
     for block in blocks:
         if isinstance(block, Grid):
-            left = [block.is_left(c) for c in range(len(block.head))]
-            lines = [rf"\begin{{tabular}}{{{''.join('l' if at else 'r' for at in left)}}}", r"\toprule"]
+            is_left = [block.is_left(c) for c in range(len(block.head))]
+            lines = [rf"\begin{{tabular}}{{{''.join('l' if at else 'r' for at in is_left)}}}", r"\toprule"]
             if block.title:
-                title = rf"\multicolumn{{{len(left)}}}{{l}}{{{escape_latex(block.title)}}} \\"
+                title = rf"\multicolumn{{{len(is_left)}}}{{l}}{{{escape_latex(block.title)}}} \\"
                 lines += [title, r"\midrule"]
             lines += [" & ".join(map(escape_latex, block.head)) + r" \\", r"\midrule"]
             for row in block.cells:
-                cells = (escape_latex(cell.text) if left[c] else _number(cell) for c, cell in enumerate(row))
+                cells = (escape_latex(cell.text) if is_left[c] else _number(cell) for c, cell in enumerate(row))
                 lines.append(" & ".join(cells) + r" \\")
             lines += [r"\bottomrule", r"\end{tabular}"]
         elif isinstance(block, Lines):
@@ -94,9 +94,9 @@ def write_latex(blocks: Iterable[Block], how: RenderOptions) -> str:
 
 
 def _number(cell: Cell) -> str:
-    ends = _INTERVAL.fullmatch(cell.text)
-    if ends is not None:
-        low, high = map(_plain, ends.groups())
+    interval = _INTERVAL.fullmatch(cell.text)
+    if interval is not None:
+        low, high = map(_plain, interval.groups())
         return f"{{{cell.text[0]}}}{low}, {high}{{{cell.text[-1]}}}"
     if cell.text.startswith("<"):
         return f"$<${cell.text[1:]}"

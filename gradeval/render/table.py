@@ -21,17 +21,19 @@ _PARAGRAPH = 100  # the most characters of a line of sentences
 BOLD, DIM = Style(bold=True), Style(dim=True)
 
 
-def write_table(blocks: Iterable[Block], how: RenderOptions) -> str:
+def write_table(blocks: Iterable[Block], options: RenderOptions) -> str:
     parts: list[str] = []
     for block in blocks:
         if isinstance(block, Grid):
-            parts += draw(block, how.colour, how.width)
+            parts += draw(block, options.colour, options.width)
         elif isinstance(block, Lines):
             parts.append("".join(f"{line}\n" for line in block.lines))
         elif isinstance(block, Line):
-            parts.append(_line(block.text, DIM if block.style == "dim" else BOLD, how.colour, how.width))
+            parts.append(
+                _line(block.text, DIM if block.style == "dim" else BOLD, options.colour, options.width)
+            )
         else:
-            width = max(min(how.width or _PARAGRAPH, _PARAGRAPH), MIN_WIDTH)
+            width = max(min(options.width or _PARAGRAPH, _PARAGRAPH), MIN_WIDTH)
             sentences = [block] if isinstance(block, str) else block.sentences
             parts.append("".join(f"{line}\n" for text in sentences for line in _wrapped(text, width)))
     return "\n".join(parts)
@@ -56,7 +58,7 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
         of_head.append(0 if any(mark.startswith(" ") for mark in behind) else marks[-1])
         texts = (text_width(cell if isinstance(cell, str) else cell.text) for cell in column)
         widths.append(max(text_width(head) + of_head[-1], max(texts, default=0) + marks[-1]))
-    left = [grid.is_left(c) for c in range(len(widths))]
+    is_left = [grid.is_left(c) for c in range(len(widths))]
     title = _line(grid.title, BOLD, colour, width) if grid.title else ""
     for part in parts(widths, width, grid.labels):
         lines = []
@@ -69,7 +71,7 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
                 if colour and isinstance(cell, Cell) and cell.bold:
                     text = BOLD.render(text)
                 after = mark + " " * (space_of[c] - text_width(mark))
-                cells.append(text + space if left[c] else space + text + after)
+                cells.append(text + space if is_left[c] else space + text + after)
             lines.append(GAP.join(cells).rstrip())
         rule = "─" * (sum(widths[c] + len(GAP) for c in part) - len(GAP))
         lines.insert(1, styled(rule, DIM, colour))
@@ -84,14 +86,14 @@ def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[in
     room = columns - sum(widths[c] + len(GAP) for c in range(labels)) + len(GAP)
     if max(widths[labels:], default=0) + len(GAP) > room:  # some table is wider however few columns it has
         room = max(room, min(MIN_WIDTH, columns // 2))
-    left = room
+    room_left = room
     for c in range(labels, len(widths)):
         needed = widths[c] + len(GAP)
-        if width is not None and needed > left and len(tables[-1]) > labels:
+        if width is not None and needed > room_left and len(tables[-1]) > labels:
             tables.append(list(range(labels)))
-            left = room
+            room_left = room
         tables[-1].append(c)
-        left -= needed
+        room_left -= needed
     return tables
 
 

@@ -103,19 +103,19 @@ def spark_command(
     """
     from gradeval.spark import sessions
 
-    how = {name: options.pop(name) for name in OF_SUMS}
-    if how["baseline"] is None and not how["all_pairs"]:  # the runs are not compared
-        refuse_options(how, "requires --baseline or --all-pairs")
-        how = {}
+    compare_options = {name: options.pop(name) for name in OF_SUMS}
+    if compare_options["baseline"] is None and not compare_options["all_pairs"]:  # the runs are not compared
+        refuse_options(compare_options, "requires --baseline or --all-pairs")
+        compare_options = {}
     else:
         refuse_options(("tie_range", "by_level"), "is of evaluations; a comparison has no values for it")
     values = job.output if job.output is not None and job.output.endswith(_VALUES) else None
     job.output = None if values else job.output
-    job.formats = COMPARISON_FORMATS if how else tuple(WRITERS)
+    job.formats = COMPARISON_FORMATS if compare_options else tuple(WRITERS)
     job.open(*(file for path in input_files() for file in sessions.local_files(path)), more=(_VALUES,))
-    if how and job.format not in COMPARISON_FORMATS:
-        known = ", ".join(COMPARISON_FORMATS)
-        raise click.UsageError(f"A comparison has no format {job.format}. Formats: {known}.")
+    if compare_options and job.format not in COMPARISON_FORMATS:
+        formats = ", ".join(COMPARISON_FORMATS)
+        raise click.UsageError(f"A comparison has no format {job.format}. Formats: {formats}.")
     if options["tie_range"] and job.format == "trec":
         raise click.UsageError("--tie-range and -f trec are mutually exclusive: it has no columns for ranges.")
 
@@ -126,8 +126,10 @@ def spark_command(
 
     if job.query_ids is not None:
         options["query_ids"] = job.query_ids.unchecked()
-    names = metrics or (COMPARED_METRICS if how else DEFAULT_METRICS)
-    request = Request.of(names, options, buckets, OPTION, CompareOptions(**how) if how else None)
+    names = metrics or (COMPARED_METRICS if compare_options else DEFAULT_METRICS)
+    request = Request.of(
+        names, options, buckets, OPTION, CompareOptions(**compare_options) if compare_options else None
+    )
     are_local = sessions.reads_local_files(settings)
     named, may_be_table = sessions.named_runs(qrels, runs, request.options.run_format, are_local)
     if request.compared is not None and not may_be_table:
@@ -147,8 +149,8 @@ def spark_command(
             results: Results = evaluation.results()
             job.report_failed(results.failed)
             comparison = None
-            if how and not results.failed:
-                comparison = evaluation.compare(map(str, request.specs), **how)
+            if compare_options and not results.failed:
+                comparison = evaluation.compare(map(str, request.specs), **compare_options)
             notices = results.notices if comparison is None else comparison.notices
             may_go_on = not (job.strict and results.failed) and job.passes(notices, runs=len(results.runs))
             if values is not None:
@@ -160,6 +162,6 @@ def spark_command(
         return 2
     if comparison is not None:
         job.print(comparison)
-    elif results.runs and not how:
+    elif results.runs and not compare_options:
         job.print(results)
     return 2 if results.failed else 0

@@ -95,8 +95,11 @@ class Statistics(NamedTuple):
             mean = total / np.maximum(size, 1)
             squares = np.square(np.where(defined, values - mean[..., None], 0.0)).sum(axis=-1)
         counts = (values > 0).sum(axis=-1), (values < 0).sum(axis=-1)
-        ends = np.fmin.reduce(values, axis=-1, initial=np.inf), np.fmax.reduce(values, axis=-1, initial=-np.inf)
-        return cls(size, total, squares, *counts, *ends)
+        extremes = (
+            np.fmin.reduce(values, axis=-1, initial=np.inf),
+            np.fmax.reduce(values, axis=-1, initial=-np.inf),
+        )
+        return cls(size, total, squares, *counts, *extremes)
 
     @classmethod
     def joined(cls, parts: Sequence[Statistics]) -> Statistics:
@@ -166,8 +169,8 @@ def evaluate_bucket(qrels: Any, runs: Sequence[Any], job: Job) -> tuple[State, l
     """qrels, runs: the table of the qrels and those of the runs, as of read_rows(); any may be empty."""
     try:
         if job.version != __version__:
-            what = f"the workers have gradeval {__version__}, the driver {job.version}"
-            raise GradevalError(f"{what}: install one version on both")
+            message = f"the workers have gradeval {__version__}, the driver {job.version}"
+            raise GradevalError(f"{message}: install one version on both")
         judged, notices = _read_qrels(qrels, job)
     except GradevalError as error:
         return error, []
@@ -217,8 +220,8 @@ class Rows(NamedTuple):
         """
         row = problem.line or 0
         if row in without[1] and self.queries[row].startswith(NO_ROW.encode()):
-            what, line = self.queries[row][1:].split(NO_ROW.encode(), 1)
-            return Problem(None, f"line {shown(line)}: {what.decode()}")
+            message, line = self.queries[row][1:].split(NO_ROW.encode(), 1)
+            return Problem(None, f"line {shown(line)}: {message.decode()}")
         columns = zip(("query", "document"), (self.queries, self.documents), without, strict=True)
         ids = ", ".join(f"{name} {shown(of_rows[row])}" for name, of_rows, rows in columns if row not in rows)
         return problem.replace(line=None, what=": ".join(filter(None, (ids, problem.what))))
@@ -246,13 +249,14 @@ def read_rows(table: Any, labels: Sequence[str], path: str, *, is_ordered: bool 
         rows = rows._replace(subtopic=light_subtopics(subtopics))
         wrong.append(wrong_subtopic)
     if any(problems.total for problems in wrong):
-        without = [{problem.line for problem in of.all()} for of in wrong[:2]]
-        first = {problem.line: problem for of in reversed(wrong) for problem in of.all()}  # of each row
+        without = [{problem.line for problem in problems.all()} for problems in wrong[:2]]
+        of_row = (problem for problems in reversed(wrong) for problem in problems.all())
+        first = {problem.line: problem for problem in of_row}
         LineProblems.listed([*first.values()]).changed(partial(rows.named, without=without)).check(path)
     if is_ordered and len(number):  # integers may have more digits than doubles
-        place: Any = np.concatenate([chunk.numbers() for chunk in column("place").chunks])
-        by_id = documents.descending(np.zeros(len(place), np.int64))
-        rows = rows.take(by_id[np.argsort(place[by_id], kind="stable")])
+        file_position: Any = np.concatenate([chunk.numbers() for chunk in column("place").chunks])
+        by_id = documents.descending(np.zeros(len(file_position), np.int64))
+        rows = rows.take(by_id[np.argsort(file_position[by_id], kind="stable")])
     return rows
 
 
@@ -261,9 +265,9 @@ def _read_qrels(table: Any, job: Job) -> tuple[Qrels, tuple[Notice, ...]]:
     judged = read_rows(table, job.qrels_labels, job.qrels)
     groups, bounds = grouped(judged.queries)
     first, number = groups.distinct()
-    place = np.empty(len(first), np.int64)
-    place[groups.take(first).descending(np.zeros_like(place))[::-1]] = np.arange(len(first))
-    query = np.repeat(place[number], np.diff(bounds))
+    position = np.empty(len(first), np.int64)
+    position[groups.take(first).descending(np.zeros_like(position))[::-1]] = np.arange(len(first))
+    query = np.repeat(position[number], np.diff(bounds))
     judged = judged.take(np.lexsort((judged.documents.keys(), query)))
     columns = Columns.whole(judged.queries, judged.documents, judged.number)
     columns = columns.replace(subtopic=judged.subtopic)
@@ -294,22 +298,24 @@ def _evaluated(table: Any, qrels: Qrels, r: int, chosen: Bools, job: Job) -> tup
         columns = columns.without_identical_ids(options.delimiter)
     total = Total(qrels, ties, Collapse.of(options))
     total.add(total.find(Lines.of(columns, qrels)), 0)
-    what = "duplicate document for its query"
-    repeats = total.repeats.changed(lambda problem: Problem(problem.line, what, COLLAPSES))
+    message = "duplicate document for its query"
+    repeats = total.repeats.changed(lambda problem: Problem(problem.line, message, COLLAPSES))
     repeats.changed(rows.named).check(path)
     reduced = total.reduced()
     judge = Judge(qrels, reduced, options.replace(ties=ties), name)  # so that nothing is noticed of ties
     outcome = outcomes.outcome_of(judge, name, name, ties, job.specs, 1, chosen)
     result, noticed = outcome.result, outcome.noticed()
-    ends = [] if result.tie_range is None else [*result.tie_range]
-    if not ends and options.ties is None:  # a user who names a rule has decided the order
+    tie_values = [] if result.tie_range is None else [*result.tie_range]
+    if not tie_values and options.ties is None:  # a user who names a rule has decided the order
         scored = Scored(result.values, {}, outcome.empty)
         changes = spread(judge, result.counted, job.specs, scored, 1, TRIALS)
         if changes.changes.any():
-            ends = [*changes.ends, changes.expected()]
+            tie_values = [*changes.ends, changes.expected()]
             notices = outcomes.tie_notices(qrels, job.specs, result, changes, False)
             noticed = noticed.replace(notices=(*noticed.notices, *notices))
-    values = [Statistics.of(summands(job.specs, of[:, result.counted])) for of in (result.values, *ends)]
+    values = [
+        Statistics.of(summands(job.specs, array[:, result.counted])) for array in (result.values, *tie_values)
+    ]
     together = Statistics(*map(np.array, zip(*values, strict=True)))
     depths = np.unique(outcomes.depths_of(reduced, result.counted, options.depth), return_counts=True)
     ids = () if len(depths[0]) else sorted(set(Texts(rows.queries)))[: outcomes.SHOWN_IDS + 1]
@@ -365,8 +371,8 @@ class OnCluster(Sequence[Any]):
     """Stands for the queries or their values, which are not here: reading one raises GradevalError."""
 
     def __len__(self, *position: Any) -> NoReturn:
-        what = "the values of queries stay on the cluster: SparkResults.per_query() has them"
-        raise GradevalError(f"{what}, SparkResults.compare() compares there")
+        message = "the values of queries stay on the cluster: SparkResults.per_query() has them"
+        raise GradevalError(f"{message}, SparkResults.compare() compares there")
 
     __getitem__ = __len__
 
@@ -469,18 +475,20 @@ def _merged_run(
     depths, counts = map(np.concatenate, zip(*(part.depths for part in parts), strict=True))
     in_run = int(counts.sum())
     if not in_run:
-        ids, judged = (sorted(chain.from_iterable(of.ids for of in several)) for several in (parts, buckets))
+        ids, judged = (
+            sorted(chain.from_iterable(part.ids for part in several)) for several in (parts, buckets)
+        )
         raise outcomes.no_common_query(path, job.qrels, ids, judged) if ids else InputError(path, NO_ROWS)
     shape = max(part.values.size.shape for part in parts)  # no order of ties changes a part without ends
     values = Statistics.joined(
         [Statistics._make(np.broadcast_to(column, shape) for column in part.values) for part in parts]
     )
     is_partial = values.size < values.size[0]  # of the mean over all orders, without a closed form
-    total, mean = (np.where(is_partial, math.nan, of) for of in (values.total, values.mean))
-    means, *ends = map(partial(summaries, specs), total, mean)
+    total, mean = (np.where(is_partial, math.nan, array) for array in (values.total, values.mean))
+    means, *tie_means = map(partial(summaries, specs), total, mean)
     counted = sum(part.counted for part in parts)
     undefined = (counted - values.size[0]).astype(np.int64)
-    summary = Summary(counted, means, undefined, tuple(ends) if options.tie_range else (), {})
+    summary = Summary(counted, means, undefined, tuple(tie_means) if options.tie_range else (), {})
     result = RunResult(job.runs[r], path, None, ON_CLUSTER, np.empty(0, np.bool_), summary=summary)
     result = result.replace(ties=options.ties or DEFAULT_TIES, depths=outcomes.quantiles(depths, counts))
     if options.tie_range:
@@ -489,7 +497,7 @@ def _merged_run(
     for k, notice in enumerate(notices):
         if notice.kind is Kind.TIES:
             m = [*map(str, specs)].index(notice.metric)
-            numbers = [None if math.isnan(of[m]) else float(of[m]) for of in (means, *ends)]
+            numbers = [None if math.isnan(array[m]) else float(array[m]) for array in (means, *tie_means)]
             range_of_means = zip(("value", "low", "high", "expected"), numbers, strict=True)
             notices[k] = notice.replace(**dict(range_of_means))
     share = math.fsum(part.noticed.judged_share * part.depths[1].sum() for part in parts) / in_run

@@ -103,8 +103,10 @@ class Request(NamedTuple):
         if chosen.ties == option_table.EXPECTED:
             check_expected(specs)
         if chosen.ties == "input" and "order" not in run_columns:
-            what = "ties 'input' requires a column that orders the rows of the runs: a shuffle keeps no order"
-            raise OptionError(f"{what}. Name it with {naming.format('order')}")
+            message = (
+                "ties 'input' requires a column that orders the rows of the runs: a shuffle keeps no order"
+            )
+            raise OptionError(f"{message}. Name it with {naming.format('order')}")
         if buckets is not None:
             buckets = option_table.whole("buckets", buckets, 1, MOST_BUCKETS)
         return cls(tuple(specs), chosen, run_columns, buckets, naming, compared, judged, notices)
@@ -154,15 +156,19 @@ def wire(table: Input, number: str, request: Request) -> Input:
         selected.append(column(run, f"run (column {run})", True).cast("string").alias("run"))
     if order := request.run_columns.get("order"):
         is_integer = types[order] in _INTEGERS  # which may be too large for exact doubles, as times are
-        place = column(order, f"order (column {order})", is_integer)
-        selected.append((place if is_integer else place.try_cast("double")).alias("place"))
+        file_position = column(order, f"order (column {order})", is_integer)
+        selected.append((file_position if is_integer else file_position.try_cast("double")).alias("place"))
     return table._replace(frame=frame.select(*selected), labels=labels, by_rank=chosen.by_rank, run=run)
 
 
 def _alike(frames: Sequence[DataFrame]) -> list[DataFrame]:
     """The frames, whose columns are strings where they are not of one type."""
     types = [dict(frame.dtypes) for frame in frames]
-    differing = [name for name in ("query", "document", "number") if len({of[name] for of in types}) > 1]
+    differing = [
+        name
+        for name in ("query", "document", "number")
+        if len({column_types[name] for column_types in types}) > 1
+    ]
     return [frame.withColumns({name: frame[name].cast("string") for name in differing}) for frame in frames]
 
 
@@ -266,8 +272,10 @@ class SparkResults:
             if table.run is not None:  # an action over each that has a column of runs
                 [(first, last)] = table.frame.agg(F.min("run"), F.max("run")).collect()
                 if first != last:
-                    what = f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
-                    raise InputError(table.path, what, hint="Give it alone, and without a name")
+                    message = (
+                        f"it has several runs (column {table.run}), such as {named(first)} and {named(last)}"
+                    )
+                    raise InputError(table.path, message, hint="Give it alone, and without a name")
         grades = qrels.frame.groupBy("number").count()
         if "subtopic" in qrels.frame.columns:  # the highest grade of a document counts
             highest = F.max_by("number", F.expr("try_cast(number as double)")).alias("number")

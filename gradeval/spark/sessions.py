@@ -352,7 +352,7 @@ def _text_table(session: SparkSession, path: str, where: str, kind: str, columns
         frame, text_of_line = text.withColumn(_MEMBERS, members), "value"
         is_object = F.json_object_keys("value").isNotNull() & F.col(_MEMBERS).getField(_LINE).isNull()
         is_wrong = ~is_object | F.try_parse_json("value").isNull()  # which rejects a repeated key at any depth
-        what = F.when(~is_object, "not a valid JSON object").otherwise("a key is in the object twice")
+        message = F.when(~is_object, "not a valid JSON object").otherwise("a key is in the object twice")
         fields = f"{_MEMBERS}.*", *(name for name in text.columns if name != "value")
     else:
         delimiters = "\t" if kind == "tsv" else DELIMITERS
@@ -363,9 +363,9 @@ def _text_table(session: SparkSession, path: str, where: str, kind: str, columns
         reader = reader.option("escape", '"').option("columnNameOfCorruptRecord", _LINE)
         frame, text_of_line = reader.schema(schema(reader.csv(where).columns)).csv(where), _LINE
         is_wrong = F.col(_LINE).isNotNull()
-        what = F.lit(f"not as many fields as the header, which has {len(header.names)}")
+        message = F.lit(f"not as many fields as the header, which has {len(header.names)}")
         fields = ("*",)
-    error = F.when(is_wrong, F.concat(F.lit(NO_ROW), what, F.lit(NO_ROW), F.col(text_of_line)))
+    error = F.when(is_wrong, F.concat(F.lit(NO_ROW), message, F.lit(NO_ROW), F.col(text_of_line)))
     return frame.select(*fields, error.alias(WRONG_LINE)).drop(_LINE)
 
 

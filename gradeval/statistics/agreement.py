@@ -52,7 +52,7 @@ class Ratings(Record, eq=False):
         row, code = np.searchsorted(queries, query), np.searchsorted(levels, grades)
         size = len(levels)
         columns = [rater * size + code[rater, is_rated[rater]] for rater in range(len(grades))]
-        rows, weights = [row[has] for has in is_rated], [np.ones(len(of)) for of in columns]
+        rows, weights = [row[has] for has in is_rated], [np.ones(len(column)) for column in columns]
         both = [(a, b, is_rated[a] & is_rated[b]) for a, b in combinations(range(len(grades)), 2)]
         pairs = np.concatenate([code[a, has] * size + code[b, has] for a, b, has in both])
         kinds, kind = np.unique(pairs, return_inverse=True)
@@ -117,9 +117,12 @@ class Ratings(Record, eq=False):
         """
         documents, value = pairs.sum(axis=1), self.levels / max(float(np.abs(self.levels).max()), 1.0)
         p, q = (counts[:, rater] / documents[:, None] for rater in (0, 1))
-        means = [(of * value).sum(axis=1) for of in (p, q)]
-        spread = ((of * np.square(value - m[:, None])).sum(axis=1) for of, m in zip((p, q), means, strict=True))
-        up_to_p, up_to_q = (np.cumsum(of, axis=1)[:, :-1] for of in (p, q))
+        means = [(shares * value).sum(axis=1) for shares in (p, q)]
+        spread = (
+            (shares * np.square(value - m[:, None])).sum(axis=1)
+            for shares, m in zip((p, q), means, strict=True)
+        )
+        up_to_p, up_to_q = (np.cumsum(shares, axis=1)[:, :-1] for shares in (p, q))
         expected = (
             (p * (1 - q)).sum(axis=1),
             # two grades are apart by the gaps that lie between them
@@ -145,10 +148,10 @@ class Ratings(Record, eq=False):
         value = np.broadcast_to(self.levels / max(float(np.abs(self.levels).max()), 1.0), counts.shape)
         observed = [(pairs * (self.first != self.second)).sum(axis=1)]
         expected = [(counts * (n[:, None] - counts)).sum(axis=1)]
-        for place in (mean_rank, value):
-            observed.append((pairs * np.square(place[:, self.first] - place[:, self.second])).sum(axis=1))
-            mean = (counts * place).sum(axis=1) / n
-            expected.append(2 * n * (counts * np.square(place - mean[:, None])).sum(axis=1))
+        for position in (mean_rank, value):
+            observed.append((pairs * np.square(position[:, self.first] - position[:, self.second])).sum(axis=1))
+            mean = (counts * position).sum(axis=1) / n
+            expected.append(2 * n * (counts * np.square(position - mean[:, None])).sum(axis=1))
         return list(np.where(varies, 1 - (n - 1) * 2 * np.array(observed) / np.array(expected), np.nan))
 
 
@@ -257,8 +260,8 @@ def rank_correlation(x: Floats, y: Floats) -> float:
     """Spearman's ρ of n pairs, tied values at their mean place; NaN where one has all equal."""
     middles = []  # the mean place of each value in ascending order, less the mean of all places
     for values in (x, y):
-        _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-        middles.append((2 * np.cumsum(count) - count - len(values))[place].astype(np.float64))
+        _, position, count = np.unique(values, return_inverse=True, return_counts=True)
+        middles.append((2 * np.cumsum(count) - count - len(values))[position].astype(np.float64))
     a, b = middles
     spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
     return float((a * b).sum()) / spread if spread else np.nan

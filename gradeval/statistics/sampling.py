@@ -153,7 +153,7 @@ def over_resamples(queries: int, sampling: Sampling, function: Callable[[Floats]
     block_rows = max(1, _COUNTS // queries)
     thresholds = poisson_thresholds(max(0.0, 1 - 3 / sqrt(queries)))
     first = np.arange(1 << 16, dtype=np.int64) << 32  # of the fractions that begin with each 16 bits
-    least, most = (np.searchsorted(thresholds, ends, side="right") for ends in (first, first + (2**32 - 1)))
+    least, most = (np.searchsorted(thresholds, end, side="right") for end in (first, first + (2**32 - 1)))
     table = np.where(least == most, least, _UNKNOWN).astype(np.uint8)
 
     def one_block(block: int) -> R:
@@ -233,8 +233,8 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
 
     def add(tables_of: Sequence[list[Ints]], block: int, part: tuple[int, list[Ints]]) -> None:
         """Add to a part of a span: its place there, the sums of its groups. block: that of the first part."""
-        place, sums = part
-        samples, stream = len(sums[0]), Stream(sampling.seed, PERMUTATIONS, block + place * tiles)
+        tile, sums = part
+        samples, stream = len(sums[0]), Stream(sampling.seed, PERMUTATIONS, block + tile * tiles)
         drawn = stream.take(len(tables_of) * lookup.draws * samples, "<u4")
         cells = np.empty(samples * max(lookup.sizes), np.int64)
         for tables, halves in zip(tables_of, drawn.reshape(len(tables_of), -1, samples), strict=True):
@@ -255,8 +255,8 @@ def _looked_up(lookup: _Lookup, integers: Ints, sampling: Sampling) -> Iterator[
                 pass
         for part in parts:
             sums = [column for group in part for column in group.T]
-            rest = [integers.sum() - np.sum(sums, axis=0)] if len(sums) < integers.shape[1] else []
-            yield np.ptp([*sums, *rest], axis=0).astype(np.float64)
+            remainder = [integers.sum() - np.sum(sums, axis=0)] if len(sums) < integers.shape[1] else []
+            yield np.ptp([*sums, *remainder], axis=0).astype(np.float64)
 
 
 def _listed(systems: int) -> _Lookup:
@@ -287,9 +287,10 @@ def _split(systems: int) -> _Lookup:
     sizes = [(systems + 2 - g) // 3 for g in range(3)]
     sets = {size: list(combinations(range(systems), size)) for size in sizes}
     members = {
-        size: np.array([[*permutations(of)] for of in sets[size]], np.intp).reshape(-1, size) for size in sizes
+        size: np.array([[*permutations(systems_set)] for systems_set in sets[size]], np.intp).reshape(-1, size)
+        for size in sizes
     }
-    number = {of: i * factorial(size) for size in sizes for i, of in enumerate(sets[size])}
+    number = {systems_set: i * factorial(size) for size in sizes for i, systems_set in enumerate(sets[size])}
     everything = frozenset(range(systems))
     triples = [
         (number[a], number[b], number[tuple(sorted(everything - {*a, *b}))])
@@ -326,17 +327,17 @@ def _exchanged(integers: Ints, sampling: Sampling) -> Iterator[Floats]:
         rows = min(block_rows, sampling.samples - block * block_rows)
         size = rows * queries
         drawn = Stream(sampling.seed, PERMUTATIONS, block).take((systems - 1) * size, "<u4")
-        left = np.repeat(columns[:, None], rows, axis=1).reshape(-1)
+        remaining = np.repeat(columns[:, None], rows, axis=1).reshape(-1)
         sums = np.empty((systems, rows), np.int64)
         cells, moved = np.arange(size), np.empty(size, np.int64)
         for step, last in enumerate(range(systems - 1, 0, -1)):
-            place = scaled(drawn[step * size : (step + 1) * size], last + 1)
-            place *= size
-            place += cells
-            left.take(place, out=moved, mode="clip")  # which is fast, since no place is out of bounds
+            position = scaled(drawn[step * size : (step + 1) * size], last + 1)
+            position *= size
+            position += cells
+            remaining.take(position, out=moved, mode="clip")  # which is fast, since no place is out of bounds
             moved.reshape(rows, queries).sum(axis=1, out=sums[last])
             if last > 1:  # afterwards nothing is looked at but the sum of what is left
-                left[place] = left[last * size : (last + 1) * size]
+                remaining[position] = remaining[last * size : (last + 1) * size]
         sums[0] = total - sums[1:].sum(axis=0)
         return np.ptp(sums, axis=0).astype(np.float64)  # type: ignore[no-any-return]
 

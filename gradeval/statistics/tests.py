@@ -111,8 +111,8 @@ def paired_tests(test: str, differences: Floats, alpha: float, sampling: Samplin
     pairs, or equal differences, there is no p; where all are equal, the interval is that value.
     """
     outcomes = [without_p(valid_pairs(column)) for column in differences.T]
-    rest = [outcome is None for outcome in outcomes]
-    tested = iter(TESTS[test].run(differences[:, rest], alpha, sampling))
+    is_untested = [outcome is None for outcome in outcomes]
+    tested = iter(TESTS[test].run(differences[:, is_untested], alpha, sampling))
     return [outcome or next(tested) for outcome in outcomes]
 
 
@@ -195,11 +195,11 @@ def wilcoxon_test(pairs: Floats, alpha: float) -> Outcome:
     magnitude = np.abs(nonzero)[order]
     # magnitudes that agree to 1e-12 of the largest are made equal
     starts = np.diff(magnitude, prepend=-1.0) > TOLERANCE * magnitude.max(initial=0.0)
-    n, place = len(nonzero), np.empty(len(nonzero), np.int64)
-    place[order] = np.cumsum(starts) - 1
-    ordered = np.sort(np.copysign(magnitude[starts][place], nonzero))
-    count = np.bincount(place)
-    double_rank = (2 * np.cumsum(count) - count + 1)[place]  # integers, where mean ranks are not
+    n, position = len(nonzero), np.empty(len(nonzero), np.int64)
+    position[order] = np.cumsum(starts) - 1
+    ordered = np.sort(np.copysign(magnitude[starts][position], nonzero))
+    count = np.bincount(position)
+    double_rank = (2 * np.cumsum(count) - count + 1)[position]  # integers, where mean ranks are not
     balance = int((np.where(nonzero > 0, 1, -1) * double_rank).sum()) // 2
     tied = n < len(pairs) or len(count) < n
     exact = len(pairs) <= (_EXACT_TIED_RANKS if tied else _EXACT_RANKS)
@@ -267,17 +267,19 @@ def _flipped(differences: Floats, alpha: float, sampling: Sampling) -> list[Outc
 
     def ranges(sums: Floats) -> tuple[Floats, Floats]:
         with np.errstate(invalid="ignore"):
-            flipped, others = mean(sums), mean(total - sums)
-        low, high = np.minimum(flipped, others), np.maximum(flipped, others)
+            flipped, complements = mean(sums), mean(total - sums)
+        low, high = np.minimum(flipped, complements), np.maximum(flipped, complements)
         return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
     flips = sampling.flips(queries)
     method = f"all {2**queries:,} sign flips" if queries <= FEW_PAIRS else f"{flips:,} random sign flips"
     blocks = over_flips(columns, sampling, ranges)
-    ends = intervals.sign_flip_intervals(blocks, differences.shape[1], flips, alpha)
+    intervals_by_sign = intervals.sign_flip_intervals(blocks, differences.shape[1], flips, alpha)
     return [
         Outcome(p, low, high, mean_and_sd(valid_pairs(column))[0], method)
-        for p, low, high, column in zip(*(end.tolist() for end in ends), differences.T, strict=True)
+        for p, low, high, column in zip(
+            *(end.tolist() for end in intervals_by_sign), differences.T, strict=True
+        )
     ]
 
 

@@ -276,8 +276,8 @@ class Judgments(Record, Recalling, eq=False):
     def check_depth_divides_no_ties(self) -> None:
         """Raise MetricError where documents with the same score are above and below the depth."""
         if self.first is not None and self.divided.any():
-            what = "no expected value where --depth divides documents with tied scores"
-            raise MetricError(what, hint="Leave out --depth, or give another --ties")
+            message = "no expected value where --depth divides documents with tied scores"
+            raise MetricError(message, hint="Leave out --depth, or give another --ties")
 
     def judged_only(self) -> Judgments:
         """The condensed list: without unjudged documents and, as in trec_eval, those of a grade below 0."""

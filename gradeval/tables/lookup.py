@@ -48,23 +48,23 @@ def looked_up(data: Nested, qrels: Qrels, ties: str) -> Reduced | None:
         if not _read(data, first, end, scores[data.offsets[first] : data.offsets[end]]):
             return None
     floats = _floats(numbers)
-    found = np.fromiter(numbers, np.float64, len(numbers)) if floats is None else floats.astype(np.float64)
+    run_score = np.fromiter(numbers, np.float64, len(numbers)) if floats is None else floats.astype(np.float64)
     if data.convert is not None:
-        found = data.convert(found)
+        run_score = data.convert(run_score)
     query_of, lengths = np.array(indices, np.int64), data.offsets[1:] - data.offsets[:-1]
     [of_run] = (query_of >= 0).nonzero()
     judged_query = query_of[of_run]
     counts = qrels.ideal.segments.lengths[judged_query]
-    [hits] = (found == found).nonzero()
-    row, found = ranges(qrels.offsets[judged_query], counts)[hits], found[hits]
+    [hits] = (run_score == run_score).nonzero()
+    row, run_score = ranges(qrels.offsets[judged_query], counts)[hits], run_score[hits]
     retrieved = np.zeros(len(qrels.queries), np.int64)
     retrieved[judged_query] = lengths[of_run]
     unjudged = int(np.count_nonzero(lengths[query_of < 0]))
     rank = np.full(len(qrels.grade), np.inf)
     score = -rank
     run_query = of_run.repeat(counts)[hits]
-    rank[row], tied, top, bottom = _ranks(data, scores, ties, run_query, found, row, qrels.names)
-    score[row] = found
+    rank[row], tied, top, bottom = _ranks(data, scores, ties, run_query, run_score, row, qrels.names)
+    score[row] = run_score
     return Reduced(rank, score, retrieved, unjudged, Ties(row[tied], top, bottom))
 
 
@@ -97,7 +97,7 @@ def _floats(values: list[Any]) -> Floats | None:
 
 
 def _ranks(
-    data: Nested, scores: Floats, ties: str, query: Ints, found: Floats, row: Ints, names: Texts
+    data: Nested, scores: Floats, ties: str, query: Ints, run_score: Floats, row: Ints, names: Texts
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """The rank of each hit; which hits are tied, and the first and the last rank with their scores. query,
     found, row: the query in the run, the score, and the row of the qrels of each hit. names: of rows.
@@ -105,26 +105,26 @@ def _ranks(
     segments, start = Segments(data.offsets), data.offsets[query]
     ordered, lengths = segments.sorted_descending(scores), segments.lengths
     longest = int(lengths.max())
-    left: Any = longest if longest * len(lengths) == len(scores) else lengths[query]  # to look at
+    remaining: Any = longest if longest * len(lengths) == len(scores) else lengths[query]  # to look at
     above = start - 1  # the last known place of a higher score; all queries are halved at once
     for _ in range(longest.bit_length()):
-        half = (left + 1) >> 1
-        above += half * (ordered.take(above + half) > found)
-        left = left >> 1
+        half = (remaining + 1) >> 1
+        above += half * (ordered.take(above + half) > run_score)
+        remaining = remaining >> 1
     rank = above - start + 2
     below = above + 2
-    [tied] = ((ordered.take(below, mode="clip") == found) & (below < data.offsets[query + 1])).nonzero()
+    [tied] = ((ordered.take(below, mode="clip") == run_score) & (below < data.offsets[query + 1])).nonzero()
     if not len(tied):
         return rank, tied, tied, tied
     is_same = np.zeros(len(ordered) + 1, np.bool_)  # as the one before
     np.equal(ordered[1:], ordered[:-1], out=is_same[1:-1])
     is_same[data.offsets] = False
-    [ends] = (is_same[:-1] > is_same[1:]).nonzero()
+    [group_end] = (is_same[:-1] > is_same[1:]).nonzero()
     top, of_run, first = rank[tied], query[tied], above[tied] + 1
-    last = ends[ends.searchsorted(first, "right")]
+    last = group_end[group_end.searchsorted(first, "right")]
     groups: dict[int, dict[str, int]] = {}  # the documents with one score, by their first place
     order = []
-    columns = (of_run, start[tied], first, last, found[tied], row[tied])
+    columns = (of_run, start[tied], first, last, run_score[tied], row[tied])
     for run_query, begin, a, b, score, of_qrels in zip(*(column.tolist() for column in columns), strict=True):
         group = groups.get(a)
         if group is None:
@@ -135,7 +135,7 @@ def _ranks(
                 is_tied = scores[begin : begin + len(documents)] == score
                 members = compress(documents, is_tied.tolist())
             in_order = sorted(members, reverse=True) if ties == DEFAULT_TIES else members
-            group = groups[a] = {document: place for place, document in enumerate(in_order)}
+            group = groups[a] = {document: position for position, document in enumerate(in_order)}
         order.append(group[names[of_qrels]])
     rank[tied] += np.array(order, np.int64)
     return rank, tied, top, top + last - first

@@ -129,28 +129,30 @@ class Subtopics(Record, Recalling, eq=False):
         return self.once((alpha, level, depth), lambda: self._greedy(alpha, level, depth))
 
     def _greedy(self, alpha: float, level: float | None, depth: int | None) -> tuple[Segments, Ints, Floats]:
-        place = np.arange(len(self.segments.query))
+        document_order = np.arange(len(self.segments.query))
         if self.documents is not None:
-            place[self.documents.descending(self.segments.query)] = np.arange(len(place))
+            document_order[self.documents.descending(self.segments.query)] = np.arange(len(document_order))
         relevant = np.flatnonzero(is_relevant(self.grade, level))
-        relevant = relevant[np.argsort(place[self.row[relevant]], kind="stable")]
+        relevant = relevant[np.argsort(document_order[self.row[relevant]], kind="stable")]
         row, topic = self.row[relevant], self.topic[relevant]
         starts = np.flatnonzero(np.diff(row, prepend=-1))
-        document, each = row[starts], Segments(np.append(starts, len(row)))
+        document, by_document = row[starts], Segments(np.append(starts, len(row)))
         query = self.segments.query[document]
         weight = np.ones(int(topic.max(initial=-1)) + 1)  # of each subtopic, for the next rank
-        left, ranked, gains = np.arange(len(document)), [row[:0]], [weight[:0]]
-        while len(left) and (depth is None or len(ranked) <= depth):
-            gain = each.sum(weight[topic])[left]
+        unranked, ranked, gains = np.arange(len(document)), [row[:0]], [weight[:0]]
+        while len(unranked) and (depth is None or len(ranked) <= depth):
+            gain = by_document.sum(weight[topic])[unranked]
             rounded = np.round(gain, _SAME)
-            first = np.flatnonzero(np.diff(query[left], prepend=-1))
-            best = np.repeat(np.maximum.reduceat(rounded, first), np.diff(first, append=len(left)))
+            first = np.flatnonzero(np.diff(query[unranked], prepend=-1))
+            best = np.repeat(np.maximum.reduceat(rounded, first), np.diff(first, append=len(unranked)))
             equal = np.flatnonzero(rounded == best)
-            chosen = equal[np.diff(query[left[equal]], prepend=-1) != 0]
-            ranked.append(left[chosen])
+            chosen = equal[np.diff(query[unranked[equal]], prepend=-1) != 0]
+            ranked.append(unranked[chosen])
             gains.append(gain[chosen])
-            weight[topic[ranges(each.offsets[left[chosen]], each.lengths[left[chosen]])]] *= 1 - alpha
-            left = np.delete(left, chosen)
+            weight[
+                topic[ranges(by_document.offsets[unranked[chosen]], by_document.lengths[unranked[chosen]])]
+            ] *= 1 - alpha
+            unranked = np.delete(unranked, chosen)
         chosen = np.concatenate(ranked)
         order = stable_order(query[chosen])
         offsets = np.append(0, np.cumsum(np.bincount(query[chosen], minlength=self.segments.count)))
@@ -198,11 +200,11 @@ class Qrels(Record, eq=False):
 
     def positions(self, queries: Iterable[str], *, is_part: bool = False) -> Ints:
         """Where these queries are, each once. Raises UnknownQueryError for others, which is_part leaves out."""
-        known = {query: position for position, query in enumerate(Texts(self.queries))}
+        position_of = {query: position for position, query in enumerate(Texts(self.queries))}
         different = list(dict.fromkeys(queries))
-        if not is_part and (unknown := [query for query in different if query not in known]):
+        if not is_part and (unknown := [query for query in different if query not in position_of]):
             raise UnknownQueryError(unknown, self.path)
-        return np.array([known[query] for query in different if query in known], np.int64)
+        return np.array([position_of[query] for query in different if query in position_of], np.int64)
 
     @cached_property
     def names(self) -> Texts:
@@ -244,8 +246,8 @@ class Qrels(Record, eq=False):
         if grade is self.grade:
             return self
         for row in out_of_range(grade)[:1].tolist():
-            left = f"{float(self.grade[row])!r} - {options.zero_grade!r} = {float(grade[row])!r}"
-            raise OptionError(f"zero_grade leaves a grade that is out of range: {left}. {RESCALE}")
+            difference = f"{float(self.grade[row])!r} - {options.zero_grade!r} = {float(grade[row])!r}"
+            raise OptionError(f"zero_grade leaves a grade that is out of range: {difference}. {RESCALE}")
         if self.subtopics is None:
             return self.replace(grade=grade)
         of_subtopics = self.subtopics.replace(grade=counted_grades(self.subtopics.grade, options))
@@ -324,11 +326,11 @@ class JudgmentRows(Record, eq=False):
 
         def what(i: int) -> str:
             row, before = int(again[i]), int(first[i])
-            document, place = shown(documents[row]), int(line[before]) + 1
+            document, first_line = shown(documents[row]), int(line[before]) + 1
             if same_grade:
-                return f"document {document} is judged before, in line {place}, with the same grade"
+                return f"document {document} is judged before, in line {first_line}, with the same grade"
             grades = f"grade {grade[row]:g} here and {grade[before]:g} before"
-            return f"document {document} has {grades} in line {place}"
+            return f"document {document} has {grades} in line {first_line}"
 
         return LineProblems.of(line[again], what)
 

@@ -37,8 +37,8 @@ class Lines(Record):
         query, lengths = query_indices(qrels, columns.queries), np.diff(columns.bounds)
         if len(distinct(query)) == len(query) and lengths.all():  # each query's lines are together
             return cls(query, columns.bounds, columns.documents, columns.value, columns.line, columns.rank)
-        each = np.repeat(query, lengths)
-        return cls.grouped(each, columns.documents, columns.value, columns.line, columns.rank)
+        query_of_line = np.repeat(query, lengths)
+        return cls.grouped(query_of_line, columns.documents, columns.value, columns.line, columns.rank)
 
     @classmethod
     def grouped(cls, query: Ints, *columns: Any) -> Lines:
@@ -160,9 +160,11 @@ def query_indices(qrels: Qrels, ids: Ids, by_key: bool = False) -> Ints:
     index = qrels.query_index.find(ids)
     unknown = np.flatnonzero(index < 0)
     if len(unknown):
-        others = ids.take(unknown)
+        unknown_ids = ids.take(unknown)
         made = (
-            (others.keys() >> np.uint64(2)) | _BY_KEY if by_key else len(qrels.queries) + others.distinct()[1]
+            (unknown_ids.keys() >> np.uint64(2)) | _BY_KEY
+            if by_key
+            else len(qrels.queries) + unknown_ids.distinct()[1]
         )
         index[unknown] = made.view(np.int64)
     return index
@@ -223,8 +225,8 @@ def _pair_up(lines: Lines, qrels: Qrels, row: Ints, segment: Ints) -> tuple[Ints
     else:
         same = qrels.documents.same(row[hit], lines.documents, at)
     if len(again) < len(table.again) or not same.all():  # different documents have one key: not seen so far
-        known = zip(_query_of(lines).tolist(), lines.documents.tolist(), strict=True)
-        line_of = {pair: line for line, pair in enumerate(known)}
+        query_documents = zip(_query_of(lines).tolist(), lines.documents.tolist(), strict=True)
+        line_of = {pair: line for line, pair in enumerate(query_documents)}
         pairs = zip(segment.tolist(), qrels.documents.take(row).tolist(), strict=True)
         at = np.array([line_of.get(pair, -1) for pair in pairs], np.int64)
         hit = np.flatnonzero(at >= 0)
@@ -296,10 +298,10 @@ def _descending(score: Floats, lengths: Ints, rises: int, repeated: int) -> Ints
     """The rows of queries by score, stable. rises, repeated: how many score above, and as, the row before."""
     if (len(score) > 16 * rises or len(score) < 50 * repeated) and len(score) > 100 * len(lengths):
         # few sorted pieces or many equal scores, for which a stable sort takes a fifth to a half of the time
-        ends = np.cumsum(lengths).tolist()
-        pieces = np.split(-score, ends[:-1])
+        bounds = np.cumsum(lengths).tolist()
+        pieces = np.split(-score, bounds[:-1])
         orders = (np.argsort(piece, kind="stable") for piece in pieces)
-        return np.concatenate([end - len(order) + order for end, order in zip(ends, orders, strict=True)])
+        return np.concatenate([end - len(order) + order for end, order in zip(bounds, orders, strict=True)])
     segments = Segments(np.append(0, np.cumsum(lengths)))
     order = segments.descending(score)  # ten times faster than np.lexsort, which would keep equal ones in order
     ties = segments.ties(score[order])

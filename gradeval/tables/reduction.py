@@ -107,8 +107,8 @@ class Total:
             problems.add(self.repeats)
             return
         documents = f"the {new:,} documents" if new > 1 else "the document"
-        what = f"the file seems to hold the run twice: from here on, {documents} above are repeated"
-        problems.add(LineProblems((Problem(line, what, f"Keep the lines above this one; {COLLAPSES}"),), 1))
+        message = f"the file seems to hold the run twice: from here on, {documents} above are repeated"
+        problems.add(LineProblems((Problem(line, message, f"Keep the lines above this one; {COLLAPSES}"),), 1))
 
     def reduced(self) -> Reduced:
         tag = self.tag.decode("utf-8", "surrogateescape")
@@ -208,7 +208,7 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
             pieces.append((read.queries[last], lines.part(last, count).compact()))
         return _Part.of(read, pieces)
 
-    seen, others = np.zeros(len(qrels.queries), bool), KeySet()
+    seen, unjudged_queries = np.zeros(len(qrels.queries), bool), KeySet()
     cut: list[Lines] = []  # the pieces of queries that blocks cut; their lines are counted in the file
     begins: list[int] = []  # with which of these each query begins
     last_cut: bytes | None = None  # the query that may continue in the next block
@@ -216,10 +216,10 @@ def _in_one_pass(table: Table, total: AnyTotal, problems: Problems, jobs: int) -
     def add(result: Ranked, first_line: int) -> None:
         judged = result.query < len(seen)
         query, keys = result.query[judged], result.query[~judged].view(np.uint64)
-        if seen[query].any() or others.has(keys).any():
+        if seen[query].any() or unjudged_queries.has(keys).any():
             raise QueryNotGrouped
         seen[query] = True
-        others.add(keys)
+        unjudged_queries.add(keys)
         total.add(result, first_line)
 
     def close(rows: int = 0) -> None:
@@ -280,8 +280,12 @@ def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: 
         ids = read.queries.take(group[order][is_unjudged])
         rows["id_length"][is_unjudged] = ids.length
         bounds = np.append(0, np.cumsum(np.bincount(share, minlength=shares)))
-        ends = (np.append(0, np.cumsum(rows[name], dtype=np.int64))[bounds] for name in ("length", "id_length"))
-        return _Part.of(read, (rows, documents.text(), ids.text(), np.array([bounds * rows.itemsize, *ends])))
+        text_bounds = (
+            np.append(0, np.cumsum(rows[name], dtype=np.int64))[bounds] for name in ("length", "id_length")
+        )
+        return _Part.of(
+            read, (rows, documents.text(), ids.text(), np.array([bounds * rows.itemsize, *text_bounds]))
+        )
 
     with tempfile.TemporaryFile() as file:
         places = []  # for each block: the offsets of each share's rows and ids, (3, shares + 1)
@@ -313,11 +317,11 @@ def collect_by_sorting(table: Table, total: AnyTotal, problems: Problems, jobs: 
                 rows = np.frombuffer(read(0, share), kind)
                 documents = ids_of(read(1, share), rows["length"])
                 query = rows["query"].copy()
-                others = np.flatnonzero(rows["id_length"])
-                if len(others):
-                    number = ids_of(read(2, share), rows["id_length"][others]).distinct()[1]
-                    if number.max() >= len(distinct(query[others])):  # different queries have one key
-                        query[others] = len(qrels.queries) + number
+                unjudged = np.flatnonzero(rows["id_length"])
+                if len(unjudged):
+                    number = ids_of(read(2, share), rows["id_length"][unjudged]).distinct()[1]
+                    if number.max() >= len(distinct(query[unjudged])):  # different queries have one key
+                        query[unjudged] = len(qrels.queries) + number
                 rank = rows["rank"] if kind == _RANKED_ROW else None
                 yield Lines.grouped(query, documents, rows["score"], rows["line"], rank)
 

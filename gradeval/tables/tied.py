@@ -101,12 +101,12 @@ def first_hits(judgments: Judgments, rel: float | None, cutoff: int | None) -> t
     groups = groups.take(chosen)
     possible = np.minimum(groups.counted, groups.size - relevant + 1).astype(np.int64)
     places = Segments(np.append(0, np.cumsum(possible)))
-    group, place = places.query, places.place
-    left = groups.size[group] - place  # documents that may be here
-    missed = np.where(place > 0, (left + 1 - relevant[group]) / (left + 1), 1.0)
-    probability = places.running_product(missed) * relevant[group] / left
+    group, position = places.query, places.place
+    remaining = groups.size[group] - position  # documents that may be here
+    missed = np.where(position > 0, (remaining + 1 - relevant[group]) / (remaining + 1), 1.0)
+    probability = places.running_product(missed) * relevant[group] / remaining
     of_queries = Segments(places.offsets[groups.queries.offsets])
-    return of_queries, groups.above[group] + place + 1, probability
+    return of_queries, groups.above[group] + position + 1, probability
 
 
 def chance_of_hit(judgments: Judgments, rel: float | None, cutoff: int | None) -> Floats:
@@ -136,12 +136,12 @@ def expected_stops(groups: TieGroups, probability: Floats) -> Floats:
         steps = np.arange(1, width + 1)
         for some in np.array_split(np.arange(len(rows)), len(rows) * (2 * width + 1) // _AT_ONCE + 1):
             n, drawn = size[group[some], None], before[some, None]
-            mode, others = (drawn + 1) * (m + 1) // (n + 2), n - m - drawn
+            mode, rejected = (drawn + 1) * (m + 1) // (n + 2), n - m - drawn
             above, below = mode + steps, mode - steps
             # the chances, by the ratios of neighbours, which are exact for groups of any size; 0 beyond what is
             # possible
-            rising = np.cumprod((m - above + 1) * (drawn - above + 1) / (above * (others + above)), axis=1)
-            falling = np.cumprod((below + 1) * (others + below + 1) / ((m - below) * (drawn - below)), axis=1)
+            rising = np.cumprod((m - above + 1) * (drawn - above + 1) / (above * (rejected + above)), axis=1)
+            falling = np.cumprod((below + 1) * (rejected + below + 1) / ((m - below) * (drawn - below)), axis=1)
             chance = np.concatenate([falling[:, ::-1], np.ones(mode.shape), rising], axis=1)
             chance /= chance.sum(axis=1, keepdims=True)
             passed = np.concatenate([below[:, ::-1], mode, above], axis=1)

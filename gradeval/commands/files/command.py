@@ -143,8 +143,8 @@ def convert_command(
 
     if to is None and target == "-":
         raise click.UsageError("standard output has no ending: choose a format with --to.")
-    how = {field.name: options.pop(field.name) for field in fields(Conversion) if field.name in options}
-    conversion = Conversion(to or format_by_ending(target), **how)
+    settings = {field.name: options.pop(field.name) for field in fields(Conversion) if field.name in options}
+    conversion = Conversion(to or format_by_ending(target), **settings)
     if target == "-" and on_terminal() and not WRITERS[conversion.to].is_compressible:
         raise click.UsageError(f"a {conversion.to} file is not for a terminal: name OUT.")
     file = job.output_file(target, input_files(), "OUT")
@@ -153,9 +153,9 @@ def convert_command(
     with job.running(), stream(file) as sink:
         done = convert_file(opened, sink, "" if file is None else target, conversion, chosen, *letor)
 
-    def remark(level: str, count: int, singular: str, plural: str, what: str) -> None:
+    def remark(level: str, count: int, singular: str, plural: str, explanation: str) -> None:
         if count and not job.quiet:
-            job.report([f"{level}: {opened.name}: {many(count, singular, plural)}{what}"])
+            job.report([f"{level}: {opened.name}: {many(count, singular, plural)}{explanation}"])
 
     same, highest = " with the same grade, written once", "; the highest grade of a document is written"
     remark("warning", done.duplicates, "duplicate judgment", "duplicate judgments", same)

@@ -141,10 +141,10 @@ def convert_file(
         if letor is None:
             raise InputError(qrels.name, "this is not a LETOR file", hint=f"{of_letor} are of the lines of one")
     elif of_letor:
-        what = f"{of_letor} need the LETOR file whose lines they are of"
-        raise InputError(source.name, what, hint="Give it with --qrels")
-    file, *others = open_file(source, role, options, letor, Problems(source.name, math.inf))
-    if others:
+        message = f"{of_letor} need the LETOR file whose lines they are of"
+        raise InputError(source.name, message, hint="Give it with --qrels")
+    file, *more = open_file(source, role, options, letor, Problems(source.name, math.inf))
+    if more:
         raise OptionError("choose one feature: a file holds one run")
 
     def write(jobs: int, by_query: bool = role == "run") -> Converted:

@@ -132,8 +132,8 @@ class FileReport:
     facts: QrelsFacts | RunFacts | None = None
     end: int | None = None  # the line, from 1, at which reading stopped before the file's end
 
-    def warn(self, kind: Kind, what: str, hint: str = "", line: int | None = None) -> None:
-        self.warnings.add(Problem(line, what, hint), notice=kind)
+    def warn(self, kind: Kind, message: str, hint: str = "", line: int | None = None) -> None:
+        self.warnings.add(Problem(line, message, hint), notice=kind)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -192,10 +192,10 @@ class Validation(Printable, Tabular):
         return {**counts, "files": [file.to_dict() for file in self.files]}
 
 
-def document(validation: Validation, how: RenderOptions) -> Document:
+def document(validation: Validation, options: RenderOptions) -> Document:
     files, total = validation.files, _count(validation.errors, validation.warnings)
     last = [Lines([f"{many(len(files), 'file', 'files')}: {total}"])] if len(files) > 1 else []
-    blocks = [*(Lines(list(_file(file, how.colour))) for file in files), *last]
+    blocks = [*(Lines(list(_file(file, options.colour))) for file in files), *last]
     return Document(blocks=lambda: blocks, content=validation.to_dict, is_log=True)
 
 
@@ -221,9 +221,9 @@ def _file(file: FileReport, colour: bool) -> Iterator[str]:
         yield f"  {styled(name.ljust(width), DIM, colour)}  {text}".rstrip()
     for severity, issues in (("error", file.errors), ("warning", file.warnings)):
         for issue in issues.first:
-            place = file.path if issue.line is None else f"{file.path}:{issue.line}"
+            location = file.path if issue.line is None else f"{file.path}:{issue.line}"
             hint = f". {issue.hint}" if issue.hint else ""
-            yield printable(f"{place}: {severity}: {issue.what}{hint}")
+            yield printable(f"{location}: {severity}: {issue.what}{hint}")
         if unlisted := issues.total - len(issues.first):
             count = many(unlisted, f"more {severity}", f"more {severity}s")
             yield f"{printable(file.path)}: {count}; --max-errors sets the limit"
@@ -272,8 +272,8 @@ def _of_run(facts: RunFacts) -> Iterator[tuple[str, str]]:
         tied += f", in {many(facts.tied_queries, 'query', 'queries')}{ids.get('tied_queries', '')}"
     yield "ties", tied
     if facts.collapsed is not None:
-        left = many(facts.documents - facts.collapsed, "document", "documents")
-        yield "collapsed", f"{many(facts.collapsed, 'line', 'lines')}, which leaves {left}"
+        remaining = many(facts.documents - facts.collapsed, "document", "documents")
+        yield "collapsed", f"{many(facts.collapsed, 'line', 'lines')}, which leaves {remaining}"
     if facts.ranked:
         ranks = "in the order of the scores"
         if facts.disordered:
@@ -434,21 +434,23 @@ class Checks:
         share = judged_share(qrels, reduced, all_queries, FIRST_RANKS) if has_common_query else None
         facts = report.facts = run.facts(self.judgments is not None, share)
         if reduced.extra.lines:
-            what = f"{many(reduced.extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
-            report.warn(Kind.EXTRA_FIELDS, what, "What follows the tag is ignored", reduced.extra.first)
+            message = (
+                f"{many(reduced.extra.lines, 'line has', 'lines have')} more than 6 fields, this one first"
+            )
+            report.warn(Kind.EXTRA_FIELDS, message, "What follows the tag is ignored", reduced.extra.first)
         unjudged = facts.first_ids.get("unjudged", ())
         if has_common_query:
             texts = "of the qrels is not in the run", "of the qrels are not in the run"
             _warn_of(report, Kind.MISSING, qrels, reduced.retrieved == 0, *texts)
             if reduced.unjudged:
                 ids = first_names(map(named, unjudged), SHOWN_IDS)
-                what = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
-                report.warn(Kind.UNJUDGED, f"{what}: {ids}" if ids else what)
+                message = f"{many(reduced.unjudged, 'unjudged query', 'unjudged queries')} of the run"
+                report.warn(Kind.UNJUDGED, f"{message}: {ids}" if ids else message)
             if not np.isfinite(reduced.rank).any():
                 report.warn(Kind.NOTHING_JUDGED, "no document of the run is judged", "Check the document ids")
             if any(qrels_notices(qrels, reduced, Options())):
-                what = "every document is judged and its score is its grade"
-                report.warn(Kind.QRELS_AS_RUN, what, "Is this the qrels file?")
+                message = "every document is judged and its score is its grade"
+                report.warn(Kind.QRELS_AS_RUN, message, "Is this the qrels file?")
         elif self.judgments is not None:
             _add(report, no_common_query(file.source.name, qrels.path, unjudged, Texts(qrels.queries)))
 
@@ -477,10 +479,10 @@ class AllProblems(Problems):
         super().__init__(path, math.inf)
         self.errors, self.must_be_right = errors, must_be_right
 
-    def add(self, found: LineProblems, first_line: int = 0) -> None:
-        for problem in found.all() if found.total else ():
+    def add(self, problems: LineProblems, first_line: int = 0) -> None:
+        for problem in problems.all() if problems.total else ():
             self.errors.add(problem, first_line)
-        super().add(found, first_line)
+        super().add(problems, first_line)
 
     def check(self) -> None:
         if self.must_be_right:
@@ -510,7 +512,7 @@ class ObservedSource(Source):
 
     def _see(self, text: Bytes) -> None:
         self._head = self._head or text[:_HEAD].tobytes()
-        ends = text == LF
+        is_end = text == LF
         if self._not_utf8 is None and (self._decoder.getstate()[0] or text.max() > 127):
             self._is_ascii = False
             try:
@@ -519,8 +521,8 @@ class ObservedSource(Source):
                 before = self._counts["LF"] + self._counts["CRLF"]
                 self._not_utf8 = before + error.object[: error.start].count(b"\n") + 1
         self._is_binary |= not text.all()
-        of_two = int(np.count_nonzero(ends[1:] & (text[:-1] == CR)))
-        self._counts.update(LF=int(np.count_nonzero(ends)) - of_two, CRLF=of_two)
+        of_two = int(np.count_nonzero(is_end[1:] & (text[:-1] == CR)))
+        self._counts.update(LF=int(np.count_nonzero(is_end)) - of_two, CRLF=of_two)
         for name, separator in (("spaces", SPACE), ("tabs", TAB)):
             self._counts[name] += int(np.count_nonzero(text == separator))
 
@@ -531,12 +533,12 @@ class ObservedSource(Source):
         encoding = "UTF-8 with a BOM" if self.begins_with_mark() else "ASCII" if self._is_ascii else "UTF-8"
         encoding = encoding if self._not_utf8 is None else "not UTF-8"
         kinds = ("LF", "CRLF"), ("spaces", "tabs")
-        ends, separators = (" and ".join(name for name in names if self._counts[name]) for names in kinds)
+        line_ends, separators = (" and ".join(name for name in names if self._counts[name]) for names in kinds)
         if not has_fields:
             line = self._head.split(b"\n", 1)[0].decode("utf-8", "replace")
             by_count = max(_DELIMITERS, key=line.count)
             separators = "" if line.lstrip()[:1] in ("{", "[") else _DELIMITERS[by_count]
-        return Description(self.compression, encoding, self._not_utf8, separators, ends)
+        return Description(self.compression, encoding, self._not_utf8, separators, line_ends)
 
 
 class CountedRun(Total):

@@ -94,11 +94,11 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     wide = round(_LEAST_WIDTH * across, 2)
     high = round(_LEAST_HEIGHT * down + (_LEGEND if down > 1 else 0.0), 2)
     if size is None:
-        alone, each = _WIDE if of_bars else _ALONE, _SMALLER if across > 2 else _SMALL
-        size = alone if len(panels) == 1 else (across * each[0], down * each[1])
+        alone, panel_size = _WIDE if of_bars else _ALONE, _SMALLER if across > 2 else _SMALL
+        size = alone if len(panels) == 1 else (across * panel_size[0], down * panel_size[1])
     elif size[0] < wide or size[1] < high:
-        what = f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts"
-        raise OptionError(f"{what}: give {wide:g}x{high:g} inches or more")
+        sentence = f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts"
+        raise OptionError(f"{sentence}: give {wide:g}x{high:g} inches or more")
     figure = Figure(figsize=size, layout="constrained")
     rows = [panels[first : first + across] for first in range(0, len(panels), across)]
     is_same = all(len({panel.y for panel in row}) == 1 for row in rows)  # one axis serves a row
@@ -109,11 +109,11 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     for axes in list(grid.flat)[len(panels) :]:
         axes.remove()
     handles: list[Any] = []
-    for place, (axes, panel) in enumerate(drawn):
+    for position, (axes, panel) in enumerate(drawn):
         handles = _draw(axes, panel, size[0] / across, len(panels))
-        if place % across and is_same:
+        if position % across and is_same:
             axes.set_ylabel("")
-        if not of_bars and place + across < len(panels):
+        if not of_bars and position + across < len(panels):
             axes.set_xlabel("")
     for axes, panel in drawn if not of_bars else ():  # after all are drawn, since panels may share their axes
         _range(axes, panel, size[0] / across)
@@ -130,8 +130,8 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
         for text, name in zip(legend.get_texts(), names, strict=True):
             text.set_text(name)
     if picture.note:
-        what = "Error bars" if of_bars or len(lines) > _MOST_BANDS else "Shaded"
-        figure.supxlabel(f"{what}: {picture.note}", fontsize=6.5, color="0.35")
+        sentence = "Error bars" if of_bars or len(lines) > _MOST_BANDS else "Shaded"
+        figure.supxlabel(f"{sentence}: {picture.note}", fontsize=6.5, color="0.35")
     return figure
 
 
@@ -152,7 +152,7 @@ def _draw(axes: Any, panel: Panel, width: float, count: int) -> list[Any]:
         axes.set_title(_shown(panel.title, 60 if count == 1 else 44), loc="left")
     bars = panel.bars
     if bars is None:
-        handles = [_line(axes, line, place, len(panel.lines)) for place, line in enumerate(panel.lines)]
+        handles = [_line(axes, line, position, len(panel.lines)) for position, line in enumerate(panel.lines)]
         named = [line.points for line in panel.lines if line.points]
         if len(named) == 1:
             _name_points(axes, named[0])
@@ -188,11 +188,11 @@ def _range(axes: Any, panel: Panel, width: float) -> None:
 
 def _name_points(axes: Any, points: Sequence[tuple[str, float, float]]) -> None:
     """Names next to the points; those of points that are close together next to the last of them."""
-    left, right = axes.get_xlim()
+    x_min, x_max = axes.get_xlim()
     together: list[str] = []
     for (name, x, y), following in zip_longest(points, points[1:]):
         together.append(name)
-        if following is not None and following[1] - x <= _CLOSE * (right - left):
+        if following is not None and following[1] - x <= _CLOSE * (x_max - x_min):
             continue
         # above the last point, since the line comes from below
         offset, ha, va = ((6, -3), "left", "top") if following else ((-4, 4), "right", "bottom")
@@ -200,21 +200,21 @@ def _name_points(axes: Any, points: Sequence[tuple[str, float, float]]) -> None:
         together = []
 
 
-def _line(axes: Any, line: Line, place: int, count: int) -> Any:
-    colour, dashes = _COLOURS[place % len(_COLOURS)], _DASHES[place % len(_DASHES)]
-    marker = _MARKERS[place % len(_MARKERS)]
+def _line(axes: Any, line: Line, position: int, count: int) -> Any:
+    colour, dashes = _COLOURS[position % len(_COLOURS)], _DASHES[position % len(_DASHES)]
+    marker = _MARKERS[position % len(_MARKERS)]
     step = 1 if line.marked and len(line.x) * count <= _MOST_MARKS else max(1, len(line.x) // _MARKS)
-    every = slice(step * place // count if step > 1 else 0, None, step)
+    every = slice(step * position // count if step > 1 else 0, None, step)
     has_marks = line.marked or (count > 1 and not line.points)
-    marks = {"marker": marker if has_marks else "", "markerfacecolor": "white" if place % 2 else colour}
+    marks = {"marker": marker if has_marks else "", "markerfacecolor": "white" if position % 2 else colour}
     [drawn] = axes.plot(line.x, line.y, color=colour, linestyle=dashes, markevery=every, zorder=3, **marks)
     if line.low is not None and line.high is not None:
         if count <= _MOST_BANDS:
             axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
         else:
-            ends = np.array([line.y - line.low, line.high - line.y])[:, every]
+            errors = np.array([line.y - line.low, line.high - line.y])[:, every]
             thin = {"ecolor": colour, "elinewidth": 0.6, "alpha": 0.7}
-            axes.errorbar(line.x[every], line.y[every], ends, fmt="none", **thin)
+            axes.errorbar(line.x[every], line.y[every], errors, fmt="none", **thin)
     if line.points:
         x, y = (np.array([point[1:] for point in line.points]).T).tolist()
         axes.plot(x, y, linestyle="", marker=marker, color=colour, markersize=5, zorder=4)
@@ -234,8 +234,8 @@ def _bars(axes: Any, bars: Bars, width: float) -> None:
     axes.axhline(bars.mean, color="black", linestyle=(0, (5, 2)), linewidth=0.8, zorder=3)
     beside = count + 0.5 + max(0.5, _BESIDE * count)  # where the mean stands
     if not math.isnan(bars.low):
-        ends, sizes = [[bars.mean - bars.low], [bars.high - bars.mean]], {"markersize": 3, "capsize": 2}
-        axes.errorbar([beside], [bars.mean], ends, fmt="D", color="black", elinewidth=1, zorder=4, **sizes)
+        errors, sizes = [[bars.mean - bars.low], [bars.high - bars.mean]], {"markersize": 3, "capsize": 2}
+        axes.errorbar([beside], [bars.mean], errors, fmt="D", color="black", elinewidth=1, zorder=4, **sizes)
     axes.set_xlim(0.4, beside + max(0.5, _BESIDE * count))
     room = (width - 0.7) * _POINTS / max(count, 1)
     if room >= _LABEL:

@@ -157,8 +157,8 @@ def format_of(path: str, option: str = "save") -> str:
     """'svg', 'png' or 'pdf', by the ending of the path. Raises OptionError."""
     ending = os.path.splitext(path)[1].lower()
     if ending not in (".svg", ".png", ".pdf"):
-        what = f"unknown ending '{ending}'" if ending else "no ending"
-        raise OptionError(f"{option} {path}: {what}. The endings are .svg, .png and .pdf")
+        reason = f"unknown ending '{ending}'" if ending else "no ending"
+        raise OptionError(f"{option} {path}: {reason}. The endings are .svg, .png and .pdf")
     return ending[1:]
 
 
@@ -170,8 +170,8 @@ def drawing() -> Any:
             warnings.simplefilter("ignore")
             return import_module("gradeval.commands.plot.figure")
     except ImportError:
-        what = "matplotlib, which saves pictures, is not installed"
-        raise GradevalError(f"{what}. Install it with pip install 'gradeval[plot]'") from None
+        reason = "matplotlib, which saves pictures, is not installed"
+        raise GradevalError(f"{reason}. Install it with pip install 'gradeval[plot]'") from None
 
 
 def _of_results(
@@ -307,17 +307,19 @@ def curve(
         x = [int(value) if float(value).is_integer() else value for value in of_metric]
         lines = []
         for r, run in enumerate(results.runs):
-            ends = []
-            for place, spec in zip(x, of_metric.values(), strict=True):
+            intervals = []
+            for cutoff, spec in zip(x, of_metric.values(), strict=True):
                 values, mean = results.values(r, spec), float(results.mean(r, spec))
-                ends.append((mean, *interval_of_mean(values, mean, "t", confidence)))
-                rows.append((run.name, str(metric), place, *ends[-1], int(np.count_nonzero(~np.isnan(values)))))
-            y, low, high = np.array(ends).T
+                intervals.append((mean, *interval_of_mean(values, mean, "t", confidence)))
+                rows.append(
+                    (run.name, str(metric), cutoff, *intervals[-1], int(np.count_nonzero(~np.isnan(values))))
+                )
+            y, low, high = np.array(intervals).T
             lines.append(Line(run.name, np.array(x, np.float64), y, low, high, marked=True))
         symbol, axis, _ = _AXES.get(param, (param, param, AT))
         is_precision = metric.metric.name == "iprec_at_recall"
         label = "Mean interpolated precision" if is_precision else f"Mean {metric.display}@{symbol}"
-        x_axis = Axis(axis, log=log and x[0] > 0, whole=all(isinstance(place, int) for place in x))
+        x_axis = Axis(axis, log=log and x[0] > 0, whole=all(isinstance(cutoff, int) for cutoff in x))
         title = results.runs[0].name if len(results.runs) == 1 else ""
         panels.append(Panel(title, x_axis, Axis(label, *metric.metric.range), tuple(lines)))
     columns = ("run", "metric", "at", "mean", "low", "high", "queries")
@@ -369,8 +371,8 @@ def expanded(text: str) -> list[str]:
     """'1-3,10,20' -> 1, 2, 3, 10, 20. Raises OptionError."""
     values: list[str] = []
     for part in map(str.strip, text.split(",")):
-        ends = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", part)
-        places = range(int(ends[1]), int(ends[2]) + 1) if ends else [part]
+        bounds = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", part)
+        places = range(int(bounds[1]), int(bounds[2]) + 1) if bounds else [part]
         if not places:
             raise OptionError(f"--at {named(part)}: a range must increase")
         values += map(str, places[: _MOST + 1])
@@ -401,8 +403,11 @@ def phi(
     names = [query] if isinstance(query, str) else list(dict.fromkeys(map(str, query)))
     grades = {"all queries" if "points" in params else POOLED: judged.grade}
     if names:
-        ends = ((judged.offsets[q], judged.offsets[q + 1]) for q in judged.positions(names).tolist())
-        grades = {f"query {name}": judged.grade[slice(*of)] for name, of in zip(names, ends, strict=True)}
+        bounds = ((judged.offsets[q], judged.offsets[q + 1]) for q in judged.positions(names).tolist())
+        grades = {
+            f"query {name}": judged.grade[slice(*rows_of_query)]
+            for name, rows_of_query in zip(names, bounds, strict=True)
+        }
     lines, rows, some, points = list[Line](), list[Row](), list[Row](), list[Row]()
     for name, grade in grades.items():
         drawn = phi_of(_table(grade, np.array([0, len(grade)])), params, _SAMPLES)
@@ -410,15 +415,15 @@ def phi(
         lines.append(Line(name, x, y, points=drawn.points))
         of_grades = [(name, *row) for row in drawn.values[::-1]]
         rows += of_grades
-        some += (of_grades[place] for place in spaced(len(of_grades), _SHOWN))
+        some += (of_grades[position] for position in spaced(len(of_grades), _SHOWN))
         points += [(name, *point, True) for point in drawn.points]
         if drawn.whisker is not None and all(point[0] != "whisker" for point in drawn.points):
             points.append((name, "whisker", drawn.whisker, None, False))
-    columns, what = ("curve", "grade", "judged", "phi", "gain"), "φ and gain 2^φ - 1 of each grade"
+    columns, caption = ("curve", "grade", "judged", "phi", "gain"), "φ and gain 2^φ - 1 of each grade"
     longest = max(len(np.unique(grade)) for grade in grades.values())
-    about = what if longest <= _SHOWN else f"{what}, {_SHOWN} of up to {longest} grades"
+    about = caption if longest <= _SHOWN else f"{caption}, {_SHOWN} of up to {longest} grades"
     numbers = [
-        Table("phi", what, columns, rows, shown=False),
+        Table("phi", caption, columns, rows, shown=False),
         Table("overview", about, columns, some, data=False),
         Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
     ]
@@ -493,15 +498,15 @@ def swaps(
     panels = []
     for (m, spec), (u, use) in product(enumerate(specs), enumerate(experiments.USES)):
         lines = (
-            Line(f"{level} levels", x, *(of[u, i, m] for of in (done.mean, low, high)))
+            Line(f"{level} levels", x, *(statistic[u, i, m] for statistic in (done.mean, low, high)))
             for i, level in enumerate(done.options["levels"])
         )
         axes = Axis("Swaps of two ranks", whole=True), Axis(f"Mean {spec.display}", *spec.metric.range)
         panels.append(Panel(f"{use.capitalize()} levels", *axes, tuple(lines)))
     curves = done.table("curves")
     # in the order of the rows: by use, metric, levels, swaps
-    ends = zip(*(of.swapaxes(1, 2).reshape(-1).tolist() for of in (low, high)), strict=True)
-    rows = [(*row[:-1], *interval, row[-1]) for row, interval in zip(curves.rows, ends, strict=True)]
+    intervals = zip(*(statistic.swapaxes(1, 2).reshape(-1).tolist() for statistic in (low, high)), strict=True)
+    rows = [(*row[:-1], *interval, row[-1]) for row, interval in zip(curves.rows, intervals, strict=True)]
     with_ends = replace(curves, columns=(*curves.columns[:-1], "low", "high", "seed"), rows=rows)
     return Picture(
         name="swaps",
@@ -517,21 +522,21 @@ def swaps(
 # --- the document
 
 
-def document(picture: Picture, how: doc.RenderOptions, *, table: str | None = None) -> doc.Document:
+def document(picture: Picture, options: doc.RenderOptions, *, table: str | None = None) -> doc.Document:
     """table: which one tsv and csv print, by default the first. Queries and curves are drawn in characters."""
-    numbers = tables.document(picture, how, table=table)
+    numbers = tables.document(picture, options, table=table)
     if picture.name in ("phi", "swaps"):
         return numbers
 
     def blocks() -> Iterator[doc.Block]:
         for panel in picture.panels:
             if panel.bars is None:
-                yield _curves(panel, how.digits)
+                yield _curves(panel, options.digits)
                 continue
             yield doc.Line(f"{visible(panel.title)}: {visible(panel.y.label)}", "strong")
             if len(panel.bars.y):
-                yield doc.Lines(_bars(panel.bars, min(how.width or WIDTH, WIDTH) - len(_BELOW)))
-            yield doc.Sentences(list(_of_bars(panel.bars, how.digits)))
+                yield doc.Lines(_bars(panel.bars, min(options.width or WIDTH, WIDTH) - len(_BELOW)))
+            yield doc.Sentences(list(_of_bars(panel.bars, options.digits)))
         yield doc.Line(f"Intervals: {picture.note}.", "dim")
 
     return numbers.replace(blocks=blocks)
@@ -579,9 +584,10 @@ def _of_bars(bars: Bars, digits: Digits) -> Iterator[str]:
         yield f"Difference {mean}{interval}{p}."
         groups = {"Won most": [(query, value) for query, value in first if value * bars.sign > 0]}
         groups["Lost most"] = [(query, value) for query, value in last if value * bars.sign < 0]
-    for what, ends in groups.items() if count > 2 * _MOST_ENDS else [("Queries", queries)]:
-        if ends:
-            yield f"{what}: {', '.join(f'{visible(query)} {write(value, digits)}' for query, value in ends)}."
+    for group, extremes in groups.items() if count > 2 * _MOST_ENDS else [("Queries", queries)]:
+        if extremes:
+            texts = (f"{visible(query)} {write(value, digits)}" for query, value in extremes)
+            yield f"{group}: {', '.join(texts)}."
 
 
 def _curves(panel: Panel, digits: Digits) -> doc.Grid:
@@ -593,9 +599,9 @@ def _curves(panel: Panel, digits: Digits) -> doc.Grid:
     low -= (high - low or 1.0) / 8  # so that the lowest value is seen
     rows = []
     for line in lines:
-        ends = [doc.number(float(of[-1]), digits) for of in (line.low, line.high) if of is not None]
-        interval = doc.ABSENT if doc.ABSENT in ends else " to ".join(ends)
+        last_interval = [doc.number(float(end[-1]), digits) for end in (line.low, line.high) if end is not None]
+        interval = doc.ABSENT if doc.ABSENT in last_interval else " to ".join(last_interval)
         values = (doc.number(value, digits) for value in line.y[places].tolist())
         rows.append((visible(line.name), _drawn(_sampled(line.y, WIDTH // 2), low, high), *values, interval))
-    at = [f"{x[place]:.15g}" for place in places]
+    at = [f"{x[position]:.15g}" for position in places]
     return doc.Grid(visible(panel.y.label), ("run", "curve", *at, f"interval at {at[-1]}"), rows, labels=2)

@@ -83,52 +83,58 @@ def agreement(
     """
     specs = averaged_metrics(metrics, orders_systems=True)
     chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
-    how = AgreementOptions(**{name: value for name, value in options.items() if name in AgreementOptions.table})
+    study_options = AgreementOptions(
+        **{name: value for name, value in options.items() if name in AgreementOptions.table}
+    )
     is_list = isinstance(qrels2, (list, tuple)) and bool(qrels2) and not is_row(qrels2[0])
-    others = [] if qrels2 is None else list(qrels2) if is_list else [qrels2]
-    if others and chosen.ties in ("best", "worst"):
+    other_qrels = [] if qrels2 is None else list(qrels2) if is_list else [qrels2]
+    if other_qrels and chosen.ties in ("best", "worst"):
         raise OptionError(f"ties={chosen.ties} orders by one set of judgments, so it does not go with qrels2")
-    if per_query and not others:
+    if per_query and not other_qrels:
         raise OptionError("per_query requires qrels2")
     is_of_runs = runs is not None or bool(chosen.features)
-    if not is_of_runs and not others:
+    if not is_of_runs and not other_qrels:
         raise OptionError("runs or qrels2 is missing: systems to order, or judgments to compare with")
     if not is_of_runs:
         why = "requires runs: without runs, only grades are compared"
         if metrics != AGREEMENT_METRICS:
             raise OptionError(f"metrics {why}")
-        for values in (how, chosen):
+        for values in (study_options, chosen):
             refuse(values, OF_SYSTEMS, why)
     named_runs = separate_runs(qrels if runs is None else runs) if is_of_runs else []
-    union, judged = collect(qrels, named_runs, chosen, others=others)
+    union, judged = collect(qrels, named_runs, chosen, other_qrels=other_qrels)
     if is_of_runs and len(union.runs) < 2:
         raise InputError(judged[0].path, "an order needs two systems", hint="Give two runs or more")
     files = [qrels.path for qrels in judged]
-    times = [files[: place + 1].count(path) for place, path in enumerate(files)]
+    times = [files[: position + 1].count(path) for position, path in enumerate(files)]
     paths = [path if count == 1 else f"{path}#{count}" for path, count in zip(files, times, strict=True)]
-    sampling = Sampling(how.samples, how.seed, chosen.jobs or default_jobs())
+    sampling = Sampling(study_options.samples, study_options.seed, chosen.jobs or default_jobs())
     collections, tables, notices = [union], list[Table](), list[Notice]()
-    if others:
+    if other_qrels:
         grades = np.array([union.grades_of(qrels) for qrels in judged])
         collections, notices = _by_each(union, judged, grades, is_of_runs, paths)
         if not any(notice.kind is Kind.MANY_GRADES for notice in notices):
-            tables = list(_of_grades(paths, union.qrels, grades, how.alpha, sampling, per_query))
+            tables = list(_of_grades(paths, union.qrels, grades, study_options.alpha, sampling, per_query))
     groups = [tuple(notices)]
     if is_of_runs:
-        findings = [_findings(collection, specs, how, sampling) for collection in collections]
+        findings = [_findings(collection, specs, study_options, sampling) for collection in collections]
         groups += _noticed(paths, [noticed for noticed, _, _ in findings])
         tables = _tables([str(spec) for spec in specs], paths, findings, tables)
-        about: dict[str, Any] = {"metrics": [str(spec) for spec in specs], "test": how.test}
-        about |= {} if how.test == TUKEY else {"correction": how.correction}
-        about |= {"alpha": how.alpha, "splits": how.splits, "rescale": list(how.rescale)}
+        about: dict[str, Any] = {"metrics": [str(spec) for spec in specs], "test": study_options.test}
+        about |= {} if study_options.test == TUKEY else {"correction": study_options.correction}
+        about |= {
+            "alpha": study_options.alpha,
+            "splits": study_options.splits,
+            "rescale": list(study_options.rescale),
+        }
     else:
         groups += [collection.qrels.notices for collection in collections]
-        about = {"metrics": [], "alpha": how.alpha}
-    about |= {"resamples": RESAMPLES} if others else {}
+        about = {"metrics": [], "alpha": study_options.alpha}
+    about |= {"resamples": RESAMPLES} if other_qrels else {}
     study = Study(
         name="agreement",
         finding=_finding({table.name: table for table in tables}),
-        options={**about, "seed": how.seed, "evaluation": union.options.to_dict()},
+        options={**about, "seed": study_options.seed, "evaluation": union.options.to_dict()},
         noticed=tuple(groups),
         runs_read=len(union.runs),
         tables=tuple(tables),
@@ -148,13 +154,13 @@ def _finding(tables: Mapping[str, Table]) -> str:
     sources = {"judgments": "two sets of judgments", "correlations": "", "halves": "two halves of the queries"}
     if name := next((name for name in sources if name in tables and tables[name].rows), ""):
         tau = tables[name].columns.index("tau")
-        known = [row for row in tables[name].rows if isinstance(row[tau], float) and row[tau] == row[tau]]
-        if not known:
+        defined = [row for row in tables[name].rows if isinstance(row[tau], float) and row[tau] == row[tau]]
+        if not defined:
             return ""
-        least = min(known, key=lambda row: float(row[tau] or 0))
+        least = min(defined, key=lambda row: float(row[tau] or 0))
         labels = ", ".join(map(str, least[:tau]))
         which = f"{sources[name]} ({labels})" if sources[name] else labels
-        if len(known) == 1:
+        if len(defined) == 1:
             return f"The orders of systems by {which} agree with a tau of {least[tau]:.2f}."
         return f"The orders of systems agree least by {which}: tau {least[tau]:.2f}."
     rows = tables["labels"].rows if "labels" in tables else []
@@ -175,15 +181,15 @@ def _tables(
     if len(paths) == 1:
         return findings[0][2]
     tables = list(of_grades)
-    after = next((place for place, table in enumerate(tables) if table.name == "labels"), 0)
+    after = next((position for position, table in enumerate(tables) if table.name == "labels"), 0)
     sets, which = (("judgments", "other"), "each two") if len(paths) > 2 else ((), "the two")
     rows: list[Row] = [
         (*(paths[a], paths[b])[: len(sets)], name, *correlations(*orders))
         for a, b in combinations(range(len(paths)), 2)
         for name, *orders in zip(metrics, findings[a][1], findings[b][1], strict=True)
     ]
-    what = f"Agreement of the orders of systems by {which} sets of judgments"
-    tables.insert(after, Table("judgments", what, (*sets, "metric", *_TAUS), rows))
+    title = f"Agreement of the orders of systems by {which} sets of judgments"
+    tables.insert(after, Table("judgments", title, (*sets, "metric", *_TAUS), rows))
     for of_sets in zip(*(by_set for _, _, by_set in findings), strict=True):
         rows = [(path, *row) for path, table in zip(paths, of_sets, strict=True) for row in table.rows]
         tables.append(replace(of_sets[0], columns=("judgments", *of_sets[0].columns), rows=rows))
@@ -191,7 +197,7 @@ def _tables(
 
 
 def _findings(
-    collection: Collection, specs: Sequence[Spec], how: AgreementOptions, sampling: Sampling
+    collection: Collection, specs: Sequence[Spec], options: AgreementOptions, sampling: Sampling
 ) -> _Findings:
     outcomes = collection.outcomes(specs)
     of_runs, qrels, chosen = [outcome.noticed() for outcome in outcomes], collection.qrels, collection.chosen
@@ -207,7 +213,7 @@ def _findings(
     by_id = sorted(np.flatnonzero(chosen).tolist(), key=ids.__getitem__)
     values = np.stack([np.where(run.counted, run.values, np.nan) for run in results], axis=-1)[:, by_id]
     rescaled = []
-    for factor in how.rescale:
+    for factor in options.rescale:
         grade = qrels.grade * factor
         if len(out_of_range(grade)):
             raise OptionError(f"grades multiplied by {factor:g} are out of range: grades are {GRADE_RANGE}")
@@ -222,10 +228,10 @@ def _findings(
     ]
     power, halved, changes, systems = list[Row](), list[Row](), list[Row](), list[Row]()
     for m, name in enumerate(names):
-        separated = separated_pairs(values[m], how, sampling)
+        separated = separated_pairs(values[m], options, sampling)
         power.append((name, pairs, separated, separated / pairs))
-        halved.append((name, *halves(values[m], how.splits, how.seed), how.seed))
-        for factor, other in zip(how.rescale, rescaled, strict=True):
+        halved.append((name, *halves(values[m], options.splits, options.seed), options.seed))
+        for factor, other in zip(options.rescale, rescaled, strict=True):
             tau = kendall_tau(levels_of(means[m]), levels_of(other[m]))
             changes.append((name, factor, float(np.abs(other[m] - means[m]).max()), tau))
         systems += [(name, run.name, mean) for run, mean in zip(results, means[m].tolist(), strict=True)]
@@ -251,18 +257,18 @@ def _means(specs: Sequence[Spec], outcomes: Sequence[evaluated.Outcome]) -> Floa
     return np.stack(list(runs), axis=1)
 
 
-def separated_pairs(values: Floats, how: AgreementOptions, sampling: Sampling) -> int:
+def separated_pairs(values: Floats, options: AgreementOptions, sampling: Sampling) -> int:
     """How many of the pairs of systems the values (Q, R) separate: those whose corrected p is below α."""
     first, second = np.triu_indices(values.shape[1], 1)
     differences = paired_differences(values[:, first], values[:, second])
-    if how.test == TUKEY:
-        p = randomized_tukey_hsd(values, how.alpha, sampling).p[first, second]
-    elif how.correction == MAXT:
+    if options.test == TUKEY:
+        p = randomized_tukey_hsd(values, options.alpha, sampling).p[first, second]
+    elif options.correction == MAXT:
         p = maxt(differences, sampling)
     else:
-        outcomes = paired_tests(how.test, differences, how.alpha, sampling)
-        p = CORRECTIONS[how.correction](np.array([outcome.p for outcome in outcomes]))
-    return int((p < how.alpha).sum())
+        outcomes = paired_tests(options.test, differences, options.alpha, sampling)
+        p = CORRECTIONS[options.correction](np.array([outcome.p for outcome in outcomes]))
+    return int((p < options.alpha).sum())
 
 
 def _by_each(
@@ -272,26 +278,28 @@ def _by_each(
     compared; and notices. union: has the documents of all sets. grades: of each set and document, or NaN.
     """
     query, is_judged = Segments(union.qrels.offsets).query, ~np.isnan(grades)
-    has = np.array([np.bincount(query[of], minlength=len(union.qrels.queries)) > 0 for of in is_judged])
+    has = np.array(
+        [np.bincount(query[is_in_one], minlength=len(union.qrels.queries)) > 0 for is_in_one in is_judged]
+    )
     is_common = has.sum(axis=0) >= (len(judged) if is_of_runs else 2)
     common = np.flatnonzero(is_common)
     if not len(common):
-        others = "the other judgments" if len(judged) > 2 else judged[0].path
+        others_named = "the other judgments" if len(judged) > 2 else judged[0].path
         missing, listed = Texts(judged[1].queries), Texts(judged[0].queries)
-        raise evaluated.no_common_query(judged[1].path, others, missing, listed)
+        raise evaluated.no_common_query(judged[1].path, others_named, missing, listed)
     collections = [union.judged_by(qrels, grade, common) for qrels, grade in zip(judged, grades, strict=True)]
     notices = []
-    for qrels, of in zip(judged, has, strict=True):
-        if len(rest := np.flatnonzero(of & ~is_common)):
-            ids = tuple(Texts(union.qrels.queries.take(rest[:MAX_QUERIES])))
-            notices.append(Notice(Kind.NOT_IN_BOTH, qrels.path, len(rest), queries=ids))
+    for qrels, is_in_one in zip(judged, has, strict=True):
+        if len(lacking := np.flatnonzero(is_in_one & ~is_common)):
+            ids = tuple(Texts(union.qrels.queries.take(lacking[:MAX_QUERIES])))
+            notices.append(Notice(Kind.NOT_IN_BOTH, qrels.path, len(lacking), queries=ids))
     levels = len(distinct(grades[is_judged]))
     if not is_of_runs and is_judged.sum(axis=0).max() < 2:
-        what = f"no document is judged by two of these: {', '.join(paths)}"
-        raise InputError(paths[0], what, hint="Check the document ids")
+        message = f"no document is judged by two of these: {', '.join(paths)}"
+        raise InputError(paths[0], message, hint="Check the document ids")
     if levels > MOST_GRADES and not is_of_runs:
-        what = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
-        raise InputError(paths[0], what, hint="Round them first")
+        message = f"{levels:,} different grades, and a scale of grades to agree in has {MOST_GRADES:,} at most"
+        raise InputError(paths[0], message, hint="Round them first")
     if levels > MOST_GRADES:
         notices.append(Notice(Kind.MANY_GRADES, "", levels, total=MOST_GRADES))
     return collections, notices
@@ -307,7 +315,9 @@ def _of_grades(
     sets = ("judgments", "other") if len(paths) > 2 else ()
     compared = [((paths[a], paths[b]), grades[[a, b]]) for a, b in combinations(range(len(paths)), 2)]
     all_sets = [(("all", "all"), grades)] if sets else []
-    rated = [(label[: len(sets)], Ratings.of(of, query)) for label, of in compared + all_sets]
+    rated = [
+        (label[: len(sets)], Ratings.of(grades_of_pair, query)) for label, grades_of_pair in compared + all_sets
+    ]
     if per_query:
         names = Texts(union.queries.take(np.array(by_id)))
         of_queries: list[Row] = [
@@ -338,7 +348,7 @@ def _confusion(
         label, (by_first, by_second) = names[: len(sets)], ~np.isnan(grades)
         is_common = (np.bincount(query, by_first) * np.bincount(query, by_second) > 0)[query]
         both = by_first & by_second
-        counts = (int((is_common & of).sum()) for of in (both, by_first > both, by_second > both))
+        counts = (int((is_common & part).sum()) for part in (both, by_first > both, by_second > both))
         documents.append((*label, *counts))
         levels = distinct(grades[:, both].reshape(-1))
         first, second = np.searchsorted(levels, grades[:, both])
@@ -350,8 +360,8 @@ def _confusion(
             title = "Documents by their grades: rows by {}, columns by {}".format(*names)
             matrix: list[Row] = [(text, *row) for text, row in zip(texts, by_level.tolist(), strict=True)]
             matrices.append(Table("matrix", title, ("grade", *texts), matrix, data=False))
-        ends = (levels[of].tolist() for of in np.divmod(kind, max(len(levels), 1)))
-        cells += [(*label, *cell) for cell in zip(*ends, count.tolist(), strict=True)]
+        pair_grades = (levels[part].tolist() for part in np.divmod(kind, max(len(levels), 1)))
+        cells += [(*label, *cell) for cell in zip(*pair_grades, count.tolist(), strict=True)]
     columns = ("both", "only_first", "only_second")
     yield Table("documents", "Documents that both judge, or only one", (*sets, *columns), documents)
     yield Table("confusion", "", (*sets, "grade", "grade2", "documents"), cells, shown=False)
@@ -408,15 +418,15 @@ class Collection:
 
 
 def collect(
-    qrels: Any, runs: Sequence[tuple[str | None, Any]], options: Options, *, others: Sequence[Any] = ()
+    qrels: Any, runs: Sequence[tuple[str | None, Any]], options: Options, *, other_qrels: Sequence[Any] = ()
 ) -> tuple[Collection, list[Qrels]]:
     """The (name, run) pairs reduced to the judgments, and these as read: qrels, then the others."""
     check_columns([qrels, *(run for _, run in runs)], options)
     source = open_qrels(qrels, options)
     plain = options.replace(qrels_format=None, qrels_feature=None, groups=None)
-    judged = [source.qrels, *(open_qrels(other, plain).qrels for other in others)]
+    judged = [source.qrels, *(open_qrels(other, plain).qrels for other in other_qrels)]
     table = judged[0]
-    if others:  # what any of them judges, in order of first appearance, with grades of 0
+    if other_qrels:  # what any of them judges, in order of first appearance, with grades of 0
         columns = (_columns(table, np.zeros(len(table.grade))) for table in judged)
         table = Qrels.of(judged[0].path, columns).replace(notices=())
     options = evaluated.with_ids(options, table)

@@ -95,9 +95,14 @@ def swaps(
     Source: Scheel, Lommatzsch, Albayrak, "Performance Measures for Multi-Graded Relevance", 2011, figures 4, 5.
     """
     specs = averaged_metrics(metrics)
-    how = SwapsOptions(**options)
-    items, repeats, steps, seed = how.items, how.repeats, how.swaps, how.seed
-    counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in how.levels))
+    study_options = SwapsOptions(**options)
+    items, repeats, steps, seed = (
+        study_options.items,
+        study_options.repeats,
+        study_options.swaps,
+        study_options.seed,
+    )
+    counts = tuple(dict.fromkeys(whole("levels", count, 2, items) for count in study_options.levels))
     if not counts:
         raise OptionError("levels: no number of levels given")
     if items * (steps + 1) > MAX_ROWS:
@@ -126,7 +131,7 @@ def swaps(
                 progress(part.stop, repeats)
         return done
 
-    values = np.concatenate(with_fewer(all_values, how.jobs or default_jobs()), axis=3)
+    values = np.concatenate(with_fewer(all_values, study_options.jobs or default_jobs()), axis=3)
     mean, sd, count = _mean_sd_count(values, axis=3)
     tables = _tables_of_swaps(specs, counts, values, mean, sd, seed)
     sizes = {"items": items, "repeats": repeats, "swaps": steps, "seed": seed}
@@ -161,8 +166,8 @@ def _tables_of_swaps(
         means = mean[u, :, m]
         apart = np.ptp(means, axis=0)
         at = int(np.argmax(apart))  # so many swaps
-        ends = levels[int(means[:, at].argmin())], levels[int(means[:, at].argmax())]
-        distances.append((use, str(spec), float(apart[at]), _noise(values[u, :, m], seed), at, *ends, seed))
+        extremes = levels[int(means[:, at].argmin())], levels[int(means[:, at].argmax())]
+        distances.append((use, str(spec), float(apart[at]), _noise(values[u, :, m], seed), at, *extremes, seed))
         for i, level in enumerate(levels):
             label, of_steps = (use, str(spec), level), means[i].tolist()
             overview.append((*label, *(of_steps[k] for k in shown)))
@@ -265,7 +270,7 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
         values += [(run, str(spec), None, mean) for spec, mean in zip(specs, means, strict=True)]
         overview.append((run, *(precisions[t] for t in shown), *means))
     some = f", {len(shown)} of {count} thresholds" if len(shown) < count else ""
-    each = "Mean of each run and metric"
+    caption = "Mean of each run and metric"
     title = f"AP with grades from the threshold up relevant, and metrics for grades{some}"
     columns = ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs))
     orders = {str(spec): _order(spec, combined[:, m], names) for m, spec in enumerate(specs)}
@@ -283,7 +288,7 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
         noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != expected),),
         runs_read=len(results.runs),
         tables=(
-            Table("values", each, ("run", "metric", "threshold", "mean"), values, shown=False),
+            Table("values", caption, ("run", "metric", "threshold", "mean"), values, shown=False),
             Table("overview", title, columns, overview, data=False),
             Table("orders", "Runs from the best to the worst", ("metric", "order"), list(orders.items())),
         ),
@@ -328,8 +333,10 @@ def divergence(
     Source: Moniz, Torgo, Vinagre, "Data-driven relevance judgments for ranking evaluation", 2016, fig. 2 and 4.
     """
     chosen = Options(**{name: value for name, value in options.items() if name in OF_RUNS})
-    how = DivergenceOptions(**{key: value for key, value in options.items() if key in DivergenceOptions.table})
-    k = how.cutoff
+    study_options = DivergenceOptions(
+        **{key: value for key, value in options.items() if key in DivergenceOptions.table}
+    )
+    k = study_options.cutoff
     # the paper's places of grades, in proportion, so that ranks k and k + 1 have different grades
     default = f"nDCG(gain=exp,top={k}/{(5 * k + 1) // 2}/{5 * k})@{k} nDCGphi@{k}"
     specs = averaged_metrics(default if metrics is None else metrics)
@@ -337,13 +344,19 @@ def divergence(
         if runs is not None:
             raise OptionError("runs need qrels")
         refuse(chosen, Options.rows(without=(PROCESS,)), "requires qrels")
-        return _synthetic(specs, how, chosen.jobs or default_jobs())
-    refuse(how, DivergenceOptions.rows(within=of_study.RANDOM), "is for random scores, and goes without qrels")
+        return _synthetic(specs, study_options, chosen.jobs or default_jobs())
+    refuse(
+        study_options,
+        DivergenceOptions.rows(within=of_study.RANDOM),
+        "is for random scores, and goes without qrels",
+    )
     if len(specs) != 2:
         hint = "for example 'nDCG@10 nDCGphi@10'"
         raise MetricError(f"the difference is of two metrics, not {len(specs)}", hint=hint)
     if metrics is not None:
-        refuse(how, ("cutoff",), "is that of the default metrics, and metrics have theirs, as in nDCG@5")
+        refuse(
+            study_options, ("cutoff",), "is that of the default metrics, and metrics have theirs, as in nDCG@5"
+        )
     results = complete(evaluate_all(qrels, separate_runs(qrels if runs is None else runs), specs, chosen))
     finding, tables = _differences(specs, results)
     study = Study(
@@ -387,9 +400,9 @@ def _differences(specs: Sequence[Spec], results: Results) -> tuple[str, tuple[Ta
     )
 
 
-def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Study:
-    cutoff, draws, seed = how.cutoff, how.draws, how.seed
-    items = whole("items", how.items, cutoff + 1, 10**6)
+def _synthetic(specs: Sequence[Spec], options: DivergenceOptions, jobs: int) -> Study:
+    cutoff, draws, seed = options.cutoff, options.draws, options.seed
+    items = whole("items", options.items, cutoff + 1, 10**6)
     if items * draws > MAX_SCORES:
         raise OptionError(f"items times draws must be at most {MAX_SCORES}, not {items} times {draws}")
     orders = {
@@ -430,7 +443,7 @@ def _synthetic(specs: Sequence[Spec], how: DivergenceOptions, jobs: int) -> Stud
     return Study(
         name="divergence",
         finding=finding,
-        options={"metrics": list(map(str, specs)), **vars(how)},
+        options={"metrics": list(map(str, specs)), **vars(options)},
         tables=(
             Table("quartiles", "Values over the draws", (*labelled, *QUARTILES, "seed"), boxes),
             Table("impact", title, of_impacts, impacts, shown=bool(impacts)),
@@ -468,18 +481,18 @@ def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
     for spec, of_lists in zip(specs, values, strict=True):
         sign = 1 if spec.metric.higher_is_better else -1
         low, high = spec.metric.range
-        ends = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
+        extremes = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
         first, second, third, fourth, fifth, sixth = (sign * of_lists).tolist()
         falls = first - second, second - third, third - max(fourth, fifth), min(fourth, fifth) - sixth
         low_cost, high_cost = (0.0 if abs(cost) <= EQUAL else cost for cost in (first - second, first - third))
         free = math.nan if high_cost == 0 else math.copysign(math.inf, high_cost)
         emphasis = (high_cost / low_cost if low_cost > 0 else free) / pair_ratio
-        from_worst = abs(sixth - min(ends))
+        from_worst = abs(sixth - min(extremes))
         evidence = {
             "ties": (abs(fourth - fifth) <= EQUAL and first - fourth > EQUAL, abs(fourth - fifth)),
             "skew": (min(falls) > EQUAL, min(falls)),
             "emphasis": (emphasis > 1 + EQUAL, emphasis),
-            "range": (from_worst <= EQUAL and abs(first - max(ends)) <= EQUAL, from_worst),
+            "range": (from_worst <= EQUAL and abs(first - max(extremes)) <= EQUAL, from_worst),
         }
         all_met: list[bool | None] = []
         for criterion, (holds, number) in evidence.items():
@@ -493,16 +506,16 @@ def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
     names = [str(spec) for spec in specs]
     values_of = zip(*(of_lists.tolist() for of_lists in values), strict=True)
     lists = [(n, " ".join(map(str, LISTS[n - 1])), *row) for n, row in enumerate(values_of, 1)]
-    each = [(n, text, *pair) for n, text, *row in lists for pair in zip(names, row, strict=True)]
+    value_rows = [(n, text, *pair) for n, text, *row in lists for pair in zip(names, row, strict=True)]
     decided, title = ("metric", "criterion", "holds", "evidence"), "Value of each list of predicted scores"
-    what = "Whether the metric meets the criterion, and the number that decides"
+    criteria_title = "Whether the metric meets the criterion, and the number that decides"
     return Study(
         name="criteria",
         finding=f"All 4 criteria are met by {', '.join(best)}." if best else "No metric meets all 4 criteria.",
         options={"metrics": names},
         tables=(
-            Table("verdicts", what, decided, verdicts, shown=False),
-            Table("values", title, ("list", "scores", "metric", "value"), each, shown=False),
+            Table("verdicts", criteria_title, decided, verdicts, shown=False),
+            Table("values", title, ("list", "scores", "metric", "value"), value_rows, shown=False),
             Table("lists", title, ("list", "scores", *names), lists, data=False),
             Table("criteria", "Which criteria each metric meets", ("metric", *evidence), by_metric, data=False),
         ),

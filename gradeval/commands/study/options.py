@@ -18,14 +18,16 @@ GRADES = "grades"  # a scope: it has an effect where only grades are compared, t
 _LAST_SEED = 2**63 - 1
 
 
-def _several(what: str, read: Callable[[Any], Any], accepts: str) -> options.OptionKind:
+def _several(expected: str, read: Callable[[Any], Any], accepts: str) -> options.OptionKind:
     """Numbers of an iterable, or of a string, separated by commas. read: raises ValueError for invalid ones."""
 
     def read_all(name: str, value: Any) -> tuple[Any, ...]:
         try:
             return tuple(map(read, value.split(",") if isinstance(value, str) else value))
         except (TypeError, ValueError, OverflowError):
-            raise OptionError(f"{name} must be {what}, separated by commas, not {described(value)}") from None
+            raise OptionError(
+                f"{name} must be {expected}, separated by commas, not {described(value)}"
+            ) from None
 
     return options.OptionKind("text", read_all, accepts, metavar="LIST")
 

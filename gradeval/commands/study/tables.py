@@ -80,8 +80,8 @@ class Study(doc.WithNotices):
     def warnings(self) -> tuple[str, ...]:
         return (*self.sentences(False), *self.sentences(True))
 
-    def sentences(self, informational: bool, known: Iterable[Notice] = ()) -> list[str]:
-        groups = (doc.of_kind(notices, informational, known) for notices in self.noticed)
+    def sentences(self, informational: bool, shown: Iterable[Notice] = ()) -> list[str]:
+        groups = (doc.of_kind(notices, informational, shown) for notices in self.noticed)
         return list(dict.fromkeys(chain(*(lines(group, self.runs_read, in_python=True) for group in groups))))
 
     @property
@@ -108,11 +108,13 @@ class Study(doc.WithNotices):
         }
 
 
-def document(study: Study, how: doc.RenderOptions, *, table: str | None = None) -> doc.Document:
+def document(study: Study, render_options: doc.RenderOptions, *, table: str | None = None) -> doc.Document:
     """table: which one tsv and csv print, by default the first."""
 
     def blocks() -> Iterator[doc.Block]:
-        yield from (_grid(each, how.digits) for each in study.tables if each.shown)
+        yield from (
+            _grid(shown_table, render_options.digits) for shown_table in study.tables if shown_table.shown
+        )
         if study.finding:
             yield visible(study.finding)
         options = {name: value for name, value in study.options.items() if name != "evaluation" and value != []}
@@ -121,7 +123,7 @@ def document(study: Study, how: doc.RenderOptions, *, table: str | None = None) 
 
     def rows() -> list[doc.Rows]:
         chosen = study.table(next(iter(study.data)) if table is None else table)
-        texts = [_texts(chosen, row, how.digits) for row in chosen.rows]
+        texts = [_texts(chosen, row, render_options.digits) for row in chosen.rows]
         is_text = (any(isinstance(row[c], str) for row in chosen.rows) for c in range(len(chosen.columns)))
         return [doc.Rows.of(chosen.columns, texts, compress(chosen.columns, is_text))]
 
@@ -138,9 +140,11 @@ def _grid(table: Table, digits: Digits) -> doc.Grid:
     shown = [c for c, name in enumerate(table.columns) if name != "seed"]  # which is in the line below
     rows = [[visible(texts[c]) for c in shown] for texts in (_texts(table, row, digits) for row in table.rows)]
     is_text = [all(isinstance(row[c], str) for row in table.rows) for c in shown]
-    left = frozenset(c for c, text in enumerate(is_text) if text)
+    left_columns = frozenset(c for c, text in enumerate(is_text) if text)
     labels = max(1, [*is_text, False].index(False))
-    return doc.Grid(visible(table.title), tuple(visible(table.columns[c]) for c in shown), rows, labels, left)
+    return doc.Grid(
+        visible(table.title), tuple(visible(table.columns[c]) for c in shown), rows, labels, left_columns
+    )
 
 
 def _texts(table: Table, row: Sequence[Value], digits: Digits) -> list[str]:
