@@ -103,8 +103,8 @@ class RunResult(Record, eq=False):
             intervals = np.full((2, len(specs)), np.nan)  # also where there are too few values
             for m, spec in enumerate(specs):
                 if spec.metric.has_interval:
-                    counted = self.values[m, self.counted]
-                    intervals[:, m] = interval_of_mean(counted, float(means[m]), *self.interval)
+                    counted, mean = self.values[m, self.counted], float(means[m])
+                    intervals[:, m] = interval_of_mean(counted, mean, *self.interval, bounds=spec.metric.bounds)
             ends = [*intervals]
         undefined = (self.counted & np.isnan(self.values)).sum(axis=1)
         texts = {m: (self.counted_texts(m) or [""])[0] for m in self.texts}
@@ -284,8 +284,9 @@ class Results(Record, WithNotices, eq=False):
         method: str | None = None,
     ) -> tuple[float, float]:
         """The confidence interval of a mean, for the queries as a sample; (NaN, NaN) for fewer than two values
-        and for a summary that is not a mean, such as a count. confidence: in percent. method: 't', or
-        'bootstrap' (BCa). By default those of the evaluation, else 95 and 't'. Raises OptionError.
+        and for a summary that is not a mean, such as a count. confidence: in percent. method: 't', cut to the
+        metric's range, or 'bootstrap' (BCa). By default those of the evaluation, else 95 and 't'. Raises
+        OptionError.
         """
         from gradeval.statistics.tests import interval_of_mean
 
@@ -297,8 +298,8 @@ class Results(Record, WithNotices, eq=False):
         self.check_unweighted("intervals")
         if not self.specs[m].metric.has_interval:
             return math.nan, math.nan
-        values = self.runs[r].values[m, self.runs[r].counted]
-        return interval_of_mean(values, self.mean(r, m), method, float(confidence))
+        values, bounds = self.runs[r].values[m, self.runs[r].counted], self.specs[m].metric.bounds
+        return interval_of_mean(values, self.mean(r, m), method, float(confidence), bounds=bounds)
 
     def check_unweighted(self, what: str) -> None:
         """Raise OptionError where these would stand beside weighted means."""

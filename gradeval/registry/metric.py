@@ -157,6 +157,12 @@ class Metric(Record, eq=False):
         return self.kind is Kind.MEAN and not self.constant
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The ends of its range as numbers, infinite where there is no bound."""
+        low, high = self.range
+        return -np.inf if low is None else float(low), np.inf if high is None else float(high)
+
+    @property
     def has_summary(self) -> bool:
         return self.constant or self.kind is not Kind.TEXT
 

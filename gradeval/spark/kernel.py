@@ -33,7 +33,7 @@ from gradeval.notices import MAX_QUERIES, Kind, Notice
 from gradeval.options import DEFAULT_TIES, Options
 from gradeval.registry.spec import Metrics, Spec, parse
 from gradeval.statistics import tests
-from gradeval.statistics.intervals import t_interval
+from gradeval.statistics.intervals import t_interval, within
 from gradeval.statistics.multiple import CORRECTIONS
 from gradeval.tables.qrels import JudgmentRows, Qrels
 from gradeval.tables.ranking import Collapse, Lines
@@ -407,7 +407,8 @@ class SparkSummary(Results):
         confidence: float | None = None,
         method: str | None = None,
     ) -> tuple[float, float]:
-        """The t interval of a mean, of the queries as a sample; (NaN, NaN) where there is no standard error.
+        """The t interval of a mean, of the queries as a sample, cut to the metric's range; (NaN, NaN) where
+        there is no standard error.
 
         confidence: in percent, 95 by default. Raises OptionError for any other, and for another method.
         """
@@ -415,7 +416,8 @@ class SparkSummary(Results):
             raise OptionError(f"method must be t, not {described(method)}: the values of queries are not here")
         alpha = CompareOptions(confidence=95.0 if confidence is None else confidence).alpha
         n = self.runs[self._run(run)].queries - self.undefined(run, metric)
-        return t_interval(self.mean(run, metric), self.standard_error(run, metric), n - 1, alpha)
+        mean, bounds = self.mean(run, metric), self.specs[self._numeric(metric)].metric.bounds
+        return within(t_interval(mean, self.standard_error(run, metric), n - 1, alpha), mean, bounds)
 
 
 def joined_error(failures: Sequence[GradevalError]) -> GradevalError:

@@ -18,6 +18,7 @@ from gradeval.arrays import Bools, Floats, Ints
 from gradeval.statistics.sampling import TOLERANCE
 
 Interval = tuple[float, float]
+UNBOUNDED: Final = (-math.inf, math.inf)
 
 _LISTED = 1 << 20  # Walsh averages that are held at once
 _HELD = 1 << 17  # sign flips whose ends are held before the outermost are selected, well above those of a block
@@ -42,6 +43,17 @@ def t_interval(mean: float, standard_error: float, df: int, alpha: float) -> Int
 
     half = -float(stdtrit(df, alpha / 2)) * standard_error
     return mean - half, mean + half
+
+
+def within(interval: Interval, mean: float, bounds: Interval) -> Interval:
+    """The interval of a mean, cut to the lowest and the highest value that a mean can have. It keeps the mean,
+    even where values lie outside of the bounds, as those of a plugin with a wrong range may.
+    """
+    low, high = interval
+    if math.isnan(low):
+        return interval
+    lowest, highest = bounds
+    return max(low, min(lowest, mean)), min(high, max(highest, mean))
 
 
 def t_intervals(mean: Floats, sd: Floats, count: Ints, alpha: float) -> tuple[Floats, Floats]:

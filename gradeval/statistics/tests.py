@@ -305,9 +305,17 @@ def bootstrap_intervals(differences: Floats, alpha: float, sampling: Sampling) -
     return [outcomes[column] for column in range(differences.shape[1])]
 
 
-def interval_of_mean(values: Floats, mean: float, method: str, confidence: float) -> tuple[float, float]:
+def interval_of_mean(
+    values: Floats,
+    mean: float,
+    method: str,
+    confidence: float,
+    *,
+    bounds: tuple[float, float] = intervals.UNBOUNDED,
+) -> tuple[float, float]:
     """The interval of the mean of the values that are not NaN, (n,); NaN for fewer than two of them. method:
-    't', or 'bootstrap', BCa of 100,000 resamples. confidence: in percent.
+    't', or 'bootstrap', BCa of 100,000 resamples. confidence: in percent. bounds: the lowest and the highest
+    value that there can be, at which t intervals end.
     """
     defined, alpha = values[~np.isnan(values)], 1 - confidence / 100
     if len(defined) < 2:
@@ -318,7 +326,8 @@ def interval_of_mean(values: Floats, mean: float, method: str, confidence: float
         [outcome] = bootstrap_intervals(defined[:, None], alpha, Sampling())
         return outcome.low, outcome.high
     _, sd = mean_and_sd(defined)
-    return intervals.t_interval(mean, sd / math.sqrt(len(defined)), len(defined) - 1, alpha)
+    interval = intervals.t_interval(mean, sd / math.sqrt(len(defined)), len(defined) - 1, alpha)
+    return intervals.within(interval, mean, bounds)
 
 
 def _t_test(pairs: Floats, alpha: float) -> Outcome:

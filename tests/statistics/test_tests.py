@@ -20,6 +20,7 @@ from gradeval.statistics.tests import (
     TOO_FEW_PAIRS,
     Outcome,
     Summary,
+    interval_of_mean,
     paired_differences,
     paired_tests,
     root_sum_of_squares,
@@ -214,6 +215,15 @@ def test_no_p(test: str) -> None:
     none = outcome(test, [0.0, 0.0])
     assert (none.reason, none.low, none.high) == (ALL_EQUAL, 0, 0)
     assert paired_tests(test, np.empty((4, 0)), 0.05, FEW) == []
+
+
+def test_t_intervals_of_means_end_at_the_bounds() -> None:
+    values = np.array([0.9, 1.0, 1.0, 0.6])
+    low, high = interval_of_mean(values, 0.875, "t", 95.0)
+    assert high > 1 > low
+    assert interval_of_mean(values, 0.875, "t", 95.0, bounds=(0, 1)) == (low, 1)
+    assert interval_of_mean(values, 0.875, "t", 95.0, bounds=(0, 0.8)) == (low, 0.875)  # wrong bounds
+    assert np.isnan(interval_of_mean(values[:1], 0.9, "t", 95.0, bounds=(0, 1))).all()
 
 
 def test_differences_and_their_summary() -> None:

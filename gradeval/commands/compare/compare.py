@@ -24,7 +24,7 @@ from gradeval.options import COMPARED_METRICS, Options, takes, weighted_error
 from gradeval.registry.spec import Metrics, Spec, parse, usable
 from gradeval.render.document import Tabular, WithNotices, exact, warned
 from gradeval.statistics import multiple, tests
-from gradeval.statistics.intervals import agreeing, queries_needed, smallest_effect_size
+from gradeval.statistics.intervals import UNBOUNDED, agreeing, queries_needed, smallest_effect_size
 from gradeval.statistics.sampling import Sampling
 from gradeval.version import __version__
 
@@ -50,15 +50,18 @@ Tested = tuple[str, str, "ComparedMetric", Sequence[float], tests.Summary, tests
 
 @dataclass(frozen=True)
 class ComparedMetric:
-    """A metric. name: canonical; display: as tables show it. higher_is_better: None where neither is."""
+    """A metric. name: canonical; display: as tables show it. higher_is_better: None where neither is. bounds:
+    the lowest and the highest value that it can have.
+    """
 
     name: str
     display: str
     higher_is_better: bool | None = True
+    bounds: tuple[float, float] = UNBOUNDED
 
     @classmethod
     def of(cls, spec: Spec) -> ComparedMetric:
-        return cls(str(spec), spec.display, spec.metric.higher_is_better)
+        return cls(str(spec), spec.display, spec.metric.higher_is_better, spec.metric.bounds)
 
     @property
     def sign(self) -> int:

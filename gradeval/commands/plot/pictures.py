@@ -228,7 +228,7 @@ def _of_run(values: QueryValues, means: list[float], confidence: float) -> tuple
     panels, rows, summary = list[Panel](), list[Row](), list[Row]()
     run = values.runs[0]
     for metric, y, mean in zip(values.metrics, values.values[0], means, strict=True):
-        interval = (mean, *interval_of_mean(y, mean, "t", confidence))
+        interval = (mean, *interval_of_mean(y, mean, "t", confidence, bounds=metric.bounds))
         ids, heights, of_queries = _best_first(values, [y])
         axes = Axis(f"Queries by value ({len(ids)})"), Axis(metric.display, 0.0, 1.0)
         panels.append(Panel(run, *axes, bars=Bars(ids, heights, *interval)))
@@ -310,7 +310,8 @@ def curve(
             intervals = []
             for cutoff, spec in zip(x, of_metric.values(), strict=True):
                 values, mean = results.values(r, spec), float(results.mean(r, spec))
-                intervals.append((mean, *interval_of_mean(values, mean, "t", confidence)))
+                interval = interval_of_mean(values, mean, "t", confidence, bounds=spec.metric.bounds)
+                intervals.append((mean, *interval))
                 rows.append(
                     (run.name, str(metric), cutoff, *intervals[-1], int(np.count_nonzero(~np.isnan(values))))
                 )
@@ -494,6 +495,8 @@ def swaps(
     done = experiments.swaps(metrics, progress=progress, **options)
     specs, repeats = parse(done.options["metrics"]), done.options["repeats"]
     low, high = t_intervals(done.mean, done.sd, done.count, 1 - confidence / 100)
+    lowest, highest = np.array([spec.metric.bounds for spec in specs]).T[:, :, None]  # (M, 1) each
+    low, high = np.maximum(low, lowest), np.minimum(high, highest)
     x = np.arange(done.mean.shape[-1], dtype=np.float64)
     panels = []
     for (m, spec), (u, use) in product(enumerate(specs), enumerate(experiments.USES)):

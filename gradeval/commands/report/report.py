@@ -345,9 +345,10 @@ def _summary(report: Report, digits: Digits) -> list[tuple[doc.Grid, bool]]:
 
 
 def _ends_of_means(report: Report, r: int, digits: Digits) -> list[str]:
-    values, method, texts = report.values, report.interval or "t", []
-    for of_queries, mean in zip(values.values[r], values.means[r].tolist(), strict=True):
-        low, high = interval_of_mean(of_queries, mean, method, report.options.confidence)
+    values, means, texts = report.values, report.values.means[r].tolist(), list[str]()
+    how = report.interval or "t", report.options.confidence
+    for metric, of_queries, mean in zip(values.metrics, values.values[r], means, strict=True):
+        low, high = interval_of_mean(of_queries, mean, *how, bounds=metric.bounds)
         texts.append(ABSENT if math.isnan(low) else f"[{number(low, digits)}, {number(high, digits)}]")
     return texts
 

@@ -38,7 +38,7 @@ from gradeval.errors import GradevalError, MetricError, OptionError, UnknownQuer
 def interval(values, confidence=0.95):
     values = values[~np.isnan(values)]
     half = student.ppf((1 + confidence) / 2, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
-    return values.mean() - half, values.mean() + half
+    return max(values.mean() - half, 0.0), min(values.mean() + half, 1.0)  # the range of the metrics here
 
 
 def test_differences_are_those_of_compare():
@@ -191,7 +191,8 @@ def test_swaps_are_those_of_the_study():
     for row in rows:
         own = dict(zip(columns, row, strict=True))
         half = student.ppf(0.95, 6) * own["sd"] / math.sqrt(7)
-        assert (own["low"], own["high"]) == pytest.approx((own["mean"] - half, own["mean"] + half), abs=1e-12)
+        ends = max(own["mean"] - half, 0), min(own["mean"] + half, 1)  # within the range of both metrics
+        assert (own["low"], own["high"]) == pytest.approx(ends, abs=1e-12)
     assert len(picture.panels) == 4
     u, i, m = 1, 0, 1  # unevenly used, 2 levels, nDCG
     line = picture.panels[3].lines[0]
