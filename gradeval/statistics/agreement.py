@@ -69,6 +69,11 @@ class Ratings(Record, eq=False):
         """The statistics for so many raters, in order: for more than two only Krippendorff's."""
         return OF_TWO if self.raters == 2 else ALPHAS
 
+    @property
+    def units(self) -> list[float]:
+        """What each statistic is rounded relative to: the range of the grades for their difference, or 1."""
+        return [float(np.ptp(self.levels)) if name == "difference" else 1.0 for name in self.names]
+
     def overall(self) -> Floats:
         return np.asarray(self._statistics(self.table.sum(axis=0)[None])[0])
 
@@ -162,18 +167,28 @@ def estimates(ratings: Ratings, alpha: float, sampling: Sampling) -> list[tuple[
     values = ratings.overall().tolist()
     if len(ratings.queries) < 2:
         return [(value, math.nan, math.nan) for value in values]
-    made, columns = [], (values, ratings.resampled(sampling).T, ratings.without_each().T)
-    for value, of_samples, of_others in zip(*columns, strict=True):
+    made, columns = [], (ratings.resampled(sampling).T, ratings.without_each().T, ratings.units)
+    for value, of_samples, of_others, unit in zip(values, *columns, strict=True):
         valid, low, high = of_samples[~np.isnan(of_samples)], math.nan, math.nan
         if not np.isnan(value) and len(valid):
-            # a query's influence, where the mean of numbers would have its difference from the mean
-            influence = np.nan_to_num(np.nanmean(of_others) - of_others)
+            influence = _influences(of_others, unit)
             if influence.any() and np.ptp(valid) != 0:
                 low, high = bca_interval(valid, value + influence, value, alpha)
             else:
                 low, high = np.quantile(valid, [alpha / 2, 1 - alpha / 2]).tolist()
         made.append((value, low, high))
     return made
+
+
+def _influences(of_others: Floats, unit: float) -> Floats:
+    """The influence of each query, where the mean of numbers would have its difference from the mean, by the
+    values without it: 0 where that is undefined, and for all queries where no value differs beyond rounding.
+    """
+    if np.isnan(of_others).all():
+        return np.zeros(len(of_others))
+    influence = np.nan_to_num(np.nanmean(of_others) - of_others)
+    is_rounding = float(np.abs(influence).max()) <= TOLERANCE * unit
+    return np.zeros(len(of_others)) if is_rounding else influence
 
 
 def levels_of(values: Floats) -> Ints:

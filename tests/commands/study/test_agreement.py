@@ -194,6 +194,17 @@ def test_three_sets_of_judgments():
     )
 
 
+def test_influences_that_are_rounding_noise():
+    """Each query alone has what both together have, or nothing that is defined."""
+    first = {"q0": {"d0": 2, "d1": 3}, "q1": {"d0": 1, "d1": 1}}
+    second = {"q0": {"d0": 2, "d1": 3}, "q1": {"d0": 1, "d1": 2}}
+    third = {"q0": {"d0": 2, "d1": 2}, "q1": {"d0": 1, "d1": 2}}
+    values = label_rows(agreement(first, qrels2=[second, third]))
+    assert values["all", "all"]["alpha_interval"] == pytest.approx(23 / 34)
+    equal = {"q0": {"d0": 2, "d1": 2}, "q1": {"d0": 1, "d1": 1}}
+    assert label_rows(agreement(equal, qrels2=equal))[()]["alpha_interval"] == 1
+
+
 def test_many_different_grades():
     """The confusion table then has the cells with documents only, and people see no matrix."""
     random = np.random.default_rng(1)
