@@ -158,6 +158,9 @@ SMALLEST_GRADE, LARGEST_GRADE = 1e-150, 1e150
 GRADE_RANGE = "0 or between 1e-150 and 1e150 in absolute value"
 
 
+TINY = f"is too close to 0: the smallest above 0 is {SMALLEST_GRADE:g}"  # of a weight of a query
+
+
 def is_grade(number: float) -> bool:
     """Whether a finite number is 0, or neither too large nor too close to 0."""
     return number == 0 or SMALLEST_GRADE <= abs(number) <= LARGEST_GRADE

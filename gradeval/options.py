@@ -15,7 +15,16 @@ from inspect import Parameter, signature  # which click imports too
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-from gradeval.errors import GRADE_RANGE, LARGEST_GRADE, GradevalError, OptionError, described, is_grade, named
+from gradeval.errors import (
+    GRADE_RANGE,
+    LARGEST_GRADE,
+    TINY,
+    GradevalError,
+    OptionError,
+    described,
+    is_grade,
+    named,
+)
 from gradeval.file_formats import QRELS_FORMATS, RUN_FORMATS
 from gradeval.records import Record
 
@@ -298,6 +307,8 @@ def _read_weights(name: str, weights: Any) -> Any:
         if not isinstance(weight, float) or not 0 <= weight <= LARGEST_GRADE:
             what = f"the weight of query {named(str(query))} must be a number from 0 to {LARGEST_GRADE:g}"
             raise OptionError(f"{name}: {what}, not {described(weight)}")
+        if not is_grade(weight):
+            raise OptionError(f"{name}: the weight of query {named(str(query))}, {weight}, {TINY}")
     if len(dict(value)) < len(value):  # of a Series
         raise OptionError(f"{name}: a query has two weights")
     if not any(weight for _, weight in value):

@@ -9,14 +9,14 @@ import numpy as np
 
 from gradeval.arrays import Floats, Ints, NDArray
 from gradeval.arrays.segments import Segments
-from gradeval.errors import InputError, MetricError, OptionError, described
+from gradeval.errors import GRADE_RANGE, InputError, MetricError, OptionError, described
 from gradeval.evaluation.score import check_expected, prepared, summarize
 from gradeval.evaluation.score import score as score_judgments
 from gradeval.formats.memory import A_TIME, Numeric, is_missing, is_time
 from gradeval.options import EXPECTED, NO_RELEVANT, Options
 from gradeval.registry.spec import Metrics, Spec, parse, parse_one
 from gradeval.tables.judgments import Judgments
-from gradeval.tables.qrels import range_problems
+from gradeval.tables.qrels import out_of_range, range_problems
 
 
 class Scores(Mapping[str, float]):
@@ -119,6 +119,8 @@ def score_arrays(
             raise InputError("weights", f"{len(of_queries):,} weights for {count:,} queries")
         if (of_queries < 0).any() or not of_queries.any():
             raise InputError("weights", "weights are numbers from 0, and one at least is above 0")
+        if len(out_of_range(of_queries)):
+            raise InputError("weights", f"weights are {GRADE_RANGE}")
         of_queries = of_queries if group is None else of_queries[queries]  # of those that have documents
     judgments = _judgments(grades, scores, number, len(queries), chosen)
     return Scores(specs, score_judgments(prepared(judgments, chosen), specs), queries, of_queries)

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from itertools import chain
 from typing import Any
 
-from gradeval.errors import LARGEST_GRADE, InputError, OptionError, named
+from gradeval.errors import LARGEST_GRADE, TINY, InputError, OptionError, is_grade, named
 from gradeval.formats.diagnostics import SHOWN, LineProblems, Problem, no_data
 from gradeval.formats.scan import not_text
 from gradeval.formats.sources import Source
@@ -97,6 +97,8 @@ def read_weights(source: Source) -> dict[str, float]:
         elif not 0 <= value <= LARGEST_GRADE:
             what = "is too large: the largest is 1e150" if value > 0 else "is not a number from 0"
             problems.append(Problem(number, f"the weight {named(weight)} {what}"))
+        elif not is_grade(value):
+            problems.append(Problem(number, f"the weight {named(weight)} {TINY}"))
         weights.setdefault(query, value)
     LineProblems.listed(problems).check(source.name)
     return weights

@@ -41,6 +41,7 @@ def test_means_are_weighted_and_sums_are_not() -> None:
     ({"1": 1}, "query_weights: 2 queries have no weight: '2', '3'"),
     ({"1": -1}, "the weight of query '1' must be a number from 0 to 1e+150, not -1.0"),
     ({"1": "x"}, "the weight of query '1' must be a number from 0 to 1e+150, not 'x'"),
+    ({"1": 1e-322}, "weight of query '1', 1e-322, is too close to 0: the smallest above 0 is 1e-150"),
     ({1: 1, "1": 2}, "query_weights: a query has two weights"),
     ({"1": 0}, "no query has a weight above 0"),
     ([1, 2], "query_weights must be {query: weight} or a path, not [1, 2]"),
@@ -88,13 +89,14 @@ def test_files(folder: Path) -> None:
 
 def test_wrong_files(tmp_path: Path) -> None:
     path = tmp_path / "weights"
-    path.write_text("1 2\n2\t-1\n3\tx\n2\t1\n4\t1e308\n")
+    path.write_text("1 2\n2\t-1\n3\tx\n2\t1\n4\t1e308\n5\t1e-322\n6\t1e-150\n7\t0\n")
     assert error_of(InputErrors, gradeval.evaluate, QRELS, RUN, "RR", query_weights=path).splitlines() == [
         f"{path}:1: a line has a query and its weight, with a tab between",
         f"{path}:2: the weight '-1' is not a number from 0",
         f"{path}:3: the weight 'x' is not a number from 0",
         f"{path}:4: query '2' has a weight already",
         f"{path}:5: the weight '1e308' is too large: the largest is 1e150",
+        f"{path}:6: the weight '1e-322' is too close to 0: the smallest above 0 is 1e-150",
     ]
     path.write_text("# traffic\n1 2\n2 3\n")
     what = r"weights: no line has a tab. Write 'query TAB weight' lines"

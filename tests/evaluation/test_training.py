@@ -78,6 +78,7 @@ def test_arrays_of_other_libraries():
     ({"grade": [[-1, -100.0]], "score": [[1, 2]]}, "give mask=grade != -100"),
     ({"weights": [-1]}, "weights: weights are numbers from 0, and one"),
     ({"weights": [0]}, "weights: weights are numbers from 0, and one"),
+    *(({"weights": [far]}, "weights are 0 or between 1e-150 and 1e150") for far in (1e-322, 1e308)),
     ({"grade": [], "score": []}, "grade: no documents given"),
     ({"query": [1]}, "query: 1 query ids for 2 documents"),
     ({"query": [1.0, np.nan]}, "query:2: the query id is missing"),
