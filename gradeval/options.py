@@ -401,10 +401,16 @@ PERCENTAGE = OptionKind(
 FLAG = OptionKind("flag", must_be("true or false", lambda value: isinstance(value, bool)), "bool")
 GRADE = OptionKind("grade", _read_grade, "float", metavar="GRADE")
 ANY_RELEVANT = ">0"  # the default threshold, as signatures write it
+NEVER_RELEVANT = "grades below 0, after zero_grade, are not relevant"
 
 
 def _read_threshold(name: str, value: Any) -> Any:
-    return None if isinstance(value, str) and value == ANY_RELEVANT else _read_grade(name, value)
+    if isinstance(value, str) and value == ANY_RELEVANT:
+        return None
+    level = _read_grade(name, value)
+    if level < 0:
+        raise OptionError(f"{name} must be at least 0, not {described(value)}: {NEVER_RELEVANT}")
+    return level
 
 
 THRESHOLD = OptionKind("threshold", _read_threshold, f"float | Literal[{ANY_RELEVANT!r}]", metavar="GRADE")

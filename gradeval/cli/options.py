@@ -96,8 +96,13 @@ def percentage(low: float, high: float) -> Number:
     return Number("PERCENT", expected, lambda number: low <= number <= high, None)
 
 
-def grade(default: str | None = None) -> Number:
-    return Number("number", f"a number that can be a grade: {GRADE_RANGE}", is_grade, default)
+def grade() -> Number:
+    return Number("number", f"a number that can be a grade: {GRADE_RANGE}", is_grade, None)
+
+
+def threshold(default: str) -> Number:
+    what = f"a number >= 0 that can be a grade: {GRADE_RANGE}"
+    return Number("number", what, lambda number: number >= 0 and is_grade(number), default)
 
 
 class Setting(Value):
@@ -286,7 +291,7 @@ def together(*decorators: Decorator) -> Decorator:
 
 _TYPES: dict[str, dict[str, Any]] = {  # by the type of a row: arguments of click.option
     "grade": {"type": grade()},
-    "threshold": {"type": grade(opts.ANY_RELEVANT)},
+    "threshold": {"type": threshold(opts.ANY_RELEVANT)},
     "percentage": {"type": percentage(*opts.CONFIDENCE)},
     "choice or flag": {"is_flag": False},
     "flag": {"is_flag": True},

@@ -184,7 +184,9 @@ def _gain(text: str) -> str | Pairs:
 
 
 CUTOFF = positive_integer("consider the first k ranks only", without="all ranks", aliases=("k",), after_at=True)
-REL = number("the relevance threshold: the lowest relevant grade", without="--rel, or any grade above 0")
+REL = at_least(
+    0, "the relevance threshold: the lowest relevant grade", example="2", without="--rel, or any grade above 0"
+)
 _GAINS = "the grade (linear), 2^grade - 1 (exp), or a mapping (other grades are their gain)"
 GAIN = Param(f"the gain of a grade: {_GAINS}", _gain, _GAIN_FORM, "1:3/2:9")
 WORTH = GAIN.replace(parse=_worth, about=f"{GAIN.about}; gains may be negative")

@@ -115,6 +115,7 @@ def test_names_are_printed_as_theirs(files):
     (["q", "r", "IPrec"], "IPrec: the recall is missing: for example IPrec@0.5"),
     (["q", "r", "AP(*x)", "AP"], "AP(*x)"),
     (["q", "r", "AP", "-o", "csv"], "csv"),
+    (["q", "r", "P(rel=-1)@10"], "P(rel=-1)@10: rel must be a number >= 0, not '-1'"),
     (["q", "r", "runid"], "runid: its values are strings"),
 ])  # fmt: skip
 def test_what_is_wrong(files, args, what):

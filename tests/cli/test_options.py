@@ -53,7 +53,7 @@ def test_per_query_and_no_summary() -> None:
 
 FLAGS: dict[str, dict[str, Any]] = {
     "--rel 1.5": {"rel": 1.5},
-    "-l -7": {"rel": -7},
+    "-l 0": {"rel": 0},
     "-M 3": {"depth": 3},
     "--depth 1000000000": {"depth": 10**9},
     "-J": {"judged_only": True},
@@ -183,7 +183,7 @@ def test_by_level() -> None:
 
 
 NUMBERS = {
-    "-l": ("nan", "1e999", "", "1_0", " 1", "1e151", "5e-324", "١"),
+    "-l": ("nan", "1e999", "", "1_0", " 1", "1e151", "5e-324", "١", "-1", "-0.5"),
     "-M": ("0", "x", "", "1.5", "1000000001", "9" * 30, "٣"),
     "--digits": ("-1", "101", "", "FULL", "1.0"),
     "--ties": ("x", ""),

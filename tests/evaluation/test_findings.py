@@ -104,7 +104,7 @@ STARS: Data = {"u": {"a": 5, "b": 1, "c": 3}}
 
 @each_row(
     (STARS, "nDCG AP P@2 rankDCG num_ret", {}, "nDCG AP P@2"),
-    *((STARS, "AP", {"rel": level}, "AP") for level in (0, -1, 1)),
+    *((STARS, "AP", {"rel": level}, "AP") for level in (0, 1)),
     (STARS, "AP(rel=1)", {}, "AP(rel=1)"),
     (STARS, "rankDCG tau", {}, ""),
     (STARS, "AP", {"rel": 4}, ""),

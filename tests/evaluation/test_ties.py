@@ -102,7 +102,7 @@ def test_the_notice() -> None:
 @each(
     "options",
     [
-        {}, {"judged_only": True}, {"judged_only": True, "rel": -1}, {"depth": 2, "ties": "best"},
+        {}, {"judged_only": True}, {"judged_only": True, "rel": 0}, {"depth": 2, "ties": "best"},
         {"depth": 2, "judged_only": True}, {"ties": "input"},
     ],
 )  # fmt: skip

@@ -164,6 +164,7 @@ def random_options(rng: random.Random, qrels: slow.Grades) -> dict[str, Any]:
     grades = sorted({grade for of in qrels.values() for grade in of.values()})
     zero = Decimal(0) if rng.random() < 0.7 else rng.choice([*grades, *map(Decimal, ("1", "0.1", "-1"))])
     levels = [*(slow.EXACT.subtract(grade, zero) for grade in grades), Decimal(2), Decimal("0.5")]
+    levels = [level for level in levels if level >= 0]
     chosen = {
         "rel": float(rng.choice(levels)),
         "depth": rng.choice([1, 1, 2, 2, 3, 5, 1000, 10**9]),

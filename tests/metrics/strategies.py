@@ -117,7 +117,7 @@ VALUES: dict[str, Draw] = {  # a parameter that nothing is said of has the value
     "size": lambda random: float(random.randint(0, 100)),
     "length": whole(1, 20),
     "cutoff": whole(1, 16),
-    "rel": lambda random: random.choice([float(random.randint(-1, 4)), number(0, 5)(random)]),
+    "rel": lambda random: random.choice([float(random.randint(0, 4)), number(0, 5)(random)]),
     "gain": gain,
     "top": lambda random: tuple(sorted(random.sample(range(1, 16), random.randint(1, 4)))),
     "max_grade": lambda random: float(random.randint(900, 950)),

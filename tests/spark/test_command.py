@@ -119,6 +119,7 @@ def test_options_of_python() -> None:
         ({"columns": {"row": "x"}}, "run=NAME, order=NAME, each once, not {'row': 'x'}"),
         ({"columns": [1, 2]}, "columns cannot be read from "),
         ({"rel": "x"}, "rel must be a finite number"),
+        ({"rel": -1}, "rel must be at least 0"),
     ):
         raises(OptionError, said, evaluate, None, None, "AP", **options)
 

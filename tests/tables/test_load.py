@@ -80,6 +80,10 @@ def test_empty_data():
     ({"jobs": -1}, "jobs must be an integer from 0 to 1000, not -1"),
     ({"rel": math.nan}, "rel must be a finite number, not nan"),
     ({"rel": "2"}, "rel must be a finite number, not '2'"),
+    *(
+        ({"rel": -0.5, "zero_grade": zero}, "rel must be at least 0, not -0.5: grades below")
+        for zero in (0, -1)
+    ),
     ({"ties": "random"}, "ties must be trec or input or best or worst or expected, not 'random'"),
     ({"columns": "query=a, foo"}, "columns must be some of query=NAME, document=NAME, grade=NAME, "),
     ({"qrels_format": "xml"}, f"qrels_format must be {' or '.join(QRELS_FORMATS)}, not 'xml'"),

@@ -250,6 +250,7 @@ GOOD = {
     ({"options": {"columns": "foo"}}, "columns must be some of query=NAME, document=NAME, grade=NAME, "
      "score=NAME, subtopic=NAME, each once, not 'foo'"),
     ({"options": {"rel": "high"}}, "rel must be a finite number, not 'high'"),
+    ({"options": {"rel": -1}}, "rel must be at least 0, not -1: grades below 0"),
     ({"collections": []}, "no collections given"),
     ({"collections": ["a", "a"]}, "collections has a name twice"),
     ({"collections": ["average"]}, "'average' cannot be a name of collections"),

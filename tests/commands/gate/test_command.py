@@ -437,6 +437,8 @@ def test_files() -> None:
     ("min-coverage = true", "gates.toml:1: min-coverage must be a percentage from 0 to 100, not true"),
     ("[tool.gradeval.gate]\nrequire = 'AP > 0'", "gates.toml:1: unknown key 'tool'"),
     ("[options]\nrell = 2\n", "gates.toml:2: unknown key 'rell' in [options]. Did you mean 'rel'?"),
+    ("[options]\nrel = -1\n", "gates.toml:2: rel must be at least 0, not -1: grades below 0"),
+    ("require = 'AP(rel=-1) > 0'\n", "gates.toml:1: AP(rel=-1): rel must be a number >= 0, not '-1'"),
     ("options = 3\n", "gates.toml:1: options must be a table, not 3"),
 ])  # fmt: skip
 def test_refused_files(text: str, message: str) -> None:
