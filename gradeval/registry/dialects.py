@@ -35,6 +35,10 @@ class Measure(NamedTuple):
             return [{self.param: values}]
         if self.named and self.param not in self.named and separator == "." and values.isdigit():
             return [{self.named[0]: f"0.{values}"}]
+        return self._read_pairs(values)
+
+    def _read_pairs(self, values: str) -> list[dict[str, str]]:
+        """The named parameters, and the grade=gain pairs as the other one; none for incomplete pairs."""
         pairs = [pair.partition("=") for pair in values.split(",")]
         texts = {key: value for key, _, value in pairs if key in self.named}
         gains = [f"{key}={value}" for key, _, value in pairs if key not in self.named]
@@ -295,11 +299,13 @@ def named(name: str) -> list[Alias]:
 def resolve(name: str, items: Items, with_cutoff: bool) -> tuple[str, Items]:
     """A name and its parameters in another tool's notation, in ours; other names are returned unchanged."""
     values = {key.lower(): (value or "").lower() for key, value in items}
-    fitting = [
-        alias
-        for alias in named(name)
-        if not alias.param or values.get(alias.param) == (alias.value.lower() or values.get(alias.param, ""))
-    ]
+
+    def fits(alias: Alias) -> bool:
+        return not alias.param or (
+            alias.param in values and (not alias.value or values[alias.param] == alias.value.lower())
+        )
+
+    fitting = [alias for alias in named(name) if fits(alias)]
     if not fitting:
         return name, items
     alias = next((alias for alias in fitting if alias.param or bool(alias.cutoff) == with_cutoff), fitting[0])
@@ -349,22 +355,11 @@ _SAME: dict[str, tuple[str, dict[str, Any]]] = {
 
 def translated(text: str) -> tuple[str, str] | None:
     """A measure in our notation, and as ir_measures prints it; None if it is not one of ir_measures'."""
-    import ast
-
-    try:
-        node = ast.parse(text.strip(), mode="eval").body
-        at = None
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            at, node = ast.literal_eval(node.right), node.left
-        params: dict[str, Any] = {}
-        if isinstance(node, ast.Call) and not node.args:
-            params = {word.arg or "": ast.literal_eval(word.value) for word in node.keywords}
-            node = node.func
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    parts = _parts(text)
+    if parts is None:
         return None
-    if not isinstance(node, ast.Name):
-        return None
-    name, preset = _SAME.get(node.id, (node.id, {}))
+    written_name, params, at = parts
+    name, preset = _SAME.get(written_name, (written_name, {}))
     params = preset | params
     at = params.pop("recall" if name == "IPrec" else "cutoff", at)
     if name not in IR_MEASURES or not set(params) <= set(IR_MEASURES[name]):
@@ -381,6 +376,25 @@ def translated(text: str) -> tuple[str, str] | None:
         return name + (f"({inside})" if inside else "") + (f"@{cutoff}" if at is not None else "")
 
     return written(ours, repr(at)), written(printed, str(at))
+
+
+def _parts(text: str) -> tuple[str, dict[str, Any], Any] | None:
+    """The name, the parameters and the value behind '@' of NAME(param=value)@k; None for other texts."""
+    import ast
+
+    try:
+        node = ast.parse(text.strip(), mode="eval").body
+        at = None
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            at = ast.literal_eval(node.right)
+            node = node.left
+        params: dict[str, Any] = {}
+        if isinstance(node, ast.Call) and not node.args:
+            params = {word.arg or "": ast.literal_eval(word.value) for word in node.keywords}
+            node = node.func
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return (node.id, params, at) if isinstance(node, ast.Name) else None
 
 
 _AS_GRADEVAL = "by document id descending, as in gradeval"

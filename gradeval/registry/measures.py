@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gradeval.errors import MetricError
-from gradeval.registry.dialects import MEASURES, TREC_EVAL, translated
+from gradeval.registry.dialects import MEASURES, TREC_EVAL, Measure, translated
 from gradeval.registry.spec import Spec, parse, parse_measure, parse_one, split
 
 _DECIMAL = re.compile(r"(\d+)\.\d*")
@@ -41,22 +41,12 @@ def parse_trec_eval(texts: Iterable[str], size: float = 0.0) -> list[PrintedSpec
 
 
 def _of_trec_eval(name: str, values: str, size: float) -> list[PrintedSpec]:
-    takes = MEASURES[name]
-    if not takes.param or not values:
+    measure = MEASURES[name]
+    if not measure.param or not values:
         specs = parse_one(f"{name}.{values}") if values else parse_measure(name)
         measures = [PrintedSpec(spec, spec.trec) for spec in specs]
-    elif takes.values:  # a measure for each, in ascending order
-        texts = values.split(",")
-        if takes.param == "cutoff":
-            texts = [_DECIMAL.sub(r"\1", text) for text in texts]  # it takes 23.4 as 23
-        by_value: dict[float, PrintedSpec] = {}
-        for text, spec in zip(texts, parse_one(f"{name}.{','.join(texts)}"), strict=True):
-            value = spec.params[takes.param]
-            if value in by_value:
-                raise MetricError(f"{name}.{values}: {text} is given more than once")
-            printed = f"{value}" if takes.decimals is None else f"{value:.{takes.decimals}f}"
-            by_value[value] = PrintedSpec(spec, f"{name}_{printed}")
-        measures = [by_value[value] for value in sorted(by_value)]
+    elif measure.values:
+        measures = _in_ascending_order(name, measure, values)
     else:
         spec, *more = parse_one(f"{name}.{values}")
         if more:
@@ -65,6 +55,21 @@ def _of_trec_eval(name: str, values: str, size: float) -> list[PrintedSpec]:
     if name == "utility" and size:
         return [PrintedSpec(spec.replace(given=(*spec.given, ("size", size))), text) for spec, text in measures]
     return measures
+
+
+def _in_ascending_order(name: str, measure: Measure, values: str) -> list[PrintedSpec]:
+    """A measure for each of the values. Raises MetricError."""
+    texts = values.split(",")
+    if measure.param == "cutoff":
+        texts = [_DECIMAL.sub(r"\1", text) for text in texts]  # it takes 23.4 as 23
+    by_value: dict[float, PrintedSpec] = {}
+    for text, spec in zip(texts, parse_one(f"{name}.{','.join(texts)}"), strict=True):
+        value = spec.params[measure.param]
+        if value in by_value:
+            raise MetricError(f"{name}.{values}: {text} is given more than once")
+        printed = f"{value}" if measure.decimals is None else f"{value:.{measure.decimals}f}"
+        by_value[value] = PrintedSpec(spec, f"{name}_{printed}")
+    return [by_value[value] for value in sorted(by_value)]
 
 
 def parse_ir_measures(texts: Iterable[str]) -> list[PrintedSpec]:

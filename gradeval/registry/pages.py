@@ -8,6 +8,7 @@ from textwrap import TextWrapper
 
 import numpy as np
 
+from gradeval.arrays import Floats
 from gradeval.arrays.segments import Segments
 from gradeval.errors import MetricError
 from gradeval.registry.dialects import GROUPS, MEASURES, PROVIDERS, SAME_NAMES, aliases, names_of, spellings
@@ -27,17 +28,15 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     only, the best matches first. graded: those only that distinguish grades above the relevance threshold.
     """
     load_plugins()
-    families = sorted({metric.group for metric in REGISTRY.values()}, key=str.lower)
-    chosen = [name for name in families if family.lower() in name.lower()]
-    if not chosen:
-        raise MetricError(f"unknown family {family!r}", hint=f"the families are {', '.join(families)}")
-    metrics = [metric for metric in REGISTRY.values() if metric.group in chosen]
-    metrics = [metric for metric in metrics if not graded or is_graded(metric)]
-    listed = {name: [metric for metric in metrics if metric.group == name] for name in chosen}
+    metrics = _of_families(family)
+    if graded:
+        metrics = [metric for metric in metrics if is_graded(metric)]
     if word:  # the best-known families come first in the registry
         listed = {f"best matches of '{word}' first": _best(word, metrics)}
-    rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in listed.items() if part}
-    if not rows:
+    else:
+        listed = _by_family(metrics)
+    rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in listed.items()}
+    if not any(rows.values()):
         raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")
     width = max(len(name) for part in rows.values() for name, _ in part)
     if not (family or word or graded):
@@ -46,6 +45,20 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     for heading, part in rows.items():
         lines += [heading, *(f"  {name:<{width}}  {about}" for name, about in part), ""]
     return "\n".join([*lines, "'gradeval metrics NAME' shows the formula, parameters and source of a metric."])
+
+
+def _of_families(family: str) -> list[Metric]:
+    """The metrics of the families in whose names this text is. Raises MetricError if there are none."""
+    metrics = [metric for metric in REGISTRY.values() if family.lower() in metric.group.lower()]
+    if not metrics:
+        families = sorted({metric.group for metric in REGISTRY.values()}, key=str.lower)
+        raise MetricError(f"unknown family {family!r}", hint=f"the families are {', '.join(families)}")
+    return metrics
+
+
+def _by_family(metrics: Sequence[Metric]) -> dict[str, list[Metric]]:
+    families = sorted({metric.group for metric in metrics}, key=str.lower)
+    return {name: [metric for metric in metrics if metric.group == name] for name in families}
 
 
 def _best(word: str, metrics: Iterable[Metric]) -> list[Metric]:
@@ -221,22 +234,30 @@ def _example(metric: Metric, width: int) -> str:
         rows = [*_sum(judged, terms), ("value", value_of(spec))]
     except MetricError as error:
         return f"{command}\n{_wrapped('  ', str(error), width)}"
-    # the first column to the left, the others to the right; a row of two cells has the last of them at the end
+    lines = [command, *_aligned(rows)]
+    if terms.ideal is not None:
+        lines.append(_wrapped("  ideal: ", _ideal_sum(terms.ideal(), terms.base), width))
+    return "\n".join(lines)
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """The first column to the left, the others to the right; a row of two cells has the last at the end."""
     most = max(map(len, rows))
     rows = [(name, *[""] * (most - 1 - len(cells)), *cells) for name, *cells in rows]
     first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
-    lines = [command]
     for name, *cells in rows:
         aligned = (f"{cell:>{size}}" for cell, size in zip(cells, widths, strict=True))
-        lines.append("  " + "  ".join([f"{name:<{first}}", *aligned]).rstrip())
-    if terms.ideal is not None:  # 7/1 + 3/1.5850 = 8.8928: what the sum is divided by
-        ideal, base = terms.ideal(), float(np.broadcast_to(terms.base, 1)[0])
-        columns = [ideal.gain, ideal.discount] if isinstance(ideal, DiscountedTerms) else [ideal.value]
-        numbers = [map(number, np.broadcast_to(column, ideal.row.shape).tolist()) for column in columns]
-        summands = " + ".join(map("/".join, zip(*numbers, strict=True)))
-        less = f" - {number(base)}" if base else ""
-        lines.append(_wrapped("  ideal: ", f"{summands}{less} = {number(ideal.total[0] - base)}", width))
-    return "\n".join(lines)
+        yield "  " + "  ".join([f"{name:<{first}}", *aligned]).rstrip()
+
+
+def _ideal_sum(ideal: Terms, base: Floats | float) -> str:
+    """7/1 + 3/1.5850 = 8.8928: what the sum is divided by."""
+    subtracted = float(np.broadcast_to(base, 1)[0])
+    columns = [ideal.gain, ideal.discount] if isinstance(ideal, DiscountedTerms) else [ideal.value]
+    numbers = [map(number, np.broadcast_to(column, ideal.row.shape).tolist()) for column in columns]
+    summands = " + ".join(map("/".join, zip(*numbers, strict=True)))
+    less = f" - {number(subtracted)}" if subtracted else ""
+    return f"{summands}{less} = {number(ideal.total[0] - subtracted)}"
 
 
 def _sum(judgments: Judgments, terms: Terms) -> Iterator[tuple[str, ...]]:

@@ -164,9 +164,27 @@ def parse_one(text: str) -> list[Spec]:
         name = "set_recall"  # of the whole run, as in ranx; trec_eval's nine cutoffs are recall.5,10,…
     metric = _named(name, text)
     if name != metric.name and fold(name) in dialects.AMBIGUOUS:  # as other tools write it
-        (tool, other), suffix = dialects.AMBIGUOUS[fold(name)], text[len(name) :].replace("_at_", "@")
-        hint = f"did you mean {other}{suffix if cutoffs else suffix + '@10'} or {metric.name}{suffix}?"
-        raise MetricError(f"{text}: in {tool} this name means {other}", hint=hint)
+        raise _ambiguous(name, metric, cutoffs, text)
+    params = _params(metric, items, text)
+    if cutoffs is not None:
+        return _at_cutoffs(metric, params, cutoffs, text)
+    measure = dialects.measure_of(name)
+    if measure is None or not measure.values or measure.param in params:
+        return [_spec(metric, params, text)]
+    return _for_each(metric.by_name[measure.param], measure.values, metric, params, text)
+
+
+def _ambiguous(name: str, metric: Metric, cutoffs: str | None, text: str) -> MetricError:
+    """The error of a name that is another metric's in another tool."""
+    tool, other = dialects.AMBIGUOUS[fold(name)]
+    suffix = text[len(name) :].replace("_at_", "@")
+    with_cutoff = suffix if cutoffs else suffix + "@10"
+    hint = f"did you mean {other}{with_cutoff} or {metric.name}{suffix}?"
+    return MetricError(f"{text}: in {tool} this name means {other}", hint=hint)
+
+
+def _params(metric: Metric, items: Iterable[tuple[str, str | None]], text: str) -> dict[str, Any]:
+    """The values of 'name=value' items by parameter. Raises MetricError."""
     params: dict[str, Any] = {}
     for key, value_text in items:
         if value_text is None:
@@ -175,18 +193,22 @@ def parse_one(text: str) -> list[Spec]:
         if params.get(param.name, param.default) != param.default:
             raise MetricError(f"{text}: {param.name} is given more than once")
         params[param.name] = _value(param, value, text)
-    at = metric.at
-    if cutoffs is None:
-        takes = dialects.measure_of(name)
-        if takes is None or not takes.values or takes.param in params:
-            return [_spec(metric, params, text)]
-        at, cutoffs = metric.by_name[takes.param], takes.values
-    elif at is None:
+    return params
+
+
+def _at_cutoffs(metric: Metric, params: Mapping[str, Any], cutoffs: str, text: str) -> list[Spec]:
+    """A Spec for each of the values behind '@'. Raises MetricError."""
+    if metric.at is None:
         raise MetricError(f"{text}: {metric.name} takes no cutoff", hint=_accepted(metric))
-    elif at.name in params:
-        raise MetricError(f"{text}: the {at.name} is given more than once")
-    values = [_value(at, item, text) for item in cutoffs.split(",")]
-    return [_spec(metric, {**params, at.name: item}, text) for item in values]
+    if metric.at.name in params:
+        raise MetricError(f"{text}: the {metric.at.name} is given more than once")
+    return _for_each(metric.at, cutoffs, metric, params, text)
+
+
+def _for_each(param: Param, values: str, metric: Metric, params: Mapping[str, Any], text: str) -> list[Spec]:
+    """A Spec for each of the values of a parameter, separated by commas. Raises MetricError."""
+    parsed = [_value(param, item, text) for item in values.split(",")]
+    return [_spec(metric, {**params, param.name: value}, text) for value in parsed]
 
 
 def parse_measure(name: str) -> list[Spec]:
@@ -284,23 +306,41 @@ def dotted(text: str) -> list[Spec] | None:
         is_name = separator == "_" and (_find(fold(text)) or dialects.named(text))  # ours or of another tool
         if metric is None or is_name:
             continue
-        takes, by_name = dialects.measure_of(name), metric.by_name
-        form, hint = "no value", ""
-        if takes is not None and takes.param:
-            gains = [] if takes.param in takes.named else ["grade=gain pairs"]
-            form, hint = " and ".join([*(f"{key}=" for key in takes.named), *gains]), f"{name}.{takes.example}"
-            specs = []
-            for texts in takes.read(values, separator):
-                params = {key: _value(by_name[key], value, text, True) for key, value in texts.items()}
-                specs.append(_spec(metric, params, text))
-            if specs:
-                return specs
-        if "cutoff" in by_name and values.replace(",", "").isdigit():  # in the notation of the name
-            names = dialects.names_of(metric.name)
-            cut = [f"{cut}." for cut in names if dialects.MEASURES[cut].param == "cutoff"]
-            hint = f"did you mean {cut[0] if cut and name in names else name + '@'}{values}?"
-        raise MetricError(f"{text}: {name} takes {form} after '{separator}'", hint=hint)
+        measure = dialects.measure_of(name)
+        if (
+            measure is not None
+            and measure.param
+            and (specs := _read_measure(measure, metric, values, separator, text))
+        ):
+            return specs
+        raise _wrong_value(name, metric, values, separator, text)
     return None
+
+
+def _read_measure(
+    measure: dialects.Measure, metric: Metric, values: str, separator: str, text: str
+) -> list[Spec]:
+    """The Specs of the values of one of trec_eval's measures, none where they are of another form."""
+    specs = []
+    for texts in measure.read(values, separator):
+        params = {key: _value(metric.by_name[key], value, text, True) for key, value in texts.items()}
+        specs.append(_spec(metric, params, text))
+    return specs
+
+
+def _wrong_value(name: str, metric: Metric, values: str, separator: str, text: str) -> MetricError:
+    """The error of a value that a name in trec_eval's notation does not take."""
+    measure = dialects.measure_of(name)
+    form, hint = "no value", ""
+    if measure is not None and measure.param:
+        gains = [] if measure.param in measure.named else ["grade=gain pairs"]
+        form = " and ".join([*(f"{key}=" for key in measure.named), *gains])
+        hint = f"{name}.{measure.example}"
+    if "cutoff" in metric.by_name and values.replace(",", "").isdigit():  # in the notation of the name
+        names = dialects.names_of(metric.name)
+        with_cutoff = [f"{other}." for other in names if dialects.MEASURES[other].param == "cutoff"]
+        hint = f"did you mean {with_cutoff[0] if with_cutoff and name in names else name + '@'}{values}?"
+    return MetricError(f"{text}: {name} takes {form} after '{separator}'", hint=hint)
 
 
 def _spec(metric: Metric, params: Mapping[str, Any], text: str) -> Spec:
@@ -453,18 +493,25 @@ def _meant(text: str) -> Iterator[str]:
         yield metric_name + suffix
     if "@" not in suffix and (ending := re.fullmatch(_AT_THE_END, name)):
         stem, separator, cutoffs = ending.groups()
-        metric_name = _known(stem, True)
-        is_dotted = separator in (".", "_") and _find(stem.lower()) is not None  # trec_eval's notation
-        # NERR8, F1 and rbp.95 are names, or begin so
-        numbered = re.compile(re.escape(_plain(stem)) + r"\.?\d+")
-        names = (*_all_names(), *(alias.name for alias in dialects.aliases()))
-        if metric_name and not is_dotted and not any(numbered.fullmatch(_plain(name)) for name in names):
-            yield f"{metric_name}{suffix}@{cutoffs}"
+        yield from _with_cutoff_at_the_end(stem, separator, cutoffs, suffix)
     for separator in re.finditer("[-_.:]", name):
         metric = _find(name[: separator.start()].lower())
         if metric and (texts := _written_value(metric, name[separator.end() :])):
             written = metric.written(metric.name, texts)
             yield f"{written[:-1]},{suffix[1:]}" if suffix.startswith("(") else written + suffix
+
+
+def _with_cutoff_at_the_end(stem: str, separator: str, cutoffs: str, suffix: str) -> Iterator[str]:
+    """'ndcg10' -> 'nDCG@10'; nothing where the text is a name, or trec_eval's notation."""
+    is_dotted = separator in (".", "_") and _find(stem.lower()) is not None  # trec_eval's notation
+    metric_name = _known(stem, True)
+    if metric_name is None or is_dotted:
+        return
+    # NERR8, F1 and rbp.95 are names, or begin so
+    numbered = re.compile(re.escape(_plain(stem)) + r"\.?\d+")
+    names = (*_all_names(), *(alias.name for alias in dialects.aliases()))
+    if not any(numbered.fullmatch(_plain(name)) for name in names):
+        yield f"{metric_name}{suffix}@{cutoffs}"
 
 
 def _known(name: str, has_cutoff: bool) -> str | None:
