@@ -31,10 +31,8 @@ def table(family: str = "", word: str = "", graded: bool = False) -> str:
     metrics = _of_families(family)
     if graded:
         metrics = [metric for metric in metrics if is_graded(metric)]
-    if word:  # the best-known families come first in the registry
-        listed = {f"best matches of '{word}' first": _best(word, metrics)}
-    else:
-        listed = _by_family(metrics)
+    # the best-known families come first in the registry
+    listed = {f"best matches of '{word}' first": _best(word, metrics)} if word else _by_family(metrics)
     rows = {name: [(metric.name, metric.summary) for metric in part] for name, part in listed.items()}
     if not any(rows.values()):
         raise MetricError("no metric fits all of these", hint="'gradeval metrics' lists the metrics")

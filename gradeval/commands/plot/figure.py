@@ -91,48 +91,71 @@ def _figure(picture: Picture, size: tuple[float, float] | None) -> Figure:
     of_bars = panels[0].bars is not None
     across = picture.across if picture.across > 1 else min(len(panels), 3 if len(panels) > _MANY else 2)
     down = -(-len(panels) // across)
-    wide = round(_LEAST_WIDTH * across, 2)
-    high = round(_LEAST_HEIGHT * down + (_LEGEND if down > 1 else 0.0), 2)
-    if size is None:
-        alone, panel_size = _WIDE if of_bars else _ALONE, _SMALLER if across > 2 else _SMALL
-        size = alone if len(panels) == 1 else (across * panel_size[0], down * panel_size[1])
-    elif size[0] < wide or size[1] < high:
-        sentence = f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts"
-        raise OptionError(f"{sentence}: give {wide:g}x{high:g} inches or more")
+    size = _size(size, len(panels), across, of_bars)
     figure = Figure(figsize=size, layout="constrained")
     rows = [panels[first : first + across] for first in range(0, len(panels), across)]
     is_same = all(len({panel.y for panel in row}) == 1 for row in rows)  # one axis serves a row
-    is_one = picture.same_y or (of_bars and is_same)
-    share_y: Any = "all" if is_one else "row" if is_same else False
+    share_y: Any = "row" if is_same else False
+    if picture.same_y or (of_bars and is_same):
+        share_y = "all"
     grid = figure.subplots(down, across, squeeze=False, sharey=share_y, sharex=not of_bars and down > 1)
-    drawn = list(zip(grid.flat, panels, strict=False))
-    for axes in list(grid.flat)[len(panels) :]:
-        axes.remove()
-    handles: list[Any] = []
-    for position, (axes, panel) in enumerate(drawn):
-        handles = _draw(axes, panel, size[0] / across, len(panels))
-        if position % across and is_same:
-            axes.set_ylabel("")
-        if not of_bars and position + across < len(panels):
-            axes.set_xlabel("")
-    for axes, panel in drawn if not of_bars else ():  # after all are drawn, since panels may share their axes
-        _range(axes, panel, size[0] / across)
+    handles = _draw_panels(grid, panels, size[0] / across, shares_y_label=is_same)
     lines = panels[0].lines
     if len(lines) > 1:
-        names = [_shown(line.name, _NAME) for line in lines]
-        room = size[0] * _POINTS / (max(map(len, names)) * 4 + 40)
-        columns = max(1, min(len(lines), int(room)))
-        # a name that begins with _ would be left out, so names come afterwards
-        widths = ["x" * len(name) for name in names]
-        legend = figure.legend(
-            handles, widths, loc="outside upper center", ncols=columns, frameon=False, handlelength=3
-        )
-        for text, name in zip(legend.get_texts(), names, strict=True):
-            text.set_text(name)
+        _add_legend(figure, [_shown(line.name, _NAME) for line in lines], handles, size[0])
     if picture.note:
-        sentence = "Error bars" if of_bars or len(lines) > _MOST_BANDS else "Shaded"
-        figure.supxlabel(f"{sentence}: {picture.note}", fontsize=6.5, color="0.35")
+        intervals = "Error bars" if of_bars or len(lines) > _MOST_BANDS else "Shaded"
+        figure.supxlabel(f"{intervals}: {picture.note}", fontsize=6.5, color="0.35")
     return figure
+
+
+def _draw_panels(grid: Any, panels: Sequence[Panel], width: float, shares_y_label: bool) -> list[Any]:
+    """Draw the charts, each this wide; the handles of the last one's lines for the legend."""
+    _, across = grid.shape
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.remove()
+    drawn = list(zip(grid.flat, panels, strict=False))
+    handles: list[Any] = []
+    for position, (axes, panel) in enumerate(drawn):
+        handles = _draw(axes, panel, width, len(panels))
+        is_below_another = position + across < len(panels)
+        if shares_y_label and position % across:
+            axes.set_ylabel("")
+        if panel.bars is None and is_below_another:
+            axes.set_xlabel("")
+    for axes, panel in drawn:  # after all are drawn, since panels may share their axes
+        if panel.bars is None:
+            _range(axes, panel, width)
+    return handles
+
+
+def _size(size: tuple[float, float] | None, panels: int, across: int, of_bars: bool) -> tuple[float, float]:
+    """The size in inches that was asked for, or the usual one. Raises OptionError where it is too small."""
+    down = -(-panels // across)
+    if size is None and panels == 1:
+        return _WIDE if of_bars else _ALONE
+    if size is None:
+        panel_width, panel_height = _SMALLER if across > 2 else _SMALL
+        return across * panel_width, down * panel_height
+    wide = round(_LEAST_WIDTH * across, 2)
+    high = round(_LEAST_HEIGHT * down + (_LEGEND if down > 1 else 0.0), 2)
+    if size[0] < wide or size[1] < high:
+        sentence = f"size {size[0]:g}x{size[1]:g} is too small for {across} by {down} charts"
+        raise OptionError(f"{sentence}: give {wide:g}x{high:g} inches or more")
+    return size
+
+
+def _add_legend(figure: Figure, names: list[str], handles: list[Any], width: float) -> None:
+    """The names of the lines above the charts, in as many columns as there is room for."""
+    room = width * _POINTS / (max(map(len, names)) * 4 + 40)
+    columns = max(1, min(len(names), int(room)))
+    # a name that begins with _ would be left out, so names come afterwards
+    widths = ["x" * len(name) for name in names]
+    legend = figure.legend(
+        handles, widths, loc="outside upper center", ncols=columns, frameon=False, handlelength=3
+    )
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set_text(name)
 
 
 def _shown(text: str, room: int | None = None) -> str:

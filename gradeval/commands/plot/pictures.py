@@ -6,7 +6,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import product
@@ -18,6 +18,7 @@ from gradeval.arrays import Floats, Ints
 from gradeval.arrays.segments import Segments, distinct
 from gradeval.commands.compare import compare
 from gradeval.commands.compare.compare import PairComparison, QueryValues
+from gradeval.commands.explain.explain import Phi as PhiOfQuery
 from gradeval.commands.explain.explain import phi_of
 from gradeval.commands.study import experiments, tables
 from gradeval.commands.study.options import SWAPS_METRICS, SwapsOptions
@@ -303,26 +304,11 @@ def curve(
     results = complete(evaluate_all(qrels, separate_runs(runs), specs, Options(**options)))
     results.check_unweighted("the intervals of pictures")
     panels, rows = list[Panel](), list[Row]()
-    for param, (metric, of_metric) in zip(params, curves.items(), strict=True):
-        x = [int(value) if float(value).is_integer() else value for value in of_metric]
-        lines = []
-        for r, run in enumerate(results.runs):
-            intervals = []
-            for cutoff, spec in zip(x, of_metric.values(), strict=True):
-                values, mean = results.values(r, spec), float(results.mean(r, spec))
-                interval = interval_of_mean(values, mean, "t", confidence, bounds=spec.metric.bounds)
-                intervals.append((mean, *interval))
-                rows.append(
-                    (run.name, str(metric), cutoff, *intervals[-1], int(np.count_nonzero(~np.isnan(values))))
-                )
-            y, low, high = np.array(intervals).T
-            lines.append(Line(run.name, np.array(x, np.float64), y, low, high, marked=True))
-        symbol, axis, _ = _AXES.get(param, (param, param, AT))
-        is_precision = metric.metric.name == "iprec_at_recall"
-        label = "Mean interpolated precision" if is_precision else f"Mean {metric.display}@{symbol}"
-        x_axis = Axis(axis, log=log and x[0] > 0, whole=all(isinstance(cutoff, int) for cutoff in x))
-        title = results.runs[0].name if len(results.runs) == 1 else ""
-        panels.append(Panel(title, x_axis, Axis(label, *metric.metric.range), tuple(lines)))
+    for metric, of_metric in curves.items():
+        of_runs = [_means_at(results, r, of_metric, confidence) for r in range(len(results.runs))]
+        panels.append(_curve_panel(metric, results, of_runs, log))
+        for run, means in zip(results.runs, of_runs, strict=True):
+            rows += [(run.name, str(metric), *row) for row in means]
     columns = ("run", "metric", "at", "mean", "low", "high", "queries")
     picture = Picture(
         **_of_results("curve", results, curves, results.notices, confidence=confidence),
@@ -334,23 +320,47 @@ def curve(
     return doc.warned(picture)
 
 
+class _MeanAt(NamedTuple):
+    """The mean of a run at a cutoff, with its interval, and how many queries have a value."""
+
+    cutoff: float
+    mean: float
+    low: float
+    high: float
+    queries: int
+
+
+def _means_at(results: Results, r: int, by_cutoff: Mapping[float, Spec], confidence: float) -> list[_MeanAt]:
+    means = []
+    for value, spec in by_cutoff.items():
+        cutoff = int(value) if float(value).is_integer() else value
+        values = results.values(r, spec)
+        mean = float(results.mean(r, spec))
+        low, high = interval_of_mean(values, mean, "t", confidence, bounds=spec.metric.bounds)
+        means.append(_MeanAt(cutoff, mean, low, high, int(np.count_nonzero(~np.isnan(values)))))
+    return means
+
+
+def _curve_panel(metric: Spec, results: Results, of_runs: Sequence[list[_MeanAt]], log: bool) -> Panel:
+    """metric: without its cutoff. of_runs: the means of each run."""
+    lines = []
+    for run, means in zip(results.runs, of_runs, strict=True):
+        x, y, low, high, _ = np.array(means, np.float64).T
+        lines.append(Line(run.name, x, y, low, high, marked=True))
+    param = metric.metric.at.name if metric.metric.at else ""
+    symbol, axis, _ = _AXES.get(param, (param, param, AT))
+    is_precision = metric.metric.name == "iprec_at_recall"
+    label = "Mean interpolated precision" if is_precision else f"Mean {metric.display}@{symbol}"
+    cutoffs = [row.cutoff for row in of_runs[0]]
+    x_axis = Axis(axis, log=log and cutoffs[0] > 0, whole=all(isinstance(cutoff, int) for cutoff in cutoffs))
+    title = results.runs[0].name if len(results.runs) == 1 else ""
+    return Panel(title, x_axis, Axis(label, *metric.metric.range), tuple(lines))
+
+
 def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
     """The curves that metrics stand for. Raises MetricError, OptionError."""
-    specs: list[Spec] = []
-    for name in single_names(metrics):
-        if "@" in name or group_of(name) is not None or dotted(name) is not None:
-            if at is not None:
-                raise OptionError(f"{name} has its own cutoffs, so --at is not for it")
-            specs += parse_one(name)
-            continue
-        metric = metric_of(name)
-        if metric.at is None:
-            hint = "for example nDCG, P, R or iprec_at_recall"
-            raise MetricError(f"{name}: {metric.name} takes no cutoff, so it has no curve", hint=hint)
-        *_, values = _AXES.get(metric.at.name, (AT,))
-        specs += parse_one(f"{name}@{','.join(expanded(at or values))}")
     curves: Curves = {}
-    for spec in specs:
+    for spec in _curve_specs(metrics, at):
         param = spec.metric.at
         value = None if param is None else spec.params.get(param.name)
         if not tables.is_averaged(spec) or param is None or value is None:
@@ -366,6 +376,24 @@ def curves_of(metrics: Metrics, at: str | None = None) -> Curves:
             raise MetricError(f"{spec}: a curve needs two cutoffs or more", hint=hint)
         curves[without] = dict(sorted(by_value.items()))
     return curves
+
+
+def _curve_specs(metrics: Metrics, at: str | None) -> list[Spec]:
+    """The metrics with their cutoffs, or with those of `at`. Raises MetricError, OptionError."""
+    specs: list[Spec] = []
+    for name in single_names(metrics):
+        if "@" in name or group_of(name) is not None or dotted(name) is not None:
+            if at is not None:
+                raise OptionError(f"{name} has its own cutoffs, so --at is not for it")
+            specs += parse_one(name)
+            continue
+        metric = metric_of(name)
+        if metric.at is None:
+            hint = "for example nDCG, P, R or iprec_at_recall"
+            raise MetricError(f"{name}: {metric.name} takes no cutoff, so it has no curve", hint=hint)
+        *_, values = _AXES.get(metric.at.name, (AT,))
+        specs += parse_one(f"{name}@{','.join(expanded(at or values))}")
+    return specs
 
 
 def expanded(text: str) -> list[str]:
@@ -404,30 +432,19 @@ def phi(
     names = [query] if isinstance(query, str) else list(dict.fromkeys(map(str, query)))
     grades = {"all queries" if "points" in params else POOLED: judged.grade}
     if names:
-        bounds = ((judged.offsets[q], judged.offsets[q + 1]) for q in judged.positions(names).tolist())
         grades = {
-            f"query {name}": judged.grade[slice(*rows_of_query)]
-            for name, rows_of_query in zip(names, bounds, strict=True)
+            f"query {name}": judged.grade[judged.offsets[q] : judged.offsets[q + 1]]
+            for name, q in zip(names, judged.positions(names).tolist(), strict=True)
         }
-    lines, rows, some, points = list[Line](), list[Row](), list[Row](), list[Row]()
-    for name, grade in grades.items():
-        drawn = phi_of(_table(grade, np.array([0, len(grade)])), params, _SAMPLES)
-        x, y = np.array(drawn.curve).T
-        lines.append(Line(name, x, y, points=drawn.points))
-        of_grades = [(name, *row) for row in drawn.values[::-1]]
-        rows += of_grades
-        some += (of_grades[position] for position in spaced(len(of_grades), _SHOWN))
-        points += [(name, *point, True) for point in drawn.points]
-        if drawn.whisker is not None and all(point[0] != "whisker" for point in drawn.points):
-            points.append((name, "whisker", drawn.whisker, None, False))
-    columns, caption = ("curve", "grade", "judged", "phi", "gain"), "φ and gain 2^φ - 1 of each grade"
-    longest = max(len(np.unique(grade)) for grade in grades.values())
-    about = caption if longest <= _SHOWN else f"{caption}, {_SHOWN} of up to {longest} grades"
-    numbers = [
-        Table("phi", caption, columns, rows, shown=False),
-        Table("overview", about, columns, some, data=False),
-        Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
-    ]
+    drawn = {
+        name: phi_of(_table(grade, np.array([0, len(grade)])), params, _SAMPLES)
+        for name, grade in grades.items()
+    }
+    lines = []
+    for name, phi_of_query in drawn.items():
+        x, y = np.array(phi_of_query.curve).T
+        lines.append(Line(name, x, y, points=phi_of_query.points))
+    numbers = _phi_tables(drawn, longest=max(len(np.unique(grade)) for grade in grades.values()))
     note = ""
     if not names and "points" not in params:
         line, table, note = _quartiles(judged, params.get("variant", "paper"))
@@ -444,6 +461,26 @@ def phi(
         panels=(Panel(title, Axis("Grade", whole=is_whole), Axis("φ", 0.0, 1.0), tuple(lines)),),
     )
     return doc.warned(picture)
+
+
+def _phi_tables(drawn: Mapping[str, PhiOfQuery], longest: int) -> list[Table]:
+    """The numbers of the curves of φ, by name. longest: the most different grades of one."""
+    rows, overview, points = list[Row](), list[Row](), list[Row]()
+    for name, phi in drawn.items():
+        of_grades = [(name, *row) for row in phi.values[::-1]]
+        rows += of_grades
+        overview += (of_grades[position] for position in spaced(len(of_grades), _SHOWN))
+        points += [(name, *point, True) for point in phi.points]
+        if phi.whisker is not None and all(point[0] != "whisker" for point in phi.points):
+            points.append((name, "whisker", phi.whisker, None, False))
+    columns = ("curve", "grade", "judged", "phi", "gain")
+    caption = "φ and gain 2^φ - 1 of each grade"
+    some = caption if longest <= _SHOWN else f"{caption}, {_SHOWN} of up to {longest} grades"
+    return [
+        Table("phi", caption, columns, rows, shown=False),
+        Table("overview", some, columns, overview, data=False),
+        Table("points", "Control points of φ", ("curve", "point", "grade", "phi", "control"), points),
+    ]
 
 
 def _table(grade: Floats, offsets: Ints) -> Judgments:
@@ -575,22 +612,32 @@ def _of_bars(bars: Bars, digits: Digits) -> Iterator[str]:
     write = doc.number if pair is None else doc.signed
     mean, low, high = (write(value, digits) for value in (bars.mean, bars.low, bars.high))
     interval = "" if math.isnan(bars.low) else f", interval {low} to {high}"
-    queries = list(zip(bars.queries, bars.y.tolist(), strict=True))
-    first, last = queries[:_MOST_ENDS], queries[: -_MOST_ENDS - 1 : -1]
     if pair is None:
         yield f"Mean of {count} {'query' if count == 1 else 'queries'}: {mean}{interval}."
-        groups = {"Highest": first, "Lowest": last}
     else:
         p = "" if math.isnan(pair.p_corrected) else f", p {doc.probability(pair.p_corrected, digits)}"
         means = " and ".join(doc.number(mean, digits) for mean in (pair.baseline_mean, pair.mean))
         yield f"Won {pair.won}, tied {pair.tied}, lost {pair.lost}. Means {means}."
         yield f"Difference {mean}{interval}{p}."
-        groups = {"Won most": [(query, value) for query, value in first if value * bars.sign > 0]}
-        groups["Lost most"] = [(query, value) for query, value in last if value * bars.sign < 0]
-    for group, extremes in groups.items() if count > 2 * _MOST_ENDS else [("Queries", queries)]:
+    for group, extremes in _extremes(bars).items():
         if extremes:
             texts = (f"{visible(query)} {write(value, digits)}" for query, value in extremes)
             yield f"{group}: {', '.join(texts)}."
+
+
+def _extremes(bars: Bars) -> dict[str, list[tuple[str, float]]]:
+    """The first and the last queries with their values, or all where there are few."""
+    queries = list(zip(bars.queries, bars.y.tolist(), strict=True))
+    if len(queries) <= 2 * _MOST_ENDS:
+        return {"Queries": queries}
+    first = queries[:_MOST_ENDS]
+    last = queries[: -_MOST_ENDS - 1 : -1]
+    if bars.pair is None:
+        return {"Highest": first, "Lowest": last}
+    return {
+        "Won most": [(query, value) for query, value in first if value * bars.sign > 0],
+        "Lost most": [(query, value) for query, value in last if value * bars.sign < 0],
+    }
 
 
 def _curves(panel: Panel, digits: Digits) -> doc.Grid:
