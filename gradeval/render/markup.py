@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from html import escape
-from operator import add
 
 from gradeval.render.document import Block, Cell, Grid, Line, Lines, RenderOptions
 
@@ -38,20 +37,7 @@ def write_md(blocks: Iterable[Block], options: RenderOptions) -> str:
     parts = []
     for block in blocks:
         if isinstance(block, Grid):
-            rows = [list(map(escape_md, block.head))]
-            for row in block.cells:
-                texts = (f"**{cell.text}**" if cell.bold else escape_md(cell.text) for cell in row)
-                marks = (f"<sup>{cell.mark}</sup>" if cell.has_letters else cell.mark for cell in row)
-                rows.append(list(map(add, texts, marks)))
-            widths = [max(3, *map(len, texts)) for texts in zip(*rows, strict=True)]
-            is_left = [block.is_left(c) for c in range(len(widths))]
-            rules = ("-" * (width - 1) for width in widths)
-            rows.insert(1, [f":{rule}" if at else f"{rule}:" for rule, at in zip(rules, is_left, strict=True)])
-            text = f"**{escape_md(block.title)}**\n\n" if block.title else ""
-            for row_texts in rows:
-                columns = zip(row_texts, widths, is_left, strict=True)
-                cells = (cell.ljust(width) if at else cell.rjust(width) for cell, width, at in columns)
-                text += f"| {' | '.join(cells)} |\n"
+            text = _md_table(block)
         elif isinstance(block, Lines):
             text = "```\n" + "".join(f"{line}\n" for line in block.lines) + "```\n"
         elif isinstance(block, Line):
@@ -63,6 +49,25 @@ def write_md(blocks: Iterable[Block], options: RenderOptions) -> str:
     return "\n".join(parts)
 
 
+def _md_table(grid: Grid) -> str:
+    rows = [list(map(escape_md, grid.head)), *(list(map(_md_cell, row)) for row in grid.cells)]
+    widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
+    is_left = [grid.is_left(c) for c in range(len(widths))]
+    rules = ("-" * (width - 1) for width in widths)
+    rows.insert(1, [f":{rule}" if left else f"{rule}:" for rule, left in zip(rules, is_left, strict=True)])
+    text = f"**{escape_md(grid.title)}**\n\n" if grid.title else ""
+    for row in rows:
+        columns = zip(row, widths, is_left, strict=True)
+        cells = (cell.ljust(width) if left else cell.rjust(width) for cell, width, left in columns)
+        text += f"| {' | '.join(cells)} |\n"
+    return text
+
+
+def _md_cell(cell: Cell) -> str:
+    text = f"**{cell.text}**" if cell.bold else escape_md(cell.text)
+    return text + (f"<sup>{cell.mark}</sup>" if cell.has_letters else cell.mark)
+
+
 def escape_md(text: str) -> str:
     """The text as Markdown shows it as it is; GitHub finds no name, emoji or number of an issue in it."""
     return _REFERENCE.sub(r"\g<0><!-- -->", _MD.sub(r"\\\g<0>", text))
@@ -72,16 +77,7 @@ def write_latex(blocks: Iterable[Block], options: RenderOptions) -> str:
     parts = []
     for block in blocks:
         if isinstance(block, Grid):
-            is_left = [block.is_left(c) for c in range(len(block.head))]
-            lines = [rf"\begin{{tabular}}{{{''.join('l' if at else 'r' for at in is_left)}}}", r"\toprule"]
-            if block.title:
-                title = rf"\multicolumn{{{len(is_left)}}}{{l}}{{{escape_latex(block.title)}}} \\"
-                lines += [title, r"\midrule"]
-            lines += [" & ".join(map(escape_latex, block.head)) + r" \\", r"\midrule"]
-            for row in block.cells:
-                cells = (escape_latex(cell.text) if is_left[c] else _number(cell) for c, cell in enumerate(row))
-                lines.append(" & ".join(cells) + r" \\")
-            lines += [r"\bottomrule", r"\end{tabular}"]
+            lines = _latex_table(block)
         elif isinstance(block, Lines):
             lines = [r"\begin{verbatim}", *block.lines, r"\end{verbatim}"]
         elif isinstance(block, Line):
@@ -91,6 +87,19 @@ def write_latex(blocks: Iterable[Block], options: RenderOptions) -> str:
             lines = [rf"\par{{\footnotesize {escape_latex(text)}}}"]
         parts.append("".join(f"{line}\n" for line in lines))
     return "\n".join(parts)
+
+
+def _latex_table(grid: Grid) -> list[str]:
+    is_left = [grid.is_left(c) for c in range(len(grid.head))]
+    lines = [rf"\begin{{tabular}}{{{''.join('l' if left else 'r' for left in is_left)}}}", r"\toprule"]
+    if grid.title:
+        title = rf"\multicolumn{{{len(is_left)}}}{{l}}{{{escape_latex(grid.title)}}} \\"
+        lines += [title, r"\midrule"]
+    lines += [" & ".join(map(escape_latex, grid.head)) + r" \\", r"\midrule"]
+    for row in grid.cells:
+        cells = (escape_latex(cell.text) if is_left[c] else _number(cell) for c, cell in enumerate(row))
+        lines.append(" & ".join(cells) + r" \\")
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
 def _number(cell: Cell) -> str:
@@ -154,7 +163,7 @@ def _html_table(grid: Grid) -> str:
     for cells in grid.cells:
         texts = (f"<b>{escape(cell.text)}</b>" if cell.bold else escape(cell.text) for cell in cells)
         marks = (f"<sup>{escape(cell.mark)}</sup>" if cell.has_letters else escape(cell.mark) for cell in cells)
-        body += row("td", map(add, texts, marks))
+        body += row("td", (text + mark for text, mark in zip(texts, marks, strict=True)))
     title = f"<caption>{escape(grid.title)}</caption>" if grid.title else ""
     head = row("th", map(escape, grid.head))
     return f"<table>{title}<thead>{head}</thead><tbody>{body}</tbody></table>"

@@ -58,25 +58,27 @@ def draw(grid: Grid, colour: bool, width: int | None) -> Iterator[str]:
         of_head.append(0 if any(mark.startswith(" ") for mark in behind) else marks[-1])
         texts = (text_width(cell if isinstance(cell, str) else cell.text) for cell in column)
         widths.append(max(text_width(head) + of_head[-1], max(texts, default=0) + marks[-1]))
-    is_left = [grid.is_left(c) for c in range(len(widths))]
     title = _line(grid.title, BOLD, colour, width) if grid.title else ""
     for part in parts(widths, width, grid.labels):
         lines = []
-        for row, space_of in ((grid.head, of_head), *((row, marks) for row in grid.rows)):
-            cells = []
-            for c in part:
-                cell = row[c]
-                text, mark = (cell, "") if isinstance(cell, str) else (cell.text, cell.mark)
-                space = " " * (widths[c] - space_of[c] - text_width(text))
-                if colour and isinstance(cell, Cell) and cell.bold:
-                    text = BOLD.render(text)
-                after = mark + " " * (space_of[c] - text_width(mark))
-                cells.append(text + space if is_left[c] else space + text + after)
+        for row, mark_widths in ((grid.head, of_head), *((row, marks) for row in grid.rows)):
+            cells = (_placed(row[c], widths[c], mark_widths[c], colour, is_left=grid.is_left(c)) for c in part)
             lines.append(GAP.join(cells).rstrip())
         rule = "─" * (sum(widths[c] + len(GAP) for c in part) - len(GAP))
         lines.insert(1, styled(rule, DIM, colour))
         yield title + "\n".join(lines) + "\n"
         title = ""
+
+
+def _placed(cell: Cell | str, width: int, mark_width: int, colour: bool, *, is_left: bool) -> str:
+    """The text of a cell in its column: on the left, or before the room for the marks."""
+    text, mark = (cell, "") if isinstance(cell, str) else (cell.text, cell.mark)
+    space = " " * (width - mark_width - text_width(text))
+    if colour and isinstance(cell, Cell) and cell.bold:
+        text = BOLD.render(text)
+    if is_left:
+        return text + space
+    return space + text + mark + " " * (mark_width - text_width(mark))
 
 
 def parts(widths: list[int], width: int | None, labels: int = 1) -> list[list[int]]:

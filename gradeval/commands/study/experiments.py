@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, product
 from typing import TYPE_CHECKING, Any, Final
@@ -59,6 +59,7 @@ RANKINGS: Final = (
 """The documents by rank, from 1 for the first of the reference. The lists leave the order of tied documents
 open; these are the orders by which the paper's nDCG was computed."""
 EQUAL = 1e-9  # values that differ by no more are equal: rounding meets and misses no criterion
+CRITERIA = ("ties", "skew", "emphasis", "range")
 QUARTILES = ("min", "q1", "median", "q3", "max")
 MAX_SCORES = 10**7
 
@@ -274,16 +275,9 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
     title = f"AP with grades from the threshold up relevant, and metrics for grades{some}"
     columns = ("run", *(f"AP>={thresholds[t]:g}" for t in shown), *map(str, specs))
     orders = {str(spec): _order(spec, combined[:, m], names) for m, spec in enumerate(specs)}
-    alike: dict[str, list[str]] = {}
-    for metric, order in orders.items():
-        alike.setdefault(order, []).append(metric)
-    groups = "; ".join(map(", ".join, alike.values()))
-    finding = f"The metrics order the runs in {len(alike)} ways: {groups}."
-    if len(alike) == 1:
-        finding = f"The order of the runs is the same by {groups}."
     study = Study(
         name="levels",
-        finding=finding if len(names) > 1 else "",
+        finding=_orders_finding(orders) if len(names) > 1 else "",
         options={"metrics": [str(spec) for spec in specs], **reference, "evaluation": dict(results.options)},
         noticed=(tuple(notice for notice in results.notices if (notice.kind, notice.subject) != expected),),
         runs_read=len(results.runs),
@@ -294,6 +288,17 @@ def levels(qrels: Any, runs: Any = None, metrics: Metrics = LEVELS_METRICS, **op
         ),
     )
     return warned(study)
+
+
+def _orders_finding(orders: Mapping[str, str]) -> str:
+    """Which metrics order the runs alike. orders: of each metric."""
+    alike: dict[str, list[str]] = {}
+    for metric, order in orders.items():
+        alike.setdefault(order, []).append(metric)
+    groups = "; ".join(map(", ".join, alike.values()))
+    if len(alike) == 1:
+        return f"The order of the runs is the same by {groups}."
+    return f"The metrics order the runs in {len(alike)} ways: {groups}."
 
 
 def _order(spec: Spec, means: Floats, runs: Sequence[str]) -> str:
@@ -479,23 +484,8 @@ def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
     pair_ratio = float((tau[0] - tau[2]) / (tau[0] - tau[1]))
     verdicts, by_metric, best = list[Row](), list[Row](), list[str]()
     for spec, of_lists in zip(specs, values, strict=True):
-        sign = 1 if spec.metric.higher_is_better else -1
-        low, high = spec.metric.range
-        extremes = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
-        first, second, third, fourth, fifth, sixth = (sign * of_lists).tolist()
-        falls = first - second, second - third, third - max(fourth, fifth), min(fourth, fifth) - sixth
-        low_cost, high_cost = (0.0 if abs(cost) <= EQUAL else cost for cost in (first - second, first - third))
-        free = math.nan if high_cost == 0 else math.copysign(math.inf, high_cost)
-        emphasis = (high_cost / low_cost if low_cost > 0 else free) / pair_ratio
-        from_worst = abs(sixth - min(extremes))
-        evidence = {
-            "ties": (abs(fourth - fifth) <= EQUAL and first - fourth > EQUAL, abs(fourth - fifth)),
-            "skew": (min(falls) > EQUAL, min(falls)),
-            "emphasis": (emphasis > 1 + EQUAL, emphasis),
-            "range": (from_worst <= EQUAL and abs(first - max(extremes)) <= EQUAL, from_worst),
-        }
         all_met: list[bool | None] = []
-        for criterion, (holds, number) in evidence.items():
+        for criterion, (holds, number) in _evidence(spec, of_lists, pair_ratio).items():
             # undefined where values are, or the evidence is 0 / 0
             is_defined = not (np.isnan(of_lists).any() or math.isnan(number))
             all_met.append(holds if is_defined else None)
@@ -517,6 +507,34 @@ def criteria(metrics: Metrics = of_study.CRITERIA_METRICS) -> Study:
             Table("verdicts", criteria_title, decided, verdicts, shown=False),
             Table("values", title, ("list", "scores", "metric", "value"), value_rows, shown=False),
             Table("lists", title, ("list", "scores", *names), lists, data=False),
-            Table("criteria", "Which criteria each metric meets", ("metric", *evidence), by_metric, data=False),
+            Table("criteria", "Which criteria each metric meets", ("metric", *CRITERIA), by_metric, data=False),
         ),
     )
+
+
+def _evidence(spec: Spec, of_lists: Floats, pair_ratio: float) -> dict[str, tuple[bool, float]]:
+    """Whether each criterion holds, and the number that decides. of_lists: the values of the six lists.
+    pair_ratio: what misplacing the highest grade costs by Kendall's tau, relative to misplacing a low one.
+    """
+    sign = 1 if spec.metric.higher_is_better else -1
+    low, high = spec.metric.range
+    extremes = sign * (-math.inf if low is None else low), sign * (math.inf if high is None else high)
+    first, second, third, fourth, fifth, sixth = (sign * of_lists).tolist()
+    falls = first - second, second - third, third - max(fourth, fifth), min(fourth, fifth) - sixth
+    emphasis = _cost_ratio(first - third, first - second) / pair_ratio
+    from_worst = abs(sixth - min(extremes))
+    return {
+        "ties": (abs(fourth - fifth) <= EQUAL and first - fourth > EQUAL, abs(fourth - fifth)),
+        "skew": (min(falls) > EQUAL, min(falls)),
+        "emphasis": (emphasis > 1 + EQUAL, emphasis),
+        "range": (from_worst <= EQUAL and abs(first - max(extremes)) <= EQUAL, from_worst),
+    }
+
+
+def _cost_ratio(high_cost: float, low_cost: float) -> float:
+    """The ratio of two costs; NaN for 0 / 0, infinite where the other costs nothing."""
+    if abs(high_cost) <= EQUAL:
+        high_cost = 0.0
+    if low_cost > EQUAL:
+        return high_cost / low_cost
+    return math.nan if high_cost == 0 else math.copysign(math.inf, high_cost)
