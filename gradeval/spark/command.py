@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ from gradeval.render import WRITERS
 
 if TYPE_CHECKING:
     from gradeval.evaluation.results import Results
+    from gradeval.spark.results import Request, SparkResults
 
 EPILOG = """\b
 Examples:
@@ -103,46 +105,22 @@ def spark_command(
     """
     from gradeval.spark import sessions
 
-    compare_options = {name: options.pop(name) for name in OF_SUMS}
-    if compare_options["baseline"] is None and not compare_options["all_pairs"]:  # the runs are not compared
-        refuse_options(compare_options, "requires --baseline or --all-pairs")
-        compare_options = {}
-    else:
-        refuse_options(("tie_range", "by_level"), "is of evaluations; a comparison has no values for it")
-    values = job.output if job.output is not None and job.output.endswith(_VALUES) else None
-    job.output = None if values else job.output
-    job.formats = COMPARISON_FORMATS if compare_options else tuple(WRITERS)
-    job.open(*(file for path in input_files() for file in sessions.local_files(path)), more=(_VALUES,))
-    if compare_options and job.format not in COMPARISON_FORMATS:
-        formats = ", ".join(COMPARISON_FORMATS)
-        raise click.UsageError(f"A comparison has no format {job.format}. Formats: {formats}.")
-    if options["tie_range"] and job.format == "trec":
-        raise click.UsageError("--tie-range and -f trec are mutually exclusive: it has no columns for ranges.")
+    compare_options = _options_to_compare(options)
+    values = _values_file(job)
+    _open(job, bool(compare_options), options["tie_range"])
+    request = _request(job, metrics, options, buckets, compare_options)
 
-    from gradeval.commands.compare.compare import pairs_of
-    from gradeval.formats.csv import OPTION
-    from gradeval.spark.kernel import without_values
-    from gradeval.spark.results import Request, SparkResults
-
-    if job.query_ids is not None:
-        options["query_ids"] = job.query_ids.unchecked()
-    names = metrics or (COMPARED_METRICS if compare_options else DEFAULT_METRICS)
-    request = Request.of(
-        names, options, buckets, OPTION, CompareOptions(**compare_options) if compare_options else None
-    )
     are_local = sessions.reads_local_files(settings)
     named, may_be_table = sessions.named_runs(qrels, runs, request.options.run_format, are_local)
     if request.compared is not None and not may_be_table:
-        pairs_of(without_values([*named], [*named.values()]), request.compared)
+        _check_pairs(list(named), list(named.values()), request.compared)
     if values is not None and are_local:
         sessions.check_new(values)
     spark = sessions.session(master, settings)  # which ends with this process
     with sessions.engine_errors():
         if values is not None:
             sessions.check_new(values, spark)
-        judged = sessions.opened(spark, qrels, "grade", request.options)
-        tables = {name: sessions.opened(spark, path, "score", request.options) for name, path in named.items()}
-        evaluation = SparkResults(judged, tables, request, may_be_table=may_be_table)
+        evaluation = _evaluation(spark, qrels, named, request, may_be_table)
         with job.running() as progress, sessions.tasks_shown(spark, progress.steps):
             if values is not None:
                 evaluation.persist()
@@ -154,10 +132,9 @@ def spark_command(
             notices = results.notices if comparison is None else comparison.notices
             may_go_on = not (job.strict and results.failed) and job.passes(notices, runs=len(results.runs))
             if values is not None:
-                if may_go_on and results.runs:
-                    evaluation.per_query_of_evaluated().write.parquet(sessions.resolved(spark, values))
-                else:
-                    echo_error(f"gradeval: {values} was not written")
+                _write(
+                    evaluation if may_go_on and results.runs else None, sessions.resolved(spark, values), values
+                )
     if not may_go_on:
         return 2
     if comparison is not None:
@@ -165,3 +142,79 @@ def spark_command(
     elif results.runs and not compare_options:
         job.print(results)
     return 2 if results.failed else 0
+
+
+def _options_to_compare(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a comparison, taken from `options`; none where the runs are not compared."""
+    compare_options = {name: options.pop(name) for name in OF_SUMS}
+    if compare_options["baseline"] is None and not compare_options["all_pairs"]:
+        refuse_options(compare_options, "requires --baseline or --all-pairs")
+        return {}
+    refuse_options(("tie_range", "by_level"), "is of evaluations; a comparison has no values for it")
+    return compare_options
+
+
+def _values_file(job: Job) -> str | None:
+    """The file for the values of all queries, which Spark writes and not the job."""
+    if job.output is None or not job.output.endswith(_VALUES):
+        return None
+    values = job.output
+    job.output = None
+    return values
+
+
+def _open(job: Job, compares: bool, tie_range: bool) -> None:
+    from gradeval.spark import sessions
+
+    job.formats = COMPARISON_FORMATS if compares else tuple(WRITERS)
+    job.open(*(file for path in input_files() for file in sessions.local_files(path)), more=(_VALUES,))
+    if compares and job.format not in COMPARISON_FORMATS:
+        formats = ", ".join(COMPARISON_FORMATS)
+        raise click.UsageError(f"A comparison has no format {job.format}. Formats: {formats}.")
+    if tie_range and job.format == "trec":
+        raise click.UsageError("--tie-range and -f trec are mutually exclusive: it has no columns for ranges.")
+
+
+def _request(
+    job: Job,
+    metrics: tuple[str, ...],
+    options: dict[str, Any],
+    buckets: int | None,
+    compare_options: dict[str, Any],
+) -> Request:
+    from gradeval.formats.csv import OPTION
+    from gradeval.spark.results import Request
+
+    if job.query_ids is not None:
+        options["query_ids"] = job.query_ids.unchecked()
+    if not compare_options:
+        return Request.of(metrics or DEFAULT_METRICS, options, buckets, OPTION, None)
+    compared = CompareOptions(**compare_options)
+    return Request.of(metrics or COMPARED_METRICS, options, buckets, OPTION, compared)
+
+
+def _write(evaluation: SparkResults | None, location: str, values: str) -> None:
+    """Write the values of all queries; a message where there are none to write."""
+    if evaluation is None:
+        echo_error(f"gradeval: {values} was not written")
+    else:
+        evaluation.per_query_of_evaluated().write.parquet(location)
+
+
+def _check_pairs(names: list[str], paths: list[str], compared: CompareOptions) -> None:
+    """Raise the error of a baseline that is none of the runs before anything is read."""
+    from gradeval.commands.compare.compare import pairs_of
+    from gradeval.spark.kernel import without_values
+
+    pairs_of(without_values(names, paths), compared)
+
+
+def _evaluation(
+    spark: Any, qrels: str, named: Mapping[str, str], request: Request, may_be_table: bool
+) -> SparkResults:
+    from gradeval.spark import sessions
+    from gradeval.spark.results import SparkResults
+
+    judged = sessions.opened(spark, qrels, "grade", request.options)
+    tables = {name: sessions.opened(spark, path, "score", request.options) for name, path in named.items()}
+    return SparkResults(judged, tables, request, may_be_table=may_be_table)

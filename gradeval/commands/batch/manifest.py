@@ -56,24 +56,22 @@ def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[
     """
     specs = _with_summary(parse(metrics)) if metrics else ()
     file = TomlFile("manifest", "", manifest) if isinstance(manifest, Mapping) else read_toml(Source(manifest))
-    reader, content = _Reader(file, baseline), file.content
-    file.check_keys(content, KEYS)
+    reader = _Reader(file, baseline)
+    file.check_keys(file.content, KEYS)
     collections = reader.named_tables("collections")
-    systems = reader.named_tables("systems") if "systems" in content else {}
-    numbers = file.options({"features": content.get("features", ())}, reader.folder, key="features").features
-    features = {f"feature{number}": number for number in numbers}
-    if not systems and not features:
+    systems = reader.named_tables("systems") if "systems" in file.content else {}
+    features = reader.features(systems)
+    every = (*systems, *features)
+    if not every:
         hint = 'Add systems = ["bm25", "dense"], or features = "1-45" for LETOR'
         raise file.error("no systems given", hint=hint)
-    if twice := [name for name in features if name in systems]:
-        raise file.error(f"system {named(twice[0])} is a feature too", twice[0])
-    if baseline is not None and baseline not in (every := [*systems, *features]):
+    if baseline is not None and baseline not in every:
         raise OptionError(f"no system {baseline} for the baseline: they are {', '.join(every)}")
     read = [reader.collection(name, table, systems) for name, table in collections.items()]
-    of_content = reader.specs(content["metrics"]) if "metrics" in content else ()
+    of_content = reader.specs(file.content["metrics"]) if "metrics" in file.content else ()
     if specs:
         read = [replace(collection, specs=specs) for collection in read]
-    return Manifest((*systems, *features), features, tuple(read), specs or of_content, file, baseline)
+    return Manifest(every, features, tuple(read), specs or of_content, file, baseline)
 
 
 class _Reader:
@@ -83,6 +81,16 @@ class _Reader:
         self.file, self.content, self.error = file, file.content, file.error
         self.folder = os.path.dirname(file.path)
         self.default_metrics = DEFAULT_METRICS if baseline is None else COMPARED_METRICS
+
+    def features(self, systems: Mapping[str, Any]) -> dict[str, int]:
+        """The features of the LETOR qrels that are systems, by name."""
+        content = {"features": self.content.get("features", ())}
+        numbers = self.file.options(content, self.folder, key="features").features
+        features = {f"feature{number}": number for number in numbers}
+        for name in features:
+            if name in systems:
+                raise self.error(f"system {named(name)} is a feature too", name)
+        return features
 
     def named_tables(self, key: str) -> dict[str, Any]:
         """The entry of each name of a list or a table; None for a list."""
@@ -112,7 +120,27 @@ class _Reader:
         qrels = content.get("qrels", self.content.get("qrels"))
         if qrels is None:
             raise self.error(f"collection {named(name)} has no qrels", name, hint='Add qrels = "PATH" to it')
-        runs = content.get("runs", {})
+        paths = self._run_paths(name, table, content.get("runs", {}), systems)
+        qrels = self.path(qrels, "qrels", collection=name)
+        specs = self.specs(content.get("metrics", self.content.get("metrics")), f"metrics of {name}: ")
+        options: dict[str, Any] = {}
+        table_of: dict[str, str] = {}
+        for tables, scope in ((self.content, "options"), (content, f"{table}.options")):
+            values = tables.get("options", {})
+            if not isinstance(values, Mapping):
+                raise self.error(f"[{scope}] must be a table", "options")
+            self.file.check_keys(values, FILE_OPTIONS, scope)
+            self.file.options(values, self.folder, scope)  # an error has the line in this table
+            options |= values
+            table_of |= dict.fromkeys(values, scope)
+        return Collection(name, qrels, paths, specs, self.file.options(options, self.folder), table_of)
+
+    def _run_paths(self, name: str, table: str, runs: Any, systems: Mapping[str, Any]) -> dict[str, str]:
+        """The path of each system's run on a collection, '' for a run that is missing.
+
+        table: that of the collection. runs: its paths by system, or a template for all; the systems may have
+        templates of their own.
+        """
         of_collection = runs if isinstance(runs, Mapping) else {}
         if unknown := [system for system in of_collection if system not in systems]:
             raise self.error(f"{named(str(unknown[0]))} in runs of [{table}] is not one of the systems", table)
@@ -128,19 +156,7 @@ class _Reader:
                 raise self.error(f"no path of the runs of {named(system)} on {named(name)}", hint=hint)
             # without a path where the collection has the runs of other systems: this one is missing
             paths[system] = "" if path is None else self.path(path, "runs", collection=name, system=system)
-        qrels = self.path(qrels, "qrels", collection=name)
-        specs = self.specs(content.get("metrics", self.content.get("metrics")), f"metrics of {name}: ")
-        options: dict[str, Any] = {}
-        table_of: dict[str, str] = {}
-        for tables, scope in ((self.content, "options"), (content, f"{table}.options")):
-            values = tables.get("options", {})
-            if not isinstance(values, Mapping):
-                raise self.error(f"[{scope}] must be a table", "options")
-            self.file.check_keys(values, FILE_OPTIONS, scope)
-            self.file.options(values, self.folder, scope)  # an error has the line in this table
-            options |= values
-            table_of |= dict.fromkeys(values, scope)
-        return Collection(name, qrels, paths, specs, self.file.options(options, self.folder), table_of)
+        return paths
 
     def path(self, template: Any, key: str, **names: str) -> str:
         """A path, with the names for {collection} and {system}; of a pattern, the file that matches."""
@@ -155,14 +171,18 @@ class _Reader:
         matches = [] if os.path.lexists(path) else glob(os.path.join(escape(self.folder), pattern))
         files = sorted(file for file in matches if not os.path.isdir(file))
         if len(files) > 1:
-            what = f"{key}: {path} matches {len(files)} files: {first_names(files, _SHOWN)}"
+            message = f"{key}: {path} matches {len(files)} files: {first_names(files, _SHOWN)}"
             hint = "A pattern must match one file for each collection and system"
-            raise self.error(what, template, hint=hint)
+            raise self.error(message, template, hint=hint)
         return files[0] if files else path
 
-    def specs(self, value: Any, of: str = "") -> tuple[Spec, ...]:
-        """The metrics, each with a summary that is a number. of: begins what is wrong with them."""
-        names = [value] if isinstance(value, str) else [] if value is None else value
+    def specs(self, value: Any, prefix: str = "") -> tuple[Spec, ...]:
+        """The metrics, each with a summary that is a number. prefix: of the error of a metric."""
+        names = value
+        if value is None:
+            names = []
+        elif isinstance(value, str):
+            names = [value]
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
             raise self.error(f"metrics must be names, not {described(value)}", "metrics")
         if not names:
@@ -170,7 +190,7 @@ class _Reader:
         try:
             return _with_summary(parse(names))
         except MetricError as error:
-            raise self.error(f"{of}{error}") from None
+            raise self.error(f"{prefix}{error}") from None
 
 
 def _with_summary(specs: Sequence[Spec]) -> tuple[Spec, ...]:

@@ -206,33 +206,44 @@ def _count(errors: int, warnings: int) -> str:
 def _file(file: FileReport, colour: bool) -> Iterator[str]:
     title = f"{visible(file.path)}: {file.role or 'file'}, {_count(file.errors.total, file.warnings.total)}"
     yield styled(title, BOLD, colour)
-    rows = []
+    rows = [*_about(file)]
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, text in rows:
+        yield f"  {styled(name.ljust(width), DIM, colour)}  {text}".rstrip()
+    yield from _issues(file.path, "error", file.errors, colour)
+    yield from _issues(file.path, "warning", file.warnings, colour)
+    if file.end is not None:
+        yield f"  reading stopped at line {file.end}"
+
+
+def _about(file: FileReport) -> Iterator[tuple[str, str]]:
+    """The names and the texts of what the file is, and what it holds."""
     if file.format:
-        rows.append(("format", f"{file.format}: {file.why}" if file.why else file.format))
+        yield "format", f"{file.format}: {file.why}" if file.why else file.format
     if (about := file.description) is not None:
         text = f"{about.compression or 'not compressed'}, {about.encoding}"
         text += f", separated by {about.separators}" if about.separators else ""
         text += f", lines end in {about.line_ends}" if about.line_ends else ""
-        rows.append(("data" if about.encoding == "binary" else "text", text))
-    if file.facts is not None:
-        rows += _of_qrels(file.facts) if isinstance(file.facts, QrelsFacts) else _of_run(file.facts)
-    width = max((len(name) for name, _ in rows), default=0)
-    for name, text in rows:
-        yield f"  {styled(name.ljust(width), DIM, colour)}  {text}".rstrip()
-    for severity, issues in (("error", file.errors), ("warning", file.warnings)):
-        for issue in issues.first:
-            location = file.path if issue.line is None else f"{file.path}:{issue.line}"
-            hint = f". {issue.hint}" if issue.hint else ""
-            yield printable(f"{location}: {severity}: {issue.what}{hint}")
-        if unlisted := issues.total - len(issues.first):
-            count = many(unlisted, f"more {severity}", f"more {severity}s")
-            yield f"{printable(file.path)}: {count}; --max-errors sets the limit"
-        if issues.total > 1:
-            yield f"  {styled(f'{severity}s by kind', DIM, colour)}"
-            width = len(f"{max(issues.kinds.values()):,}")
-            yield from (f"  {number:>{width},}  {printable(kind)}" for kind, number in issues.kinds.items())
-    if file.end is not None:
-        yield f"  reading stopped at line {file.end}"
+        yield "data" if about.encoding == "binary" else "text", text
+    if isinstance(file.facts, QrelsFacts):
+        yield from _of_qrels(file.facts)
+    elif file.facts is not None:
+        yield from _of_run(file.facts)
+
+
+def _issues(path: str, severity: str, issues: Issues, colour: bool) -> Iterator[str]:
+    """A line for each error, or warning, that is listed; how many there are more, and of each kind."""
+    for issue in issues.first:
+        location = path if issue.line is None else f"{path}:{issue.line}"
+        hint = f". {issue.hint}" if issue.hint else ""
+        yield printable(f"{location}: {severity}: {issue.what}{hint}")
+    if unlisted := issues.total - len(issues.first):
+        count = many(unlisted, f"more {severity}", f"more {severity}s")
+        yield f"{printable(path)}: {count}; --max-errors sets the limit"
+    if issues.total > 1:
+        yield f"  {styled(f'{severity}s by kind', DIM, colour)}"
+        width = len(f"{max(issues.kinds.values()):,}")
+        yield from (f"  {number:>{width},}  {printable(kind)}" for kind, number in issues.kinds.items())
 
 
 def _listed(*parts: str) -> str:
