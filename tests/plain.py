@@ -3,13 +3,17 @@
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from math import isfinite
+from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from gradeval.arrays.strings import PAD
+from gradeval.formats import sources
 from gradeval.formats.sources import BLOCK, Block, Source
 from gradeval.options import Options
 from gradeval.tables.load import open_qrels
@@ -42,6 +46,27 @@ class Halting(Cut):
         for block in super().blocks():
             yield from (nothing, block)
         yield nothing
+
+
+@contextmanager
+def changing(
+    path: str, change: Callable[[], object], is_due: Callable[[int, int], bool], most: int = 1 << 30
+) -> Iterator[None]:
+    """Within, change() is called once, behind a read of this file that is_due() accepts: its count of bytes, 0
+    at the end, and its number, from 0. most: bytes of a read.
+    """
+    plain, waiting, numbers = sources._Stored.readinto, [change], count()
+
+    def readinto(stored: Any, buffer: Any) -> int:
+        if stored.source.path != path:
+            return plain(stored, buffer)
+        size = plain(stored, memoryview(buffer)[:most])
+        if is_due(size, next(numbers)) and waiting:
+            waiting.pop()()
+        return size
+
+    with mock.patch.object(sources._Stored, "readinto", readinto):
+        yield
 
 
 @contextmanager

@@ -288,10 +288,11 @@ class Evaluator:
             if at_once:
                 noticed = run_outcome.noticed(with_expected)
                 run_outcome = run_outcome.replace(noticed=partial(outcome.known, noticed))
+            if self._hashes and run.source is not None:
+                result = run_outcome.result.replace(sha256=run.source.sha256())
+                run_outcome = run_outcome.replace(result=result)
         except GradevalError as error:
             return FailedRun(run.path, error)
-        if self._hashes and run.source is not None:
-            return run_outcome.replace(result=run_outcome.result.replace(sha256=run.source.sha256()))
         return run_outcome
 
     def _notices(

@@ -149,11 +149,12 @@ class SavedRun(Record, eq=False):
 
 
 class SavedResult(Record, eq=False):
-    """A saved result as read. path: its own; qrels_sha256, options: what it was made from.
+    """A saved result as read. path, sha256: its own; qrels_sha256, options: what it was made from.
     groups_sha256: of the group sizes of qrels without qid, None for others. metrics: canonical names.
     """
 
     path: str
+    sha256: str
     qrels_sha256: str
     groups_sha256: str | None
     options: Mapping[str, Any]

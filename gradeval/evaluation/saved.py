@@ -86,6 +86,7 @@ class _Part(NamedTuple):
 
 def read_saved(source: Source) -> SavedResult:
     """The saved result in a file. Raises InputError where it is none, or has no values per query."""
+    source.hash_while_reading()
     content = parse_json(read_text(source), source.name)
     file = _Part(source.name, content if isinstance(content, dict) else {}, "")
     if "gradeval" not in file.content or "comparisons" in file.content:
@@ -111,6 +112,7 @@ def read_saved(source: Source) -> SavedResult:
         raise InputError(source.name, f"an option in it is not valid ({error})") from None
     return SavedResult(
         source.name,
+        source.sha256(),
         qrels.item("sha256", str),
         qrels.item("groups_sha256", (str, NoneType)),
         options,

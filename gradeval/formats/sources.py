@@ -112,8 +112,9 @@ class Block(Record):
 class Source:
     """A file as the user named it ('-' is standard input), which can be read from its beginning repeatedly.
     A folder of BEIR, which has a folder qrels, is its judgments. What a pipe delivers is copied to a temporary
-    file. compression: known once it was read, '' for none. watch: is told the size of each file before it is
-    read, and the bytes of each read, for the progress bar of a command.
+    file; any other file that changes from its first to its last reading is an error. compression: known once it
+    was read, '' for none. watch: is told the size of each file before it is read, and the bytes of each read,
+    for the progress bar of a command.
     """
 
     watch: ClassVar[Callable[[int, int], object] | None] = None
@@ -139,8 +140,9 @@ class Source:
         self.compression = ""
         self._pipe: _Pipe | None = None
         self._begin: int | None = None
-        self.digest: Any = None
-        self.hashed = 0  # bytes from the beginning that the digest has
+        self._state: tuple[int, int, int] | None = None
+        self._hashes = False
+        self._digest = ""  # of the last reading that reached the end
 
     def blocks(self, size: int = BLOCK) -> Iterator[Block]:
         """The decompressed bytes in blocks of about this size, cut at line ends. Raises InputError."""
@@ -172,7 +174,7 @@ class Source:
         with self._system_errors():
             next(self.chunks(1))  # which shows the compression, and whether it is a pipe
             if not self.compression and self._pipe is None and self.path != "-":
-                with open(self.path, "rb") as file:
+                with open(self.path, "rb") as file, self._unchanged(file):
                     yield file
                 return
             with tempfile.TemporaryFile() as copy:
@@ -187,7 +189,7 @@ class Source:
     @contextmanager
     def _reader(self) -> Iterator[Callable[[Any], int]]:
         """readinto() of the decompressed bytes. Raises InputError for errors within the block."""
-        with self._system_errors(), io.BufferedReader(self._from(0), 1 << 16) as stored:
+        with self._system_errors(), io.BufferedReader(self._opened(), 1 << 16) as stored:
             kind = self.compression = compression_of(stored.peek(MAGIC_BYTES)[:MAGIC_BYTES])
             if kind == "zip":
                 raise InputError(self.name, "this is a zip archive", hint="Extract it first")
@@ -224,20 +226,54 @@ class Source:
                 what = "permission denied"
             raise InputError(self.name or "''", what, hint=hint) from None
 
+    @contextmanager
+    def _unchanged(self, file: Any) -> Iterator[None]:
+        """Raise InputError where the file changes until the block ends."""
+        self.check(file)
+        try:
+            yield
+        except Exception:
+            self.check(file)  # which explains the error
+            raise
+        self.check(file)
+
+    def check(self, file: Any) -> None:
+        """Raise InputError where an opened file is not as it was when it was opened first."""
+        about = os.fstat(file.fileno())
+        state = about.st_ino, about.st_size, about.st_mtime_ns
+        self._state = self._state or state
+        if state != self._state:
+            raise changed_error(self.name)
+
     def hash_while_reading(self) -> None:
         """Hash the bytes as they are read, so that sha256() need not read them again."""
-        if self.digest is None:
-            import hashlib
+        self._hashes = True
 
-            self.digest = hashlib.sha256()
+    def hasher(self) -> Any:
+        """What hashes the bytes of a reading, None where no hash is needed."""
+        if not self._hashes:
+            return None
+        import hashlib
+
+        return hashlib.sha256()
+
+    def ended(self, file: Any, hasher: Any) -> None:
+        """Keep the hash of a reading that has reached the end. Raises InputError where the file has changed."""
+        if file is not None:
+            self.check(file)
+        if hasher is not None:
+            self._digest = hasher.hexdigest()
 
     def sha256(self) -> str:
-        """The SHA-256 of the stored (compressed) bytes, in hexadecimal; those not hashed yet are read now."""
+        """The SHA-256, in hexadecimal, of the stored (compressed) bytes that were read last, from the beginning
+        to the end; they are read now where that has not been done. Raises InputError.
+        """
         self.hash_while_reading()
-        with self._from(self.hashed) as stored:
-            while stored.read(1 << 20):
-                pass
-        return str(self.digest.hexdigest())
+        if not self._digest:
+            with self._system_errors(), self._opened() as stored:
+                while stored.read(1 << 20):
+                    pass
+        return self._digest
 
     @property
     def stored_size(self) -> int:
@@ -261,8 +297,8 @@ class Source:
             raise OSError(errno.EBADF, "standard input is closed")
         return sys.stdin.fileno()
 
-    def _from(self, offset: int) -> io.RawIOBase:
-        """The stored bytes from this offset on."""
+    def _opened(self) -> io.RawIOBase:
+        """The stored bytes, from the beginning."""
         if not self._is_watched and Source.watch is not None:
             self._is_watched = True
             Source.watch(self.stored_size, 0)
@@ -271,35 +307,44 @@ class Source:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 if self._begin is None:
                     self._begin = file.tell()
-                file.seek(self._begin + offset)
-                return _Stored(self, lambda buffer, _: file.readinto(buffer) or 0, offset, file)
+                file.seek(self._begin)
+                return _Stored(self, lambda buffer, _: file.readinto(buffer) or 0, file)
             self._pipe = _Pipe(file, self.name)
             weakref.finalize(self, self._pipe.close)
-        return _Stored(self, self._pipe.readinto, offset)
+        return _Stored(self, self._pipe.readinto)
 
 
 class _Stored(io.RawIOBase):
-    """The stored bytes from an offset on. read: (buffer, offset) -> how many. owned: a file to close."""
+    """The stored bytes from the beginning. read_at: (buffer, offset) -> count. file: a regular one, to close."""
 
-    def __init__(self, source: Source, read: Callable[[Any, int], int], offset: int, owned: Any = None) -> None:
-        self.source, self.read_at, self.offset, self.owned = source, read, offset, owned
+    def __init__(self, source: Source, read_at: Callable[[Any, int], int], file: Any = None) -> None:
+        self.source, self.read_at, self.file = source, read_at, file
+        self.offset = 0
+        self.has_ended = False
+        self.hasher = source.hasher()
 
     def close(self) -> None:
-        if self.owned is not None:
-            self.owned.close()
+        if self.file is not None:
+            self.file.close()
         super().close()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        source, offset = self.source, self.offset
-        count = self.read_at(buffer, offset)
-        if count and Source.watch is not None:
+        if self.has_ended:  # what has come since is of no reading
+            return 0
+        if self.file is not None and not self.offset:
+            self.source.check(self.file)
+        count = self.read_at(buffer, self.offset)
+        if not count:
+            self.source.ended(self.file, self.hasher)
+            self.has_ended = True
+            return 0
+        if Source.watch is not None:
             Source.watch(0, count)
-        if source.digest is not None and offset <= source.hashed < offset + count:  # others were hashed before
-            source.digest.update(memoryview(buffer)[source.hashed - offset : count])
-            source.hashed = offset + count
+        if self.hasher is not None:
+            self.hasher.update(memoryview(buffer)[:count])
         self.offset += count
         return count
 
@@ -313,6 +358,7 @@ class _Pipe:
         self.pipe, self.name = pipe, name
         self.copy = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         self.copied = 0
+        self.has_ended = False
 
     def close(self) -> None:
         self.pipe.close()
@@ -322,8 +368,9 @@ class _Pipe:
     def readinto(self, buffer: Any, offset: int) -> int:
         buffer = memoryview(buffer)  # whose slices are views
         new = 0
-        if offset == self.copied:
+        if offset == self.copied and not self.has_ended:
             new = _read(self.pipe, buffer)
+            self.has_ended = not new  # a FIFO or a terminal may bring more later, which was not evaluated
             # at the beginning enough bytes to detect compression
             while 0 < self.copied + new < MAGIC_BYTES and (count := _read(self.pipe, buffer[new:])):
                 new += count
@@ -391,6 +438,10 @@ def _cut(readinto: Callable[[Any], int], size: int) -> Iterator[Block]:
         if end:
             yield Block(buffer, end, first, last, too_long)
             first = False
+
+
+def changed_error(name: str) -> InputError:
+    return InputError(name, "the file changed while it was read", hint="Run this again when it is complete")
 
 
 def temporary_error(name: str, error: OSError) -> InputError:

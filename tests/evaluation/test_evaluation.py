@@ -3,14 +3,17 @@
 import copy
 import gc
 import gzip
+import hashlib
 import html
 import pickle
 import random
 import weakref
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from helpers import each, each_row, error_of, raises
+from plain import changing
 
 import gradeval
 from gradeval import Evaluator, InputError, OptionError, evaluate, read_qrels, read_run
@@ -61,6 +64,25 @@ def test_features_are_hashed_as_their_file(tmp_path, monkeypatch):
     assert results.failed == () and sum(watched) == path.stat().st_size
     expected = Source(path).sha256()
     assert {results.qrels_sha256, *(run.sha256 for run in results.runs)} == {expected}
+
+
+@each("grown", ["qrels", "run"])
+def test_hashes_are_of_what_was_evaluated(grown, tmp_path):
+    """Not of a file as it is when its hash is taken."""
+    texts = {"qrels": b"1 0 a 1\n1 0 b 0\n", "run": b"1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n"}
+    paths = {name: str(tmp_path / name) for name in texts}
+    for name, text in texts.items():
+        Path(paths[name]).write_bytes(text)
+
+    def grow():
+        Path(paths[grown]).write_bytes(texts[grown] + texts[grown].replace(b"1 ", b"2 ", 1))
+
+    options = Options(qrels_format="trec", run_format="trec")
+    with changing(paths[grown], grow, lambda size, number: not size):
+        results = evaluate_all(paths["qrels"], [(None, paths["run"])], parse("AP"), options, hashes=True)
+    assert results.means.tolist() == [[0.5]]
+    found = {"qrels": results.qrels_sha256, "run": results.runs[0].sha256}
+    assert found == {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
 
 
 OTHER = {"1": {"a": 1.0}}

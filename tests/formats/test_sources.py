@@ -6,18 +6,20 @@ import hashlib
 import lzma
 import os
 import random
+import shutil
 import sys
 import tempfile
 import threading
 import time
 from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers import each, error_of, examples, raises
 from hypothesis import example, given
 from hypothesis import strategies as st
-from plain import pipe
+from plain import changing, pipe
 
 from gradeval.arrays.strings import PAD
 from gradeval.errors import InputError
@@ -189,6 +191,71 @@ def test_a_hash_and_progress_are_taken_while_the_file_is_read(pack, piped, file,
         assert source.stored_size == (0 if piped else len(compressed))
         text_of(source)
         assert piped or sum(steps) == len(compressed)
+
+
+def append(path, text=b"one more\n"):
+    with open(path, "ab") as file:
+        file.write(text)
+
+
+@each("pack", PACKERS.values())
+def test_the_hash_is_of_what_was_read_before_a_file_grew(pack, file):
+    stored = pack(LINES)
+    source = file(stored)
+    source.hash_while_reading()
+    with changing(source.path, lambda: append(source.path), lambda size, number: not size):
+        assert text_of(source) == LINES
+    assert source.sha256() == hashlib.sha256(stored).hexdigest()
+
+
+CHANGES = {
+    "grows": append,
+    "shrinks": lambda path: os.truncate(path, 10),
+    "is written anew": lambda path: (path.write_bytes(path.read_bytes()), os.utime(path, (1, 1))),
+    "is replaced": lambda path: (shutil.copy2(path, f"{path}2"), os.replace(f"{path}2", path)),
+}
+
+
+@each("how", CHANGES)
+@each("pack", PACKERS.values())
+def test_a_file_that_changes_while_it_is_read(how, pack, file):
+    """Its bytes may be of two files. One that is replaced is another only where it is opened again."""
+    source = file(pack(LINES))
+    text_of(source)
+    with changing(source.path, lambda: CHANGES[how](Path(source.path)), lambda *read: True):
+        if how == "is replaced":
+            text_of(source)
+        error = error_of(InputError, text_of, source)
+    assert error == f"{source.path}: the file changed while it was read. Run this again when it is complete"
+
+
+@each("why", ["", "damaged"])
+def test_a_file_that_changes_while_pyarrow_reads_it(why, file):
+    """What is said of such a file may be an effect of that."""
+    source = file(LINES)
+    with pytest.raises(InputError, match="the file changed while it was read"), source.seekable() as stream:
+        append(stream.name)
+        if why:
+            raise ValueError(why)
+    raises(InputError, "the file changed while it was read", source.sha256)
+
+
+def test_what_another_brings_through_a_fifo_is_not_read(tmp_path):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+
+    def bring(text):
+        thread = threading.Thread(target=path.write_bytes, args=(text,))
+        thread.start()
+        return thread
+
+    first, source = bring(LINES), Source(path)
+    source.hash_while_reading()
+    assert text_of(source) == LINES
+    first.join()
+    second = bring(b"more\n")
+    second.join()
+    assert text_of(source) == LINES and source.sha256() == hashlib.sha256(LINES).hexdigest()
 
 
 @each("name", COMPRESSED)

@@ -24,10 +24,12 @@ ATTACKS = {
     "saved": "edited saved results",
     "arrow": "Arrow buffers damaged",
     "borders": "blocks of any size",
+    "growing": "files that grow behind a read",
     "keys": "colliding keys of ids",
     "arguments": "any words on the command line",
     "outputs": "outputs onto every kind of input",
     "streams": "processes with pipes, full outputs and signals",
+    "racing": "files that another process writes",
     "resources": "many threads in little memory",
     "fork": "children of a process with threads",
 }

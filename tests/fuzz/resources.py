@@ -10,7 +10,7 @@ from pathlib import Path
 from cli.command import gradeval
 
 from . import data
-from .streams import WAIT, check_manners, environment, require, start, typed
+from .streams import check_manners, environment, finished, require, start, typed
 
 UNIT = "processes"
 
@@ -50,13 +50,7 @@ def least() -> int:
 def _run(args: list[str], limit: int) -> tuple[int, bytes, bytes]:
     before = f"ulimit -c 0; ulimit -v {limit};"
     with start(args, before, stdin=subprocess.DEVNULL, stdout=-1, stderr=-1) as process:
-        try:
-            out, err = process.communicate(timeout=WAIT)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            require(False, f"it hangs for {WAIT} seconds", typed(args, before), 0, out, err)
-    return process.returncode, out, err
+        return finished(process, typed(args, before))
 
 
 def check(files: dict[str, bytes], args: list[str], above: float) -> int:

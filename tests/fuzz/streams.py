@@ -59,6 +59,17 @@ def start(args: Sequence[str], before: str = "", after: str = "", **more: Any) -
     return subprocess.Popen(["sh", "-c", script, "sh", *COMMAND, *args], **{"env": environment()} | more)
 
 
+def finished(process: subprocess.Popen[bytes], how: str) -> tuple[int, bytes, bytes]:
+    """Its exit code, and what it printed."""
+    try:
+        out, err = process.communicate(timeout=WAIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        require(False, f"it hangs for {WAIT} seconds", how, 0, out, err)
+    return process.returncode, out, err
+
+
 def require(is_right: bool, what: str, how: str, code: int, out: bytes, err: bytes) -> None:
     """how: the command, as a shell takes it, with what stands around it in words."""
     if not is_right:

@@ -1,5 +1,6 @@
 """The attacks themselves: a few cases of each pass, a planted fault is found, what fails can be run again."""
 
+import hashlib
 import os
 import random
 import sys
@@ -22,7 +23,8 @@ from .attack import attack_of, attempt, kind_of, rng_of
 SEED = 6
 CASES = {
     "numbers": 3, "template": 12, "options": 30, "damage": 25, "saved": 35, "arrow": 40,
-    "borders": 3, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1, "resources": 1, "fork": 2,
+    "borders": 3, "growing": 20, "keys": 20, "arguments": 25, "outputs": 25, "streams": 1, "racing": 2,
+    "resources": 1, "fork": 2,
 }  # fmt: skip
 
 
@@ -48,6 +50,10 @@ def loses_a_byte(readinto: Any, size: int, plain: Any = sources._cut) -> Any:
         readinto(bytearray(1))
 
 
+def hash_of_now(source: sources.Source) -> str:
+    return hashlib.sha256(Path(source.path).read_bytes()).hexdigest()
+
+
 BROKEN = [sys.executable, "-S", "-c", "print('run'); 1 / 0"]
 FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     # double rounding
@@ -60,10 +66,12 @@ FAULTS: dict[str, list[tuple[Any, str, Any]]] = {
     "saved": [(saved, "_SAME", float("inf"))],
     "arrow": [(memory, "missing_rows", fails), (arrow, "printable", fails)],
     "borders": [(sources, "_cut", loses_a_byte)],
+    "growing": [(sources.Source, "sha256", hash_of_now)],
     "keys": [(Ids, "same", lambda ids, rows, other, other_rows: np.ones(len(rows), bool))],
     "arguments": [(cli, "echo_error", lambda line: None)],
     "outputs": [(output, "_as_input", lambda path, about, inputs: "")],
     "streams": [(streams, "COMMAND", BROKEN)],
+    "racing": [(streams, "COMMAND", BROKEN)],
     "resources": [(streams, "COMMAND", BROKEN)],
     "fork": [(Evaluator, "evaluate", fails_in_children)],
 }

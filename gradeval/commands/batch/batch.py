@@ -27,7 +27,7 @@ from gradeval.evaluation.runs import with_saved
 from gradeval.formats.json import parse_json
 from gradeval.formats.letor import group_sizes
 from gradeval.formats.lines import read_text
-from gradeval.formats.sources import Source
+from gradeval.formats.sources import Source, changed_error
 from gradeval.notices import MAX_SUBJECTS, Kind, Notice, lines
 from gradeval.options import DEFAULT_TIES, weighted_error
 from gradeval.registry.metric import Kind as MetricKind
@@ -439,7 +439,10 @@ class _CollectionCells:
             for run in results.runs:
                 if run.name == self.baseline:
                     of_baseline = results
-                add(self.done(results, of_baseline))
+                if of_baseline is not None and of_baseline.qrels_sha256 != results.qrels_sha256:
+                    fail([run.name], changed_error(self.qrels))  # features and runs read the qrels each
+                else:
+                    add(self.done(results, of_baseline))
 
         existing = [system for system in systems if self.exists(system)]
         # with a run, the evaluation reports that there are no qrels
@@ -519,12 +522,12 @@ def _of_one_run(run: Any) -> Any:
         return run
     if len(run.runs) != 1:
         return FailedRun(run.path, InputError(run.path, f"it has {len(run.runs)} runs, and a system has one"))
-    return run.replace(runs=(run.runs[0].replace(sha256=_sha256(lambda: Source(run.path))),))
+    return run.replace(runs=(run.runs[0].replace(sha256=run.sha256),))
 
 
 def _sha256(source: Callable[[], Source]) -> str | None:
     """None where the file cannot be read: it is evaluated again, which reports this where it matters."""
-    with suppress(InputError, OSError):
+    with suppress(InputError):
         return source().sha256()
     return None
 

@@ -114,6 +114,26 @@ def test_significance() -> None:
         assert {cell.verdict for cell in found.values()} == verdicts[baseline]
 
 
+def test_features_and_runs_have_the_same_qrels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These are read for both, and what has changed cannot be compared."""
+    text, evaluate = "1 qid:1 1:2 # a\n0 qid:1 1:1 # b\n1 qid:2 1:1 # c\n", module.evaluate_all
+    Path("letor").write_text(text)
+    Path("x.run").write_text("1 Q0 a 1 1 t\n")
+
+    def changes_them(*args: Any, **more: Any) -> Any:
+        results = evaluate(*args, **more)
+        Path("letor").write_text(text + "1 qid:2 1:2 # d\n")
+        return results
+
+    monkeypatch.setattr(module, "evaluate_all", changes_them)
+    content = {"collections": {"l": {"qrels": "letor", "runs": "x.run"}}, "systems": ["x"], "features": "1"}
+    found = gradeval.batch({**content, "metrics": "AP"}, baseline="feature1")
+    assert [cell.errors for cell in found.cells.values()] == [
+        ("letor: the file changed while it was read. Run this again when it is complete",),
+        (),
+    ]
+
+
 @pytest.fixture
 def evaluated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     seen: list[tuple[str, str]] = []
