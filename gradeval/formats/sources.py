@@ -315,7 +315,7 @@ class Source:
 
 
 class _Stored(io.RawIOBase):
-    """The stored bytes from the beginning. read_at: (buffer, offset) -> count. file: a regular one, to close."""
+    """The stored bytes from the beginning. read_at: (buffer, offset) -> count. file: a regular one to close."""
 
     def __init__(self, source: Source, read_at: Callable[[Any, int], int], file: Any = None) -> None:
         self.source, self.read_at, self.file = source, read_at, file
