@@ -17,6 +17,7 @@ TESTS = ("t", "randomization", "bootstrap", "wilcoxon", "sign", TUKEY)
 CORRECTIONS = ("holm", "bonferroni", "bh", MAXT, "none")
 RANDOM_TESTS = ("randomization", "bootstrap", TUKEY)  # those that may draw samples
 EXPLAINED = 250  # queries of a report, by default
+MIN_COVERAGE = 50.0  # percent of the judged queries that a run needs to be tested
 SUMS = "sums"  # a scope: a t-test from sums alone has it too
 
 Groups = tuple[tuple[str, tuple[str, ...]], ...]  # (group, query ids) of each group
@@ -88,6 +89,15 @@ class CompareOptions(opts.OptionTable, init=False):
         default=95.0,
         scope={SUMS},
         python="of the intervals, in percent; the significance level alpha is what is left of 100 %",
+    )
+    min_coverage: float = _comparison(
+        opts.percentage(0, 100),
+        "Do not test runs with fewer of the judged queries than this: no p, no marks, not in the family of the "
+        "correction. 0 tests all. Default: 50.",
+        default=MIN_COVERAGE,
+        scope={SUMS},
+        python="runs with fewer of the judged queries than this percentage are not tested: they have no p, and "
+        "are not in the family of the correction; 0 tests all",
     )
     samples: int = _comparison(
         opts.integer(100, 10**8),

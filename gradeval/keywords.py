@@ -14,6 +14,7 @@ class CompareOnSpark(TypedDict, total=False):
     all_pairs: bool  # False
     correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none'] | None  # None
     confidence: float  # 95.0
+    min_coverage: float  # 50.0
 
 
 class SwapsKeywords(TypedDict, total=False):
@@ -122,12 +123,6 @@ class Evaluate(Runs, total=False):
     by_level: bool  # False
 
 
-class Report(Runs, CompareOnSpark, total=False):
-    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
-    samples: int  # 100000
-    seed: int  # 1
-
-
 class Agreement(Runs, total=False):
     test: Literal['t', 'randomization', 'wilcoxon', 'sign', 'tukey']  # 't'
     correction: Literal['holm', 'bonferroni', 'bh', 'maxt', 'none']  # 'holm'
@@ -135,6 +130,12 @@ class Agreement(Runs, total=False):
     samples: int  # 100000
     splits: int  # 100
     rescale: Iterable[float]  # (0.5, 2.0)
+    seed: int  # 1
+
+
+class Report(Runs, CompareOnSpark, total=False):
+    test: Literal['t', 'randomization', 'bootstrap', 'wilcoxon', 'sign', 'tukey']  # 't'
+    samples: int  # 100000
     seed: int  # 1
 
 

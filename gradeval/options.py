@@ -62,14 +62,14 @@ Read = Callable[[str, Any], Any]
 class OptionKind(Record):
     """The values that an option takes. type: for the command line. read: makes and checks a value of what was
     given, by a Python caller any object; a value stays what it is. accepts: the type for a Python caller.
-    choices, bounds: of words and of integers. metavar: what the help calls a value.
+    choices, bounds: of words and of numbers. metavar: what the help calls a value.
     """
 
     type: str
     read: Read
     accepts: str
     choices: tuple[str, ...] = ()
-    bounds: tuple[int, int] = (0, 0)
+    bounds: tuple[float, float] = (0, 0)
     metavar: str | None = None
 
 
@@ -297,7 +297,7 @@ def parse_ids(text: str) -> tuple[str, ...]:
 def _read_weights(name: str, weights: Any) -> Any:
     """(query, weight) pairs of a mapping or a Series, or the path of a file that is read with the judgments."""
     if hasattr(type(weights), "items"):
-        weights = tuple((as_text(query), _percentage(weight)) for query, weight in weights.items())
+        weights = tuple((as_text(query), _as_float(weight)) for query, weight in weights.items())
     value = _path(weights)
     if _is_text(value):
         return value
@@ -382,22 +382,21 @@ def parse_number(text: str) -> float:
 # --- the table
 
 
-def _percentage(value: Any) -> Any:
+def _as_float(value: Any) -> Any:
     is_number = isinstance(value, Real) and not type(value).__name__.startswith("bool")
     return float(value) if is_number else plain(value)
 
 
+def percentage(low: float, high: float) -> OptionKind:
+    def is_valid(value: Any) -> bool:
+        return isinstance(value, float) and low <= value <= high
+
+    read = must_be(f"a percentage from {low:g} to {high:g}", is_valid, _as_float)
+    return OptionKind("percentage", read, "float", bounds=(low, high), metavar="PERCENT")
+
+
 PATH = "str | bytes | os.PathLike[str]"  # for Python
-PERCENTAGE = OptionKind(
-    "percentage",
-    must_be(
-        "a percentage from {:g} to {:g}".format(*CONFIDENCE),
-        lambda value: isinstance(value, float) and CONFIDENCE[0] <= value <= CONFIDENCE[1],
-        _percentage,
-    ),
-    "float",
-    metavar="PERCENT",
-)
+PERCENTAGE = percentage(*CONFIDENCE)
 FLAG = OptionKind("flag", must_be("true or false", lambda value: isinstance(value, bool)), "bool")
 GRADE = OptionKind("grade", _read_grade, "float", metavar="GRADE")
 ANY_RELEVANT = ">0"  # the default threshold, as signatures write it

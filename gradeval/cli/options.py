@@ -292,7 +292,6 @@ def together(*decorators: Decorator) -> Decorator:
 _TYPES: dict[str, dict[str, Any]] = {  # by the type of a row: arguments of click.option
     "grade": {"type": grade()},
     "threshold": {"type": threshold(opts.ANY_RELEVANT)},
-    "percentage": {"type": percentage(*opts.CONFIDENCE)},
     "choice or flag": {"is_flag": False},
     "flag": {"is_flag": True},
     "path": {"type": File()},
@@ -320,7 +319,9 @@ def row_option(table: type[opts.OptionTable], name: str, **changes: Any) -> Deco
     if kind.type == "choice or flag":
         arguments["flag_value"] = kind.choices[0]
     if kind.type == "integer":
-        arguments["type"] = Integer(*kind.bounds)
+        arguments["type"] = Integer(*map(int, kind.bounds))
+    if kind.type == "percentage":
+        arguments["type"] = percentage(*kind.bounds)
     return click.option(*row.flags.split(), name, cls=SectionedOption, **{**arguments, **changes})
 
 

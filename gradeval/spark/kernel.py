@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, NoReturn
@@ -19,6 +20,7 @@ import numpy as np
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.strings import Ids, Texts
 from gradeval.commands.compare import compare
+from gradeval.commands.compare.coverage import coverage_of_runs
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, InputError, InputErrors, OptionError, UnknownQueryError, described
 from gradeval.evaluation import outcome as outcomes
@@ -555,8 +557,13 @@ def comparison(
     places = [*map(job.specs.index, specs)]
     values = without_values(job.runs, job.paths, specs)
     summary: SparkSummary = complete(summarized(job._replace(pairs=pairs)))  # type: ignore[assignment]
+    values = replace(values, coverage=coverage_of_runs(summary))
+    shortfalls = values.shortfalls(options.min_coverage)
     tested = [
-        (job.runs[run], job.runs[baseline], column, *_t_test(pair, m, options.alpha))
+        (
+            *(job.runs[run], job.runs[baseline], column),
+            *_t_test(pair, m, options.alpha, shortfalls[baseline] or shortfalls[run]),
+        )
         for (baseline, run), pair in zip(pairs, summary.pairs, strict=True)
         for column, m in zip(values.metrics, places, strict=True)
     ]
@@ -576,15 +583,21 @@ def comparison(
     return compare.compare_values(values, options, notices, judged=judged, inputs=inputs, sections=(section,))
 
 
-def _t_test(pair: Statistics, m: int, alpha: float) -> tuple[list[float], tests.Summary, tests.Outcome]:
-    """The paired t-test of a metric: the means of the baseline and the run, their differences, the outcome."""
+def _t_test(
+    pair: Statistics, m: int, alpha: float, shortfall: str
+) -> tuple[list[float], tests.Summary, tests.Outcome]:
+    """The paired t-test of a metric: the means of the baseline and the run, their differences, the outcome.
+    shortfall: why they are not tested, '' if they are.
+    """
     mean, *means = pair.mean[:, m].tolist()
     size, _, _, won, lost, lowest, highest = (column[0, m].item() for column in pair)
     n, sd = int(size), float(pair.sd[0, m])
     reason = tests.reason_without_p(np.array([lowest, highest][:n]))
-    if reason:
+    if shortfall:
+        outcome = tests.untested(mean, shortfall)
+    elif reason:
         end = mean if n > 1 else math.nan
-        outcome = tests.Outcome(math.nan, end, end, mean, "", reason)
+        outcome = tests.untested(mean, reason).replace(low=end, high=end)
     else:
         outcome = tests.t_outcome(n, mean, sd, alpha)
     effect_size = math.nan if reason else mean / sd

@@ -121,8 +121,13 @@ def without_p(pairs: Floats) -> Outcome | None:
     if not (reason := reason_without_p(pairs)):
         return None
     mean, _ = mean_and_sd(pairs)
-    end = mean if reason == ALL_EQUAL else math.nan
-    return Outcome(math.nan, end, end, mean, "", reason)
+    outcome = untested(mean, reason)
+    return outcome.replace(low=mean, high=mean) if reason == ALL_EQUAL else outcome
+
+
+def untested(mean: float, reason: str) -> Outcome:
+    """The outcome of differences with this mean that are not tested, as the reason says."""
+    return Outcome(math.nan, math.nan, math.nan, mean, "", reason)
 
 
 def _one_by_one(

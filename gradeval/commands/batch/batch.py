@@ -17,8 +17,9 @@ from gradeval.arrays import cached_property
 from gradeval.arrays.threads import default_jobs, ordered_map
 from gradeval.commands.batch.manifest import AVERAGE, POOL, Collection, Manifest, read_manifest
 from gradeval.commands.compare import compare as comparison
+from gradeval.commands.compare.coverage import not_tested
 from gradeval.commands.compare.layout import BETTER, WORSE, labels, mean_cells, significance
-from gradeval.compare_options import CompareOptions
+from gradeval.compare_options import MIN_COVERAGE
 from gradeval.errors import GradevalError, InputError, InputErrors, UnsuitableOptionError, first_names, visible
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.outcome import with_depths, with_weights
@@ -33,12 +34,12 @@ from gradeval.options import DEFAULT_TIES, weighted_error
 from gradeval.registry.metric import Kind as MetricKind
 from gradeval.registry.spec import Spec, parse
 from gradeval.render import document as doc
+from gradeval.statistics import tests
 from gradeval.statistics.multiple import holm
 from gradeval.version import __version__
 
 FORMAT_VERSION = 1
 CHECKSUM = "checksum"  # of a cell in JSON: the SHA-256 of the rest
-TEST = CompareOptions(correction="none")  # the p-values are corrected over the whole table
 
 Status = Literal["done", "missing", "failed"]
 Key = tuple[str, str]  # (collection, system)
@@ -71,6 +72,7 @@ class Cell:
     judged: Mapping[str, float] = field(default_factory=dict)  # by Judged@k: the share, NaN if unknown
     baseline: str | None = None
     baseline_sha256: str | None = None  # of the run compared with
+    min_coverage: float | None = None  # in percent, with which they were compared
     comparisons: Mapping[str, comparison.PairComparison] = field(default_factory=dict)  # by metric
     notices: tuple[Notice, ...] = ()
     errors: tuple[str, ...] = ()
@@ -100,6 +102,8 @@ class Cell:
         def numbers(values: Mapping[str, Any]) -> dict[str, Any]:
             return {name: math.nan if value is None else value for name, value in values.items()}
 
+        # cells of before there was a minimum were tested whatever they had
+        content = {"min_coverage": None if content["baseline"] is None else 0.0, **content}
         parts: dict[str, Any] = {part.name: content[part.name] for part in fields(cls)}
         parts["values"] = {name: Value(**numbers(value)) for name, value in parts["values"].items()}
         parts["judged"] = numbers(parts["judged"])
@@ -122,6 +126,7 @@ def checksum(content: Mapping[str, Any]) -> str:
 class Batch(doc.WithNotices, doc.Tabular):
     """Collections × systems. path: of the manifest. baseline: the system that others are compared with. pool:
     whether averages are over all queries together, not over collections. order: of metrics that come first.
+    alpha: the significance level.
     """
 
     layout = "gradeval.commands.batch.batch"
@@ -133,6 +138,7 @@ class Batch(doc.WithNotices, doc.Tabular):
     baseline: str | None = None
     pool: bool = False
     order: tuple[Spec, ...] = ()
+    alpha: float = 0.05
 
     @cached_property
     def specs(self) -> tuple[Spec, ...]:
@@ -286,17 +292,20 @@ def batch(
     pool: bool = False,
     resume: str | os.PathLike[str] | None = None,
     jobs: int = 0,
+    min_coverage: float = MIN_COVERAGE,
 ) -> Batch:
     """Evaluate systems on collections.
 
     manifest: the path of a TOML file, or a dict with the same content. baseline: a system to compare the others
     with, on each collection: the paired t-test with Holm's correction. pool: average over all queries together,
     instead of the mean of the collections. resume: an earlier output (json or jsonl): what it has with the same
-    hashes, metrics and options is not evaluated again. Runs that are missing or cannot be evaluated are cells
-    with that status. Raises GradevalError.
+    hashes, metrics and options is not evaluated again. min_coverage: systems whose run, or that of the
+    baseline, has fewer of a collection's judged queries than this percentage are not tested there. Runs that
+    are missing or cannot be evaluated are cells with that status. Raises GradevalError.
     """
     earlier = read_earlier(Source(resume)) if resume is not None else {}
-    return doc.warned(evaluate_batch(read_manifest(manifest, baseline), earlier, pool, jobs))
+    read = read_manifest(manifest, baseline, min_coverage=min_coverage)
+    return doc.warned(evaluate_batch(read, earlier, pool, jobs))
 
 
 def read_earlier(source: Source) -> dict[Key, Cell]:
@@ -351,13 +360,12 @@ def evaluate_batch(
         p_values = holm(np.array([pair.p for _, pair in pairs], np.float64)).tolist()
         for (of_cell, pair), p in zip(pairs, p_values, strict=True):
             [spec] = parse(pair.metric)
-            gain = comparison.ComparedMetric.of(spec).sign * pair.difference if p < TEST.alpha else 0
+            gain = comparison.ComparedMetric.of(spec).sign * pair.difference if p < manifest.test.alpha else 0
             verdict: comparison.Verdict = "better" if gain > 0 else "worse" if gain < 0 else ""
             of_cell[pair.metric] = replace(pair, p_corrected=p, verdict=verdict)
         done = {key: replace(cells[key], comparisons=of_cell) for key, of_cell in compared.items()}
-        return Batch(
-            manifest.file.path, manifest.systems, manifest.collections, done, baseline, pool, manifest.specs
-        )
+        parts = manifest.systems, manifest.collections, done, baseline, pool
+        return Batch(manifest.file.path, *parts, order=manifest.specs, alpha=manifest.test.alpha)
 
     for row in rows:
         systems = [system for system in manifest.systems if (row.name, system) not in cells]
@@ -377,6 +385,7 @@ class _CollectionCells:
         self.compared = comparison.metrics_to_test(self.specs)
         deciding = {name: value for name, value in self.options.to_dict().items() if name != "features"}
         self.settings = json.loads(json.dumps(deciding))  # tuples are lists there
+        self.min_coverage = manifest.test.min_coverage
         self.paths = {system: collection.runs.get(system, collection.qrels) for system in manifest.systems}
 
     def cell(self, system: str, status: Status, **fields: Any) -> Cell:
@@ -396,10 +405,11 @@ class _CollectionCells:
         baseline_sha256 = None if self.baseline is None else sha256[self.paths[self.baseline]]
         unchanged = []
         for cell in cells:
-            path, compared_with = self.paths[cell.system], (self.baseline, baseline_sha256)
-            if baseline_sha256 is None or cell.system == self.baseline:  # there is nothing to compare with
-                compared_with = None, None
-            hashes = cell.sha256, cell.qrels_sha256, (cell.baseline, cell.baseline_sha256)
+            path = self.paths[cell.system]
+            is_compared = baseline_sha256 is not None and cell.system != self.baseline
+            compared_with = (self.baseline, baseline_sha256, self.min_coverage) if is_compared else (None,) * 3
+            made_with = cell.baseline, cell.baseline_sha256, cell.min_coverage
+            hashes = cell.sha256, cell.qrels_sha256, made_with
             is_same = hashes == (sha256[path], sha256[self.qrels], compared_with)
             if is_same and cell.groups_sha256 in (None, groups_sha256):
                 unchanged.append(replace(cell, path=path))
@@ -492,9 +502,12 @@ class _CollectionCells:
         values = dict(zip(map(str, self.specs), map(Value, means, counts), strict=True))
         compared: dict[str, Any] = {}
         if of_baseline is not None and run.name != self.baseline and self.compared:
-            both = of_baseline.replace(runs=(*of_baseline.runs, run), notices=())
-            pairs = comparison.compare_values(comparison.QueryValues.of(both, self.compared), TEST).comparisons
+            notices_of_both = *of_baseline.notices, *results.notices  # which have what the runs lack
+            both = of_baseline.replace(runs=(*of_baseline.runs, run), notices=notices_of_both)
+            by_query = comparison.QueryValues.of(both, self.compared)
+            pairs = comparison.compare_values(by_query, self.manifest.test).comparisons
             compared = {"baseline": self.baseline, "baseline_sha256": of_baseline.runs[0].sha256}
+            compared["min_coverage"] = self.min_coverage
             compared["comparisons"] = {pair.metric: pair for pair in pairs}
         judged = comparison.Judged.of(results)
         cell = f"{self.name}/{run.name}"
@@ -578,14 +591,21 @@ def document(batch: Batch, how: doc.RenderOptions, *, signature: bool = False) -
 
 def _legend(batch: Batch, with_letters: bool) -> list[str]:
     sentences = []
-    count = len(batch.comparisons)
-    if count and batch.baseline is not None:
+    compared = batch.comparisons
+    if compared and batch.baseline is not None:
         what = f"{BETTER} {WORSE}: significantly better, worse than "
         if with_letters:
             what = "Letters: significantly better than these systems, compared with "
-        family = f"Holm correction for {count:,} comparison{'s' * (count != 1)}"
-        how = f"paired t-test, two-sided; {family}; alpha = {TEST.alpha:g}"
+        shortfalls = [
+            f"{collection}: {pair.reason}"
+            for (collection, _, _), pair in compared.items()
+            if pair.reason not in ("", tests.TOO_FEW_PAIRS, tests.ALL_EQUAL)
+        ]
+        count = len(compared) - len(shortfalls)
+        family = f"Holm correction for {count:,} comparison{'s' * (count != 1)}" if count else "no p-value"
+        how = f"paired t-test, two-sided; {family}; alpha = {batch.alpha:g}"
         sentences.append(f"{what}{visible(batch.baseline)} on the same queries ({how}).")
+        sentences += map(visible, not_tested(shortfalls))
     statuses = {cell.status for cell in batch.cells.values()}
     if len(batch.collections) > 1:
         average = "Average: the mean of the collections"
@@ -599,7 +619,7 @@ def _legend(batch: Batch, with_letters: bool) -> list[str]:
 
 _KINDS = {"collection": doc.NAME, "system": doc.NAME, "metric": doc.WORD, "value": doc.NUMBER}
 _KINDS |= {"queries": doc.WORD, "status": doc.WORD, "baseline": doc.NAME, "difference": doc.NUMBER}
-_KINDS |= {"p": doc.PROBABILITY, "p_corrected": doc.PROBABILITY, "verdict": doc.WORD}
+_KINDS |= {"p": doc.PROBABILITY, "p_corrected": doc.PROBABILITY, "verdict": doc.WORD, "reason": doc.WORD}
 _COLUMNS = [doc.Column(name, "", kind) for name, kind in _KINDS.items()]
 
 

@@ -10,6 +10,7 @@ import click
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, with_job
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError
 from gradeval.options import FILE_PATHS
 
@@ -49,6 +50,7 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 @click.argument("path", metavar="MANIFEST", type=cli.File())
 @cli.metric_option("One or several metrics, for all collections. Default: those of the manifest.")
 @_batch("--baseline", "Mark cells that are significantly better or worse than its.", "SYSTEM")
+@cli.row_option(CompareOptions, "min_coverage", section="Batch")
 @_batch("--pool", "Average over all queries together, instead of the mean of the collections.")
 @_batch(
     "--resume",
@@ -61,7 +63,14 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "md", "latex")
 @cli.fail_on_warning_option
 @with_job(FORMATS)
 def batch_command(
-    job: Job, path: str, metrics: tuple[str, ...], baseline: str | None, pool: bool, resume: bool, jobs: int
+    job: Job,
+    path: str,
+    metrics: tuple[str, ...],
+    baseline: str | None,
+    min_coverage: float,
+    pool: bool,
+    resume: bool,
+    jobs: int,
 ) -> int:
     """Evaluate systems on several collections.
 
@@ -73,7 +82,7 @@ def batch_command(
     from gradeval.formats.lines import files_named
     from gradeval.formats.sources import Source
 
-    manifest = read_manifest(path, baseline, metrics)
+    manifest = read_manifest(path, baseline, metrics, min_coverage)
     files: list[Any] = []
     for collection in manifest.collections:
         options = collection.options

@@ -11,6 +11,7 @@ from glob import escape, glob
 from typing import Any
 
 from gradeval.commands.compare.compare import is_comparable
+from gradeval.compare_options import MIN_COVERAGE, CompareOptions
 from gradeval.errors import MetricError, OptionError, described, first_names, named
 from gradeval.formats.lines import TomlFile, read_toml
 from gradeval.formats.sources import Source
@@ -47,13 +48,21 @@ class Manifest:
     specs: tuple[Spec, ...]  # the metrics of all collections that do not have their own
     file: TomlFile = field(repr=False)
     baseline: str | None
+    test: CompareOptions  # against the baseline; the p-values are corrected over the whole table
 
 
-def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[str] = ()) -> Manifest:
+def read_manifest(
+    manifest: Any,
+    baseline: str | None = None,
+    metrics: Sequence[str] = (),
+    min_coverage: float = MIN_COVERAGE,
+) -> Manifest:
     """The manifest in a TOML file, or in a dict with its content. Paths in a file are relative to it. baseline:
     the system with which others are compared, by other default metrics. metrics: those of all collections,
-    instead of the manifest's. Raises InputError, MetricError, OptionError.
+    instead of the manifest's. min_coverage: of the systems that are tested, in percent. Raises InputError,
+    MetricError, OptionError.
     """
+    test = CompareOptions(correction="none", min_coverage=min_coverage)
     specs = _with_summary(parse(metrics)) if metrics else ()
     file = TomlFile("manifest", "", manifest) if isinstance(manifest, Mapping) else read_toml(Source(manifest))
     reader = _Reader(file, baseline)
@@ -71,7 +80,7 @@ def read_manifest(manifest: Any, baseline: str | None = None, metrics: Sequence[
     of_content = reader.specs(file.content["metrics"]) if "metrics" in file.content else ()
     if specs:
         read = [replace(collection, specs=specs) for collection in read]
-    return Manifest(every, features, tuple(read), specs or of_content, file, baseline)
+    return Manifest(every, features, tuple(read), specs or of_content, file, baseline, test)
 
 
 class _Reader:

@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from gradeval.arrays import Bools, Floats, Ints
 from gradeval.arrays.threads import default_jobs
+from gradeval.commands.compare.coverage import Coverage, coverage_of_runs, missing_notices
 from gradeval.compare_options import COMPARED, MAXT, TUKEY, CompareOptions, Groups, split_options
 from gradeval.errors import GradevalError, InputError, MetricError, first_names
 from gradeval.evaluation.evaluator import evaluate_all
@@ -78,6 +79,7 @@ class QueryValues:
     paths: tuple[str, ...]  # of the runs, as the user gave them
     metrics: tuple[ComparedMetric, ...]
     values: Floats = field(repr=False)  # (R, M, Q), NaN where one is undefined or a query does not count
+    coverage: tuple[Coverage, ...] = field(repr=False, default=())  # of each run; nothing where it is unknown
 
     def __post_init__(self) -> None:
         for r, m in np.argwhere((np.abs(self.values) > LARGEST).any(axis=2)).tolist():
@@ -91,7 +93,8 @@ class QueryValues:
         values = [[results.values(r, m) for m in places] for r in range(len(results.runs))]
         array = np.array(values, np.float64).reshape(len(values), len(specs), len(results.queries))
         names, paths = (tuple(getattr(run, name) for run in results.runs) for name in ("name", "path"))
-        return cls(tuple(results.queries), names, paths, tuple(map(ComparedMetric.of, specs)), array)
+        metrics, covered = tuple(map(ComparedMetric.of, specs)), coverage_of_runs(results)
+        return cls(tuple(results.queries), names, paths, metrics, array, coverage=covered)
 
     @property
     def means(self) -> Floats:
@@ -105,6 +108,23 @@ class QueryValues:
     def differences(self, baseline: int, run: int) -> Floats:
         """run - baseline, (M, Q), NaN where either has no value."""
         return tests.paired_differences(self.values[baseline], self.values[run])
+
+    def shortfalls(self, percent: float) -> list[str]:
+        """Why each run is not tested: it has fewer than this percentage of the judged queries; '' if not."""
+        if not self.coverage:
+            return [""] * len(self.runs)
+        return [of_run.shortfall(percent) for of_run in self.coverage]
+
+    def ordered(self, runs: Sequence[int]) -> QueryValues:
+        """The same with the runs in another order."""
+        names, paths = (tuple(texts[r] for r in runs) for texts in (self.runs, self.paths))
+        coverage = tuple(self.coverage[r] for r in runs if self.coverage)
+        return replace(self, runs=names, paths=paths, values=self.values[runs], coverage=coverage)
+
+    def complete_in(self, runs: Sequence[int]) -> QueryValues:
+        """The same, without the values by a metric of queries for which one of these runs has none."""
+        is_incomplete = np.isnan(self.values[runs]).any(axis=0)
+        return replace(self, values=np.where(is_incomplete, np.nan, self.values))
 
     def select(self, which: Bools | Ints) -> QueryValues:
         """The same for some of the queries, or in another order."""
@@ -157,12 +177,6 @@ def comparable_metrics(metrics: Metrics) -> tuple[list[Spec], tuple[Notice, ...]
     why = "has no value for each query, so runs cannot be compared by it"
     specs, left_out = usable(metrics, is_comparable, lambda spec: MetricError(f"{spec} {why}"))
     return specs, left_out_of_groups(left_out)
-
-
-def missing_notices(results: Results, r: int) -> list[Notice]:
-    """The notices of judged queries that a run lacks."""
-    name = results.runs[r].name
-    return [notice for notice in results.notices if notice.kind is Kind.MISSING and notice.subject == name]
 
 
 def judged_mean(results: Results, r: int, spec: Spec) -> float:
@@ -479,15 +493,15 @@ def compare_values(
             options = options.replace(baseline=order.index(values.run(options.baseline)))
         if judged is not None:
             judged = replace(judged, means=judged.means[order])
-        runs, paths = (tuple(names[r] for r in order) for names in (values.runs, values.paths))
-        values = replace(values, runs=runs, paths=paths, values=values.values[order])
+        values = values.ordered(order)
     pairs = pairs_of(values, options)
     parts, of_groups = _parts(values, options.by)
     changes: list[dict[str, Any]] = []
     for group, part in () if sections else parts.items():
         ordered = part.in_order_of_ids()
         counted = int((~np.isnan(part.values)).any(axis=(0, 1)).sum())
-        anova = map(multiple.two_way_anova, ordered.values.transpose(1, 2, 0) if options.anova else ())
+        by_metric = ordered.values.swapaxes(0, 1) if options.anova else ()
+        anova = (_anova(of_metric, values.shortfalls(options.min_coverage)) for of_metric in by_metric)
         compared = tuple(_compared(ordered, pairs, options))
         sections = (*sections, Section(group, counted, part.means, compared, tuple(anova)))
         changes += ({**change, "group": group} for change in _changes(ordered, pairs, options))
@@ -498,7 +512,15 @@ def compare_values(
     if small := [group for group, n in sizes.items() if group is not None and n < ENOUGH_QUERIES]:
         notices.append(Notice(Kind.SMALL_GROUPS, "", len(small), rule=first_names(small, MAX_QUERIES)))
     all_pairs = [pair for section in sections for pair in section.comparisons]
-    without = Counter(pair.reason for pair in all_pairs if math.isnan(pair.p) and math.isnan(pair.p_corrected))
+    rules = dict.fromkeys(
+        filter(None, values.shortfalls(options.min_coverage)),
+        f"a run has fewer queries than --min-coverage {options.min_coverage:g} %",
+    )
+    without = Counter(
+        rules.get(pair.reason, pair.reason)
+        for pair in all_pairs
+        if math.isnan(pair.p) and math.isnan(pair.p_corrected)
+    )
     del without[tests.NO_P]
     notices += (Notice(Kind.NO_P, "", count, rule=reason) for reason, count in without.items())
     notices += of_groups
@@ -541,37 +563,70 @@ def _parts(values: QueryValues, groups: Groups) -> tuple[dict[str | None, QueryV
 
 def _compared(values: QueryValues, pairs: Pairs, options: CompareOptions) -> Iterator[PairComparison]:
     """The comparisons by pair, then by metric. values: with the queries in order of their ids."""
-    sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
-    if options.test == TUKEY:  # metric by metric, for the queries where all runs have a value
-        incomplete = np.isnan(values.values).any(axis=0)
-        values = replace(values, values=np.where(incomplete, np.nan, values.values))
-    keys = list(product(pairs, range(len(values.metrics))))
-    differences = np.concatenate([values.differences(*pair) for pair in pairs])
-    outcomes: list[tuple[tests.Outcome, float]] = []  # each with its p, corrected
+    shortfalls = values.shortfalls(options.min_coverage)
+    reasons = [shortfalls[baseline] or shortfalls[run] for baseline, run in pairs]
+    tested = [pair for pair, reason in zip(pairs, reasons, strict=True) if not reason]
     if options.test == TUKEY:
-        of_metrics = values.values.transpose(1, 2, 0)
-        hsd = [multiple.randomized_tukey_hsd(of, options.alpha, sampling) for of in of_metrics]
-        for (pair, m), column in zip(keys, differences, strict=True):
+        values = values.complete_in(sorted(set(chain(*tested))))
+    outcomes = iter(_outcomes(values, tested, options) if tested else ())
+    for (baseline, run), reason in zip(pairs, reasons, strict=True):
+        for m, (metric, column) in enumerate(
+            zip(values.metrics, values.differences(baseline, run), strict=True)
+        ):
+            summary = tests.summarize(column)
+            outcome, p = (tests.untested(summary.mean, reason), math.nan) if reason else next(outcomes)
+            paired = [values.values[r, m, ~np.isnan(column)].tolist() for r in (baseline, run)]
+            means = [math.fsum(of_run) / len(of_run) if of_run else math.nan for of_run in paired]
+            names = values.runs[run], values.runs[baseline], metric
+            yield pair_comparison((*names, means, summary, outcome), p, options)
+
+
+def _outcomes(
+    values: QueryValues, pairs: Sequence[tuple[int, int]], options: CompareOptions
+) -> Iterable[tuple[tests.Outcome, float]]:
+    """The outcome of the test and its p, corrected, of each pair and metric."""
+    sampling = Sampling(options.samples, options.seed, options.jobs or default_jobs())
+    if options.test == TUKEY:
+        return _tukey_outcomes(values, pairs, options.alpha, sampling)
+    differences = np.concatenate([values.differences(*pair) for pair in pairs]).T
+    outcomes = tests.paired_tests(options.test, differences, options.alpha, sampling)
+    if options.used_correction == MAXT:
+        corrected = multiple.maxt(differences, sampling)
+    else:
+        p_values = np.array([outcome.p for outcome in outcomes])
+        corrected = multiple.CORRECTIONS[options.used_correction](p_values)
+    return zip(outcomes, corrected.tolist(), strict=True)
+
+
+def _tukey_outcomes(
+    values: QueryValues, pairs: Sequence[tuple[int, int]], alpha: float, sampling: Sampling
+) -> Iterator[tuple[tests.Outcome, float]]:
+    """Of the runs in the pairs, metric by metric, by the queries where all of these have a value."""
+    runs = sorted(set(chain(*pairs)))
+    by_metric = values.values[runs].transpose(1, 2, 0)
+    hsd = [multiple.randomized_tukey_hsd(of_metric, alpha, sampling) for of_metric in by_metric]
+    for baseline, run in pairs:
+        cell = runs.index(run), runs.index(baseline)
+        for of_metric, column in zip(hsd, values.differences(baseline, run), strict=True):
             outcome, p = tests.without_p(tests.valid_pairs(column)), math.nan
             if outcome is None:
-                difference, p = (float(of[pair[::-1]]) for of in (hsd[m].differences, hsd[m].p))
-                ends = difference - hsd[m].margin, difference + hsd[m].margin
-                interval = agreeing(ends, p, options.alpha, difference)
-                outcome = tests.Outcome(math.nan, *interval, difference, hsd[m].method)
-            outcomes.append((outcome, p))
-    else:
-        of_test = tests.paired_tests(options.test, differences.T, options.alpha, sampling)
-        p_values = np.array([outcome.p for outcome in of_test])
-        if options.used_correction == MAXT:
-            corrected = multiple.maxt(differences.T, sampling)
-        else:
-            corrected = multiple.CORRECTIONS[options.used_correction](p_values)
-        outcomes = list(zip(of_test, corrected.tolist(), strict=True))
-    for ((baseline, run), m), column, (outcome, p) in zip(keys, differences, outcomes, strict=True):
-        paired = [values.values[r, m, ~np.isnan(column)].tolist() for r in (baseline, run)]
-        means = [math.fsum(of_run) / len(of_run) if of_run else math.nan for of_run in paired]
-        names = values.runs[run], values.runs[baseline], values.metrics[m]
-        yield pair_comparison((*names, means, tests.summarize(column), outcome), p, options)
+                difference, p = float(of_metric.differences[cell]), float(of_metric.p[cell])
+                ends = difference - of_metric.margin, difference + of_metric.margin
+                interval = agreeing(ends, p, alpha, difference)
+                outcome = tests.Outcome(math.nan, *interval, difference, of_metric.method)
+            yield outcome, p
+
+
+def _anova(values: Floats, shortfalls: Sequence[str]) -> multiple.TwoWayAnova:
+    """The analysis of variance of the values of runs, (R, Q); NaN for those that are not tested."""
+    tested = [r for r, reason in enumerate(shortfalls) if not reason]
+    if len(tested) < 2:
+        return multiple.two_way_anova(values.T[:0]).replace(reason=next(filter(None, shortfalls)))
+    anova = multiple.two_way_anova(values[tested].T)
+    means, effect_sizes = np.full(len(values), np.nan), np.full((len(values), len(values)), np.nan)
+    means[tested] = anova.means
+    effect_sizes[np.ix_(tested, tested)] = anova.effect_sizes
+    return anova.replace(means=means, effect_sizes=effect_sizes)
 
 
 def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions) -> PairComparison:
@@ -584,9 +639,13 @@ def pair_comparison(tested: Tested, p_corrected: float, options: CompareOptions)
     gain = metric.sign * outcome.estimate if significant else 0.0
     power = None
     if options.power:
-        has_p = not math.isnan(summary.effect_size)
-        smallest = smallest_effect_size(summary.n, options.alpha, POWER) * summary.sd if has_p else math.nan
-        power = Power(smallest, queries_needed(summary.effect_size, options.alpha, POWER))
+        is_tested = not math.isnan(outcome.low)
+        effect_size = summary.effect_size if is_tested else math.nan
+        smallest = smallest_effect_size(summary.n, options.alpha, POWER) * summary.sd
+        power = Power(
+            math.nan if math.isnan(effect_size) else smallest,
+            queries_needed(effect_size, options.alpha, POWER),
+        )
     won, lost = (summary.wins, summary.losses)[:: metric.sign]
     return PairComparison(
         run=run,

@@ -12,6 +12,7 @@ import numpy as np
 
 from gradeval.commands.compare import compare
 from gradeval.commands.compare.compare import ComparedMetric, Comparison, PairComparison, Section
+from gradeval.commands.compare.coverage import not_tested
 from gradeval.compare_options import ALL, MAXT, RANDOM_TESTS, TUKEY
 from gradeval.errors import visible
 from gradeval.render import Digits
@@ -324,6 +325,8 @@ def legend(comparison: Comparison, with_letters: bool) -> list[str]:
         f"{kind}: {chosen.confidence:g} % confidence, of the {of}{uncorrected}. "
         "Effect size: mean difference / standard deviation of the differences."
     )
+    shortfalls = filter(None, comparison.values.shortfalls(chosen.min_coverage))
+    sentences += map(visible, not_tested(shortfalls, ", nor in the analysis of variance" * chosen.anova))
     if chosen.power:
         sentences.append(
             "Smallest: the difference that the t-test would show with 80 % power on these queries. "

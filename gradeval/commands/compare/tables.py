@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradeval.commands.compare.compare import LARGEST, ComparedMetric, Comparison, QueryValues, compare_values
+from gradeval.commands.compare.coverage import Coverage
 from gradeval.compare_options import CompareOptions
 from gradeval.errors import InputError, MetricError, OptionError, UnknownQueryError, first_names, named
 from gradeval.evaluation.outcome import no_common_query
@@ -184,9 +185,11 @@ def _values(
     lower = [column.name for column in columns if column.sign < 0] if complete else []
     rule = "judged" if complete and len(lower) < len(columns) else "both"
     values = np.full((len(tables), len(columns), len(queries)), np.nan)
-    notices = []
+    notices, coverage = [], []
     for table, of_table in zip(tables, values, strict=True):
         missing = np.array([query not in table.queries for query in queries], np.bool_)
+        present = len(queries) - int(missing.sum())
+        coverage.append(Coverage(table.name, table.path, present, len(queries), "queries"))
         lacks = [(Kind.MISSING_VALUES, missing, ", ".join(lower) if rule == "judged" else "", rule)]
         for row, column in zip(of_table, columns, strict=True):
             row[:] = [table.values[column.name].get(query, math.nan) for query in queries]
@@ -198,7 +201,7 @@ def _values(
             if ids:
                 notices.append(Notice(kind, table.name, len(ids), metric, tuple(ids[:MAX_QUERIES]), of_kind))
     names, paths = tuple(table.name for table in tables), tuple(table.path for table in tables)
-    return QueryValues(tuple(queries), names, paths, tuple(columns), values), notices
+    return QueryValues(tuple(queries), names, paths, tuple(columns), values, tuple(coverage)), notices
 
 
 Row = tuple[int, list[str]]  # the 0-based line at which it begins, and its fields

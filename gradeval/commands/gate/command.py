@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from gradeval.cli import options as cli
 from gradeval.cli.job import Job, command_runner, echo_error, input_files, lines_of, with_job, write
+from gradeval.compare_options import CompareOptions
 from gradeval.errors import GradevalError, OptionError, UnsuitableOptionError
 from gradeval.file_formats import labelled
 from gradeval.notices import OF_QRELS, lines
@@ -95,12 +96,13 @@ _check_options = cli.together(
     type=cli.File(),
 )
 @_against("--baseline", "The run to compare with, or its saved result.", type=cli.File())
-@_against(
-    "--min-coverage",
-    "Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, "
+@cli.row_option(
+    CompareOptions,
+    "min_coverage",
+    section="What is judged",
+    default=None,
+    help="Do not judge runs with fewer of the judged queries than this, or metrics with values for fewer, "
     "unless --allow undefined (exit code 2). Default: 100, or for RUN what --require 'coverage >= X' says.",
-    "PERCENT",
-    type=cli.percentage(0.0, 100.0),
 )
 @_against("--init", "Write a commented file of checks from today's values, and judge nothing.")
 @_against(

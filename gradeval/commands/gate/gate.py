@@ -15,6 +15,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gradeval.commands.compare import compare as comparison
+from gradeval.commands.compare.coverage import (
+    TOLERANCE,
+    Coverage,
+    at_least,
+    coverage,
+    coverage_of_runs,
+    missing_notices,
+)
 from gradeval.errors import GradevalError, InputError, OptionError, described, first_names, printable
 from gradeval.evaluation.evaluator import evaluate_all
 from gradeval.evaluation.results import Results, Runs, SavedResult
@@ -54,7 +62,6 @@ TABLE = "tool.gradeval.gate"  # of pyproject.toml
 _KEYS = (*KINDS, "baseline", "min-coverage", "name", "options")
 _IS_TEXT = " is text and cannot be checked"
 FULL_COVERAGE = 100.0  # percent
-TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding does not decide
 MISSING_SHOWN = 5  # ids of queries that a run lacks
 ALPHA = 0.05  # of the intervals: one of a difference that is 0 in truth lies below 0 in ALPHA / 2 of cases
 RUN, BASELINE = 0, 1  # positions in Results.runs
@@ -179,19 +186,6 @@ class CheckOutcome:
         return {**check, **vars(self), **check, "worst": [query.to_dict() for query in self.worst]}
 
 
-class Coverage(NamedTuple):
-    """How many of the judged queries a run has. name, path: of the run."""
-
-    name: str
-    path: str
-    queries: int
-    judged_queries: int
-
-    @property
-    def share(self) -> float:
-        return self.queries / self.judged_queries if self.judged_queries else math.nan
-
-
 @dataclass(frozen=True, eq=False)
 class GateReport(Printable):
     """The outcomes of all checks."""
@@ -230,7 +224,7 @@ class GateReport(Printable):
             "exit_code": self.exit_code,
             "min_coverage_percent": self.min_coverage,
             "runs": [
-                {"role": role, **run._asdict(), "coverage": exact(run.share)}
+                {"role": role, **run.to_dict()}
                 for role, run in zip(("run", "baseline"), self.coverage, strict=False)
             ],
             "checks": exact([outcome.to_dict() for outcome in self.outcomes]),
@@ -301,8 +295,7 @@ def judge(
     if any(check.needs_baseline for check in checks) and (of_runs := comparison.Judged.of(results)) is not None:
         notices += of_runs.notices([run.name for run in results.runs])
     inputs = {"qrels": results.judged_by, "options": dict(results.options)}
-    covered = tuple(coverage(results, r) for r in runs)
-    return GateReport(tuple(outcomes), covered, percent, tuple(notices), inputs=inputs)
+    return GateReport(tuple(outcomes), coverage_of_runs(results), percent, tuple(notices), inputs=inputs)
 
 
 def _undefined(outcome: CheckOutcome, results: Results, percent: float) -> str:
@@ -329,26 +322,10 @@ def check_baseline(results: Results, path: str, min_coverage: float | None) -> N
 def _lacks(results: Results, r: int, percent: float) -> str:
     """Why a run is not judged: it has too few of the judged queries; '' if not."""
     run = coverage(results, r)
-    if at_least(100 * run.share, percent):
-        return ""
-    name = f"the baseline {run.path}" if r == BASELINE else run.name
-    what = f"{name} has {run.queries:,} of {run.judged_queries:,} judged queries ({100 * run.share:.4g} %)"
-    missing = [query for notice in comparison.missing_notices(results, r) for query in notice.queries]
+    shortfall = run.shortfall(percent, f"the baseline {run.path}" if r == BASELINE else "")
+    missing = [query for notice in missing_notices(results, r) for query in notice.queries]
     lacks = f"; it lacks {first_names(missing, MISSING_SHOWN)}" if missing else ""
-    return f"{what}, fewer than --min-coverage {percent:g} %{lacks}"
-
-
-def coverage(results: Results, r: int) -> Coverage:
-    """How many of the queries that are evaluated the run has."""
-    run = results.runs[r]
-    # with --queries both, the queries that are missing are not counted
-    missing = sum(notice.count for notice in comparison.missing_notices(results, r) if notice.rule != "both")
-    return Coverage(run.name, run.path, max(int(run.counted.sum()) - missing, 0), results.chosen)
-
-
-def at_least(value: float, bound: float) -> bool:
-    """False for NaN."""
-    return value >= bound - TOLERANCE
+    return shortfall and shortfall + lacks
 
 
 def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
@@ -369,7 +346,7 @@ def _require(check: Check, results: Results, worst: int) -> CheckOutcome:
     holds = margin > TOLERANCE if check.operator in (">", "<") else margin >= -TOLERANCE
     queries: tuple[WorstQuery, ...] = ()
     if not holds and spec is None:
-        missing = [query for notice in comparison.missing_notices(results, RUN) for query in notice.queries]
+        missing = [query for notice in missing_notices(results, RUN) for query in notice.queries]
         queries = tuple(WorstQuery(query, math.nan) for query in missing[:worst])
     elif not holds and spec is not None and spec.metric.per_query:
         by_id = comparison.QueryValues.of(results, [spec]).in_order_of_ids()
@@ -560,7 +537,7 @@ def first_config(
     compared = [str(spec) for spec in has_direction if spec.metric.per_query]
     is_path = baseline not in (None, "-")
     off = "" if is_path else "# "
-    lowest = min(coverage(results, r).share for r in range(len(results.runs)))
+    lowest = min(of_run.share for of_run in coverage_of_runs(results))
     percent = math.floor(10 * FULL_COVERAGE * lowest) / 10
     values = _not_default(options, results.options["query_ids"])
     values |= {name: beside(values[name]) for name in FILE_PATHS if name in values}

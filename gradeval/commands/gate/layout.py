@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from gradeval.commands.compare.coverage import TOLERANCE
 from gradeval.commands.gate import gate
 from gradeval.errors import first_names, printable, visible, writing
 from gradeval.render import Digits
@@ -71,11 +72,11 @@ def texts(outcome: gate.CheckOutcome, digits: Digits) -> dict[str, str]:
         low, high = number(outcome.low, digits), number(outcome.high, digits)
         value = f"{signed(outcome.value, digits)} [{low}, {high}]"
     if not (is_share or is_count):
-        margin = nonzero(outcome.margin, signed(outcome.margin, digits), gate.TOLERANCE)
+        margin = nonzero(outcome.margin, signed(outcome.margin, digits), TOLERANCE)
     return {"value text": value, "bound text": text(outcome.bound), "margin text": margin}
 
 
-_MARGIN = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digits), gate.TOLERANCE), number)
+_MARGIN = doc.ColumnKind(lambda value, digits: nonzero(value, plain(value, digits), TOLERANCE), number)
 _VERDICT = doc.WORD.replace(shown=lambda text, digits: doc.Cell(text, bold=text != "held"))
 _CHECKS = [
     doc.Column("check", "check", doc.NAME),

@@ -210,7 +210,8 @@ def queries(
     values = of_results.in_order_of_ids()
     note = f"{confidence:g} % t interval of the mean"
     if len(results.runs) > 1:
-        chosen = CompareOptions(baseline=baseline, confidence=confidence, jobs=options.get("jobs", 0))
+        how = {"baseline": baseline, "confidence": confidence, "min_coverage": 0.0}
+        chosen = CompareOptions(**how, jobs=options.get("jobs", 0))
         comparison = compare.compare_results(results, specs, chosen)
         pairs, notices = comparison.comparisons, list(comparison.notices)
         baseline = pairs[0].baseline

@@ -1,0 +1,72 @@
+"""How many of the judged queries a run has: what it has of too few says nothing about all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from gradeval.evaluation.results import Results
+from gradeval.notices import MAX_SUBJECTS, Kind, Notice
+from gradeval.render.document import exact
+
+TOLERANCE = 1e-9  # values that are closer to each other are equal: rounding does not decide
+
+
+class Coverage(NamedTuple):
+    """How many of the judged queries a run has. name, path: of the run. unit: what is counted."""
+
+    name: str
+    path: str
+    queries: int
+    judged_queries: int
+    unit: str = "judged queries"
+
+    @property
+    def share(self) -> float:
+        return self.queries / self.judged_queries if self.judged_queries else math.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as in JSON."""
+        content = {name: value for name, value in self._asdict().items() if name != "unit"}
+        return {**content, "coverage": exact(self.share)}
+
+    def shortfall(self, percent: float, name: str = "") -> str:
+        """That it has fewer than this percentage, '' if not. name: of the run in the sentence."""
+        if at_least(100 * self.share, percent):
+            return ""
+        has = f"{self.queries:,} of {self.judged_queries:,} {self.unit} ({100 * self.share:.4g} %)"
+        return f"{name or self.name} has {has}, fewer than --min-coverage {percent:g} %"
+
+
+def at_least(value: float, bound: float) -> bool:
+    """False for NaN."""
+    return value >= bound - TOLERANCE
+
+
+def coverage(results: Results, r: int) -> Coverage:
+    """How many of the queries that are evaluated the run has, whichever of them count."""
+    run = results.runs[r]
+    missing = excluded = 0  # with --queries both, the queries that are missing are not counted
+    for notice in missing_notices(results, r):
+        missing += notice.count
+        excluded += notice.count if notice.rule == "both" else 0
+    judged = run.queries + excluded
+    return Coverage(run.name, run.path, max(judged - missing, 0), judged)
+
+
+def coverage_of_runs(results: Results) -> tuple[Coverage, ...]:
+    return tuple(coverage(results, r) for r in range(len(results.runs)))
+
+
+def not_tested(shortfalls: Iterable[str], also: str = "") -> list[str]:
+    """The sentence about what is not tested, none where all is. also: what else it is left out of."""
+    each = list(dict.fromkeys(shortfalls))
+    more = f"; and {len(each) - MAX_SUBJECTS:,} more" if len(each) > MAX_SUBJECTS else ""
+    return [f"Not tested{also}: {'; '.join(each[:MAX_SUBJECTS])}{more}."] if each else []
+
+
+def missing_notices(results: Results, r: int) -> list[Notice]:
+    """The notices of judged queries that a run lacks."""
+    name = results.runs[r].name
+    return [notice for notice in results.notices if notice.kind is Kind.MISSING and notice.subject == name]
